@@ -1,4 +1,4 @@
-/** Chooses the columns of a table: a list of boxes behind one word. */
+/** A menu of check boxes that chooses the columns of a table. */
 import { withColumn, isColumnShown, NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { h, replace } from './dom.ts';
@@ -8,7 +8,7 @@ export interface ChoosableColumn {
   readonly name: string;
   readonly title: string;
   readonly meaning: string;
-  /** Whether it is shown where the user says nothing. */
+  /** True if the column is shown until the user chooses otherwise. */
   readonly usual: boolean;
 }
 
@@ -30,7 +30,7 @@ export class ColumnChooser {
         this.element.querySelector('summary')?.focus();
       }
     });
-    // A list that lies over the table goes where something else is clicked.
+    // The list covers a part of the table, so a click anywhere else closes it.
     document.addEventListener('click', ({ target }) => {
       if (target instanceof Node && !this.element.contains(target)) {
         this.element.open = false;
@@ -38,12 +38,12 @@ export class ColumnChooser {
     });
   }
 
-  /** Whether a column is shown. */
+  /** Returns true if the column is shown. */
   isShown({ name, usual }: Pick<ChoosableColumn, 'name' | 'usual'>): boolean {
     return isColumnShown(this.choice, name, usual);
   }
 
-  /** Takes the columns that there are and what the user said of them; boxes that stay are not drawn anew. */
+  /** Sets the available columns and the user's choice. Redraws the boxes only if something changed. */
   update(columns: readonly ChoosableColumn[], choice: ColumnChoice): void {
     this.columns = columns;
     this.choice = choice;

@@ -1,21 +1,24 @@
 /**
- * A credit as a bar that grows from the middle: right for more than the baseline, left for less; a thin line spans its
- * interval. Where that leaves the side open, the bar is faded.
+ * Shows a credit as a bar that grows from the middle: to the right above the baseline, to the left below it.
+ * A thin line spans the interval. The bar is faded if the interval leaves the side open.
  */
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
 import { h } from './dom.ts';
 import { creditText, learnedText, signed } from './format.ts';
 
-/** Credits of returns in [0, 1] lie in [-1, 1]; others are cut at the edge and keep their number. */
+/**
+ * The credit at the end of the bar. Credits of returns in [0, 1] lie in [-1, 1]. The bar of a larger credit ends
+ * here, and its number stays exact.
+ */
 const EDGE = 1;
 
-/** Where a value is on the bar, in percent from the left. */
+/** Returns the position of a value on the bar, in percent from the left. */
 export function position(value: number): number {
   return 50 + (50 * Math.max(-EDGE, Math.min(EDGE, value))) / EDGE;
 }
 
-/** The bar with its number; a dash when there is no credit, or nothing to compare with. */
+/** Creates the bar with its number, or a dash if no credit was measured or no other message was compared. */
 export function creditCell(credit: Credit | Headline | null): HTMLElement {
   const alone = credit !== null && 'verdict' in credit && credit.verdict === 'alone' ? sentence(credit) : null;
   if (credit === null || alone !== null) {
@@ -46,14 +49,17 @@ export function creditCell(credit: Credit | Headline | null): HTMLElement {
   );
 }
 
-/** The bar of what training learned from a message. @param credit what it shows where it was compared with others */
+/**
+ * Creates the bar of the credit that training gave to a message.
+ * @param credit the credit of the comparison with other messages, or null if there was none
+ */
 export function learnedCell(learned: Credit, credit: Headline | null): HTMLElement {
   const cell = creditCell(learned);
   cell.setAttribute('title', learnedText(learned, credit));
   return cell;
 }
 
-/** The sentence of a credit, as its own element: its tone follows the verdict. */
+/** Creates the element with the sentence of a credit. Its CSS class names the verdict. */
 export function verdictWords(credit: Headline): HTMLElement {
   return h('span', { class: `verdict verdict-${credit.verdict}` }, sentence(credit));
 }

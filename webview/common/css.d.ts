@@ -1,2 +1,2 @@
-/** Style sheets are bundled by esbuild from these imports. */
+/** esbuild bundles the style sheets that are imported. */
 declare module '*.css';

@@ -1,14 +1,11 @@
-/** Builders for elements. Text always arrives as text nodes, so nothing shown is ever read as markup. */
+/** Functions that create and change elements. They insert text as text nodes only, so no text is parsed as markup. */
 
 export type Child = Node | string | null;
 
-/**
- * Attributes by name; null leaves one out. Style attributes are refused by the content policy: set `element.style`
- * instead.
- */
+/** Attributes by name; null omits one. The content policy refuses style attributes: set `element.style` instead. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
 
-/** A new HTML element with attributes and children. */
+/** Creates an HTML element with attributes and children. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -20,7 +17,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Sets attributes; true becomes an empty attribute, false and null remove it. */
+/** Sets attributes: true sets an empty attribute; false and null remove the attribute. */
 export function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === false) {
@@ -31,7 +28,7 @@ export function setAttributes(element: Element, attributes: Attributes): void {
   }
 }
 
-/** Appends what is not null. */
+/** Appends the children that are not null. */
 export function append(element: Element, children: readonly Child[]): void {
   for (const child of children) {
     if (child !== null) {
@@ -40,14 +37,14 @@ export function append(element: Element, children: readonly Child[]): void {
   }
 }
 
-/** Puts these children in place of all others. */
+/** Replaces all children of an element with these. */
 export function replace(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== null));
 }
 
 /**
- * Makes elements the children of another, in order. Those that are right already are not touched: a click that began
- * on one still hits it.
+ * Makes the elements the only children of the parent, in this order. Children that are in the right place already
+ * are not moved, so that a click that began on one still reaches it.
  */
 export function arrange(parent: Element, elements: readonly Element[]): void {
   const wanted = new Set(elements);
@@ -65,8 +62,8 @@ export function arrange(parent: Element, elements: readonly Element[]): void {
 }
 
 /**
- * What has the keyboard within an element; null while another part of the editor has it, from which nothing drawn anew
- * may take it.
+ * Returns the focused element inside an element. Returns null while another part of the editor has the focus:
+ * redrawing must not take the focus from it.
  */
 export function focusedIn(element: Element): Element | null {
   const { activeElement } = document;
@@ -75,7 +72,7 @@ export function focusedIn(element: Element): Element | null {
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Shapes on a 16 x 16 grid, drawn with the current colour. */
+/** Paths on a 16 x 16 grid, stroked with the current color. */
 const ICONS = {
   chevron: 'M6 4l4 4-4 4',
   check: 'M3 8.5l3.2 3.2L13 5',
@@ -89,7 +86,7 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** A small line drawing; hidden from assistive technology, so words must be beside it. */
+/** Creates an icon. It is hidden from assistive technology, so show words beside it. */
 export function icon(name: IconName): SVGSVGElement {
   const svg = document.createElementNS(SVG, 'svg');
   setAttributes(svg, {
@@ -113,7 +110,10 @@ export function icon(name: IconName): SVGSVGElement {
   return svg;
 }
 
-/** The element with this id in the page; the page is ours, so its absence is a fault of ours. */
+/**
+ * Returns the element with this id.
+ * @throws Error if the page has no such element, which is a fault in the page's HTML
+ */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) {
@@ -122,10 +122,7 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
-/**
- * A short word set off from its surroundings. Not the toolkit's badge, which carries an inline style that the content
- * policy refuses.
- */
+/** Creates a badge. The toolkit's badge has an inline style, which the content policy refuses. */
 export function badge(label: string, tone: 'plain' | 'bad' = 'plain', title: string | null = null): HTMLElement {
   return h('span', { class: `badge badge-${tone}`, title }, label);
 }

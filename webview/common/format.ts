@@ -1,4 +1,4 @@
-/** How numbers are written, the same in every panel. What was not measured says so. */
+/** Formats numbers in the same way in every panel. A missing value is shown as "not measured". */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
@@ -9,22 +9,22 @@ export const NOT_MEASURED = 'not measured';
 const MINUS = '\u2212';
 const counts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
-/** A whole number with thousands separators. */
+/** Formats a whole number with thousands separators. */
 export function count(value: number): string {
   return counts.format(value);
 }
 
-/** A decimal with a true minus sign; tiny values in scientific form. */
+/** Formats a decimal number with a true minus sign. Tiny values are in scientific notation. */
 export function decimal(value: number, digits = 2): string {
   return figures.decimal(value, digits);
 }
 
-/** A credit with its sign, so that the direction does not rest on colour. */
+/** Formats a credit with its sign, so that its direction does not depend on color. */
 export function signed(value: number): string {
   return figures.signed(value, 2);
 }
 
-/** A return in [0, 1] or any other scale. */
+/** Formats a return of any scale. */
 export function returnText(value: number | null): string {
   if (value === null) {
     return NOT_MEASURED;
@@ -32,7 +32,7 @@ export function returnText(value: number | null): string {
   return Number.isInteger(value) ? String(value).replace('-', MINUS) : decimal(value);
 }
 
-/** `[low, high]`, or null when neither bound could be estimated. */
+/** Formats an interval as `[low, high]`. Returns null if a bound is missing. */
 export function bounds(low: number | null, high: number | null): string | null {
   if (low === null || high === null) {
     return null;
@@ -40,7 +40,7 @@ export function bounds(low: number | null, high: number | null): string | null {
   return `[${decimal(low)}, ${decimal(high)}]`;
 }
 
-/** A credit in words: value, interval, n, and what a headline says. */
+/** Describes a credit in words: its value, interval, n and, for a headline, its sentence. */
 export function creditText(credit: Credit | Headline | null): string {
   if (credit === null) {
     return `credit ${NOT_MEASURED}`;
@@ -54,8 +54,8 @@ export function creditText(credit: Credit | Headline | null): string {
 }
 
 /**
- * What training learned from a message, in words.
- * @param credit what the message shows where it was compared with others
+ * Describes the credit that training gave to a message.
+ * @param credit the credit of the comparison with other messages, or null if there was none
  */
 export function learnedText({ value, low, high, n, estimator }: Credit, credit: Headline | null): string {
   const interval = bounds(low, high);
@@ -65,22 +65,22 @@ export function learnedText({ value, low, high, n, estimator }: Credit, credit: 
   return `training credit ${figured}, by ${estimator}; ${beside}`;
 }
 
-/** A share in percent. */
+/** Formats a share as a percentage: with one decimal below 10 %, else as a whole number. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 }
 
-/** A share in percent with one decimal. */
+/** Formats a share as a percentage with one decimal. */
 export function percent1(share: number): string {
   return `${hundredfold(share)} %`;
 }
 
-/** A difference of two shares in percentage points, with its sign. */
+/** Formats a difference of two shares in percentage points, with its sign. */
 export function points(difference: number): string {
   return `${difference > 0 ? '+' : ''}${hundredfold(difference)} points`;
 }
 
-/** The interval of a share in percent, with its n. */
+/** Formats the interval of a share in percent, with its n. */
 export function percentBounds({ low, high, n }: Interval): string {
   if (low === null || high === null) {
     return `interval not measured, n = ${count(n)}`;
@@ -92,7 +92,7 @@ function hundredfold(share: number): string {
   return (100 * share).toFixed(1).replace('-', MINUS);
 }
 
-/** Seconds as a short duration. */
+/** Formats seconds as a short duration. */
 export function duration(seconds: number): string {
   if (seconds < 9.95) {
     return `${seconds.toFixed(1)} s`;
@@ -105,7 +105,7 @@ export function duration(seconds: number): string {
   return minutes < 60 ? `${minutes} min ${whole % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** One line of a text: white space and line ends become single blanks. */
+/** Puts a text on one line: each run of white space becomes one space. */
 export function oneLine(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').trim();
 }

@@ -1,23 +1,23 @@
-/** The seam between a web page and whatever holds it: panels take a Host, so that any page can bring its own. */
+/** The interface between a panel and the program that shows its page, so that another program can show it too. */
 /// <reference types="vscode-webview" />
 import { isRecord } from '../../src/shared/guard.ts';
 
 type Message = { readonly type: string };
 
-/** What a page does with each message of its host. */
+/** A handler for each type of message from the host. */
 export type MessageHandlers<FromHost extends Message> = {
   readonly [Type in FromHost['type']]: (message: Extract<FromHost, { readonly type: Type }>) => void;
 };
 
 export interface Host<ToHost> {
   readonly post: (message: ToHost) => void;
-  /** Hands every message of the host to its handler; one of another type is none. */
+  /** Passes each message of the host to its handler. Ignores messages of other types. */
   listen<FromHost extends Message>(handlers: MessageHandlers<FromHost>): void;
   getState(): unknown;
   setState(state: unknown): void;
 }
 
-/** The editor as host; may be asked for once in a page. */
+/** Returns the editor as the host. A page may call this only once. */
 export function editorHost<ToHost>(): Host<ToHost> {
   const api = acquireVsCodeApi();
   return {
@@ -34,7 +34,10 @@ export function editorHost<ToHost>(): Host<ToHost> {
   };
 }
 
-/** Whether a message is of a type that has a handler; the host is our own, so that its content is as the type says. */
+/**
+ * Returns true if a message has a type with a handler. The rest of the message is not checked, because the host is
+ * a part of this extension.
+ */
 export const isHandled = <FromHost extends Message, Type extends FromHost['type']>(
   handlers: MessageHandlers<FromHost>,
   data: unknown,

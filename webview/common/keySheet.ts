@@ -1,11 +1,11 @@
-/** The sheet that explains the keys of a page, made from the bindings themselves. */
+/** A dialog that explains the keys of a page. It is built from the key bindings. */
 import { h } from './dom.ts';
 import { button } from './toolkit.ts';
 
 /**
- * A dialog with keys; Esc, `?` and its button close it. The browser then gives the keyboard back to what had it.
- * @param label what the keys are of, for screen readers
- * @param below what else the sheet explains
+ * Creates the dialog. Esc, `?` and its button close it; the browser then restores the focus.
+ * @param label the accessible name of the dialog
+ * @param below elements below the list of keys
  */
 export function keySheet(
   label: string,

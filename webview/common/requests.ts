@@ -1,4 +1,4 @@
-/** The page's side of requests: counts them, and gives each answer to whoever asked, when it is what was asked for. */
+/** Sends a page's requests to the host and passes each valid answer to the function that waits for it. */
 import {
   isAnswer,
   type AnswerOf,
@@ -20,7 +20,7 @@ export class RequestSender<R extends Requests> {
     this.post = post;
   }
 
-  /** @param take gets the answer; never called where the request fails */
+  /** @param take receives the answer; it is never called if the request fails */
   ask<K extends KindOf<R>>(kind: K, asked: AskedOf<R, K>, take: (answer: AnswerOf<R, K>) => void): void {
     const id = ++this.count;
     this.pending.set(id, {
@@ -34,7 +34,7 @@ export class RequestSender<R extends Requests> {
     this.post({ type: 'request', id, kind, asked });
   }
 
-  /** Takes an answer; one that was not asked for, or is not of the kind, is dropped. */
+  /** Takes an answer. Drops it if no request of its kind waits for it. */
   receive({ id, kind, answer }: ReplyMessage): void {
     const asked = this.pending.get(id);
     if (asked?.kind === kind) {

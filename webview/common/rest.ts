@@ -1,18 +1,18 @@
-/** Work that follows scrolling or typing: not at every pixel or letter, and not too late. */
+/** Delays work that follows scrolling or typing until the input pauses. */
 
-/** Milliseconds after which scrolling rests. */
+/** Milliseconds without a scroll event after which scrolling has stopped. */
 const REST = 150;
 
 /**
- * Work that waits until it is not asked for any more, or until the keyboard leaves the page: that may be hidden next,
- * and nothing is executed in a page that is hidden.
+ * Work that waits until requests for it pause, or until the page loses the focus. The page may be hidden next, and
+ * nothing runs in a hidden page.
  */
 export class Rested {
   private readonly work: () => void;
   private readonly milliseconds: number;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param milliseconds without another request after which the work is done */
+  /** @param milliseconds how long requests must pause before the work is done */
   constructor(work: () => void, milliseconds = REST) {
     this.work = work;
     this.milliseconds = milliseconds;
@@ -23,7 +23,7 @@ export class Rested {
     });
   }
 
-  /** Whether work that was asked for is not done yet. */
+  /** True while requested work is not done yet. */
   get waiting(): boolean {
     return this.timer !== undefined;
   }
@@ -33,20 +33,20 @@ export class Rested {
     this.timer = setTimeout(() => this.now(), this.milliseconds);
   }
 
-  /** Does the work at once, whether it was asked for or not. */
+  /** Does the work at once, even if it was not requested. */
   now(): void {
     this.cancel();
     this.work();
   }
 
-  /** Forgets what was asked for. */
+  /** Cancels the requested work. */
   cancel(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
   }
 }
 
-/** @returns asks for work that waits until scrolling rests */
+/** Returns a function that requests work. The work is done when scrolling stops. */
 export function onceRested(work: () => void): () => void {
   const rested = new Rested(work);
   return () => rested.ask();

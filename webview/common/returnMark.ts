@@ -1,10 +1,13 @@
-/** A return as a mark and a number: won, failed, between, masked, or not measured. */
+/** Shows a return as an icon and a number: won, failed, between, masked, or not measured. */
 import { BY_HAND } from '../../src/domain/episode.ts';
 import type { Outcome } from '../../src/shared/credit/returns.ts';
 import { h, icon, type IconName } from './dom.ts';
 import { NOT_MEASURED, returnText } from './format.ts';
 
-/** The mark of a return. @param outcome `masked` where the evaluator failed; null where nothing was measured */
+/**
+ * Returns the icon, tone and label of a return.
+ * @param outcome `masked` if the evaluator failed; null if nothing was measured
+ */
 export function markOf(
   value: number | null,
   outcome: Outcome | 'masked' | null,
@@ -25,8 +28,8 @@ export function markOf(
 }
 
 /**
- * The mark with its number, for a message: the mean of what was scored below it.
- * @param byHand whether the user gave it
+ * Creates the icon and the number for the return of a message: the mean of the scored episodes below it.
+ * @param byHand true if the user gave the score
  */
 export function returnCell(value: number | null, outcome: Outcome | null, byHand = false): HTMLElement {
   const mark = markOf(value, outcome);

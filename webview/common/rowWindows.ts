@@ -1,4 +1,7 @@
-/** The rows that a page holds of a long list: windows asked for when first seen, dropped when the order changes. */
+/**
+ * The rows of a long list that a page holds. Windows of rows are requested when first seen and dropped when the order
+ * changes.
+ */
 export class RowWindows<Row> {
   private readonly size: number;
   private readonly kept: number;
@@ -8,8 +11,8 @@ export class RowWindows<Row> {
   private readonly ask: (revision: number, offset: number) => void;
 
   /**
-   * @param size rows of one window
-   * @param kept windows kept; the one unused for longest is dropped first
+   * @param size number of rows in a window
+   * @param kept number of windows kept; the least recently used one is dropped first
    * @param ask requests the window of rows that starts at an offset
    */
   constructor(size: number, kept: number, ask: (revision: number, offset: number) => void) {
@@ -18,7 +21,7 @@ export class RowWindows<Row> {
     this.ask = ask;
   }
 
-  /** Forgets all rows of the order before. */
+  /** Drops all rows if the revision is new. */
   reset(revision: number): void {
     if (revision === this.revision) {
       return;
@@ -28,7 +31,7 @@ export class RowWindows<Row> {
     this.asked.clear();
   }
 
-  /** Takes an answer; rows of an older order are ignored. */
+  /** Stores the rows of an answer. Returns false, and stores nothing, if they are of another revision. */
   accept(revision: number, offset: number, rows: readonly Row[]): boolean {
     if (revision !== this.revision) {
       return false;
@@ -44,12 +47,12 @@ export class RowWindows<Row> {
     return true;
   }
 
-  /** An answer may never come: what is needed is asked for again when it is next looked at. */
+  /** Forgets pending requests, whose answers may never come. `get` then requests the windows again. */
   forgetAsked(): void {
     this.asked.clear();
   }
 
-  /** The row, or undefined while its window is on the way. */
+  /** Returns a row. If it is not here yet, requests its window and returns undefined. */
   get(index: number): Row | undefined {
     const offset = index - (index % this.size);
     const rows = this.windows.get(offset);
@@ -65,7 +68,7 @@ export class RowWindows<Row> {
     return rows[index - offset];
   }
 
-  /** The row when it is here; never asks for it. */
+  /** Returns a row if it is here. Never requests it. */
   peek(index: number): Row | undefined {
     const offset = index - (index % this.size);
     return this.windows.get(offset)?.[index - offset];

@@ -1,14 +1,14 @@
 /**
- * Texts of models and files in a page: what acts in them unseen is there by its code, set apart, and turns nothing
- * around.
+ * Shows texts of models and files. Invisible characters are shown as codes in elements of their own, so that they
+ * cannot change the direction of the text around them.
  */
 import { pieces } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 
-/** Codes of one text that are set apart; later ones are codes among the other characters. */
+/** Number of codes of one text that get an element of their own. Later codes are part of the plain text. */
 const SET_APART = 2_000;
 
-/** The nodes of a text. Copied through `copyAsWritten` a code is the character that it represents. */
+/** Returns the nodes of a text. `copyAsWritten` copies the original character for each code. */
 export function shownText(text: string, setApart = SET_APART): readonly (HTMLElement | string)[] {
   return pieces(text, setApart).map((piece) =>
     piece.written === null
@@ -21,9 +21,7 @@ export function shownText(text: string, setApart = SET_APART): readonly (HTMLEle
   );
 }
 
-/**
- * Has what is copied out of an element be what was written: characters for their codes, formulas as they were typed.
- */
+/** Makes a copy from an element contain the original text: characters for codes, and the source of formulas. */
 export function copyAsWritten(element: HTMLElement): void {
   element.addEventListener('copy', (event) => {
     const selection = document.getSelection();

@@ -1,17 +1,17 @@
-/** A word of the glossary in a page: what it means shows while the pointer is on it or it has the keyboard. */
+/** Shows a word of the glossary. Its explanation is visible while the word is hovered over or focused. */
 import { GLOSSARY, type TermName } from '../../src/shared/text/glossary.ts';
 import { h } from './dom.ts';
 
-/** Pixels between a word and its explanation, and between that and the edge of the page. */
+/** Pixels between a word and its explanation, and between the explanation and the edge of the page. */
 const GAP = 4;
 /** Milliseconds in which the pointer may cross from a word to its explanation. */
 const CROSSING = 150;
 
-/** The explanation on screen: one for the page. */
+/** The explanation on screen. A page has only one. */
 class Explanation {
   private readonly element = h('div', { class: 'explanation', role: 'tooltip' });
   private word: HTMLElement | null = null;
-  /** Where the word was when its explanation was placed. */
+  /** Position of the word when its explanation was placed. */
   private at = { left: 0, top: 0 };
   private leaving: ReturnType<typeof setTimeout> | undefined;
 
@@ -24,7 +24,7 @@ class Explanation {
         if (event.key !== 'Escape' || this.word === null) {
           return;
         }
-        // Escape closes the explanation and nothing else.
+        // Escape closes only the explanation, not what contains the word.
         event.stopPropagation();
         this.hide();
       },
@@ -49,7 +49,7 @@ class Explanation {
     this.element.style.top = `${top}px`;
   }
 
-  /** Something was scrolled: an explanation whose word moved away would be beside another word. */
+  /** Hides the explanation if scrolling moved its word, because it would then be beside another word. */
   private follow(): void {
     if (this.word === null) {
       return;
@@ -60,7 +60,7 @@ class Explanation {
     }
   }
 
-  /** The pointer, or the keyboard, left the word. */
+  /** Hides the explanation soon, after the pointer has left the word. */
   leave(): void {
     clearTimeout(this.leaving);
     this.leaving = setTimeout(() => this.hide(), CROSSING);
@@ -75,7 +75,7 @@ class Explanation {
 
 let explanation: Explanation | undefined;
 
-/** A word of the glossary. @param words what is written, where that is not the word's own name */
+/** Creates a word of the glossary. @param words the text shown; the name of the word by default */
 export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLElement {
   const { meaning } = GLOSSARY[name];
   const element = h('button', { type: 'button', class: 'term', 'aria-description': meaning }, words);
@@ -84,7 +84,7 @@ export function term(name: TermName, words: string = GLOSSARY[name].name): HTMLE
   const show = (): void => shared.show(element, name);
   element.addEventListener('pointerenter', show);
   element.addEventListener('focus', show);
-  // Without a pointer that hovers, a tap does it.
+  // On a touch screen, a tap shows the explanation.
   element.addEventListener('click', show);
   element.addEventListener('pointerleave', () => {
     if (document.activeElement !== element) {

@@ -1,13 +1,13 @@
-/** The colours and fonts of the user's colour theme. */
+/** Colors and fonts of the user's color theme. */
 
-/** A colour or font of the theme; the fallback is the foreground. */
+/** Returns a color or font of the theme, or the foreground color if the theme does not define it. */
 export function theme(name: string): string {
   const style = getComputedStyle(document.documentElement);
   const value = style.getPropertyValue(name).trim();
   return value === '' ? style.getPropertyValue('--vscode-foreground').trim() : value;
 }
 
-/** Calls back when the user changes the colour theme. */
+/** Calls the listener when the user changes the color theme. */
 export function onThemeChange(listener: () => void): void {
   const observer = new MutationObserver(listener);
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style', 'class'] });

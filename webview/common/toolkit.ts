@@ -1,7 +1,7 @@
 /**
- * The controls of the webview toolkit. The only file that imports it, so that it can be replaced. Elements of the
- * browser stay where the toolkit has no such control (search fields, numbers, sliders, buttons that look like links),
- * in rows and charts, of which there may be hundreds, and in the filters of episodes and transcripts.
+ * The controls of the webview toolkit. Only this file imports the toolkit, so that it can be replaced. The pages use
+ * plain HTML elements for controls that the toolkit does not have (search fields, numbers, sliders, buttons that look
+ * like links), in rows and charts, of which there may be hundreds, and in the filters of episodes and transcripts.
  */
 import {
   Button,
@@ -32,7 +32,7 @@ provideVSCodeDesignSystem().register(
 
 export type { Button, Checkbox, Dropdown, TextArea, TextField };
 
-/** A button; the secondary look unless it is the panel's main action. */
+/** Creates a button. Use `primary` only for the main action of a panel. */
 export function button(
   label: string,
   onClick: () => void,
@@ -48,53 +48,53 @@ export function button(
   return element;
 }
 
-/** A one-line field with its label. */
+/** Creates a one-line text field with its label. */
 export function textField(label: string, attributes: Attributes = {}): TextField {
   return create('vscode-text-field', TextField, attributes, label);
 }
 
-/** A small button that shows a sign. @param label what it does, in words */
+/** Creates a small button that shows a sign. @param label the tooltip and accessible name */
 export function iconButton(sign: string, label: string, onClick: () => void): Button {
   const element = create('vscode-button', Button, { appearance: 'icon', 'aria-label': label, title: label }, sign);
   element.addEventListener('click', onClick);
   return element;
 }
 
-/** A box to tick with its label. */
+/** Creates a check box with its label. */
 export function checkbox(label: Child, checked: boolean, title: string | null = null): Checkbox {
   const element = create('vscode-checkbox', Checkbox, { title }, label);
   element.checked = checked;
   return element;
 }
 
-/** A field of several lines with its label. */
+/** Creates a text field of several lines with its label. */
 export function textArea(label: string, attributes: Attributes = {}): TextArea {
   return create('vscode-text-area', TextArea, attributes, label);
 }
 
-/** A chooser; `onChange` gets the value chosen by the user. */
+/** Creates a dropdown. `onChange` receives the value that the user chooses. */
 export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
   const element = create('vscode-dropdown', Dropdown, { 'aria-label': label });
   element.addEventListener('change', () => onChange(element.value));
   return element;
 }
 
-/** One choice of a dropdown. */
+/** Creates an option of a dropdown. */
 export function option(value: string, label: string): HTMLElement {
   return create('vscode-option', HTMLElement, { value }, label);
 }
 
 /**
- * Turns while work of unknown length is in progress, in a few steps: the toolkit's own ring is drawn anew at every
- * frame, which without a graphics processor takes the time of the work that it is there for.
+ * Creates a ring that turns, in a few steps, while work of unknown length is in progress. The toolkit's own ring is
+ * redrawn at every frame, which without a graphics processor slows the work itself.
  */
 export function progressRing(label: string): HTMLElement {
   return h('span', { class: 'ring', role: 'progressbar', 'aria-label': label });
 }
 
-/** A line between two parts. */
+/** Creates a line between two parts. */
 export function divider(): HTMLElement {
-  // The control says by itself which way it runs, which only a separator may.
+  // The control sets aria-orientation, which is allowed only on a separator.
   return create('vscode-divider', HTMLElement, { role: 'separator' });
 }
 

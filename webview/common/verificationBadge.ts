@@ -1,6 +1,4 @@
-/**
- * What re-execution showed of a replay: an icon and a few words, with the reason in the tooltip and for screen readers.
- */
+/** Shows the result of re-executing a replay: an icon and a few words, with the reason in the tooltip. */
 import type { VerificationMark } from '../../src/domain/verification.ts';
 import { h, icon, type IconName } from './dom.ts';
 
@@ -11,12 +9,12 @@ const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = {
   unverified: 'open',
 };
 
-/** The mark in one sentence: `replay differs at token 5: message 12 differs at token 5`. */
+/** Describes the mark in one sentence: `replay differs at token 5: message 12 differs at token 5`. */
 export function verificationText({ label, detail }: VerificationMark): string {
   return `replay ${label}: ${detail}`;
 }
 
-/** The badge of a mark. Its state shows in icon and words, never in colour alone. */
+/** Creates the badge of a mark. The icon and the words show its state, never the color alone. */
 export function verificationBadge(mark: VerificationMark): HTMLElement {
   return h(
     'span',

@@ -1,19 +1,21 @@
-/** Whether a view shows other runs than before: it is then drawn whatever holds it, until all its steps are here. */
+/**
+ * Tracks whether requested runs are still incomplete. Until all their steps are here, the view is drawn even while it
+ * is held.
+ */
 
 export class Asked {
   private runs: string | null = null;
-  /** At first nothing is here. */
+  /** True at first, because nothing is here. */
   private open = true;
 
-  /** Runs were asked for whose steps are not all here. */
+  /** True while steps of the requested runs are missing. */
   get waiting(): boolean {
     return this.open;
   }
 
   /**
-   * Takes the runs of a new answer: those asked for by the reader, or by a command. One that was on its way before they
-   * were asked for has the runs of before.
-   * @returns whether they are other runs
+   * Takes the runs of a new answer. An answer that was on its way before other runs were requested has the old runs.
+   * @returns true if the runs are not the same as before
    */
   answered(runs: readonly string[]): boolean {
     const words = runs.join(' ');
@@ -23,7 +25,7 @@ export class Asked {
     return others;
   }
 
-  /** All steps of these runs are here. */
+  /** Handles that all steps of the runs are here. */
   complete(): void {
     this.open = false;
   }

@@ -1,24 +1,21 @@
 /**
- * The runs laid over the shown one: what was asked for counts until the host has confirmed it, so that quick choices
+ * The runs laid over the shown one. The user's choice counts until the host has confirmed it, so that quick choices
  * build on each other.
  */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 export class ChosenRuns {
   private runs: readonly string[] = [];
-  /** The host has not confirmed `runs` yet. */
+  /** True while the host has not confirmed `runs`. */
   private asked = false;
   private shown: string | null = null;
 
-  /** In the order in which they were chosen. */
+  /** The chosen runs in the order in which they were chosen. */
   get all(): readonly string[] {
     return this.runs;
   }
 
-  /**
-   * Takes what the host says; what it said before it heard of the newest choice is left, unless another run is shown
-   * now.
-   */
+  /** Takes the runs that the host confirms. Ignores answers to older choices, unless another run is shown. */
   receive({ run, runs, compared }: Pick<DashboardSnapshot, 'run' | 'runs' | 'compared'>): void {
     const confirmed = compared.map(({ id }) => id);
     // A run that the store no longer has is never confirmed.
@@ -31,7 +28,7 @@ export class ChosenRuns {
     this.shown = run.id;
   }
 
-  /** Puts a run on or takes it off. @returns all that are chosen now */
+  /** Adds or removes a run. @returns all chosen runs */
   toggle(run: string, on: boolean): readonly string[] {
     const others = this.runs.filter((id) => id !== run);
     this.runs = on ? [...others, run] : others;
@@ -39,7 +36,7 @@ export class ChosenRuns {
     return this.runs;
   }
 
-  /** The host could not do what was asked: what it says next counts. */
+  /** Handles a failure of the host. Its next answer counts. */
   failed(): void {
     this.asked = false;
   }

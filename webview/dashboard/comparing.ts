@@ -1,4 +1,4 @@
-/** Choosing runs to lay over the shown one, and the legend that distinguishes them. */
+/** The menu that chooses runs to lay over the shown one, and the legend that distinguishes them. */
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, percent1 } from '../common/format.ts';
@@ -8,7 +8,7 @@ import { lookOf } from './chart/looks.ts';
 import { ChosenRuns } from './chosenRuns.ts';
 import { plainTitle, type ShownRun, type View } from './view.ts';
 
-/** Pixels between the list of runs and the end of the page. */
+/** Pixels between the list of runs and the edge of the page. */
 const MARGIN = 8;
 
 export class RunPicker {
@@ -21,10 +21,10 @@ export class RunPicker {
   private snapshot: DashboardSnapshot | null = null;
   private drawn = '';
   private readonly chosen = new ChosenRuns();
-  /** By run. */
+  /** The check boxes by run. */
   private boxes: ReadonlyMap<string, Checkbox> = new Map();
 
-  /** @param choose hears of the runs chosen, in the order in which they were */
+  /** @param choose receives the chosen runs in the order in which they were chosen */
   constructor(choose: (runs: readonly string[]) => void) {
     this.choose = choose;
     this.element = h('details', { class: 'picker' }, this.summary, this.body);
@@ -37,7 +37,7 @@ export class RunPicker {
       this.element.open = false;
       this.summary.focus();
     });
-    // What is pressed elsewhere closes it.
+    // A press anywhere else closes the menu.
     document.addEventListener('pointerdown', ({ target }) => {
       if (target instanceof Node && !this.element.contains(target)) {
         this.element.open = false;
@@ -54,14 +54,14 @@ export class RunPicker {
     this.draw();
   }
 
-  /** Boxes are drawn again only when the runs changed: one of them may have the focus. */
+  /** Redraws the boxes only if the runs changed, because one of them may have the focus. */
   private draw(): void {
     const { snapshot } = this;
     if (!this.element.open || snapshot === null) {
       return;
     }
     const own = snapshot.runs.find(({ id }) => id === snapshot.run.id)?.task;
-    // Returns of different tasks are no numbers of one kind.
+    // Returns of different tasks cannot be compared.
     const others = snapshot.runs.filter(({ id, task }) => id !== snapshot.run.id && task.key === own?.key);
     const elsewhere = snapshot.runs.length - others.length - 1;
     const drawn = JSON.stringify(others);
@@ -91,7 +91,7 @@ export class RunPicker {
     const words = h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started));
     const box = checkbox(words, this.chosen.all.includes(id));
     box.addEventListener('change', () => {
-      // Also fired where a box is set to what is chosen already.
+      // The event also fires when `checked` is set by code.
       if (box.checked !== this.chosen.all.includes(id)) {
         this.toggle(id, box.checked);
       }
@@ -99,7 +99,7 @@ export class RunPicker {
     return box;
   }
 
-  /** Under its button, and never beyond the page. */
+  /** Places the list under its button, inside the page. */
   private place(): void {
     if (!this.element.open) {
       return;
@@ -111,18 +111,18 @@ export class RunPicker {
     }
   }
 
-  /** Lays a run over the shown one, or takes it off. */
+  /** Adds a run to the charts or removes it. */
   toggle(run: string, on: boolean): void {
     this.choose(this.chosen.toggle(run, on));
   }
 
-  /** The host could not do what was asked. */
+  /** Handles a failure of the host. */
   failed(): void {
     this.chosen.failed();
   }
 }
 
-/** The runs in the charts with their lines; empty where there is one only. */
+/** Creates the legend with the runs in the charts and their lines. Returns null if there is only one run. */
 export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
   if (view.runs.length < 2) {
     return null;
@@ -162,7 +162,7 @@ function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTML
   return element;
 }
 
-/** A piece of the run's line with its marker. */
+/** Draws a piece of a run's line with its marker. */
 function sample(index: number): HTMLCanvasElement {
   const canvas = h('canvas', { width: 64, height: 24, class: 'sample', 'aria-hidden': 'true' });
   const ctx = canvas.getContext('2d');

@@ -1,4 +1,4 @@
-/** The head of the dashboard: which run, its status, how the charts are drawn, and what can be done with the run. */
+/** The header of the dashboard: the choice of the run, its status and actions, and the settings of the charts. */
 import { isResumable } from '../../src/domain/run.ts';
 import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { badge, h, replace } from '../common/dom.ts';
@@ -15,7 +15,7 @@ const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = {
   50: 'Smoothing: 50 steps',
 };
 
-/** How the charts are drawn. */
+/** The settings of the charts. */
 export interface Drawing {
   readonly smoothing: Smoothing;
   readonly axis: ChartAxis;
@@ -53,7 +53,7 @@ export class Controls {
   private choices = '';
   private shownActions = '';
 
-  /** @param picker the chooser of the runs that are laid over this one */
+  /** @param picker the menu of the runs that are laid over this one */
   constructor(picker: HTMLElement, events: ControlEvents) {
     this.events = events;
     this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
@@ -79,14 +79,14 @@ export class Controls {
     );
   }
 
-  /** Shows how the charts are drawn; the choosers take it once they are in the page. */
+  /** Sets the dropdowns to the settings of the charts. They must be on the page. */
   set drawing({ smoothing, axis, scale }: Drawing) {
     this.smoother.value = smoothing;
     this.axisChooser.value = axis;
     this.scaleChooser.value = scale;
   }
 
-  /** @param paused whether the charts are frozen */
+  /** @param paused true if the charts are frozen */
   show(snapshot: DashboardSnapshot, paused: boolean): void {
     this.drawChoices(snapshot);
     replace(
@@ -98,7 +98,7 @@ export class Controls {
     this.pause.hidden = snapshot.status !== 'running' && !paused;
   }
 
-  /** @param words how many steps wait to be drawn; empty where none does */
+  /** @param words text on how many steps wait to be drawn; empty if none does */
   showWaiting(words: string, paused: boolean): void {
     this.waiting.textContent = paused ? (words === '' ? 'Paused' : `Paused, ${words}`) : words;
     this.pause.textContent = paused ? 'Continue' : 'Pause';
@@ -108,7 +108,7 @@ export class Controls {
     this.chooser.focus();
   }
 
-  /** The list of runs is drawn again only when it changed: it may be open. */
+  /** Redraws the list of runs only if it changed, because it may be open. */
   private drawChoices(snapshot: DashboardSnapshot): void {
     const choices = JSON.stringify(snapshot.runs);
     if (choices !== this.choices) {
@@ -118,7 +118,7 @@ export class Controls {
     this.chooser.value = snapshot.run.id;
   }
 
-  /** Buttons stay while they say the same: one of them may have the focus. */
+  /** Redraws the buttons only if they changed, because one of them may have the focus. */
   private drawActions({ run, status, live }: DashboardSnapshot): void {
     const shown = JSON.stringify([run.id, isResumable(status), live === null]);
     if (shown === this.shownActions) {

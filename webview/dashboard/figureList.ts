@@ -1,4 +1,4 @@
-/** The figures of the dashboard, in groups. The roles of the runs decide which there are. */
+/** The figures of the dashboard, in groups. Some depend on the roles of the runs. */
 import { h, replace } from '../common/dom.ts';
 import { Figure, type FigureDoors } from './chart/figure.ts';
 import type { Drawn } from './chart/plot.ts';
@@ -26,10 +26,10 @@ export class FigureList {
   readonly element: HTMLElement;
   private readonly doors: FigureDoors;
   private readonly figures = new Map<string, Figure>();
-  /** Tables to open with their figures. */
+  /** Ids of the figures whose tables are to be open. */
   private readonly tables: Set<string>;
   private readonly groups: readonly Group[];
-  /** Charts out of sight are not drawn. */
+  /** Tells figures whether they are in view. Others are not drawn. */
   private readonly sight = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
@@ -58,7 +58,7 @@ export class FigureList {
     this.element = h('div', { class: 'figures' }, ...this.groups.map(({ section }) => section));
   }
 
-  /** The figures whose tables are open, those that are not shown at the moment among them. */
+  /** Ids of the figures whose tables are open, also of figures that are not shown at the moment. */
   get openTables(): readonly string[] {
     for (const [id, figure] of this.figures) {
       if (figure.tableOpen) {
@@ -74,9 +74,9 @@ export class FigureList {
     for (const { grid, section, specs } of this.groups) {
       const figures = specs(view).map((spec) => this.figureOf(spec));
       const elements = figures.map(({ element }) => element);
-      // A group that the shown runs have nothing for has no heading either.
+      // The heading of an empty group is hidden too.
       section.hidden = elements.length === 0;
-      // Elements that stay are not touched: one of them may have the focus.
+      // The grid is replaced only if its elements changed, because one of them may have the focus.
       if (
         elements.length !== grid.children.length ||
         elements.some((element, index) => grid.children[index] !== element)
@@ -114,7 +114,7 @@ export class FigureList {
   }
 }
 
-/** One for each task, and one that says that there is none. */
+/** Returns one figure for each task, or an empty figure if there are no tasks. */
 function paretoFigures(view: View): readonly FigureSpec[] {
   const tasks = tasksOf(view);
   return tasks.length === 0 ? [paretoFigure(null)] : tasks.map(paretoFigure);

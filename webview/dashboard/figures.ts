@@ -1,4 +1,4 @@
-/** What a figure of the dashboard is: how it is drawn, and which table is behind it. */
+/** The specification of a figure of the dashboard: its drawing and its table. */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
@@ -10,25 +10,25 @@ import type { ShownRun, View } from './view.ts';
 export interface FigureSpec {
   readonly id: string;
   readonly title: string;
-  /** What the drawing shows, where the title does not say it. */
+  /** Explains the drawing if the title does not. */
   readonly note: string | null;
-  /** The title of the level axis, and how a value is written at its ticks. */
+  /** Title and tick format of the horizontal axis. */
   readonly x: (axis: ChartAxis) => { readonly title: string; readonly format: (value: number) => string };
   readonly yAxis: string;
   readonly formatY: (value: number) => string;
-  /** Values that the upright scale always shows. */
+  /** Values that the vertical scale always includes. */
   readonly always: readonly number[];
-  /** Boxes are drawn where there is one line of them. */
+  /** True to draw boxes if there is only one line with boxes. */
   readonly boxes: boolean;
-  /** True: its level axis is its own, whatever the others run over. */
+  /** True if the figure has its own horizontal axis, independent of the chosen one. */
   readonly ownAxis?: boolean;
-  /** Whether a mean over steps may replace the line. */
+  /** True if the line may be smoothed by a mean over steps. */
   readonly smooth: boolean;
   readonly lines: (view: View, axis?: ChartAxis) => readonly Line[];
   readonly table: (view: View, axis?: ChartAxis) => DataTable;
-  /** The newest value of the chosen run. */
+  /** Returns the newest value of the shown run. */
   readonly latest: (view: View) => string;
-  /** Why there is nothing to draw. */
+  /** Text shown if there is nothing to draw. */
   readonly nothing: string;
 }
 
@@ -39,31 +39,31 @@ export const numberCell = (value: number | null | undefined, write: (value: numb
 
 export const textCell = (text: string): Cell => ({ raw: text, text });
 
-/** The level axis of a chart over training. */
+/** The horizontal axis of a chart over training. */
 export const overTraining: FigureSpec['x'] = (axis) => ({
   title: AXIS_WORDS[axis].title,
   format: AXIS_WORDS[axis].tick,
 });
 
-/** The column of where a row is on an axis; the step has one of its own. */
+/** Returns the column for the position on an axis. The step is in a column of its own in every table. */
 export const axisColumns = (axis: ChartAxis): DataTable['columns'] =>
   axis === 'step' ? [] : [{ name: AXIS_WORDS[axis].column, numeric: true }];
 
 export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] =>
   axis === 'step' ? [] : [numberCell(at, axis === 'time' ? AXIS_WORDS.time.full : count)];
 
-/** What a point says of its place, beside its step. */
+/** Describes the position of a point besides its step. */
 export const axisWords = (axis: ChartAxis, at: number): readonly string[] =>
   axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)];
 
-/** The columns that distinguish runs; none where there is one only. */
+/** Returns the column that distinguishes runs; none if there is only one run. */
 export const runColumns = (view: View): DataTable['columns'] =>
   view.runs.length < 2 ? [] : [{ name: 'Run', numeric: false }];
 
 export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[] =>
   view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }];
 
-/** A share with its interval, in words. */
+/** Describes a share with its interval. */
 export const shareWords = (interval: Interval): string => `${percent1(interval.value)} ${percentBounds(interval)}`;
 
 export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', 'n'].map((name) => ({

@@ -1,4 +1,4 @@
-/** A view that holds still while somebody reads: what comes meanwhile waits. */
+/** Holds a view still while the user reads. Newer values wait. */
 
 export class Hold<T> {
   private readonly reasons = new Set<string>();
@@ -9,12 +9,12 @@ export class Hold<T> {
     return this.reasons.size > 0;
   }
 
-  /** What is to be seen now. */
+  /** The value to show. */
   get shown(): T | null {
     return this.current;
   }
 
-  /** What came while the view was held; null where nothing did. */
+  /** The value that came while the view was held; null if none did. */
   get waiting(): T | null {
     return this.newest === this.current ? null : this.newest;
   }
@@ -24,9 +24,9 @@ export class Hold<T> {
   }
 
   /**
-   * Takes something newer.
-   * @param now shows it whatever holds the view: the reader asked for it
-   * @returns whether what is shown changed
+   * Takes a newer value.
+   * @param now true to show it even while the view is held, because the user requested it
+   * @returns true if the shown value changed
    */
   offer(value: T, now = false): boolean {
     this.newest = value;
@@ -41,7 +41,7 @@ export class Hold<T> {
     this.reasons.add(reason);
   }
 
-  /** @returns whether what is shown changed */
+  /** @returns true if the shown value changed */
   release(reason: string): boolean {
     this.reasons.delete(reason);
     if (this.held || this.newest === this.current) {

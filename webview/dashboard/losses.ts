@@ -1,4 +1,4 @@
-/** What loses the episodes of the shown run: the sentence first, then a bar for each role and the clearest cases. */
+/** Shows what loses the episodes of the run: a sentence, a bar for each role, and the clearest cases. */
 import {
   divisionTitle,
   foundWords,
@@ -15,14 +15,14 @@ import { button } from '../common/toolkit.ts';
 import { plainTitle } from './view.ts';
 
 export interface LossesAround {
-  /** Asks what loses the episodes. */
+  /** Starts the search for what loses episodes. */
   readonly find: () => void;
-  /** Asks what to try in the place of what a role does. */
+  /** Opens the dialog to try a change of a role. */
   readonly tryChange: (role: string) => void;
   readonly openMessage: (message: number) => void;
 }
 
-/** The section; null where it cannot be asked. */
+/** Creates the section. Returns null if the search is not possible. */
 export function lossesSection(losses: ShownLosses | null, around: LossesAround): HTMLElement | null {
   if (losses === null) {
     return null;
@@ -76,7 +76,10 @@ function divided(division: LossDivision): HTMLElement {
   );
 }
 
-/** A bar from 0 to each share, its interval as a line over it. @param isTitled whether the title stands above it */
+/**
+ * Creates a table with a bar from 0 to each share and its interval as a line over it.
+ * @param isTitled true if the title is shown above the table already
+ */
 function shares(title: string, parts: readonly LossPart[], { isTitled }: { readonly isTitled: boolean }): HTMLElement {
   return h(
     'table',
@@ -103,7 +106,7 @@ function shares(title: string, parts: readonly LossPart[], { isTitled }: { reado
   );
 }
 
-/** From -50 % to 150 %: shares add up to 1, and one may be negative. */
+/** Range of the bars: -50 % to 150 %. Shares add up to 1, and a share may be negative. */
 const [LEAST, MOST] = [-0.5, 1.5];
 
 function place(element: HTMLElement, from: number, to: number): void {

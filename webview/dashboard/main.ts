@@ -1,4 +1,4 @@
-/** The dashboard's entry in the webview. */
+/** Entry point of the dashboard page. */
 import '../common/common.css';
 import '../common/stickyHead.css';
 import './style.css';

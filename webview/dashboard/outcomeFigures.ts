@@ -1,4 +1,4 @@
-/** The figures of what runs reached: held-out accuracy over training, and against what training took. */
+/** The figures of outcomes: held-out accuracy over training, and against the cost of training. */
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
@@ -26,10 +26,7 @@ const TITLES: Readonly<Record<EvaluationKind, string>> = {
   sampled: 'Held-out pass@1, sampled',
 };
 
-/**
- * Accuracy on the problems that were held out: before training, every so many steps where that was asked for, and
- * after, each with its interval.
- */
+/** Creates the figure of held-out accuracy before, during and after training, with intervals. */
 export function accuracyFigure(kind: EvaluationKind): FigureSpec {
   const of = (run: ShownRun): readonly Evaluation[] => evaluationsIn(run, kind);
   return {
@@ -102,20 +99,20 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
 interface Evaluation {
   /** `before`, `after step 6`, `after`. */
   readonly stage: string;
-  /** The same within a sentence. */
+  /** The stage as a part of a sentence. */
   readonly moment: string;
   readonly step: number;
   readonly result: Interval | null;
   readonly target: Target;
 }
 
-/** The evaluations of one kind by step; those before and after training are there unmeasured until they are. */
+/** Returns the evaluations of one kind by step. Those before and after training have a null result until measured. */
 function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
   const known = evaluations.filter((one) => one.kind === kind);
   const awaited = EVALUATION_ROUNDS.filter(
     (round) => round.kind === kind && known.every(({ iteration }) => iteration !== round.iteration),
   )
-    // Without steps there is nothing after.
+    // A run without steps has no evaluation after training.
     .filter(({ stage }) => stage === 'before' || record.plannedSteps > 0)
     .map(({ iteration, stage }) => ({ iteration, step: stage === 'before' ? 0 : record.plannedSteps, result: null }));
   return [...known, ...awaited]
@@ -128,7 +125,7 @@ function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind):
     });
 }
 
-/** What training took, as an axis has it; over steps, its tokens. */
+/** The cost of training on each axis. For steps, the cost is in tokens. */
 const COSTS: Readonly<
   Record<ChartAxis, { readonly of: (outcome: RunOutcome) => number; readonly title: string; readonly words: AxisWords }>
 > = {
@@ -139,8 +136,8 @@ const COSTS: Readonly<
 };
 
 /**
- * The outcomes that no other one beats: none costs as little and is as accurate, and better in either. In the order of
- * cost.
+ * Returns the Pareto front in order of cost: the outcomes for which no other one costs at most as much, is at least as
+ * accurate, and is better in one of the two.
  */
 export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = 'step'): readonly RunOutcome[] {
   const cost = COSTS[axis].of;
@@ -152,8 +149,8 @@ export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = '
 }
 
 /**
- * The tasks of the outcomes: first those of the shown runs. Runs of different tasks answer different questions, so each
- * task has a chart of its own.
+ * Returns the tasks of the outcomes, those of the shown runs first. Outcomes of different tasks cannot be compared, so
+ * each task has a chart of its own.
  */
 export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTask[] {
   const shown = runs.flatMap(({ record }) => outcomes.filter(({ run }) => run === record.id));
@@ -161,19 +158,19 @@ export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTas
     0,
     TASKS_SHOWN,
   );
-  // Files of the same name in two folders, or other levels of one task.
+  // Labels can be the same: for files of the same name in two folders, or levels of one task.
   return tasks.map(({ key, label }, index) => {
     const same = tasks.slice(0, index).filter((other) => other.label === label).length;
     return { key, label: same === 0 ? label : `${label} (${same + 1})` };
   });
 }
 
-/** Charts of tasks at most. */
+/** Largest number of tasks with a chart. */
 const TASKS_SHOWN = 8;
 
 /**
- * Every finished run of one task: what it reached against what its training took.
- * @param task null while there is none
+ * Creates the figure of accuracy against cost, with every finished run of a task.
+ * @param task null if there is no task
  */
 export function paretoFigure(task: RunTask | null): FigureSpec {
   const of = (view: View, axis: ChartAxis): readonly RunOutcome[] =>

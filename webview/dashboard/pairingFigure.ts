@@ -1,4 +1,4 @@
-/** What each role contributed, by the pairing of models in its team: one dot for each role of a shown run. */
+/** The figure of the contribution of each role by the pairing of models in its team: one dot for each role of a run. */
 import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
@@ -23,7 +23,7 @@ interface Dot {
   readonly x: number;
 }
 
-/** How far the outermost roles of a pairing are from its tick, in ticks. */
+/** Distance of the outermost roles of a pairing from its tick, in ticks. */
 const APART = 0.24;
 
 const pairingsIn = (view: View): ReturnType<typeof pairingsOf<ShownTeam>> =>
@@ -47,7 +47,7 @@ function dotsOf(view: View): readonly Dot[] {
         shown,
         pairing: label,
         role,
-        // Of a thinker and a solver the thinker alone is measured, who speaks first.
+        // In a team of a thinker and a solver only the thinker is measured. It speaks first.
         model: modelOf(models, roles.includes(role) ? role : (roles[0] ?? role)),
         mean,
         deviation,
@@ -57,7 +57,10 @@ function dotsOf(view: View): readonly Dot[] {
   );
 }
 
-/** The figure where the shown runs have more than one model; its models are part of its name, since its ticks are. */
+/**
+ * Returns the figure if the shown runs have more than one model. The id of the figure contains the models, because its
+ * ticks depend on them.
+ */
 export function pairingFigures(view: View): readonly FigureSpec[] {
   const { models, pairings } = pairingsIn(view);
   return models.length < 2

@@ -1,4 +1,4 @@
-/** The run dashboard: how a run went, or goes, step by step, and how others went beside it. */
+/** The run dashboard: charts and summary of a run, step by step, with other runs laid over it. */
 import {
   isDashboardState,
   STEPS_MOST,
@@ -32,7 +32,7 @@ import {
   type View,
 } from './view.ts';
 
-/** While steps stream in, they are drawn at most this often. */
+/** Milliseconds between two drawings while steps stream in. */
 const DRAW_MILLISECONDS = 250;
 const PAUSED = 'paused';
 export class DashboardPanel {
@@ -56,11 +56,9 @@ export class DashboardPanel {
   private timer: number | null = null;
   private drawnAt = 0;
   private readonly asked = new Asked();
-  /** Where to scroll back to; null once that is done, or somebody scrolls. */
+  /** Scroll position to restore; null once that is done or the user scrolls. */
   private scroll: number | null = null;
-  /**
-   * How many steps of each run a view showed that was paused when its page was thrown away; null for any other view.
-   */
+  /** Number of steps of each run that a paused view showed before the editor discarded its page; null otherwise. */
   private stood: readonly number[] | null = null;
 
   private readonly received: MessageHandlers<DashboardFromHost> = {
@@ -98,7 +96,7 @@ export class DashboardPanel {
         this.hold.hold(PAUSED);
       }
     }
-    // Who scrolls before everything is drawn has chosen a place already.
+    // If the user acts before everything is drawn, the old scroll position is not restored.
     for (const kind of ['wheel', 'keydown', 'pointerdown']) {
       window.addEventListener(
         kind,
@@ -143,7 +141,7 @@ export class DashboardPanel {
     const runs = [snapshot.run, ...snapshot.compared].map(({ id }) => id);
     this.steps = onlyRuns(this.steps, runs);
     if (this.asked.answered(runs)) {
-      // Something else is to be seen: what a pause held is over.
+      // Other runs are shown, so the paused view is dropped.
       this.stood = null;
     }
     this.banner.textContent = '';
@@ -153,7 +151,7 @@ export class DashboardPanel {
     this.drawSoon();
   }
 
-  /** What arrives in many parts is drawn together. */
+  /** Schedules a drawing, so that steps that arrive in many parts are drawn together. */
   private drawSoon(): void {
     const wait = Math.max(0, this.drawnAt + DRAW_MILLISECONDS - performance.now());
     this.timer ??= window.setTimeout(() => {
@@ -168,14 +166,14 @@ export class DashboardPanel {
     }
     const view = viewOf(this.snapshot, this.steps);
     const { waiting } = this.asked;
-    // What the reader asked for is shown whatever holds the view, until its steps are there.
+    // Requested runs are shown even while the view is held, until all their steps are here.
     if (this.hold.offer(this.stood === null || !waiting ? view : asItStood(view, this.stood), waiting)) {
       this.draw();
     }
     this.drawnAt = performance.now();
     if (waiting && isWhole(view)) {
       this.asked.complete();
-      // What came since waits, as if the page had been there.
+      // Steps that came after the pause wait, as they would without the reload.
       this.hold.offer(view);
       this.keep();
     }
@@ -195,7 +193,7 @@ export class DashboardPanel {
     this.scrollBack(view);
   }
 
-  /** Drawn anew only where it is another: somebody may be reading a case. */
+  /** Redraws the section only if it changed, because the user may be reading it. */
   private drawLosses({ snapshot: { run, losses } }: View): void {
     const words = JSON.stringify([run.id, losses]);
     if (words === this.lossesDrawn) {
@@ -211,13 +209,13 @@ export class DashboardPanel {
         openMessage: (message) => this.host.post({ type: 'openMessage', message }),
       }),
     );
-    // Whoever asked by keyboard stays where the answer comes.
+    // If the focus was in the section, it stays there.
     if (hasKeyboard) {
       this.losses.querySelector('section')?.focus();
     }
   }
 
-  /** Back to where the page was before it was thrown away, once it is as long again. */
+  /** Restores the scroll position of a discarded page until the page is as long as it was. */
   private scrollBack(view: View): void {
     if (this.scroll === null) {
       return;
@@ -249,7 +247,7 @@ export class DashboardPanel {
         this.controls.focus();
       }),
     );
-    // Whoever is on a button is on the same button drawn anew.
+    // Restores the focus to the redrawn button.
     for (const element of this.legend.querySelectorAll('button')) {
       if (element.getAttribute('aria-label') === focused) {
         element.focus();
@@ -350,7 +348,7 @@ export class DashboardPanel {
   }
 }
 
-/** Whether every step of the runs shown has arrived, or as many as are to be shown. */
+/** Returns true if all steps of the shown runs are here, or as many as `counts` says. */
 const isWhole = ({ runs }: View, counts: readonly number[] | null = null): boolean =>
   runs.every(
     ({ record, rows }, index) => rows.length >= Math.min(record.steps, STEPS_MOST, counts?.[index] ?? Infinity),

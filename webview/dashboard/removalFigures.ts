@@ -1,4 +1,4 @@
-/** The figures of runs that credit by removal: credits by outcome, and what each role contributed. */
+/** The figures of runs that credit by removal: credits by outcome, and the contribution of each role. */
 import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
@@ -19,14 +19,14 @@ import { along, type ShownRun, type View } from './view.ts';
 const digits3 = (value: number): string => decimal(value, 3);
 const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(value)}`;
 
-/** Those that the shown runs have numbers for. */
+/** Returns the figures for which the shown runs have numbers. */
 export function removalFigures(view: View): readonly FigureSpec[] {
   const roles = [...new Set(view.snapshot.removal?.outcomes.map(({ role }) => role))];
   const contributed = view.runs.some(({ rows }) => rows.some(({ contributions = [] }) => contributions.length > 0));
   return [...roles.map(outcomeFigure), ...(contributed ? [CONTRIBUTIONS] : []), ...pairingFigures(view)];
 }
 
-/** How far boxes are from the tick of their outcome, in ticks. */
+/** Distance of boxes from the tick of their outcome, in ticks. */
 const APART = 0.17;
 
 interface Box {
@@ -36,7 +36,7 @@ interface Box {
   readonly look: 0 | 1;
 }
 
-/** Two for each outcome: what training learned from, and what a shared return would have been. */
+/** Returns two boxes for each outcome: the credits that training used, and those that a shared return would give. */
 const boxesOf = (view: View, role: string): readonly Box[] =>
   (view.snapshot.removal?.outcomes ?? [])
     .filter((one) => one.role === role)
@@ -54,7 +54,7 @@ const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string
 const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
   `${joint === 1 ? 'right' : 'wrong'} with the thinker, ${solo === 1 ? 'right' : 'wrong'} without it`;
 
-/** The credits of a role by the outcome with and without the thinker, against a shared return. */
+/** Creates the figure of a role's credits by the outcome with and without the thinker, beside a shared return. */
 export function outcomeFigure(role: string): FigureSpec {
   const shown = (view: View): string | null => {
     const removal = view.snapshot.removal;
@@ -84,7 +84,7 @@ export function outcomeFigure(role: string): FigureSpec {
             ? []
             : [
                 {
-                  // The two boxes of an outcome are to either side of its tick.
+                  // The two boxes of an outcome are on both sides of its tick.
                   x: Math.floor(index / 2) + (look === 0 ? 1 - APART : 1 + APART),
                   y: spread.middle,
                   low: null,
@@ -126,7 +126,7 @@ export function outcomeFigure(role: string): FigureSpec {
   };
 }
 
-/** What of a shown run a role's line is, and what it is called. */
+/** Returns the run, role and label of each line. */
 function contributingRoles(
   view: View,
 ): readonly { readonly run: ShownRun; readonly role: string; readonly label: string }[] {
@@ -144,7 +144,7 @@ const contributionAt = (
   role: string,
 ): { readonly mean: number; readonly deviation: number } | undefined => contributions.find((one) => one.role === role);
 
-/** One line for each voter, or for the thinker. */
+/** The figure of contributions, with one line for each voter or for the thinker. */
 export const CONTRIBUTIONS: FigureSpec = {
   id: 'contribution by role',
   title: 'Contribution by role',

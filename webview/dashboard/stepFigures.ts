@@ -35,7 +35,7 @@ interface StepFigure {
   readonly yAxis: string;
   readonly formatY?: (value: number) => string;
   readonly always?: readonly number[];
-  /** The first is drawn, where there is no box. */
+  /** The measures in the table. The first one is drawn, unless there is a box. */
   readonly measures: readonly [Measure, ...Measure[]];
   readonly box?: (row: StepRow) => Spread | null;
 }
@@ -52,13 +52,14 @@ const measure = (name: string, value: Measure['value'], write: Measure['write'] 
 });
 
 const writerOf = ({ written }: StepMeasure): Measure['write'] => (written === 'duration' ? duration : to(written));
-/** A measure of the steps, with the title and the digits of its row in their table. */
+/** Returns a measure of the steps with its declared title and format. */
 const stepMeasure = (name: StepMeasureName): Measure =>
   measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
 
 /**
- * The figure that a measure of the steps declares, with those that it lists; null where it declares none.
- * @param shown whether a measure is listed
+ * Returns the figure that a measure of the steps declares, or null if it declares none. Its table also has the measures
+ * that it lists.
+ * @param shown returns true for the measures to include in the table
  */
 function declaredFigure(
   name: StepMeasureName,
@@ -144,10 +145,10 @@ const COST: readonly StepFigure[] = [
   },
 ];
 
-/** The measure that says what came out; all others say how training went. */
+/** The measure of the outcome. All others are about the course of training. */
 const OUTCOME: StepMeasureName = 'meanReturn';
 
-/** The mean return, with the episodes that it is the mean of. */
+/** Returns the figure of the mean return, with the number of episodes. */
 export function returnFigure(): FigureSpec {
   const figure = declaredFigure(OUTCOME);
   if (figure === null) {
@@ -156,10 +157,7 @@ export function returnFigure(): FigureSpec {
   return figureOf({ ...figure, measures: [...figure.measures, measure('Episodes', (row) => row.episodes, count)] });
 }
 
-/**
- * The figures that the other measures declare. A measure which only some methods have is there where a shown run has
- * it.
- */
+/** Returns the figures of the other measures. Leaves out measures that no shown run has. */
 export function optimisationFigures(view: View): readonly FigureSpec[] {
   const shown = (name: StepMeasureName): boolean =>
     STEP_MEASURES[name].everyStep ||
@@ -174,7 +172,7 @@ export function optimisationFigures(view: View): readonly FigureSpec[] {
 export const varianceFigure = (): FigureSpec => figureOf(VARIANCE);
 export const costFigures = (): readonly FigureSpec[] => COST.map(figureOf);
 
-/** The roles that any shown run credited, in the order in which they first spoke. */
+/** Returns the roles that any shown run credited, in the order in which they first spoke. */
 export function rolesOf(view: View): readonly string[] {
   return [
     ...new Set(
@@ -185,7 +183,7 @@ export function rolesOf(view: View): readonly string[] {
   ];
 }
 
-/** How the credits of a role were spread at each step. */
+/** Creates the figure of the spread of a role's credits at each step. */
 export function creditFigure(role: string): FigureSpec {
   const of = (row: StepRow): Spread | null => row.credits.roles.find((found) => found.role === role)?.spread ?? null;
   return figureOf({
@@ -207,7 +205,7 @@ export function creditFigure(role: string): FigureSpec {
   });
 }
 
-/** A name within a sentence; abbreviations stay. */
+/** Returns a name for use inside a sentence: its first letter is lowered unless it begins an abbreviation. */
 const lowered = (name: string): string =>
   /^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1);
 

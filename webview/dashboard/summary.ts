@@ -1,4 +1,4 @@
-/** What a run achieved and what it cost. */
+/** The summary of a run: its outcome and its cost. */
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
@@ -15,7 +15,7 @@ const STAGES = {
   'evaluate-after': 'evaluation after',
 } as const;
 
-/** Progress of the run, in a few words. */
+/** Describes the progress of a run in a few words. */
 export function stageWords({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
   if (live === null) {
@@ -27,8 +27,8 @@ export function stageWords({ run, live }: DashboardSnapshot): string {
 }
 
 /**
- * Accuracy and pass@1, before and after, each with its interval: what was evaluated before training is known at once,
- * and after a cancel.
+ * Creates the table of accuracy and pass@1 before and after training, with intervals. It reads the evaluations, so it
+ * also has those of runs that are in progress or were canceled.
  */
 export function outcomeTable({ runs: [shown] }: View): HTMLElement {
   return h(
@@ -85,11 +85,11 @@ function intervalCell(interval: Interval | null, write: (share: number) => strin
   );
 }
 
-/** How far the model judge of the run is to be believed, beside what it scored; null where none scored it. */
+/** Creates the note on how reliable the run's model judge is. Returns null if no model judges the run. */
 export const judgeNote = ({ judge }: DashboardSnapshot): HTMLElement | null =>
   judge === null ? null : h('p', { class: 'judge' }, judge);
 
-/** The ledger: evaluator calls, tokens, messages by role, seconds. */
+/** Creates the table of costs: evaluator calls, tokens, messages by role, and training time. */
 export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
   const ledger = ledgerOf(run.summary, latest);
   const rows: readonly (readonly [string, string])[] =
@@ -122,12 +122,12 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
   );
 }
 
-/** Evaluations that were asked for beside the calls that were made. */
+/** Describes the evaluations that needed no call because equal messages were evaluated before. */
 function reusedWords({ reusedEvaluations = 0 }: Ledger): string {
   return reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`;
 }
 
-/** Calls that an interruption lost are no part of the run's own. */
+/** Describes the calls whose results were lost in interruptions. They are not counted as the run's own. */
 function lostWords(summary: RunSummary | null): string {
   const lost = summary?.lostEvaluatorCalls ?? 0;
   return lost === 0 ? '' : `; at most ${count(lost)} more whose results were lost in interruptions`;

@@ -1,4 +1,4 @@
-/** The figures of trust regions: how far turns moved, certificates against measurements, what a swap cost. */
+/** The figures of trust regions: the KL of turns, certificates against measurements, and the cost of a swap. */
 import { shockRows } from '../../src/domain/run.ts';
 import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/domain/step.ts';
 import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';
@@ -20,7 +20,7 @@ const digits =
   (value: number): string =>
     decimal(value, places);
 
-/** Those of which a shown run has something to draw. */
+/** Returns the figures for which a shown run has numbers. */
 export function trustFigures(view: View): readonly FigureSpec[] {
   const some = (has: (run: ShownRun) => boolean): boolean => view.runs.some(has);
   return [
@@ -68,7 +68,7 @@ const KL_HISTOGRAM: FigureSpec = {
         joined: true,
         stepped: true as const,
         points: bins.map(({ low, high, count: turns }, place) => ({
-          // The middle of its bin.
+          // The middle of the bin.
           x: place + 0.5,
           y: turns,
           low: null,
@@ -150,7 +150,7 @@ const RANK_SHIFTS: FigureSpec = {
           front: [
             { x: OUTSIDE, y: Math.min(0, ...changes) },
             { x: OUTSIDE, y: Math.max(0, ...changes) },
-            // Back to the zero line, along which it goes on to the right.
+            // Back to the zero line, which the front follows to the right.
             { x: OUTSIDE, y: 0 },
           ],
         }),
@@ -182,7 +182,7 @@ const RANK_SHIFTS: FigureSpec = {
   },
 };
 
-/** Where updates out of the region are drawn, right of those in it. */
+/** Offset of updates outside the region, which are drawn to the right of those inside. */
 const OUTSIDE = SINGLE_RANKS + 2;
 const rankPlace = (rank: number): string => (rank > 0 && rank <= SINGLE_RANKS ? count(rank) : rank > 0 ? 'rest' : '');
 

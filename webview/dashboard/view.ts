@@ -1,19 +1,16 @@
-/**
- * What the dashboard shows at one moment: the snapshot with the steps of its runs. Nothing here is changed once it is
- * made.
- */
+/** The view of the dashboard: a snapshot with the steps of its runs. Views are never changed. */
 import type { StoredEvaluation } from '../../src/domain/evaluation.ts';
 import type { RunRecord } from '../../src/domain/run.ts';
 import type { RoleModels, RegionFacts, StepRow } from '../../src/domain/stepRows.ts';
 import type { ChartAxis, DashboardSnapshot, StepWindow } from '../../src/shared/protocols/dashboardProtocol.ts';
 
-/** A run in the charts. The first is the one that was chosen. */
+/** A run in the charts. The first one is the chosen run; the others are laid over it. */
 export interface ShownRun {
-  /** A, B, C ...: what the lines are labelled with. */
+  /** Label of its lines: A, B, C ... */
   readonly tag: string;
   readonly record: RunRecord;
   readonly rows: readonly StepRow[];
-  /** What training has cost at the end of each row. */
+  /** Total cost of training at the end of each row. */
   readonly totals: readonly Totals[];
   readonly evaluations: readonly StoredEvaluation[];
   readonly region: RegionFacts;
@@ -27,7 +24,7 @@ export interface View {
   readonly runs: readonly ShownRun[];
 }
 
-/** The steps of each run that the page has. */
+/** The steps that the page has, by run. */
 export type StepsByRun = ReadonlyMap<string, readonly StepRow[]>;
 
 const TAGS = ['A', 'B', 'C', 'D', 'E', 'F'];
@@ -48,7 +45,7 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
   return { snapshot, runs };
 }
 
-/** What training has cost at the end of each step: its own sampling and updates, no evaluation. */
+/** Returns the total cost of training at the end of each step: sampling and updates, without evaluations. */
 export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
   let total: Totals = { tokens: 0, calls: 0, time: 0 };
   return rows.map(({ cost, metrics }) => {
@@ -61,7 +58,10 @@ export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
   });
 }
 
-/** Where the end of a step is on an axis, step 0 being the beginning; null while what it cost is not known here. */
+/**
+ * Returns the position of the end of a step on an axis; step 0 is the beginning. Returns null while the cost of the
+ * step is not known.
+ */
 export function along(
   { rows, totals }: Pick<ShownRun, 'rows' | 'totals'>,
   step: number,
@@ -73,12 +73,12 @@ export function along(
   return rows[step - 1]?.iteration === step ? (totals[step - 1]?.[axis] ?? null) : null;
 }
 
-/** How many steps of each run a view shows. */
+/** Returns the number of steps that a view shows of each run. */
 export function stepCounts({ runs }: View): readonly number[] {
   return runs.map(({ rows }) => rows.length);
 }
 
-/** The view as it was when it showed so many steps of each run. */
+/** Returns the view as it was when it had these numbers of steps. */
 export function asItStood(view: View, counts: readonly number[]): View {
   return {
     ...view,
@@ -90,7 +90,7 @@ export function asItStood(view: View, counts: readonly number[]): View {
   };
 }
 
-/** The steps with a window added; as they were where it does not go on from their end. */
+/** Returns the steps with a window added, or the same steps if the window does not begin at their end or at 0. */
 export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
   const known = steps.get(run) ?? [];
   if (from !== 0 && from !== known.length) {
@@ -99,12 +99,12 @@ export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): 
   return new Map(steps).set(run, from === 0 ? rows : [...known, ...rows]);
 }
 
-/** The steps of these runs only: those of others are not sent on. */
+/** Returns the steps of these runs only. Others do not get updates any more. */
 export function onlyRuns(steps: StepsByRun, runs: readonly string[]): StepsByRun {
   return new Map([...steps].filter(([run]) => runs.includes(run)));
 }
 
-/** How many finished steps the newer view has that the older one does not show. */
+/** Returns the number of steps that the newer view has and the older one does not. */
 export function stepsBetween(older: View, newer: View): number {
   const known = new Map(older.runs.map(({ record, rows }) => [record.id, rows.length]));
   return newer.runs.reduce(
@@ -113,7 +113,7 @@ export function stepsBetween(older: View, newer: View): number {
   );
 }
 
-/** A title without what could turn its text around or hide in it. Copies of tables keep it as it is. */
+/** Removes invisible characters and direction marks from a title and cuts it. Copies of tables keep the full title. */
 export function plainTitle(title: string): string {
   return title.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').slice(0, 80);
 }

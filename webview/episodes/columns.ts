@@ -1,4 +1,4 @@
-/** The columns of the grid: what is in each cell, and what it says to those who do not see it. */
+/** The columns of the grid: the content of each cell, and its words for screen readers. */
 import { chanceWords } from '../../src/domain/answer.ts';
 import { BY_HAND } from '../../src/domain/episode.ts';
 import { roundTitle } from '../../src/domain/evaluation.ts';
@@ -14,14 +14,14 @@ import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
 import { handWords } from './words.ts';
 
-// The outcomes of a problem over a run, as a small line: rings for evaluations, points for training steps.
+// Sparklines: the outcomes of a problem over a run. Rings are evaluations, points are training steps.
 
 const SVG = 'http://www.w3.org/2000/svg';
-/** Pixels of a line, and of its column. */
+/** Width of a sparkline and of its column, in pixels. */
 const SPARK_WIDTH = 64;
 const HEIGHT = 16;
 const PAD = 4;
-/** Rounds named in the words of a line; of more, the first and the last. */
+/** Largest number of rounds named in the words of a sparkline. Of more rounds, the first and the last are named. */
 const NAMED = 12;
 
 const SPARK_CLASSES = { won: 'spark-high', between: '', failed: 'spark-low' } as const;
@@ -34,8 +34,8 @@ interface SparkPoint {
 }
 
 /**
- * Where the rounds with a score are, from left to right in the order of time, from the least to the highest return;
- * 0 to 1 where these are not known, and wider where returns leave it.
+ * Returns the points of the rounds with a score, from left to right in order of time. The height spans the scale of
+ * the returns, or 0 to 1 if the scale is not known. Returns outside it widen it.
  */
 export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale | null): readonly SparkPoint[] {
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));
@@ -50,7 +50,7 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
   }));
 }
 
-/** The line as an image without words; `sparklineText` says the same. */
+/** Draws the sparkline, hidden from screen readers. `sparklineText` says the same in words. */
 function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
   const points = sparkPoints(rounds, scale);
   const svg = shape('svg', {
@@ -90,7 +90,7 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
   return svg;
 }
 
-/** The rounds in words. */
+/** Describes the rounds in words. */
 function sparklineText(rounds: readonly ProblemRound[]): string {
   if (rounds.length === 0) {
     return 'no outcome yet';
@@ -116,24 +116,24 @@ function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attribu
 export interface Column {
   readonly name: ProblemColumn;
   readonly title: string;
-  /** What the column holds, in one sentence. */
+  /** Describes the column in one sentence. */
   readonly meaning: string;
-  /** Larger values first when it is sorted by for the first time. */
+  /** True if the first sort by this column puts larger values first. */
   readonly descending: boolean;
   readonly numeric: boolean;
-  /** As a track of the grid: what it takes at least, and at most. */
+  /** Width as a track of the CSS grid. */
   readonly width: string;
-  /** Pixels that it takes at least. */
+  /** Minimum width in pixels. */
   readonly least: number;
-  /** @param index of the row in the list, from 0 */
+  /** @param index index of the row in the list, from 0 */
   readonly cell: (row: ShownProblem, index: number) => HTMLElement;
   readonly words: (row: ShownProblem, index: number) => string;
 }
 
-/** Characters of a question drawn in its one line; a wider one does not fit. */
+/** Largest number of characters of a question in its row. No row has room for more. */
 const LINE = 400;
 
-/** Pixels of two returns of two decimals and the word behind the second. */
+/** Minimum width in pixels of two returns with two decimals and the word "mean". */
 const EVALUATED_LEAST = 92;
 const EVALUATED = `${EVALUATED_LEAST}px`;
 
@@ -338,7 +338,7 @@ function evaluated(greedy: number | null, sampled: number | null, scale: ReturnS
     'span',
     { class: `return tone-${mark.tone}`, title: evaluatedWords('', greedy, sampled) },
     mark.icon === null ? h('span', {}, greedy === null ? '–' : mark.label) : icon(mark.icon),
-    // A number alone beside a mark would not say what it counts.
+    // Without "mean", it would not be clear what the number beside the icon is.
     sampled === null ? null : h('span', { class: 'muted sampled' }, `${returnText(sampled)} mean`),
   );
 }

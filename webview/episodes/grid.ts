@@ -1,5 +1,5 @@
+/** The grid of problems. It is one tab stop and draws only the rows in view. */
 import type { ProblemSort } from '../../src/domain/problem.ts';
-/** The grid of problems: one tab stop, rows drawn only where they can be seen. */
 import {
   NO_PLACE,
   PROBLEM_WINDOW,
@@ -13,14 +13,14 @@ import { COLUMNS, type Column } from './columns.ts';
 import { commandOf, rowAfter, type GridCommand, type MoveCommand } from './keys.ts';
 import { Heads, ROW_HEIGHT, rowElement, rowId, rowUnder, waitingElement } from './rows.ts';
 
-/** Rows drawn above and below what can be seen. */
+/** Number of rows drawn above and below the view. */
 const MARGIN = 12;
-/** Pixels between two columns, and before and after all; as in grid.css. */
+/** Pixels between two columns, and beside the outer columns. The same values are in grid.css. */
 const GAP = 8;
 const PADDING = 20;
-/** Windows of rows kept. */
+/** Number of windows of rows kept. */
 const WINDOWS_KEPT = 48;
-/** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
+/** A performance mark of the page, for measurements: every row in view was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
 
 export class Grid {
@@ -35,18 +35,18 @@ export class Grid {
   private columns: readonly Column[] = [];
   private tracks = '';
   private readonly selection = new Selection();
-  /** The rows on screen are those of the order before, until the rows of this one are here. */
+  /** True while the rows on screen are of the previous order, because those of the new order are not here yet. */
   private holding = false;
-  /** Where the grid was scrolled to when that began. */
+  /** Scroll position when holding began, in pixels. */
   private heldAt = 0;
   private frame = 0;
-  /** Another order was asked for: what is on screen is not what a key means. */
+  /** True while a requested order is not here yet. Keys then refer to that order, not to the rows on screen. */
   private expecting = false;
-  /** The row of that order to which keys have led meanwhile. */
+  /** Index of the row that keys have selected in the requested order. */
   private ahead = 0;
-  /** Which problem a row on screen shows. */
+  /** The problem that each row on screen shows. */
   private readonly shown = new WeakMap<Element, ShownProblem>();
-  /** A key about a row that is not here yet. */
+  /** A command to open a row that is not here yet. */
   private due: { readonly index: number; readonly beside: boolean } | null = null;
 
   constructor(events: GridEvents) {
@@ -71,7 +71,7 @@ export class Grid {
     new ResizeObserver(() => this.schedule()).observe(this.element);
   }
 
-  /** Shows these columns; rows on screen are drawn anew. */
+  /** Shows these columns and redraws the rows on screen. */
   show(columns: readonly Column[]): void {
     if (columns.length === this.columns.length && columns.every((column, place) => column === this.columns[place])) {
       return;
@@ -91,7 +91,7 @@ export class Grid {
     this.schedule();
   }
 
-  /** Another order was asked for, read from its top: keys are about it, and wait for it. */
+  /** Begins to wait for another order, shown from its top. Keys refer to that order from now on. */
   expect(): void {
     this.expecting = true;
     this.ahead = 0;
@@ -99,7 +99,7 @@ export class Grid {
     this.selection.forget();
   }
 
-  /** Another run is shown: its list is read from its top too. */
+  /** Begins to wait for the list of another run, shown from its top. */
   restart(): void {
     if (!this.expecting) {
       this.expect();
@@ -107,8 +107,8 @@ export class Grid {
   }
 
   /**
-   * Shows another order. What is looked at stays in its place; old rows stay until the new ones are here.
-   * @param asked whether it is the newest one that was asked for
+   * Shows another order. The rows in view stay in place, and old rows stay until the new ones are here.
+   * @param asked true if this is the order that was requested last
    */
   layout(layout: ProblemLayout, place: ProblemPlace, asked: boolean): void {
     const awaited = asked && this.expecting;
@@ -153,7 +153,7 @@ export class Grid {
       (problem) =>
         this.holding ? undefined : [...this.drawn].find(([, element]) => this.shown.get(element)?.id === problem)?.[0],
     );
-    // What takes the row of a problem that passes the filters no more was not meant.
+    // The problem no longer passes the filters, and the user did not mean the one that takes its row.
     if (!listed) {
       this.due = null;
     }
@@ -164,7 +164,7 @@ export class Grid {
     this.events.choose(problem);
   }
 
-  /** Takes rows that were asked for. */
+  /** Takes rows that were requested. */
   accept(revision: number, offset: number, rows: readonly ShownProblem[]): void {
     if (!this.windows.accept(revision, offset, rows)) {
       return;
@@ -183,7 +183,7 @@ export class Grid {
     this.events.open(row, beside);
   }
 
-  /** The host failed to answer: what it owes is asked for again when it is next looked at. */
+  /** Handles a failure of the host. Rows that it did not send are requested again when they are next needed. */
   failed(): void {
     this.expecting = false;
     this.selection.forget();
@@ -191,7 +191,7 @@ export class Grid {
     this.windows.forgetAsked();
   }
 
-  /** The row with the keyboard and the first one in sight. */
+  /** The focused row and the first row in view. */
   get place(): ProblemPlace {
     const { scrollTop } = this.element;
     const first = Math.floor(scrollTop / ROW_HEIGHT);
@@ -206,7 +206,7 @@ export class Grid {
     return this.selection.index;
   }
 
-  /** Which row a key that opens one means is not known yet. */
+  /** True while it is not known which row a key would open. */
   private get waiting(): boolean {
     return this.expecting || this.selection.waiting;
   }
@@ -215,7 +215,7 @@ export class Grid {
     this.element.focus();
   }
 
-  /** Draws again, for example because rows arrived. */
+  /** Schedules a redraw, for example because rows arrived. */
   schedule(): void {
     if (this.frame === 0) {
       this.frame = requestAnimationFrame(() => {
@@ -225,7 +225,7 @@ export class Grid {
     }
   }
 
-  /** Scrolling ends what is held, unless it is the scrolling that a new order brought with it. */
+  /** Stops holding old rows, unless the new order itself caused the scrolling. */
   private onScroll(): void {
     if (this.holding && this.element.scrollTop !== this.heldAt) {
       this.clear();
@@ -297,7 +297,7 @@ export class Grid {
     element.setAttribute('aria-selected', String(index === this.active));
   }
 
-  /** Selects a row of the order that keys are about. */
+  /** Selects a row of the order to which keys refer. */
   private activate(index: number): void {
     if (this.expecting) {
       this.due = null;
@@ -369,7 +369,7 @@ export class Grid {
     }
   }
 
-  /** What a row on screen shows is meant, not what has its place in an order that is on its way. */
+  /** Selects the problem that the clicked row shows, even if another order with other rows is on its way. */
   private onClick(target: EventTarget | null): void {
     const { element, index } = rowUnder(target);
     const row = element && this.shown.get(element);
@@ -385,7 +385,7 @@ export class Grid {
     this.element.focus();
   }
 
-  /** Opens what was seen under the pointer, also while another order is on its way. */
+  /** Opens the problem that the clicked row shows, even if another order is on its way. */
   private onDoubleClick(target: EventTarget | null): void {
     const { element, index } = rowUnder(target);
     const row = element && this.shown.get(element);
@@ -397,66 +397,64 @@ export class Grid {
   }
 }
 
-// What the grid of problems asks of its panel.
-
+/** Calls from the grid to its panel. */
 interface GridEvents {
   ask(revision: number, offset: number): void;
   sort(sort: ProblemSort): void;
   open(row: ShownProblem, beside: boolean): void;
-  /** A problem is selected of which only the host knows where it is now. */
+  /** Selects a problem whose row only the host knows. */
   choose(problem: number): void;
-  /** Another row has the keyboard, or its data came. */
+  /** Another row has the focus, or its data arrived. */
   moved(row: ShownProblem | null): void;
-  /** All rows in sight are drawn, and are those of the newest order. */
+  /** All rows in view are drawn and are of the newest order. */
   placed(): void;
   command(command: Exclude<GridCommand, MoveCommand | 'open' | 'openBeside' | 'sort'>): void;
 }
 
-// Which row is selected, though orders arrive that were made before the host knew of the last key or click.
-
+/** Tracks the selected row while orders arrive that the host made before it knew of the last key or click. */
 class Selection {
   private row = 0;
-  /** What the newest layout was made for: a problem, and its row there; the top where the host knew of none. */
+  /** The problem for which the newest layout was made, and its row there; the top if the host knew of no problem. */
   private known: { readonly problem: number | null; readonly index: number | null } = { problem: null, index: 0 };
-  /** The problem selected by a key or a click of which the newest layout does not know yet. */
+  /** The selected problem, if the newest layout was made before it was selected. */
   private meant: number | null = null;
-  /** The problem that only the host can find, until it has said where it is. */
+  /** The selected problem while the host is asked for its row. */
   private chosen: number | null = null;
 
-  /** Its row in the newest order. */
+  /** Row of the selected problem in the newest order. */
   get index(): number {
     return this.row;
   }
 
-  /** The problem that is meant where it is not the one in that row, else null. */
+  /** The selected problem if it is not the one in that row, else null. */
   get elsewhere(): number | null {
     return this.chosen ?? this.meant;
   }
 
-  /** Whether the host has been asked where the selected problem is. */
+  /** True while the host is asked for the row of the selected problem. */
   get waiting(): boolean {
     return this.chosen !== null;
   }
 
-  /** A key or a click selects a row of the newest order. */
+  /** Selects a row of the newest order. */
   move(index: number): void {
     this.forget();
     this.row = index;
   }
 
-  /** A problem is selected of which only the host knows the row. */
+  /** Selects a problem whose row only the host knows. */
   choose(problem: number): void {
     this.forget();
     this.chosen = problem;
   }
 
-  /** Whatever is in the row is meant. */
+  /** Selects whichever problem is in the current row. */
   forget(): void {
     this.meant = null;
     this.chosen = null;
   }
 
-  /** Another order, read from its top, selects one of its rows, or its last. */
+  /** Selects a row of another order that is shown from its top, or its last row if it is shorter. */
   start(index: number, rows: number): void {
     this.meant = null;
     this.known = { problem: null, index: 0 };
@@ -464,11 +462,11 @@ class Selection {
   }
 
   /**
-   * Follows the selected problem into another order. What keys have led to since the problem that the host knew of is
-   * as many rows away from it, until rows say otherwise.
-   * @param problemAt which problem is in a row of the order before
-   * @param rowOf where a problem was there
-   * @returns false where the selected problem is not listed any more
+   * Follows the selected problem into another order. If keys moved the selection away from the problem that the host
+   * knew, the selection keeps that distance until the rows arrive.
+   * @param problemAt returns the problem in a row of the previous order
+   * @param rowOf returns the row of a problem in the previous order
+   * @returns false if the selected problem is not listed any more
    */
   follow(
     { of, active, rows }: ProblemLayout,
@@ -487,9 +485,9 @@ class Selection {
   }
 
   /**
-   * Where other rows came between, what was meant is elsewhere.
-   * @param found the problem that is in the selected row
-   * @returns the problem that the host must find, or null
+   * Compares the problem in the selected row with the one that the user selected.
+   * @param found the problem in the selected row
+   * @returns the problem that the host must find, or null if it is in the selected row
    */
   settle(found: number): number | null {
     const { meant } = this;

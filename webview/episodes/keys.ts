@@ -1,4 +1,4 @@
-/** The keys of the grid as data; the sheet that explains them is made from the same list. */
+/** The key bindings of the grid. The key sheet is built from the same list. */
 export type GridCommand =
   | 'next'
   | 'previous'
@@ -53,10 +53,10 @@ export const GRID_KEYS: readonly KeyBinding[] = [
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
 
-/** Commands that lead to another row. */
+/** Commands that move to another row. */
 export type MoveCommand = Extract<GridCommand, 'next' | 'previous' | 'nextPage' | 'previousPage' | 'first' | 'last'>;
 
-/** The row that a key leads to from the row that has the keyboard; a page has so many rows. */
+/** Returns the row to which a command moves from the focused row. @param page number of rows in a page */
 export function rowAfter(command: MoveCommand, from: number, page: number, last: number): number {
   switch (command) {
     case 'next':
@@ -76,7 +76,7 @@ export function rowAfter(command: MoveCommand, from: number, page: number, last:
 
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey' | 'shiftKey'>;
 
-/** The command of a key press without Ctrl, Alt or Meta; undefined when the grid does not use the key. */
+/** Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the grid does not use the key. */
 export function commandOf(event: Press): GridCommand | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) {
     return undefined;

@@ -1,4 +1,4 @@
-/** The episodes panel's entry in the webview. */
+/** Entry point of the episodes page. */
 import '../common/common.css';
 import '../common/heads.css';
 import './style.css';

@@ -1,7 +1,5 @@
+/** The start page of a run: its problems in a grid, with search, filters and the full selected question. */
 import { roundTitle } from '../../src/domain/evaluation.ts';
-/**
- * The home of a run: its problems in a grid, with search, filters and the whole question of the one that is selected.
- */
 import {
   CLEAREST_FIRST,
   NO_PROBLEM_FILTER,
@@ -45,7 +43,7 @@ export class EpisodesPanel {
   private readonly listed = h('span', { class: 'muted listed', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly note = h('p', { class: 'note', role: 'status' });
-  /** How far the model judge of the run is to be believed, above the credits that it made. */
+  /** The sentence on how reliable the run's model judge is, shown above the credits based on it. */
   private readonly judge = h('p', { class: 'note judge', hidden: true });
   private readonly reason = h('p', { class: 'muted banner' });
   private readonly toolbar: Toolbar;
@@ -59,13 +57,13 @@ export class EpisodesPanel {
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort = CLEAREST_FIRST;
   private place: ProblemPlace = NO_PLACE;
-  /** The order that was asked for and is not here yet, as one text. */
+  /** The requested order that is not here yet, serialized; null if none is pending. */
   private asked: string | null = null;
-  /** The newest order; what is said of it is said when its rows are drawn. */
+  /** The newest order, until its rows are drawn and described. */
   private newest: ProblemLayout | null = null;
   private readonly chooser: ColumnChooser;
   private choice: ColumnChoice = NO_CHOICE;
-  /** Columns that some row fills. */
+  /** Columns in which at least one row has a value. */
   private filled: readonly ProblemColumn[] = COLUMNS.map(({ name }) => name);
   private classified = false;
   private detailed = true;
@@ -82,7 +80,7 @@ export class EpisodesPanel {
       const { layout } = message;
       this.banner.textContent = '';
       const answered = this.asked === null || this.asked === orderWords(layout);
-      // An answer to an older question changes nothing of what was asked since.
+      // The answer to an older request must not undo what was requested since.
       if (answered) {
         ({ filter: this.filter, sort: this.sort } = layout);
       }
@@ -274,7 +272,7 @@ export class EpisodesPanel {
     this.keep();
   }
 
-  /** The user filters or sorts: the list is read from its top. */
+  /** Requests another filter or order. The new list is shown from its top. */
   private ask(filter: ProblemFilter, sort: ProblemSort): void {
     this.filter = filter;
     this.sort = sort;
@@ -285,7 +283,7 @@ export class EpisodesPanel {
     this.keep();
   }
 
-  /** A problem seen in an order before is selected where it is in the newest one. */
+  /** Selects a problem that was clicked in a previous order, in its row of the newest order. */
   private choose(problem: number): void {
     this.place = { ...this.place, active: problem };
     this.host.post({ type: 'list', filter: this.filter, sort: this.sort, place: this.place });
@@ -297,7 +295,7 @@ export class EpisodesPanel {
       this.say(this.newest);
       this.newest = null;
     }
-    // The list that was asked for is read from its top, wherever this one is read.
+    // The requested list is shown from its top, so the position in this one does not matter.
     if (this.asked !== null) {
       return;
     }
@@ -310,7 +308,7 @@ export class EpisodesPanel {
     this.keep();
   }
 
-  /** Says how many problems are listed: of the rows on screen, never of those on their way. */
+  /** Shows how many problems are listed. It describes the rows on screen, never those on their way. */
   private say(layout: ProblemLayout): void {
     this.listed.textContent = listedWords(layout);
     this.nothing.hidden = layout.rows > 0;
@@ -318,7 +316,7 @@ export class EpisodesPanel {
       layout.facets.total === 0 ? 'The run has no episodes yet.' : 'No problems match the filters.';
   }
 
-  /** The grid has the keyboard when the panel opens, and takes it from nothing that has it already. */
+  /** Focuses the grid when the panel opens, unless another element has the focus already. */
   private focusOnce(): void {
     if (this.focused || !document.hasFocus()) {
       return;
@@ -359,7 +357,7 @@ export class EpisodesPanel {
   }
 }
 
-/** What decides which problems are listed in which order. */
+/** Serializes the filter and the sort, which decide the problems listed and their order. */
 function orderWords({
   filter: { outcome, verdict, split, role, className, search },
   sort: { column, descending },
@@ -370,7 +368,7 @@ function orderWords({
   return JSON.stringify([outcome, verdict, split, role, className, search, column, descending]);
 }
 
-// Below the grid: the whole question of the row with the keyboard, what it is, and the way to each of its rounds.
+// The pane below the grid: the full question of the focused row, its facts, and links to its rounds.
 
 interface DetailEvents {
   open(row: ShownProblem, round: ProblemRound | null): void;

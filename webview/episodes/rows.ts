@@ -1,18 +1,18 @@
-/** One row of the grid, and its heads. */
+/** The rows of the grid and its column headers. */
 import type { ProblemSort } from '../../src/domain/problem.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
 import type { Column } from './columns.ts';
 
-/** Pixels of one row; as in grid.css. */
+/** Height of a row in pixels. The same value is in grid.css. */
 export const ROW_HEIGHT = 24;
 
-/** The element id of a row, for aria-activedescendant. */
+/** Returns the element id of a row, for aria-activedescendant. */
 export function rowId(index: number): string {
   return `problem-${index}`;
 }
 
-/** The row of a problem. */
+/** Creates the row of a problem. */
 export function rowElement(row: ShownProblem, index: number, columns: readonly Column[]): HTMLElement {
   const element = shell(index);
   element.dataset['vscodeContext'] = JSON.stringify({
@@ -24,7 +24,7 @@ export function rowElement(row: ShownProblem, index: number, columns: readonly C
   return element;
 }
 
-/** What is shown in a row's place while its data is on the way. */
+/** Creates the placeholder of a row whose data is not here yet. */
 export function waitingElement(index: number): HTMLElement {
   const element = shell(index);
   setAttributes(element, { 'aria-busy': 'true' });
@@ -32,7 +32,7 @@ export function waitingElement(index: number): HTMLElement {
   return element;
 }
 
-/** The row under a pointer and its place in the list; null where there is none, as on the heads. */
+/** Returns the row that contains an event target and its index in the list; null outside of rows and on the headers. */
 export function rowUnder(target: EventTarget | null): {
   readonly element: HTMLElement | null;
   readonly index: number | null;
@@ -42,7 +42,7 @@ export function rowUnder(target: EventTarget | null): {
   return index === undefined ? { element: null, index: null } : { element, index: Number(index) };
 }
 
-// The first row of the grid is its heads.
+// The header row has aria-rowindex 1.
 function shell(index: number): HTMLElement {
   return h('div', { class: 'row', role: 'row', id: rowId(index), 'aria-rowindex': index + 2 });
 }
@@ -50,7 +50,7 @@ function shell(index: number): HTMLElement {
 function cellElement(column: Column, place: number, row: ShownProblem, index: number): HTMLElement {
   const words = column.words(row, index);
   const cell = h('div', {
-    // A narrow column cuts what does not fit.
+    // The tooltip shows what a narrow column cuts off.
     title: words,
     class: `cell cell-${column.name}${column.numeric ? ' numeric' : ''}`,
     role: 'gridcell',
@@ -68,7 +68,7 @@ interface HeadCell {
   readonly arrow: HTMLElement;
 }
 
-/** The heads of the columns: one tab stop, arrows move among them, Enter sorts. */
+/** The column headers. They are one tab stop: the arrow keys move between them, and Enter sorts. */
 export class Heads {
   readonly element = h('div', { class: 'row heads', role: 'row', 'aria-rowindex': 1 });
   private cells: readonly HeadCell[] = [];
@@ -82,7 +82,7 @@ export class Heads {
     this.element.addEventListener('keydown', (event) => this.onKey(event));
   }
 
-  /** Shows these columns. */
+  /** Shows the headers of these columns. */
   show(columns: readonly Column[]): void {
     this.cells = columns.map((column, place) => {
       const arrow = h('span', { class: 'sort-arrow', 'aria-hidden': 'true' });
@@ -110,7 +110,7 @@ export class Heads {
     }
   }
 
-  /** Shows what is sorted by. */
+  /** Shows the current sort. */
   update(sort: ProblemSort): void {
     this.sort = sort;
     const first = this.cells.some(({ column }) => column.name === sort.column)
@@ -125,7 +125,7 @@ export class Heads {
     }
   }
 
-  /** Gives the keyboard to the head that is sorted by. */
+  /** Focuses the header of the current sort. */
   focus(): void {
     (this.cells.find(({ button }) => button.tabIndex === 0) ?? this.cells[0])?.button.focus();
   }

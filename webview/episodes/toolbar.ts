@@ -1,4 +1,4 @@
-/** Searching, filtering and saved filters, on one line above the grid. */
+/** The line above the grid: search, filters and saved filters. */
 import {
   NO_PROBLEM_FILTER,
   NOT_CLASSIFIED,
@@ -17,7 +17,7 @@ import { h, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Rested } from '../common/rest.ts';
 
-/** Milliseconds without a key before the store is asked. */
+/** Milliseconds without a key press before the search starts. */
 const PAUSE = 160;
 const ANY = '';
 
@@ -44,12 +44,12 @@ const SPLIT_WORDS: Readonly<Record<SplitFilter, string>> = {
 };
 
 export interface ToolbarEvents {
-  /** @param sort only where a saved filter brings one */
+  /** @param sort the sort of a saved filter, else null */
   filter(filter: ProblemFilter, sort: ProblemSort | null): void;
   save(): void;
   remove(name: string): void;
   classify(): void;
-  /** Give the keyboard back to the grid. */
+  /** Moves the focus back to the grid. */
   leave(): void;
 }
 
@@ -144,13 +144,13 @@ export class Toolbar {
     this.outcome.focus();
   }
 
-  /** Shows what is filtered by, and what else could be. */
+  /** Shows the current filter and the available choices. */
   update(filter: ProblemFilter, sort: ProblemSort | null, facets: ProblemFacets | null): void {
     this.filter = filter;
     this.sort = sort;
     this.facets = facets ?? this.facets;
     const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
-    // What is being typed is newer than what was asked for, also where the keyboard has left before it was asked for.
+    // Typed text is newer than the filter, even after the field has lost the focus but before the search starts.
     if (document.activeElement !== this.field && !this.asking.waiting) {
       this.field.value = filter.search;
     }
@@ -183,13 +183,13 @@ export class Toolbar {
     this.markSaved();
   }
 
-  /** Shows which filters are saved. */
+  /** Sets the saved filters. */
   show(saved: readonly SavedFilter[]): void {
     this.saved = saved;
     this.markSaved();
   }
 
-  /** Shows what is known of classes. */
+  /** Sets the taxonomy classes and their state. */
   classes({ state, names }: ClassState): void {
     this.names = names;
     this.classify.hidden = state === 'known';
@@ -213,7 +213,7 @@ export class Toolbar {
     this.clear.hidden = open;
   }
 
-  /** Filters as was chosen, in place of words that were typed and not asked for yet. */
+  /** Applies a chosen filter. Drops typed words that were not searched for yet. */
   private take(filter: ProblemFilter, sort: ProblemSort | null): void {
     this.asking.cancel();
     this.field.value = filter.search;
@@ -255,7 +255,7 @@ function link(words: string, title: string): HTMLButtonElement {
   return h('button', { class: 'link', type: 'button', title }, words);
 }
 
-/** Makes the choices; a list that is open is not touched where nothing changed. */
+/** Sets the options of a select element. Does nothing if they are unchanged, so that an open list stays open. */
 function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
   const words = choices.map((choice) => choice.join('\n')).join('\n\n');
   if (select.dataset['choices'] === words) {

@@ -1,4 +1,4 @@
-/** The model panel's entry in the webview. */
+/** Entry point of the model page. */
 import '../common/common.css';
 import '../common/stickyHead.css';
 import './style.css';

@@ -1,13 +1,13 @@
-/** The memory plan as a picture: what is needed, piece after piece, on a bar that is as long as what there is. */
+/** Draws a memory plan as a bar: the pieces that are needed, against the memory that is available. */
 import type { MemoryItem, MemoryTotal } from '../../src/shared/models.ts';
 import { bytesWords } from '../../src/shared/text/sizes.ts';
 import { h } from '../common/dom.ts';
 
-/** One piece of the bar; places and widths in percent of the bar. */
+/** A piece of the bar. `start` and `width` are in percent of the bar. */
 export interface BarPiece {
   readonly name: string;
   readonly bytes: number;
-  /** As in the table, from 1. */
+  /** Number in the table, from 1. */
   readonly number: number;
   readonly start: number;
   readonly width: number;
@@ -15,7 +15,7 @@ export interface BarPiece {
 
 export interface BarLayout {
   readonly pieces: readonly BarPiece[];
-  /** Where what there is ends; null where that is not known. */
+  /** End of the available memory in percent of the bar; null if it is not known. */
   readonly limit: number | null;
 }
 
@@ -24,12 +24,12 @@ export interface NumberedItem extends MemoryItem {
   readonly number: number;
 }
 
-/** Colours that the pieces take in turn; their numbers distinguish them too. */
+/** Number of colors, which the pieces take in turn. Their numbers distinguish them too. */
 export const COLOURS = 12;
-/** Narrower pieces have no room for their number, in percent. */
+/** Minimum width of a piece that shows its number, in percent. */
 const ROOM = 4;
 
-/** Lays the items of one place out, the whole bar being the larger of what they need and what there is. */
+/** Lays out the items of one place. The bar is as long as the larger of the needed and the available memory. */
 export function barLayout(items: readonly NumberedItem[], { available }: Pick<MemoryTotal, 'available'>): BarLayout {
   const needed = items.reduce((sum, item) => sum + item.bytes, 0);
   const scale = 100 / Math.max(1, needed, available ?? 0);
@@ -42,7 +42,7 @@ export function barLayout(items: readonly NumberedItem[], { available }: Pick<Me
   return { pieces, limit: available === null ? null : available * scale };
 }
 
-/** The bar; hidden from screen readers, for its table is below it. */
+/** Creates the bar. It is hidden from screen readers, because a table with its numbers is below it. */
 export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): HTMLElement {
   const { pieces, limit } = barLayout(items, total);
   const bar = h('div', { class: 'stack' });
@@ -69,7 +69,7 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
   );
 }
 
-/** Where what there is ends, below the bar. */
+/** Creates the mark below the bar at the end of the available memory. */
 function scaleLine(limit: number, { available }: MemoryTotal): HTMLElement {
   const mark = h('span', { class: 'limit' }, `${bytesWords(available ?? 0)} available`);
   mark.style.width = `${limit}%`;

@@ -1,4 +1,4 @@
-/** The model panel: what a folder holds, what a run with it needs, whether it works here, and the way to a run. */
+/** The model panel: the facts of a model folder, the memory plan of a run, the self-test, and the start of a run. */
 import {
   AUTOMATIC,
   DEFAULT_PROVIDER,
@@ -45,7 +45,7 @@ export class ModelPanel {
   private readonly test: SelfTestView;
   private readonly body: HTMLElement;
   private readonly unread: HTMLElement;
-  /** The page's own word counts after the first: an older one may still be on its way back. */
+  /** The settings. Those of later snapshots are ignored, because they may be older than the page's own. */
   private settings: ModelSettings | null = null;
   private readonly drawn = new Map<HTMLElement, string>();
 
@@ -143,7 +143,7 @@ export class ModelPanel {
     this.host.post({ type: 'settings', settings: this.settings });
   }
 
-  /** Draws a part again only when what it shows is another: progress comes often. */
+  /** Redraws a part only if its value changed, because snapshots come often. */
   private once(element: HTMLElement, value: unknown, draw: () => readonly (HTMLElement | null)[]): void {
     const key = JSON.stringify(value);
     if (this.drawn.get(element) === key) {
@@ -160,7 +160,7 @@ export class ModelPanel {
   }
 }
 
-/** An alert is read out when it changes, so it changes only with its words. */
+/** Sets a text only if it changed: screen readers read an alert whenever it is set. */
 function setText(element: HTMLElement, words: string): void {
   if (element.textContent !== words) {
     element.textContent = words;
@@ -188,9 +188,9 @@ function deviceTitle(device: DeviceRequest): string {
   return device === AUTOMATIC ? 'Fastest exact device' : traitsOf({ provider: device }).title;
 }
 
-// The memory plan: a bar for each place with the numbers behind it, and what to change where it does not fit.
+// The memory plan: a bar for each place, the table of items, and advice if the plan does not fit.
 
-/** Everything below the plan's settings. */
+/** Creates the elements below the settings of the plan. */
 function planView({ memory, budget }: RunPlan): readonly (HTMLElement | null)[] {
   const items = memory.items.map((item, index) => ({ ...item, number: index + 1 }));
   return [
@@ -259,8 +259,7 @@ function row(item: NumberedItem, places: boolean): HTMLElement {
   );
 }
 
-// The self-test: its button, how far it is, and its steps as they end.
-
+/** The self-test: its buttons, its progress, and its finished steps. */
 class SelfTestView {
   readonly element: HTMLElement;
   private readonly start;
@@ -290,7 +289,7 @@ class SelfTestView {
     this.show(null);
   }
 
-  /** @param test null before the first test of a folder */
+  /** @param test null before the first test of the folder */
   show(test: ModelTestState | null): void {
     const running = test?.status === 'running';
     this.swap(running);
@@ -301,7 +300,7 @@ class SelfTestView {
       this.progress.value = test.share;
     }
     const words = test === null ? '' : testWords(test);
-    // Only news is read out.
+    // Screen readers read a status whenever it is set, so it is set only if it changed.
     if (this.status.textContent !== words) {
       this.status.textContent = words;
     }
@@ -312,7 +311,7 @@ class SelfTestView {
     this.drawSteps(test?.steps ?? []);
   }
 
-  /** One button replaces the other, and the focus stays in it. */
+  /** Replaces one button with the other and moves the focus along. */
   private swap(running: boolean): void {
     const [shown, hidden] = running ? [this.cancel, this.start] : [this.start, this.cancel];
     const focused = focusedIn(hidden) !== null;

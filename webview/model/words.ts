@@ -1,22 +1,22 @@
-/** Facts, memory and self-tests in words. */
+/** Texts of the model panel: facts, memory and self-tests. */
 import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent } from '../common/format.ts';
 
-/** As safetensors and people name the same. */
+/** Common names of the data types of safetensors. */
 const DTYPES: ReadonlyMap<string, string> = new Map([
   ['F32', 'float32'],
   ['F16', 'float16'],
   ['BF16', 'bfloat16'],
 ]);
 
-/** `494,032,768 (494 million)`. */
+/** Formats a number of parameters: `494,032,768 (494 million)`. */
 export function parameterWords(parameters: number): string {
   return parameters < 1e6 ? count(parameters) : `${count(parameters)} (${countWords(parameters)})`;
 }
 
-/** What the weights are stored as; shares only where there are several. */
+/** Describes the data types of the weights, with shares if there are several. */
 export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'precisions' | 'parameters'>): string {
   const names = precisions.map(({ dtype }) => DTYPES.get(dtype) ?? dtype);
   if (names.length === 1) {
@@ -27,7 +27,7 @@ export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'pre
     .join(', ');
 }
 
-/** Names and values of what was found, in the order in which they are shown. */
+/** Returns the names and values of the facts in the order in which they are shown. */
 export function factRows(facts: ModelFacts): readonly (readonly [name: string, value: string])[] {
   return [
     ['Family', facts.family],
@@ -57,7 +57,7 @@ export function placeName(place: MemoryPlace): string {
   return PLACES[place];
 }
 
-/** What is needed against what there is. */
+/** Describes the needed and the available memory. */
 export function totalWords({ bytes: needed, available }: MemoryTotal): string {
   return `at most ${bytesWords(needed)} needed, ${available === null ? 'and the system does not report how much is available' : `${bytesWords(available)} available`}`;
 }
@@ -69,7 +69,7 @@ export function verdict(fits: boolean | null): string {
   return fits ? 'fits' : 'does not fit';
 }
 
-/** What a run would cost. */
+/** Describes the cost of a run. */
 export function budgetWords({ steps, evaluations, total }: RunBudget): string {
   const messages = Object.entries(total.decisions)
     .map(([role, number]) => `${role} ${count(number)}`)
@@ -81,7 +81,7 @@ export function budgetWords({ steps, evaluations, total }: RunBudget): string {
   );
 }
 
-/** Progress of a self-test. */
+/** Describes the progress or the result of a self-test. */
 export function testWords(test: ModelTestState): string {
   const failed = test.steps.filter((step) => !step.passed).length;
   const ended = plural(test.steps.length, 'step');

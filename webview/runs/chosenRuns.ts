@@ -1,8 +1,11 @@
-/** The runs that are selected in the list, to be compared on the dashboard. */
+/** Describes the selection of runs that the dashboard is to compare. */
 import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count } from '../common/format.ts';
 
-/** Whether this number of runs can be compared, and what is said of it: one is looked at, the others lie over it. */
+/**
+ * Returns whether this number of runs can be compared, and the text about it. The dashboard shows one run and lays
+ * up to `COMPARED_MOST` others over it.
+ */
 export function describeChosen(selected: number): { readonly words: string; readonly possible: boolean } {
   const most = COMPARED_MOST + 1;
   if (selected === 0) {

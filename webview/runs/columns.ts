@@ -7,17 +7,17 @@ import { count, duration, percent1, percentBounds } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 
 export interface TableColumn {
-  /** What is sorted by. */
+  /** Name of the value that the column sorts by. */
   readonly name: string;
   readonly title: string;
   readonly meaning: string;
   readonly numeric: boolean;
-  /** Larger values first when it is sorted by for the first time. */
+  /** True if the first sort by this column puts larger values first. */
   readonly descending: boolean;
   readonly cell: (row: RunTableRow) => HTMLElement | string;
 }
 
-/** What a user wrote, cut where it is long; all of it on hovering. */
+/** Creates an element with text of the user. A long text is cut off, and its tooltip shows all of it. */
 const setting = (words: string): HTMLElement =>
   h('span', { class: 'setting', title: disarmed(words) }, ...shownText(words));
 
@@ -46,7 +46,7 @@ const outcome = (
   of: (row: RunTableRow) => Interval | null,
 ): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
 
-/** What came out of a run: before what it was set to. */
+/** Columns with the outcomes of a run. They come before its settings. */
 export const OUTCOME_COLUMNS: readonly TableColumn[] = [
   outcome(
     'accuracyBefore',
@@ -74,7 +74,7 @@ export const OUTCOME_COLUMNS: readonly TableColumn[] = [
   ),
 ];
 
-/** What distinguishes runs, beside the settings in which they differ. */
+/** Columns that distinguish runs besides their settings. */
 export const OWN_COLUMNS: readonly TableColumn[] = [
   {
     name: 'method',
@@ -102,7 +102,7 @@ export const OWN_COLUMNS: readonly TableColumn[] = [
   },
 ];
 
-/** How far a run is and what it cost. */
+/** Columns with the progress and the cost of a run. */
 export const COST_COLUMNS: readonly TableColumn[] = [
   {
     name: 'status',
@@ -154,7 +154,7 @@ export const COST_COLUMNS: readonly TableColumn[] = [
   },
 ];
 
-/** The column of a setting. */
+/** Creates the column of a setting. */
 export function settingColumn(key: string): TableColumn {
   return {
     name: `${SETTING_PREFIX}${key}`,

@@ -1,4 +1,4 @@
-/** The runs table's entry in the webview. */
+/** Entry point of the page with the runs table. */
 import '../common/common.css';
 import '../common/heads.css';
 import './style.css';

@@ -1,6 +1,6 @@
 /**
- * The runs table: sorted, searched, with the settings in which the runs differ, and boxes that choose what the
- * dashboard compares.
+ * The runs table. It can be sorted and searched, shows the settings in which the runs differ, and has check boxes to
+ * choose the runs that the dashboard compares.
  */
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import {
@@ -170,14 +170,14 @@ export class RunsTablePanel {
       ),
     );
     replace(this.bodyRows, ...shown.map((row) => this.rowOf(row, columns)));
-    // What had the keyboard has it again, drawn anew.
+    // Restores the focus to the redrawn element.
     if (focus !== null) {
       this.scroller.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
     }
     this.markChosen();
   }
 
-  /** Whether some run has something in a column; one of dashes says nothing. */
+  /** Returns true if at least one run has a value in the column. */
   private isFilled({ name }: TableColumn): boolean {
     return this.rows.length === 0 || this.rows.some((row) => sortValue(row, name) !== null);
   }
@@ -187,7 +187,7 @@ export class RunsTablePanel {
     return columns.filter((column) => this.chooser.isShown(column));
   }
 
-  /** The runs that hold every word that is searched for, in order. */
+  /** Returns the sorted runs that contain every word of the search. */
   private listedRows(): readonly RunTableRow[] {
     const words = this.field.value
       .toLocaleLowerCase()
@@ -268,7 +268,7 @@ export class RunsTablePanel {
     );
   }
 
-  /** Chosen runs in the order in which they are listed. */
+  /** Returns the chosen runs in the order in which they are listed. */
   private chosenRuns(): readonly string[] {
     return sortedRuns(this.rows, this.column, this.descending)
       .map(({ id }) => id)
@@ -293,7 +293,7 @@ export class RunsTablePanel {
     }
   }
 
-  /** Up and down go from box to box, and from run to run. */
+  /** Handles keys: Up and Down move between the check boxes or between the run links, and `/` goes to the search. */
   private onKey(event: KeyboardEvent): void {
     if (event.key === '/' && !(event.target instanceof HTMLInputElement && event.target.type === 'search')) {
       event.preventDefault();

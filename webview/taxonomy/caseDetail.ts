@@ -1,4 +1,4 @@
-/** One case unfolded: its alternatives with their returns, the user's label to give, and all labels given before. */
+/** An expanded case: its alternatives with their returns, the form for the user's label, and the history of labels. */
 import { currentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
@@ -9,14 +9,14 @@ import { term } from '../common/term.ts';
 import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
 import { timeWords } from './words.ts';
 
-/** Values of the chooser that are no class: nothing chosen yet, and a label in the user's own words. */
+/** Values of the dropdown that are not classes: nothing chosen, and a label in the user's own words. */
 const NONE = '';
 const OWN = 'in my own words';
 
 export interface CaseActions {
   open(message: number): void;
   label(bucket: number, name: string, note: string): void;
-  /** What was typed and not saved; null when there is nothing. */
+  /** The unsaved fields changed; null if there are none. */
   draft(draft: LabelDraft | null): void;
 }
 
@@ -34,7 +34,7 @@ export class CaseDetailView {
   });
   private readonly status = h('p', { class: 'muted', role: 'status' });
   private readonly fault = h('p', { class: 'problem', role: 'alert' });
-  /** True while the fields hold something of the user's that is not stored. */
+  /** True while the fields have unsaved changes. */
   private touched: boolean;
 
   constructor(bucket: number, draft: LabelDraft | null, actions: CaseActions) {
@@ -63,7 +63,7 @@ export class CaseDetailView {
     this.element.append(this.alternatives, h('div', { class: 'label-side' }, form, this.history));
   }
 
-  /** What the store holds of the case. */
+  /** Shows the stored data of the case. */
   show({ alternatives, labels }: CaseDetail): void {
     const label = currentLabel(labels);
     if (!this.touched) {
@@ -100,7 +100,7 @@ export class CaseDetailView {
     );
   }
 
-  /** The label is stored. */
+  /** Handles that the label was stored. */
   saved(): void {
     this.touched = false;
     this.fault.textContent = '';
@@ -142,7 +142,7 @@ export class CaseDetailView {
     }
   }
 
-  /** @param name empty takes the label back */
+  /** @param name the label; empty to remove it */
   private send(name: string): void {
     const note = this.note.value;
     const fault = labelFault(name, note);
@@ -191,7 +191,7 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
   return h('table', { class: 'alternatives' }, head, h('tbody', {}, ...rows));
 }
 
-/** Returns in order, equal neighbours as `3 × 1`. */
+/** Formats returns in order. Equal neighbors are grouped: `3 × 1`. */
 export function returnsWords(returns: readonly (number | null)[]): string {
   if (returns.length === 0) {
     return NOT_MEASURED;
@@ -210,7 +210,7 @@ export function returnsWords(returns: readonly (number | null)[]): string {
     .join(', ');
 }
 
-/** Mean of what was not masked. */
+/** Formats the mean of the returns that are not masked. */
 export function meanWords(returns: readonly (number | null)[]): string {
   const measured = returns.filter((value): value is number => value !== null);
   return measured.length === 0

@@ -1,4 +1,4 @@
-/** The cases that the filters let through: each unfolds, is labelled, and opens the transcript at its message. */
+/** The list of cases that match the filters. A case can be expanded, labeled, and opened in its transcript. */
 import {
   VERDICT_MEANING,
   VERDICTS,
@@ -87,7 +87,7 @@ export class CaseList {
         this.items.map(({ element }) => element),
       );
       this.unfold(this.unfolded, false);
-      // What had the focus has been moved or drawn anew.
+      // Restores the focus, because its element was moved or recreated.
       if (inDetail instanceof HTMLElement && inDetail.isConnected) {
         inDetail.focus();
       } else if (focused !== undefined) {
@@ -113,7 +113,7 @@ export class CaseList {
     }
   }
 
-  /** False when the case is not unfolded, so that somebody else must say it. */
+  /** Shows why a label was refused. Returns false if the case is not expanded, so that the caller must show it. */
   refused(bucket: number, message: string): boolean {
     if (this.detail?.bucket !== bucket) {
       return false;

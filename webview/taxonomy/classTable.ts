@@ -1,4 +1,4 @@
-/** The classes with their rules, counts and shares of all buckets; each is a button that lists its cases only. */
+/** The table of classes with their rules, counts and shares of all buckets. A click on a class filters the cases. */
 import {
   CHANCE_MEANING,
   leftOutWords,
@@ -29,7 +29,7 @@ export class ClassTable {
   private readonly leftOut = h('p', { class: 'muted left-out' });
   private readonly rows: readonly Row[];
 
-  /** @param choose lists the cases of a class, or of all */
+  /** @param choose called with the class that is clicked */
   constructor(choose: (name: VerdictName) => void) {
     this.rows = VERDICTS.map((name) => rowOf(name, choose));
     const table = h(

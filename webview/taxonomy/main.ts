@@ -1,4 +1,4 @@
-/** The taxonomy panel's entry in the webview. */
+/** Entry point of the taxonomy page. */
 import '../common/common.css';
 import '../common/term.css';
 import '../common/stickyHead.css';

@@ -1,6 +1,6 @@
 /**
- * The failure taxonomy of a run: the classes under thresholds that can be tried, the user's own labels beside them,
- * findings, and every case.
+ * The failure taxonomy of a run: the classes under adjustable thresholds, the agreement with the user's labels, the
+ * findings, and all cases.
  */
 import {
   LABEL_FILTERS,
@@ -31,7 +31,7 @@ import { ClassTable } from './classTable.ts';
 import { ThresholdForm } from './thresholdForm.ts';
 import { agreementWords, disagreements } from './words.ts';
 
-/** The value of a chooser that chooses nothing; no role has an empty name. */
+/** The value of a dropdown without a filter. No role has an empty name. */
 const ANY = '';
 const LABEL_WORDS = {
   all: 'Labeled or not',
@@ -82,14 +82,14 @@ export class TaxonomyPanel {
   );
   private run: string | null = null;
   private view: TaxonomyView | null = null;
-  /** Null until the workspace's are known. */
+  /** Null until the thresholds of the workspace are known. */
   private thresholds: TaxonomyThresholds | null = null;
   private filter: TaxonomyFilter = NO_FILTER;
   private limit = CASES_SHOWN;
   private unfolded: number | null = null;
   private finding: string | null = null;
   private draft: LabelDraft | null = null;
-  /** Where the page was scrolled to before it was thrown away; null once it is there again. */
+  /** Scroll position before the editor discarded the page; null once it is restored. */
   private scroll: number | null = null;
 
   private readonly received: MessageHandlers<TaxonomyFromHost> = {
@@ -214,20 +214,20 @@ export class TaxonomyPanel {
     host.post({ type: 'ready', filter: this.filter, limit: this.limit });
   }
 
-  /** @param refusal why the label could not be written; null where it was */
+  /** @param refusal the reason why the label was not written; null if it was */
   private labeled(bucket: number, refusal: string | null): void {
     if (refusal === null) {
       this.banner.textContent = '';
       this.cases.labelled(bucket);
       this.read(bucket);
-      // What the classes count may be another number now.
+      // The counts may have changed.
       this.ask();
     } else if (!this.cases.refused(bucket, refusal)) {
       this.banner.textContent = refusal;
     }
   }
 
-  /** Asks for what the store holds of a case. */
+  /** Requests the stored data of a case. */
   private read(bucket: number): void {
     this.requests.ask('case', { bucket }, (detail) => {
       this.cases.show(detail);
@@ -319,8 +319,7 @@ export class TaxonomyPanel {
   }
 }
 
-// What the detectors found in the run's last episodes; each finding unfolds its cases.
-
+/** The findings of the detectors in the run's last episodes. Each finding expands to its cases. */
 class Findings {
   readonly element = h('section', { class: 'findings', 'aria-label': 'Findings in episodes' });
   private readonly open: (message: number) => void;
@@ -328,7 +327,10 @@ class Findings {
   private drawn = '';
   private unfolded: string | null;
 
-  /** @param open shows a message in its transcript @param onUnfold receives which finding is unfolded */
+  /**
+   * @param open shows a message in its transcript
+   * @param onUnfold receives the name of the expanded finding, or null
+   */
   constructor(unfolded: string | null, open: (message: number) => void, onUnfold: (name: string | null) => void) {
     this.unfolded = unfolded;
     this.open = open;

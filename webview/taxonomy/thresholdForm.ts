@@ -1,4 +1,4 @@
-/** The thresholds, each as a slider and a number; every change that makes sense is sent at once. */
+/** The form of the thresholds, each as a slider and a number. Every valid change is sent at once. */
 import {
   sameThresholds,
   TAXONOMY_THRESHOLDS,
@@ -11,7 +11,7 @@ import { h } from '../common/dom.ts';
 import { button } from '../common/toolkit.ts';
 import { THRESHOLD_LABELS } from './words.ts';
 
-/** Where a slider ends; returns beyond it are reached by number. */
+/** Largest value of a slider. Larger values can be typed. */
 const SLIDER_END = 1;
 const SLIDER_STEP = 0.01;
 
@@ -48,7 +48,7 @@ export class ThresholdForm {
     this.set(TAXONOMY_THRESHOLDS);
   }
 
-  /** Shows thresholds without telling of them. */
+  /** Sets the thresholds without calling `onChange`. */
   set(thresholds: TaxonomyThresholds): void {
     this.current = thresholds;
     for (const { name, slider, number } of this.fields) {
@@ -102,7 +102,7 @@ export class ThresholdForm {
       return;
     }
     this.current = { ...this.current, [name]: value };
-    // The field that is being typed in keeps what was typed.
+    // The field in which the user types keeps its text.
     if (field.slider.valueAsNumber !== value) {
       field.slider.value = String(value);
     }

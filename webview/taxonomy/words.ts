@@ -1,4 +1,4 @@
-/** What the taxonomy panel says in words: what the classes mean, by which rule, and how labels agree. */
+/** Texts of the taxonomy panel: the rules of the classes, counts, and the agreement with labels. */
 import type { Interval } from '../../src/domain/credit.ts';
 import {
   PRECEDENCE,
@@ -12,7 +12,7 @@ import {
 } from '../../src/domain/taxonomy.ts';
 import { bounds, count, decimal, percent1 } from '../common/format.ts';
 
-/** The rule behind each class with the thresholds that count; null for what is left. */
+/** Returns the rule of a class with its thresholds, or null for the classes without a rule. */
 export function ruleOf(
   name: VerdictName,
   { misleading, ambiguity, shift, significance }: TaxonomyThresholds,
@@ -32,7 +32,7 @@ export function ruleOf(
   }
 }
 
-/** Where a class is in the order in which the rules are tried: `1`, or nothing for what is left. */
+/** Returns the position of a class in the order of the rules: `1`, or an empty text for classes without a rule. */
 export function rankOf(name: VerdictName): string {
   const rank = PRECEDENCE.findIndex((known) => known === name);
   return rank === -1 ? '' : String(rank + 1);
@@ -45,33 +45,33 @@ export const THRESHOLD_LABELS: Readonly<Record<ThresholdName, string>> = {
   significance: 'Over-coupling: level of the F test',
 };
 
-/** By which thresholds the counts were made, so that no picture of them lies. */
+/** Describes the thresholds of the counts, so that a screenshot of the table is never misleading. */
 export function thresholdCaption(thresholds: TaxonomyThresholds): string {
   return sameThresholds(thresholds, TAXONOMY_THRESHOLDS)
     ? `Counted with the paper's thresholds: ${thresholdWords(thresholds)}`
     : `Counted with ${thresholdWords(thresholds)}. Arrows start at the paper's counts (${thresholdWords(TAXONOMY_THRESHOLDS)})`;
 }
 
-/** `12`, or `12 -> 15` where another threshold made it another. */
+/** Formats a count: `12`, or `12 → 15` if other thresholds changed it. */
 export function countWords(before: number, now: number): string {
   return before === now ? count(now) : `${count(before)} \u2192 ${count(now)}`;
 }
 
-/** `3.2 [1, 6]`: the mean by chance, and from the least to the greatest. */
+/** Formats the count by chance: `3.2 [1, 6]`, the mean with the lowest and the highest count. */
 export const chanceCell = ({ value, low, high }: Interval): string =>
   `${decimal(value, 1)} [${count(low ?? 0)}, ${count(high ?? 0)}]`;
 
-/** The same for a screen reader, which may pass over an arrow. */
+/** Formats a count for screen readers, which may skip an arrow. */
 export function countSpoken(before: number, now: number): string {
   return before === now ? count(now) : `${count(before)} with the paper's thresholds, now ${count(now)}`;
 }
 
-/** A share of all buckets; none where there are none. */
+/** Formats a share of all buckets: a dash if there are none. */
 export function shareWords(part: number, all: number): string {
   return all === 0 ? '\u2013' : percent1(part / all);
 }
 
-/** How the labels agree with the classes, in one or two sentences. */
+/** Describes the agreement of the labels with the classes in one or two sentences. */
 export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const left =
     ownWords === 0 ? '' : ` ${count(ownWords)} labeled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
@@ -85,17 +85,17 @@ export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyA
   return `${measured}${interval === null ? ` ${why.charAt(0).toUpperCase()}${why.slice(1)}.` : ''}${left}`;
 }
 
-/** How many of the labelled cases got another class. */
+/** Returns the number of labeled cases whose class differs from the label. */
 export function disagreements({ n, agreed }: TaxonomyAgreement): number {
   return n - agreed;
 }
 
-/** Where a case comes from. */
+/** Describes the origin of a case. */
 export function originWords(origin: 'training' | 'request' | 'diagnostic', iteration: number): string {
   return origin === 'training' ? `step ${count(iteration)}` : origin === 'request' ? 'replay' : 'diagnostic';
 }
 
-/** A time as the user's clock shows it; what is no time stays as it is. */
+/** Formats a time for the user's locale. A text that is not a time is returned as it is. */
 export function timeWords(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : time.toLocaleString();

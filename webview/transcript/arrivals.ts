@@ -1,16 +1,16 @@
-/** When a newer layout is shown. Pure. */
+/** Decides when a newer layout is shown. Pure. */
 import type { TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> }> {
-  /** A layout that waits for the places of what came into sight meanwhile. */
+  /** A layout that waits until the places of rows that came into view since its request are known. */
   private waiting: Opened | null = null;
 
   /**
-   * Takes a layout. One that does not say where a row in sight went, because the tree was scrolled or the keyboard
-   * moved since it was asked for, is to be asked for once more; no oftener, so that who scrolls on and on sees what is
-   * new.
+   * Takes a layout. It may lack the place of a row in view, because the tree was scrolled or the focus moved after the
+   * request. The layout must then be requested again, but only once, so that continuous scrolling does not keep new
+   * rows from being shown.
    * @param landmarks the messages whose places are needed
-   * @returns the layout to be shown, or null where it is to be asked for again
+   * @returns the layout to show, or null if it must be requested again
    */
   take(opened: Opened, landmarks: readonly number[]): Opened | null {
     const placed = new Set([...opened.layout.places, ...opened.layout.near].map(({ message }) => message));
@@ -19,7 +19,7 @@ export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, '
     return again ? null : opened;
   }
 
-  /** The layout that waits, to be shown as it is; null where none does. */
+  /** Returns the layout that waits, to show it as it is, or null if none waits. */
   release(): Opened | null {
     const { waiting } = this;
     this.waiting = null;

@@ -1,4 +1,4 @@
-/** What the parts of the transcript panel ask the host and wait for. */
+/** The requests of the transcript panel to its host. */
 import type { TRANSCRIPT_REQUESTS } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { RequestSender } from '../common/requests.ts';
 

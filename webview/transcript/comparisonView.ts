@@ -1,4 +1,4 @@
-/** Two branches side by side: where they part, what they returned, how long they are. */
+/** Shows two branches side by side: where they part, their returns and their lengths. */
 import { partingText, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
@@ -7,9 +7,9 @@ import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 
 export interface ComparisonEvents {
-  /** Show what is compared in the editor's diff editor. */
+  /** Opens the two branches in the diff editor. */
   openDiff(): void;
-  /** Show a message in the tree. */
+  /** Shows a message in the tree. */
   open(message: number): void;
   close(): void;
 }
@@ -25,7 +25,7 @@ export class ComparisonView {
     copyAsWritten(this.element);
   }
 
-  /** The messages compared. */
+  /** The messages compared, or null if none are. */
   get compared(): { readonly left: number; readonly right: number } | null {
     return this.pair;
   }
@@ -60,7 +60,7 @@ export class ComparisonView {
     replace(this.element);
   }
 
-  /** @param same there is no message at which the branches part */
+  /** @param same true if there is no message at which the branches part */
   private side(side: ComparedSide, name: string, same: boolean): HTMLElement {
     const { parted } = side;
     const others =

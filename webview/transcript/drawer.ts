@@ -1,16 +1,13 @@
-/**
- * A part of the page that opens from a button where space is short, and is always there where it is not; style decides
- * which.
- */
+/** A part of the page that opens from a button if space is short, and is always visible otherwise. CSS decides. */
 import { h } from '../common/dom.ts';
 
 export class Drawer {
   /** Holds the content. */
   readonly element: HTMLElement;
-  /** Opens and closes it; hidden where there is room for the content. */
+  /** The button that opens and closes the drawer. It is hidden if there is room for the content. */
   readonly toggle: HTMLButtonElement;
 
-  /** @param id of the element, unique in the page */
+  /** @param id id of the element, unique in the page */
   constructor(name: string, id: string, content: HTMLElement) {
     this.element = h('div', { class: 'drawer', id, tabindex: -1 }, content);
     const attributes = { class: 'link drawer-toggle', type: 'button', 'aria-expanded': 'false', 'aria-controls': id };
@@ -36,13 +33,13 @@ export class Drawer {
     }
   }
 
-  /** Opens or closes it. */
+  /** Opens or closes the drawer. */
   show(open: boolean): void {
     this.element.classList.toggle('open', open);
     this.toggle.setAttribute('aria-expanded', String(open));
   }
 
-  /** What the button says. */
+  /** The label of the button. */
   set name(words: string) {
     if (this.toggle.textContent !== words) {
       this.toggle.textContent = words;

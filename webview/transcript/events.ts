@@ -1,4 +1,4 @@
-/** What environments added to an episode: a chip in a row, a block beside a message in full, what voters did. */
+/** Shows the events that environments added to an episode, and the votes of voters. */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../src/shared/transcript/shownEvents.ts';
@@ -7,15 +7,15 @@ import { h } from '../common/dom.ts';
 import { count, oneLine, returnText, signed } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 
-/** Where an event comes from, and in which round. */
+/** Names the source of an event and its round. */
 export const eventWords = ({ source, round }: Pick<ShownEvent, 'source' | 'round'>): string =>
   round === null ? source : `${source}, round ${round}`;
 
-/** Of rollouts between two updates of a training step. */
+/** Names a stage: the rollouts between two updates of a training step. */
 export const stageWords = (stage: number): string => `stage ${count(stage)}`;
 export const STAGE_TITLE = 'Sampled between two updates of the step, by the team as it was then';
 
-/** Behind the role of a message: its turn, round and stage, where they say anything. */
+/** Creates the text after the role of a message: its turn, round and stage. Returns null if it would be empty. */
 export function messagePlace({
   message: { turn, stage },
   round,
@@ -28,20 +28,20 @@ export function messagePlace({
   return parts.length === 0 ? null : h('span', { class: 'muted' }, ` ${parts.join(', ')}`);
 }
 
-/** An event in one line: what it says, or else why it ended the episode. */
+/** Describes an event in one line: its text, or else the reason why it ended the episode. */
 export function eventLine(event: ShownEvent): string {
   const said = disarmed(oneLine(event.text === '' ? (event.done ?? '') : event.text));
   return `${eventWords(event)}${said === '' ? '' : `: ${said}`}`;
 }
 
-/** In a row: the name alone, from the second round on with its number; all of it on hovering. */
+/** Creates the chip of an event in a row: its source and, from round 2 on, its round. The tooltip has the rest. */
 export function eventChip(event: ShownEvent): HTMLElement {
   const { source, round } = event;
   const name = round === null || round === 1 ? source : `${source} ${count(round)}`;
   return h('span', { class: 'event', title: eventLine(event) }, name);
 }
 
-/** Events in full; null where there are none. */
+/** Creates the section that shows events in full. Returns null if there are none. */
 export function eventBlock(events: readonly ShownEvent[], label: string): HTMLElement | null {
   if (events.length === 0) {
     return null;
@@ -68,7 +68,7 @@ export function eventBlock(events: readonly ShownEvent[], label: string): HTMLEl
   );
 }
 
-/** Answers are cut here; the message has all of it. */
+/** Length at which shown answers are cut off. The message itself shows all of its answer. */
 const MOST_CHARACTERS = 80;
 
 export const shownAnswer = (answer: string): string => {
@@ -78,14 +78,14 @@ export const shownAnswer = (answer: string): string => {
 
 export const answersWords = (answers: readonly string[]): string => answers.map(shownAnswer).join(' or ');
 
-/** What a voter did to the vote in a word or two, and its contribution where that is known: for its row. */
+/** Describes a voter's effect on the vote in a few words for its row, with its contribution if that is known. */
 export function voterWords({ answer, chosen, pivotal, contribution }: ShownVoter): string {
   const did = pivotal ? (chosen ? 'decides' : 'changes the vote') : chosen ? 'with the vote' : 'not chosen';
   const words = answer === null ? 'no answer' : did;
   return contribution === null ? words : `${words} ${signed(contribution)}`;
 }
 
-/** The same in sentences. */
+/** Describes a voter's effect on the vote in sentences. */
 export function voterSentences(voter: ShownVoter): string {
   const { answer, chosen, pivotal, without, contribution } = voter;
   const own =

@@ -1,17 +1,17 @@
-/** The words of a search in a text. Pure. */
+/** Finds the words of a search in a text. Pure. */
 
 export interface Stretch {
   readonly text: string;
   readonly hit: boolean;
 }
 
-/** A word is distinguished by its beginning; what follows a beginning of this length is not looked at. */
+/** Number of characters of a word that are compared with the search. */
 const LONGEST_WORD = 2_000;
 
 /**
- * Cuts a text at the beginnings of words that the query's words begin, as the store's search finds them: without case
- * and accents.
- * @param most hits that are distinguished; the text beyond them is one stretch
+ * Splits a text into words that begin with a word of the query and the stretches between them. Like the store's
+ * search, it ignores case and accents.
+ * @param most largest number of hits; the text after them is one stretch
  */
 export function highlighted(text: string, query: string, most = Infinity): readonly Stretch[] {
   const words = query
@@ -46,7 +46,7 @@ export function highlighted(text: string, query: string, most = Infinity): reado
 }
 
 function plain(word: string): string {
-  // Most words of most texts, and a hundred times as fast.
+  // Most words are like this, and returning them as they are is a hundred times as fast.
   if (/^[a-z0-9]*$/u.test(word)) {
     return word;
   }

@@ -1,4 +1,4 @@
-/** The keys of the transcript tree as data; the sheet that explains them is made from the same list. */
+/** The key bindings of the transcript tree. The key sheet is built from the same list. */
 import { oneLine } from '../common/format.ts';
 
 export type TreeCommand =
@@ -74,7 +74,7 @@ export const TREE_KEYS: readonly KeyBinding[] = [
   { command: 'keys', keys: ['?'], shown: '?', words: 'Show or hide these keys' },
 ];
 
-/** What the sheet says of typing ahead, which is no single key. */
+/** The entry of the key sheet for typing ahead, which has no key of its own. */
 export const TYPE_AHEAD_KEYS = {
   shown: 'a b …',
   words:
@@ -83,14 +83,14 @@ export const TYPE_AHEAD_KEYS = {
 
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;
 
-/** The key of a command as it is written beside what it does. */
+/** Returns the key of a command as it is shown to the user. */
 export function shownKey(command: TreeCommand): string {
   return TREE_KEYS.find((binding) => binding.command === command)?.shown ?? '';
 }
 
 /**
- * The command of a key press without Ctrl, Alt or Meta; undefined when the tree does not use the key. A capital letter
- * begins typing ahead.
+ * Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the tree does not use the key.
+ * A capital letter is no command: it begins typing ahead.
  */
 export function commandOf(event: Press): TreeCommand | undefined {
   if (event.ctrlKey || event.altKey || event.metaKey) {
@@ -102,14 +102,14 @@ export function commandOf(event: Press): TreeCommand | undefined {
 /** Milliseconds after which a new letter begins a new word. */
 const PAUSE = 800;
 
-/** The word that is being typed ahead. */
+/** Collects the word that the user types ahead. */
 export class TypeAhead {
   private typed = '';
   private last = -Infinity;
 
   /**
-   * Whether a word has been begun and the key belongs to it: a letter that is a key on its own does, a sign that is one
-   * (`/`, `?`) does not.
+   * Returns true if a word has been begun and the key continues it. Letters continue it even if they are commands.
+   * Signs that are commands (`/`, `?`) do not.
    */
   takes(event: Press, now: number): boolean {
     return (
@@ -120,12 +120,12 @@ export class TypeAhead {
     );
   }
 
-  /** A key that does something else ends the word. */
+  /** Ends the word, because a key did something else. */
   end(): void {
     this.typed = '';
   }
 
-  /** Adds a key; the word so far, in small letters, or null when the key is no character. */
+  /** Adds a key. Returns the word so far in lower case, or null if the key is not a character. */
   add(event: Press, now: number): string | null {
     if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1) {
       return null;
@@ -141,8 +141,8 @@ export class TypeAhead {
 }
 
 /**
- * The next place at hand whose role or text begins with a word, from the active one on and round; that one counts while
- * the word grows. Null where none does.
+ * Returns the next loaded place whose role or text begins with a word, or null if there is none. The search begins
+ * after the active place, or at it if the word has more than one letter, and wraps around.
  */
 export function placeOfWord(
   word: string,
@@ -162,8 +162,8 @@ export function placeOfWord(
 }
 
 /**
- * Has an element's key presses mean commands, or words that are typed ahead.
- * @param typed the word so far, in small letters
+ * Turns the key presses of an element into commands or typed words.
+ * @param typed receives the word so far in lower case
  */
 export function listenForKeys(
   element: HTMLElement,

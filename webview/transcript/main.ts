@@ -1,4 +1,4 @@
-/** The transcript panel's entry in the webview. */
+/** Entry point of the transcript page. */
 import '../common/common.css';
 import '../common/term.css';
 import './style.css';

@@ -1,4 +1,4 @@
-/** The transcript panel: joins the host's messages, the tree and the detail pane. */
+/** The transcript panel: connects the host, the tree and the detail pane. */
 import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 import {
   isTranscriptState,
@@ -55,11 +55,11 @@ export class TranscriptPanel {
   private readonly hits: HitSearch;
   private readonly map: ProtocolMap;
   private readonly protocol: Drawer;
-  /** Where the keyboard is when nothing else asked for it. */
+  /** Focuses the tree if nothing else in the page has the focus. */
   private readonly home: KeyboardHome;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
-  /** Where the page stood before it was thrown away, until the transcript is there again. */
+  /** Scroll position of the page before the editor discarded it, until the transcript is shown again. */
   private kept: TranscriptTop | null = null;
   private readonly keepSoon = onceRested(() => this.keep());
   private readonly arrivals = new Arrivals<Opened>();
@@ -190,7 +190,7 @@ export class TranscriptPanel {
     }
   }
 
-  /** What comes next is about the newest layout: it waits no longer. */
+  /** Shows the layout that waits, because the next message refers to it. */
   private release(): void {
     const waiting = this.arrivals.release();
     if (waiting !== null) {
@@ -204,11 +204,11 @@ export class TranscriptPanel {
 
   private open(message: Opened): void {
     const same = this.isSame(message);
-    // The folds of another transcript are no folds of this one.
+    // Folds do not carry over to another transcript.
     if (this.opened !== null && !same) {
       this.folding = NOTHING_FOLDED;
     }
-    // Who asked for another message meanwhile is to see it.
+    // If another message was requested meanwhile, show that one.
     const kept = message.selected === this.selected ? this.kept : null;
     this.kept = null;
     if (message.selected !== this.selected) {
@@ -216,14 +216,14 @@ export class TranscriptPanel {
     }
     this.opened = message;
     this.shown.replay = message.replay;
-    // What was selected here meanwhile stays so.
+    // Keep what was selected in this page meanwhile.
     if (!same) {
       this.selected = message.selected;
     }
     this.banner.textContent = '';
     this.title.textContent = message.header.title;
     this.filter = message.filter;
-    // The title of a run may turn the direction of text: what follows it stays where it is.
+    // The title of a run may change the direction of text, so it is isolated from the text after it.
     replace(
       this.subtitle,
       h('bdi', {}, message.header.subtitle),
@@ -239,7 +239,7 @@ export class TranscriptPanel {
     if (this.hits.query !== '') {
       this.search(this.hits.query, false);
     }
-    // What was compared comes back with the page; the texts come from the store.
+    // The state of the page has only the ids of the compared messages. The host sends their texts.
     if (this.compared !== null && this.comparison.compared === null) {
       this.host.post({ type: 'comparePair', ...this.compared });
     }
@@ -296,7 +296,7 @@ export class TranscriptPanel {
     }
   }
 
-  /** @param jump whether to go to the first hit after the row that has the keyboard */
+  /** @param jump true to go to the first hit after the focused row */
   private search(query: string, jump = true): void {
     if (this.opened === null) {
       return;
@@ -334,13 +334,11 @@ export class TranscriptPanel {
   }
 }
 
-// The parts of the transcript panel in their places.
-
 interface Part {
   readonly element: HTMLElement;
 }
 
-/** What the panel consists of, from top to bottom. */
+/** Arranges the parts of the panel from top to bottom. */
 function frame(
   head: readonly HTMLElement[],
   banner: HTMLElement,
@@ -370,8 +368,7 @@ function frame(
   ];
 }
 
-// The sheet of the transcript: the keys of its tree and, from the glossary, its words.
-
+/** Creates the key sheet of the transcript: the keys of the tree, and the words of the glossary. */
 function transcriptSheet(): ReturnType<typeof keySheet> {
   const words = Object.values(GLOSSARY).flatMap(({ name, meaning }) => [h('dt', {}, name), h('dd', {}, meaning)]);
   return keySheet(
@@ -382,11 +379,10 @@ function transcriptSheet(): ReturnType<typeof keySheet> {
   );
 }
 
-/** Which element of a page has the keyboard when the page is opened or shown again and nothing else in it has it. */
-
+/** Focuses an element when the page is opened or shown again and nothing else in it has the focus. */
 class KeyboardHome {
   private readonly element: HTMLElement;
-  /** The keyboard belongs to the element as soon as the editor gives it to this page. */
+  /** True if the element is to be focused as soon as the editor focuses this page. */
   private wanted = true;
 
   constructor(element: HTMLElement) {
@@ -394,13 +390,13 @@ class KeyboardHome {
     window.addEventListener('focus', () => this.arrive());
   }
 
-  /** Moves the keyboard to the element, also where the editor gave it to the frame around this page and no further. */
+  /** Focuses the element. If the editor has focused only the frame around the page, `arrive` completes it. */
   take(): void {
     this.element.focus();
     this.wanted = !document.hasFocus();
   }
 
-  /** Moves the keyboard to the element where the page has it and no part of the page does. */
+  /** Focuses the element if the page has the focus and no other element in it does. */
   offer(): void {
     if (document.hasFocus()) {
       this.arrive();
@@ -417,17 +413,17 @@ class KeyboardHome {
   }
 }
 
-// What the parts of the transcript panel ask the host for.
+// Messages from the parts of the panel to the host.
 
 type Post = (message: TranscriptToHost) => void;
 type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate' | 'findLost';
 
-/** Asks for something about a message. */
+/** Returns a function that posts a request about a message. */
 function about(post: Post, type: AboutMessage): (message: number) => void {
   return (message) => post({ type, message });
 }
 
-/** What the tree asks for. @param accept takes rows */
+/** Creates the handlers of the tree that post to the host. @param accept receives rows */
 function treePosts(
   post: Post,
   asking: Asking,
@@ -449,7 +445,7 @@ function treePosts(
   };
 }
 
-/** What the pane asks for. @param setModel takes the folder of another model */
+/** Creates the handlers of the pane that post to the host. @param setModel receives the folder of another model */
 function detailPosts(
   post: Post,
   asking: Asking,
@@ -482,7 +478,7 @@ function detailPosts(
   };
 }
 
-/** What the comparison asks for. */
+/** Creates the handlers of the comparison that post to the host. */
 function comparisonPosts(post: Post): Pick<ComparisonEvents, 'openDiff' | 'open'> {
   return { openDiff: () => post({ type: 'openDiff' }), open: about(post, 'locate') };
 }

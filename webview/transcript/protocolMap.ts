@@ -1,6 +1,6 @@
 /**
- * The protocol as a small map: who speaks, who sees whom, where the selected message is. A click filters for the
- * role.
+ * Draws the protocol as a small map: the roles, which role sees which, and the place of the selected message.
+ * A click on a role filters for it.
  */
 import { nodeOf, placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
@@ -10,7 +10,7 @@ const HEIGHT = 20;
 const GAP_X = 28;
 const GAP_Y = 8;
 const EDGE = 2;
-/** Letters of a role that fit into its box. */
+/** Number of characters that fit into the box of a role. */
 const LETTERS = 14;
 
 export class ProtocolMap {
@@ -20,12 +20,12 @@ export class ProtocolMap {
   private drawn = '';
   private graph: ProtocolGraph | null = null;
 
-  /** @param choose a role was clicked */
+  /** @param choose called when a role is clicked */
   constructor(choose: (role: string) => void) {
     this.choose = choose;
   }
 
-  /** Draws a protocol; nothing where there is none. */
+  /** Draws a protocol, or nothing if it is null. */
   show(graph: ProtocolGraph | null): void {
     const name = JSON.stringify(graph);
     if (name === this.drawn) {
@@ -54,7 +54,7 @@ export class ProtocolMap {
     replace(this.element, picture, ...words);
   }
 
-  /** Marks the place of the selected message, and the role that is filtered for. */
+  /** Marks the place of the selected message and the role of the filter. */
   mark(selected: { readonly role: string; readonly turn: number } | null, filtered: string | null): void {
     const place =
       selected === null || this.graph === null ? undefined : nodeOf(this.graph, selected.role, selected.turn);
@@ -87,7 +87,7 @@ export class ProtocolMap {
   }
 }
 
-/** What speaks beside the roles; there is nothing to filter for. */
+/** Creates the box of an environment. A click on it does nothing: there is no role to filter for. */
 const environmentBox = (node: PlacedNode): SVGElement =>
   labelled(node, node.role, `${node.role}, environment${node.scored ? ', scored at the end' : ''}`, {
     class: node.scored ? 'environment scored' : 'environment',
@@ -110,7 +110,7 @@ function corner({ column, row }: PlacedNode): { readonly x: number; readonly y: 
   return { x: EDGE + column * (WIDTH + GAP_X), y: EDGE + row * (HEIGHT + GAP_Y) };
 }
 
-/** A curve from the right edge of one box to the left edge of another, with a head. */
+/** Creates an arrow from the right edge of one box to the left edge of another. */
 function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
   if (from === undefined) {
     return null;

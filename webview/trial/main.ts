@@ -1,4 +1,4 @@
-/** The entry of a trial's panel in the webview. */
+/** Entry point of the trial page. */
 import '../common/common.css';
 import './style.css';
 import { byId } from '../common/dom.ts';

@@ -1,4 +1,4 @@
-/** What came of a trial: the sentence first, then which pairs flipped, what both sides cost, and the scatter. */
+/** Shows the result of a trial: its sentence, the pairs that flipped, the cost of both sides, and the scatter plot. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
@@ -8,9 +8,9 @@ import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { scatter } from './scatter.ts';
 
-/** Characters of a question in a list. */
+/** Number of characters of a question in a list. */
 const QUESTION = 200;
-/** Rows of the table of problems. */
+/** Largest number of rows in the table of problems. */
 const MOST_ROWS = 200;
 
 interface NumberedCase extends ShownCase {
@@ -34,7 +34,7 @@ export class TrialPanel {
         this.banner.textContent = message;
       },
     });
-    // The editor brings a tab back only where its page has kept something.
+    // The editor restores a tab only if its page has a state.
     host.setState({ version: 1 });
     host.post({ type: 'ready' });
   }
@@ -59,7 +59,7 @@ export class TrialPanel {
         h('div', { class: 'trial-figures' }, bothSides(trial), returns(trial)),
       ),
     );
-    // What had the keyboard has it again, drawn anew.
+    // Restores the focus to the redrawn element.
     if (focus !== null) {
       this.page.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
     }
@@ -113,7 +113,7 @@ export class TrialPanel {
     );
   }
 
-  /** A question with its pairs: it leads to the first, a number to each of the others. */
+  /** Creates a question with links to its pairs: the question opens the first pair, numbers open the others. */
   private flipped(pairs: readonly NumberedCase[]): HTMLElement {
     const link = ({ question, index, before, after }: NumberedCase, at: number): HTMLElement => {
       const returns = `${returnText(before)} → ${returnText(after)}`;
@@ -139,7 +139,7 @@ export class TrialPanel {
   }
 }
 
-/** What both sides returned and cost. */
+/** Creates the table of the returns and the costs of both sides. */
 function bothSides({
   problems,
   tokens,

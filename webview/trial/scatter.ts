@@ -1,4 +1,4 @@
-/** Mean returns of problems, with the change over without it: a picture whose words are the table below it. */
+/** The scatter plot of mean returns of problems with the change against those without it. A table has the numbers. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import { setAttributes, type Attributes } from '../common/dom.ts';
 import { count, returnText } from '../common/format.ts';
@@ -6,17 +6,17 @@ import { count, returnText } from '../common/format.ts';
 const SVG = 'http://www.w3.org/2000/svg';
 const SIZE = 240;
 const PAD = { left: 48, right: 12, top: 12, bottom: 44 } as const;
-/** The least and the largest radius of a point. */
+/** Smallest and largest radius of a point. */
 const RADIUS = { least: 3.5, most: 10 } as const;
 
-/** Problems with the same two returns. */
+/** A point: problems with the same two returns. */
 export interface ScatterPoint {
   readonly before: number;
   readonly after: number;
   readonly problems: number;
 }
 
-/** Problems by their two returns, those with most problems first, so that no point hides a smaller one. */
+/** Groups problems by their two returns. Points with most problems come first, so that none hides a smaller one. */
 export function scatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
   const points = new Map<string, ScatterPoint>();
   for (const { before, after } of problems) {
@@ -26,7 +26,7 @@ export function scatterPoints(problems: readonly TrialProblem[]): readonly Scatt
   return [...points.values()].sort((a, b) => b.problems - a.problems);
 }
 
-/** The picture. @param most the highest return that there is */
+/** Draws the plot. @param most the highest possible return */
 export function scatter(problems: readonly TrialProblem[], most: number): SVGSVGElement {
   const points = scatterPoints(problems);
   const values = points.flatMap(({ before, after }) => [before, after]);

@@ -1,20 +1,21 @@
-/** What charts run over: training steps, or what training has cost up to them. */
+/** The horizontal axes of charts: training steps, or the cost of training so far. */
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { count, duration } from '../../common/format.ts';
 
 export interface AxisWords {
-  /** In the chooser. */
+  /** Option in the dropdown. */
   readonly choice: string;
-  /** Under a chart. */
+  /** Title under a chart. */
   readonly title: string;
-  /** Of a column of a table. */
+  /** Title of a table column. */
   readonly column: string;
-  /** A value at a tick, and in full. */
+  /** Formats a value at a tick. */
   readonly tick: (value: number) => string;
+  /** Formats a value in full. */
   readonly full: (value: number) => string;
 }
 
-/** A number in at most three digits: 830, 12.3k, 1.2M. */
+/** Formats a number with at most three digits: 830, 12.3k, 1.2M. */
 export function compact(value: number): string {
   const [scale, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 1000 ? [1e3, 'k'] : [1, ''];
   return `${Number((value / scale).toPrecision(3))}${unit}`;
@@ -40,13 +41,13 @@ export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {
     choice: 'Over training time',
     title: 'training time so far',
     column: 'Time so far',
-    // A tick is at whole minutes or hours where they are that long.
+    // Ticks of long times are at whole minutes or hours, so zero seconds and minutes are removed.
     tick: (value) => (value === 0 ? '0' : duration(value).replace(/(?:\.0(?= s)| 0 (?:s|min))$/u, '')),
     full: duration,
   },
 };
 
-/** Which scales are logarithmic, where a chart allows it. */
+/** True for each scale that is logarithmic. */
 export interface LogScales {
   readonly x: boolean;
   readonly y: boolean;

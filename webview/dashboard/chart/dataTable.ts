@@ -1,4 +1,4 @@
-/** The numbers behind a chart: one table for the page and for copies, so that the two never differ. */
+/** The numbers of a chart. The page and the copies use the same table, so that they never differ. */
 import type { Target } from './lines.ts';
 
 export interface Column {
@@ -6,7 +6,7 @@ export interface Column {
   readonly numeric: boolean;
 }
 
-/** A value as it is copied, and as it is written on the page. */
+/** A value as it is copied (`raw`) and as it is shown (`text`). */
 export interface Cell {
   readonly raw: string | number | null;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Cell {
 
 export interface DataRow {
   readonly cells: readonly Cell[];
-  /** What the row leads to. */
+  /** The place that the row opens. */
   readonly target: Target;
 }
 
@@ -23,7 +23,7 @@ export interface DataTable {
   readonly rows: readonly DataRow[];
 }
 
-/** Comma-separated values as RFC 4180 has them, numbers in full, what was not measured empty. */
+/** Formats a table as comma-separated values (RFC 4180). Numbers are in full; missing values are empty. */
 export function csvOf({ columns, rows }: DataTable): string {
   const lines = [
     columns.map(({ name }) => quoted(name)),
@@ -34,10 +34,10 @@ export function csvOf({ columns, rows }: DataTable): string {
 
 const numberText = (value: number): string => (Number.isFinite(value) ? String(value) : '');
 
-/** How formulas begin, in their full-width forms too, whatever blanks and invisible characters come before. */
+/** Matches the beginnings of formulas, also in full-width forms and after white space and invisible characters. */
 const FORMULA = /^[\s\p{C}]*[=+\-@\u2212\uFE62\uFE63\uFE66\uFE6B\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/u;
 
-/** A text that a spreadsheet would read as a formula gets an apostrophe before it: titles come from anywhere. */
+/** Quotes a text. Puts an apostrophe before text that a spreadsheet would run as a formula: titles are not trusted. */
 function quoted(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

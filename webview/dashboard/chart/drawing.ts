@@ -1,21 +1,16 @@
-/**
- * What chart.js does not draw by itself: boxes, whiskers, the front, labels at the lines, and the point that is looked
- * at.
- */
+/** Draws what chart.js does not: boxes, whiskers, the front, labels of lines and points, and the active point. */
 import type { Chart } from 'chart.js';
 import { theme } from '../../common/theme.ts';
 import type { Line, LinePoint } from './lines.ts';
 import { lookOf } from './looks.ts';
 
-/** A line with the points of it that are drawn. */
+/** A line with its drawn points. */
 export interface DrawnLine {
   readonly line: Line;
   readonly points: readonly LinePoint[];
-  /** Means over steps, which replace the points; null where these are drawn as they are. */
+  /** Means over steps, which replace the points; null to draw the points themselves. */
   readonly means: readonly { readonly x: number; readonly y: number }[] | null;
-  /**
-   * Shifts the points to the side, so that those of several lines at one place can be distinguished. In units of x.
-   */
+  /** Shift of the points to the side, in units of x. It separates points of several lines at the same x. */
   readonly shift: number;
 }
 
@@ -29,11 +24,11 @@ type LineCanvas = Chart<'line', { x: number; y: number }[]>;
 const LABEL_HEIGHT = 12;
 /** Pixels between the end of a line and its label. */
 export const LABEL_GAP = 8;
-/** How far the label of a point is above it where a line of the front runs from the point to the right. */
+/** Pixels by which the label of a point is above it if a line of the front runs from the point to the right. */
 const ABOVE_FRONT = 8;
 const BOX_WIDEST = 14;
 
-/** What is behind the points. */
+/** Draws everything behind the points. */
 export function drawBehind(chart: LineCanvas, { lines, boxes }: Scene): void {
   const { ctx } = chart;
   ctx.save();
@@ -53,7 +48,7 @@ export function drawBehind(chart: LineCanvas, { lines, boxes }: Scene): void {
   ctx.restore();
 }
 
-/** What is before them. */
+/** Draws everything in front of the points. */
 export function drawBefore(
   chart: LineCanvas,
   { lines }: Scene,
@@ -80,7 +75,7 @@ export function drawBefore(
   ctx.restore();
 }
 
-/** Where a point is on the canvas, in its pixels. */
+/** Returns the position of a point on the canvas in pixels. */
 export function placeOf(
   chart: LineCanvas,
   point: Pick<LinePoint, 'x' | 'y'>,
@@ -195,7 +190,7 @@ function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
   }
 }
 
-/** Labels at the ends of lines, moved apart where they would meet. */
+/** Draws labels at the ends of lines. Moves them apart if they would overlap. */
 function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx, chartArea } = chart;
   ctx.font = `600 11px ${theme('--vscode-font-family')}`;
@@ -222,8 +217,8 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
 }
 
 /**
- * Labels of single points are beside them: those of shown runs in any case, moved down where another is already,
- * those of others where there is room.
+ * Draws labels beside single points. Labels of shown runs are moved down if they would overlap others. Other labels are
+ * left out if there is no room.
  */
 function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx } = chart;
@@ -254,7 +249,7 @@ function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   }
 }
 
-/** A label in the color of its line, with an edge of the background: a line behind it would cross it out. */
+/** Draws a label in the color of its line. The outline in the background color keeps lines from striking it out. */
 function writeLabel({ ctx }: LineCanvas, text: string, look: number, x: number, y: number): void {
   ctx.save();
   ctx.textAlign = 'left';

@@ -1,6 +1,6 @@
 /**
- * One chart with its name, its newest value, its table and its copies. By keyboard: Tab reaches it, arrows move along
- * its points, Enter opens one.
+ * A chart with its title, newest value, table and copies. Keyboard: Tab reaches it, the arrow keys move along its
+ * points, and Enter opens a point.
  */
 import { h, replace } from '../../common/dom.ts';
 import { theme } from '../../common/theme.ts';
@@ -12,11 +12,11 @@ import { logged } from './logScale.ts';
 import { lookOf } from './looks.ts';
 import { Plot, type Drawn } from './plot.ts';
 
-/** What a figure asks of the panel around it. */
+/** Calls from a figure to its panel. */
 export interface FigureDoors {
-  /** Says something to who cannot see it. */
+  /** Announces text to screen readers. */
   readonly announce: (words: string) => void;
-  /** Somebody reads here, so the view holds still; or no longer does. */
+  /** Holds the view while the user reads this figure, or no longer. */
   readonly reading: (figure: string, on: boolean) => void;
   readonly open: (target: Target) => void;
   readonly copyText: (text: string) => void;
@@ -122,7 +122,7 @@ export class Figure {
     this.drawWhenSeen();
   }
 
-  /** Whether the chart is where it can be seen; one that cannot is drawn when it comes there. */
+  /** Handles that the chart came into view or left it. Charts out of view are drawn later. */
   seen(on: boolean): void {
     this.visible = on;
     this.drawWhenSeen();
@@ -136,7 +136,7 @@ export class Figure {
     this.plot.draw(this.lines, this.drawn);
   }
 
-  /** Nobody can read it any more. */
+  /** Handles that the figure was removed, so that it no longer holds the view. */
   leave(): void {
     this.doors.reading(this.spec.id, false);
   }
@@ -144,7 +144,7 @@ export class Figure {
   private listen(): void {
     const { frame } = this;
     frame.addEventListener('focus', () => {
-      // The page scrolls to it now.
+      // The page scrolls to the focused chart.
       this.seen(true);
       this.doors.reading(this.spec.id, true);
       if (frame.matches(':focus-visible')) {
@@ -187,7 +187,7 @@ export class Figure {
       return;
     }
     event.preventDefault();
-    // The first arrow shows where it starts from.
+    // The first arrow key only shows the starting point.
     this.look(this.active === null && event.key.startsWith('Arrow') ? from : to, true);
   }
 
@@ -223,7 +223,7 @@ export class Figure {
     }
   }
 
-  /** Beside the point, on the side that has room. */
+  /** Places the tooltip beside the point, on the side with room. */
   private putTip(place: Place): void {
     const at = this.plot.placeOf(place);
     if (at === null) {
@@ -278,8 +278,7 @@ function tool(label: string, name: string, onClick: () => void): HTMLButtonEleme
   return element;
 }
 
-// The table behind a chart. Rows that were added are added, many of them in parts; it is drawn anew only when something
-// else changed.
+// The table of a chart. New rows are appended, in parts if they are many. Any other change redraws the table.
 
 const ROWS_AT_ONCE = 250;
 
@@ -312,7 +311,7 @@ class DataTableView {
     });
   }
 
-  /** @param runs another text whenever the rows are those of other runs */
+  /** @param runs a key that changes when the rows are of other runs */
   show(table: DataTable, runs: string): void {
     const key = JSON.stringify([runs, table.columns]);
     const kept =
@@ -341,7 +340,7 @@ class DataTableView {
     }
   }
 
-  /** Adds some rows, and the others later: thousands at once would hold the page up. */
+  /** Adds some rows now and the others later, because thousands at once would block the page. */
   private add(): void {
     const { table, drawn } = this;
     const labels = table.columns.findIndex(({ name }) => name === 'Step' || name === 'Evaluation' || name === 'Method');
@@ -362,8 +361,8 @@ const same = (a: DataRow, b: DataRow | undefined): boolean =>
   b !== undefined && a.cells.every(({ raw }, index) => raw === b.cells[index]?.raw);
 
 /**
- * The cell that names the row leads to what it represents. Not a tab stop: thousands of rows have one, and the chart
- * above leads there by keyboard.
+ * Creates a row. The button in its header cell opens the target of the row. It is no tab stop, because there may be
+ * thousands, and the chart above gives access by keyboard.
  */
 function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
   return h(
@@ -382,13 +381,13 @@ function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLE
   );
 }
 
-// A chart as a picture with its title and legend, on the background of the theme.
+// Copies a chart as a picture with its title and legend.
 
 const SCALE = 2;
 const MARGIN = 12;
 const ROW = 18;
 
-/** Draws a chart for copying. @param lines those that the legend names; none where there is one only */
+/** Draws a chart for copying. @param lines lines for the legend, which needs at least two labels */
 function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HTMLCanvasElement {
   const page = document.createElement('canvas');
   const legend = lines.filter(({ label }) => label !== '');
@@ -424,7 +423,7 @@ function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HTMLCanva
   return page;
 }
 
-/** Puts a picture on the clipboard. Rejects where the editor's window does not let it. */
+/** Puts a picture on the clipboard. Rejects if the editor's window does not allow it. */
 async function copyPicture(page: HTMLCanvasElement): Promise<void> {
   const blob = new Promise<Blob>((resolve, reject) => {
     page.toBlob((made) => {

@@ -1,7 +1,7 @@
-/** What a chart draws, whatever draws it: lines of points, each of which leads somewhere. */
+/** The data of a chart, independent of how it is drawn: lines of points, each with a target to open. */
 import type { Spread } from '../../../src/domain/stepRows.ts';
 
-/** What a point leads to. */
+/** The place that a point opens. */
 export type Target =
   | { readonly kind: 'round'; readonly run: string; readonly phase: 'train' | 'evaluate'; readonly iteration: number }
   | { readonly kind: 'run'; readonly run: string };
@@ -9,28 +9,29 @@ export type Target =
 export interface LinePoint {
   readonly x: number;
   readonly y: number;
-  /** The ends of a whisker; null where there is none. */
+  /** Lower end of the whisker; null if there is none. */
   readonly low: number | null;
   readonly high: number | null;
   readonly box: Spread | null;
   readonly target: Target;
-  /** What the point says beside its line's name, part by part. */
+  /** Returns the parts of the point's tooltip, after the name of its line. */
   readonly words: () => readonly string[];
-  /** Its own look and label, where they are not the line's; a look below 0 is a quiet one. */
+  /** Look of the point if it is not that of the line; below 0 for a muted one. */
   readonly look?: number;
+  /** Label of the point. */
   readonly label?: string;
 }
 
-/** Points in the order of x. */
 export interface Line {
   readonly label: string;
   readonly name: string;
-  /** Which colour, dashes and marker. */
+  /** Index of the color, dashes and marker. */
   readonly look: number;
+  /** The points in order of x. */
   readonly points: readonly LinePoint[];
-  /** Whether the points are joined. */
+  /** True if the points are joined by a line. */
   readonly joined: boolean;
-  /** Whether they are joined by steps, half way between two of them: the outline of a histogram. */
+  /** True if the line steps half way between two points, like the outline of a histogram. */
   readonly stepped?: true;
   /** A stepped line behind the points. */
   readonly front?: readonly { readonly x: number; readonly y: number }[];
@@ -46,7 +47,7 @@ export function pointAt(lines: readonly Line[], place: Place | null): LinePoint 
   return place === null ? null : (lines[place.line]?.points[place.index] ?? null);
 }
 
-/** The index of the point whose x is nearest; -1 without points. Points are in the order of x. */
+/** Returns the index of the point with the nearest x, or -1 if there are no points. They must be in order of x. */
 export function nearestIndex(points: readonly Pick<LinePoint, 'x'>[], x: number): number {
   let low = 0;
   let high = points.length - 1;
@@ -65,7 +66,7 @@ export function nearestIndex(points: readonly Pick<LinePoint, 'x'>[], x: number)
     : Math.min(low, points.length - 1);
 }
 
-/** The last point of the first line that has any. */
+/** Returns the last point of the first line that has points. */
 export function lastPlace(lines: readonly Line[]): Place | null {
   const line = lines.findIndex(({ points }) => points.length > 0);
   return line < 0 ? null : { line, index: (lines[line]?.points.length ?? 0) - 1 };
@@ -74,8 +75,8 @@ export function lastPlace(lines: readonly Line[]): Place | null {
 const PAGE = 10;
 
 /**
- * Where a key leads from a point: along the line, or to the nearest point of the next one; undefined for a key that
- * means nothing here.
+ * Returns the point to which a key moves: along the line, or to the nearest point of another line. Returns undefined
+ * for keys that do not move.
  */
 export function moved(lines: readonly Line[], from: Place, key: string): Place | undefined {
   const last = (lines[from.line]?.points.length ?? 0) - 1;
@@ -114,8 +115,8 @@ function across(lines: readonly Line[], from: Place, by: 1 | -1): Place {
 }
 
 /**
- * The lowest and highest of everything that lines draw, with what shall be seen in any case; null where nothing is
- * drawn.
+ * Returns the lowest and the highest drawn value, or null if nothing is drawn.
+ * @param always values to include
  */
 export function extent(
   lines: readonly Line[],

@@ -1,18 +1,18 @@
-/** Lines as a logarithmic scale can show them: nothing at 0, and no line with negative values. */
+/** Prepares lines for logarithmic scales, which cannot show zeros or negative values. */
 import type { LogScales } from './axes.ts';
 import type { Line, LinePoint } from './lines.ts';
 
 export interface LoggedLines {
   readonly lines: readonly Line[];
-  /** Which scales are logarithmic in the end. */
+  /** The scales that are really logarithmic. */
   readonly scales: LogScales;
-  /** What a reader must know of it; null where the chart is what was asked for. */
+  /** Explains to the user what differs from the request; null if nothing does. */
   readonly note: string | null;
 }
 
 /**
- * @param asked which scales shall be logarithmic; one with negative values, or with nothing above 0, stays linear and
- *   says so
+ * Prepares lines for the requested scales. A scale stays linear, with a note, if it has negative values or no positive
+ * one. Points at 0 are left out.
  */
 export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
   const points = lines.flatMap((line) => line.points);
@@ -40,7 +40,7 @@ export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
 
 const LINEAR = 'An axis stays linear: not all of its values are positive.';
 
-/** Zeros can be left out; what has negative values cannot be shown. */
+/** Returns true if a logarithmic scale can show the values, except for zeros, which can be left out. */
 const fits = (values: readonly number[]): boolean =>
   values.some((value) => value > 0) && !values.some((value) => value < 0);
 

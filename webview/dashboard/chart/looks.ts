@@ -1,6 +1,6 @@
-/** How the lines of runs are distinguished: by colour, and without it by dashes, marker and letter. */
+/** The looks that distinguish the lines of runs by color, dashes and marker, so that color alone is never needed. */
 export interface Look {
-  /** One of the theme's chart colours. */
+  /** CSS variable of a chart color of the theme. */
   readonly colour: string;
   readonly dashes: readonly number[];
   readonly marker: 'circle' | 'rect' | 'triangle' | 'rectRot' | 'crossRot' | 'star';

@@ -1,6 +1,5 @@
 /**
- * A drawing of lines: chart.js for axes and lines, thinned out to what the eye can see; the places of points are read
- * from all of them.
+ * Draws lines with chart.js, reduced to as many points as can be distinguished. Lookups by position use all points.
  */
 import {
   Chart,
@@ -27,16 +26,16 @@ Chart.register(LinearScale, LineController, LineElement, LogarithmicScale, Point
 
 type Data = { x: number; y: number }[];
 
-/** Points drawn of one line, boxes of one chart, and markers on a line with more points than that. */
+/** Largest numbers of points drawn of a line, of boxes of a chart, and of markers on a long line. */
 const POINTS_DRAWN = 240;
 const BOXES_DRAWN = 40;
 const MARKERS_DRAWN = 12;
-/** About what a letter of a label takes, in pixels. */
+/** Approximate width of a character of a label in pixels. */
 const LETTER = 7.5;
-/** How near to a point the pointer must be, in pixels, to look at it. */
+/** Largest distance in pixels between the pointer and a point that it activates. */
 const REACH = 60;
 
-/** How figures are drawn, the same for all. */
+/** Settings of the drawing, the same for all figures. */
 export interface Drawn {
   readonly smoothing: Smoothing;
   readonly axis: ChartAxis;
@@ -59,7 +58,7 @@ export class Plot {
     this.chart = new Chart<'line', Data>(canvas, this.configuration());
   }
 
-  /** Over how many steps the drawn means are taken; null where every step is drawn as it is. */
+  /** Returns the number of steps over which means are drawn, or null if every step is drawn as it is. */
   smoothed(lines: readonly Line[], smoothing: Smoothing): number | null {
     return this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
   }
@@ -77,25 +76,25 @@ export class Plot {
     this.chart.update('none');
   }
 
-  /** Marks a point, or none. */
+  /** Marks a point, or no point. */
   look(place: Place | null): void {
     this.active = place;
     this.chart.draw();
   }
 
-  /** The point nearest to a place on the canvas, of all points that there are; null where none is near. */
+  /** Returns the point nearest to a position on the canvas, also if it is not drawn, or null if none is near. */
   nearest(left: number, top: number): Place | null {
     const value = this.chart.scales['x']?.getValueForPixel(left) ?? 0;
     let best: Place | null = null;
     let least = REACH;
     for (const [line, { points, joined }] of this.lines.entries()) {
-      // Points that are not joined can be above each other, so each is looked at.
+      // Points that are not joined can be above each other, so each of them is checked.
       for (const index of joined ? [nearestIndex(points, value)] : points.keys()) {
         const at = this.placeOf({ line, index });
         if (at === null) {
           continue;
         }
-        // On lines the nearest step counts before the nearest line.
+        // On joined lines, horizontal distance counts more than vertical distance.
         const distance = Math.hypot(at.left - left, (at.top - top) * (joined ? 0.25 : 1));
         if (distance >= least) {
           continue;
@@ -107,13 +106,13 @@ export class Plot {
     return best;
   }
 
-  /** Where a point is on the canvas. */
+  /** Returns the position of a point on the canvas. */
   placeOf(place: Place): { readonly left: number; readonly top: number } | null {
     const point = pointAt(this.lines, place);
     return point === null ? null : placeOf(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
   }
 
-  /** Calls back with the canvas, drawn larger for a picture and without the mark. */
+  /** Calls `take` with the canvas, drawn larger and without the mark of the active point. */
   picture(scale: number, take: (canvas: HTMLCanvasElement, width: number, height: number) => void): void {
     const { active } = this;
     this.active = null;
@@ -129,7 +128,7 @@ export class Plot {
     this.chart.draw();
   }
 
-  /** Letters of the longest label at the end of a line. */
+  /** Returns the length of the longest label at the end of a line. */
   private longestLabel(): number {
     return Math.max(0, ...this.lines.map(({ label, joined }) => (joined ? label.length : 0)));
   }
@@ -163,7 +162,7 @@ export class Plot {
       ],
       always,
     ) ?? { low: 0, high: 1 };
-    // Boxes, points beside each other and points that are alone need room at the sides.
+    // Boxes, shifted points and points that are not joined need room at the sides.
     const roomy = scene.lines.some(({ line, shift }) => shift !== 0 || !line.joined);
     const apart = this.lines.flatMap(({ points }) => points).length;
     const half = scene.boxes ? (axis === 'step' ? 0.6 : (0.6 * (xs.high - xs.low)) / Math.max(1, apart)) : 0;
@@ -225,12 +224,12 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
             )
           : points.map((_, place) => place);
       const intervals = joined && points.some(({ low }) => low !== null);
-      // Medians of several runs carry their quartiles as whiskers, on as many points as there are markers.
+      // Medians of several runs have their quartiles as whiskers, on as many points as there are markers.
       const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
       return {
         line,
         means: size === null ? null : meansOf(points, size),
-        // Where distances grow along the axis, one shift for all would be none or too much.
+        // On a logarithmic axis, the same shift would be too small or too large at most points.
         shift: intervals && drawn.length > 1 && !logX ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
         points: kept.flatMap((place, order) => {
           const point = points[place];
@@ -254,7 +253,10 @@ function meansOf(points: readonly LinePoint[], size: number): Data {
   return decimate(means, POINTS_DRAWN).map((index) => ({ x: points[index]?.x ?? 0, y: means[index] ?? 0 }));
 }
 
-/** The points of a line, and its means where these replace it; beside other lines the points would only hide them. */
+/**
+ * Returns the datasets of a line: its points, or its means. The faint points behind means are left out if there are
+ * other lines, which they would hide.
+ */
 function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
   const { line, points, means, shift } = drawn;
   const look = lookOf(line.look);
@@ -307,11 +309,10 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
   ];
 }
 
-/** Fewer points to draw than there are: for the eye only, never for tables or copies. */
-
 /**
- * Indices of at most `most` values, in order: the first, the last, and the lowest and the highest of each stretch
- * between, so that no peak is lost. All of them where they are few enough.
+ * Returns the indices of at most `most` values, in order: the first, the last, and the lowest and the highest of each
+ * stretch between, so that no peak is lost. Returns all indices if they are few enough. For drawings only, never for
+ * tables or copies.
  */
 export function decimate(values: readonly number[], most: number): readonly number[] {
   if (values.length <= most || most < 4) {
@@ -338,7 +339,7 @@ export function decimate(values: readonly number[], most: number): readonly numb
   return [...kept].sort((a, b) => a - b);
 }
 
-/** Indices of at most `most` of so many things, evenly apart, the last among them. */
+/** Returns at most `most` of the indices below `length`, evenly spaced, including the last. */
 export function spaced(length: number, most: number): readonly number[] {
   const stride = Math.max(1, Math.ceil(length / most));
   return Array.from({ length: Math.ceil(length / stride) }, (_, index) => length - 1 - index * stride).reverse();

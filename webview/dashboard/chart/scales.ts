@@ -1,8 +1,8 @@
-/** The scales of a chart, linear and logarithmic, as chart.js takes them. */
+/** The options of linear and logarithmic scales for chart.js. */
 import type { ScaleOptionsByType } from 'chart.js';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 
-/** The part of a scale's options that is said here. */
+/** The options of a scale that are set here. */
 type Options = { type: 'linear' | 'logarithmic' } & Pick<
   Partial<ScaleOptionsByType<'linear'>>,
   'min' | 'max' | 'suggestedMin' | 'suggestedMax'
@@ -27,7 +27,7 @@ interface Extent {
   readonly high: number;
 }
 
-/** The upright scale. */
+/** Returns a linear vertical scale. */
 export function linear({ low, high }: Extent, format: (value: number) => string, look: TickLook): Options {
   return {
     type: 'linear',
@@ -41,7 +41,7 @@ export function linear({ low, high }: Extent, format: (value: number) => string,
   };
 }
 
-/** The words of ticks without the last zeros that all of them have: 0.0, 0.1 and 0.2 for 0.0000, 0.1000 and 0.2000. */
+/** Removes the trailing zeros that all labels share: 0.0, 0.1 and 0.2 for 0.0000, 0.1000 and 0.2000. */
 export function tickWords(written: readonly string[]): readonly string[] {
   const parts = written.map((words) => /^([^.]*)\.(\d+)(\D*)$/u.exec(words));
   if (parts.includes(null)) {
@@ -54,7 +54,7 @@ export function tickWords(written: readonly string[]): readonly string[] {
   });
 }
 
-/** The level scale, with ticks between the first point and the last, or about a point that is alone. */
+/** Returns a linear horizontal scale with ticks between the first and the last point, or around a single point. */
 export function levelScale(
   { low, high }: Extent,
   margin: number,
@@ -75,12 +75,12 @@ export function levelScale(
   };
 }
 
-/** About what the words of a tick take with the room beside them, in pixels. */
+/** Approximate width of a tick label with the space beside it, in pixels. */
 const TICK_ROOM = { number: 40, time: 64 };
 
 /**
- * The ticks of a level scale, as many as have room. Steps, calls and tokens are whole: a tick between two of them would
- * have the name of one. Times are at whole minutes or hours where they are that long.
+ * Returns the ticks of a horizontal scale, as many as there is room for. Ticks of steps, calls and tokens are whole
+ * numbers, because labels are. Ticks of long times are at whole minutes or hours.
  */
 export function levelTicks(low: number, high: number, axis: ChartAxis, width: number): readonly number[] {
   const room = axis === 'time' ? TICK_ROOM.time : TICK_ROOM.number;
@@ -91,14 +91,14 @@ export function levelTicks(low: number, high: number, axis: ChartAxis, width: nu
   return multiples(low, high, axis === 'time' ? step : Math.max(1, step));
 }
 
-/** Steps of seconds, minutes and hours. */
+/** Distances of ticks in seconds: round numbers of seconds, minutes and hours. */
 const CLOCK: readonly number[] = [
   ...[1, 2, 5, 10, 15, 30],
   ...[1, 2, 5, 10, 15, 30].map((minutes) => 60 * minutes),
   ...[1, 2, 4, 6, 12, 24].map((hours) => 3600 * hours),
 ];
 
-/** Decades, with room at the ends where points need some. */
+/** Returns a logarithmic scale. @param roomy true to leave room at the ends */
 export function logarithmic(
   { low, high }: Extent,
   roomy: boolean,
@@ -121,8 +121,8 @@ export function logarithmic(
 const TICKS = 8;
 
 /**
- * The ticks of a logarithmic scale: over more than a decade 1, 2 and 5 times powers of ten, or these powers alone; over
- * less, even steps.
+ * Returns the ticks of a logarithmic scale: 1, 2 and 5 times powers of ten, or only powers of ten if those are too
+ * many. Ticks within a decade are evenly spaced.
  */
 export function logTicks(min: number, max: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
@@ -141,10 +141,10 @@ export function logTicks(min: number, max: number): readonly number[] {
   return coarse.filter((_, index) => index % every === 0);
 }
 
-/** About five multiples of a round step. */
+/** Returns about five multiples of a round step. */
 const evenSteps = (min: number, max: number): readonly number[] => multiples(min, max, roundStep((max - min) / 4));
 
-/** The least step of 1, 2 or 5 times a power of ten that is not below another. */
+/** Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`. */
 function roundStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return ([1, 2, 5, 10].find((nice) => nice * power >= rough) ?? 10) * power;
@@ -156,7 +156,7 @@ function multiples(min: number, max: number, step: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** A small value that its chart would write as 0 is written in powers of ten. */
+/** Formats a tick. A small value that the format would show as 0 is in scientific notation. */
 export function logTick(value: number, format: (value: number) => string): string {
   const words = format(value);
   return Number.parseFloat(words) === 0 && value !== 0 ? value.toExponential(0) : words;

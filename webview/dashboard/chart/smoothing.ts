@@ -1,15 +1,15 @@
-/** Means over steps, for the eye: a noisy line shows its course. Points, tables and copies keep what was measured. */
+/** Smooths noisy lines by means over steps. Points, tables and copies keep the measured values. */
 
 export const SMOOTHINGS = ['automatic', 'none', '10', '50'] as const;
 export type Smoothing = (typeof SMOOTHINGS)[number];
 
 const NICE = [5, 10, 20, 50, 100, 200];
-/** Shorter lines are read as they are. */
+/** Largest number of points of a line that is not smoothed. */
 const NOISY = 120;
 
 /**
- * Over how many steps the mean is taken; null where every step is drawn as it is.
- * @param longest points of the longest line
+ * Returns the number of steps of a mean, or null if every step is drawn as it is.
+ * @param longest number of points of the longest line
  */
 export function windowOf(smoothing: Smoothing, longest: number): number | null {
   switch (smoothing) {
@@ -22,7 +22,7 @@ export function windowOf(smoothing: Smoothing, longest: number): number | null {
   }
 }
 
-/** The mean of each value and those before it, `size` together; of fewer where there are fewer before it. */
+/** Returns the mean of each value and the values before it, `size` in all or as many as there are. */
 export function trailingMeans(values: readonly number[], size: number): readonly number[] {
   let sum = 0;
   return values.map((value, index) => {

@@ -1,6 +1,6 @@
 /**
- * The alternatives of one bucket, equal ones once: text, returns, credit, cost and whether re-execution gave the same
- * bytes.
+ * Lists the alternatives of a bucket, equal ones only once: text, returns, credit, cost, and whether re-execution gave
+ * the same bytes.
  */
 import {
   continuationWords,
@@ -26,27 +26,24 @@ import { verificationBadge } from '../../common/verificationBadge.ts';
 import { meanReturn } from '../replay/replayWords.ts';
 import { basis } from './creditFact.ts';
 
-/** Marks drawn one by one; more returns than this are only counted. */
+/** Largest number of returns that are drawn one by one. More returns are only counted. */
 const MARKS = 12;
-/** Longest text shown before it must be unfolded. */
+/** Number of characters of a text that are shown until it is unfolded. */
 const CLAMP = 280;
 
-/** Where a list is shown. */
+/** The place of a list in the pane, and what it needs from there. */
 interface BucketPlace {
-  /** Of the returns of its run; null where its evaluator is not known. */
+  /** Scale of the returns of the run; null if its evaluator is not known. */
   readonly scale: ReturnScale | null;
   readonly draws: Draws | null | undefined;
-  /** Its place among the lists of the run, or among those of replays, from 1; each has a name of its own. */
+  /** Number of the list among the lists of the run, or among those of replays, from 1. It makes the label unique. */
   readonly place: number;
-  /** The message whose alternatives they are. */
+  /** The message whose alternatives are listed. */
   readonly message: number;
   readonly open: (message: number) => void;
 }
 
-/**
- * Keeps one list on screen while alternatives arrive: what is there is not drawn again, so nothing moves under the
- * reader.
- */
+/** Keeps a list on screen while alternatives arrive. Items that are there are not redrawn, so that nothing moves. */
 export class BucketList {
   readonly element: HTMLElement;
   private readonly list = h('ol', { class: 'alternatives' });
@@ -56,7 +53,7 @@ export class BucketList {
   private readonly unfolded = new Set<number>();
   private readonly message: number;
   private readonly scale: ReturnScale | null;
-  /** Whether the run itself sampled them. */
+  /** True if the run itself sampled the alternatives. */
   readonly own: boolean;
   private readonly replayed: boolean;
   private readonly open: (message: number) => void;
@@ -94,8 +91,8 @@ export class BucketList {
   }
 
   /**
-   * Shows what is new or changed in the bucket, what was said and typed before what was sampled; what is not known of
-   * its random numbers stays as it was.
+   * Shows what is new or changed in the bucket. Messages of the run and typed ones come before sampled ones.
+   * @param draws how the random numbers were drawn; undefined to keep the last known value
    */
   update(bucket: BucketView, draws?: Draws | null): void {
     if (draws !== undefined) {
@@ -196,7 +193,7 @@ export class BucketList {
 }
 
 /**
- * The item with its new tags and figures. Its words and buttons stay: one of them may have the keyboard, or be half
+ * Returns the item with new tags and figures. Its text and buttons stay, because one of them may have the focus or be
  * pressed.
  */
 function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
@@ -210,13 +207,13 @@ function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElem
   return present ?? fresh;
 }
 
-/** Returns, credit and what is behind them; the same columns in every alternative. */
+/** Creates the returns, the credit and its basis, in the same columns for every alternative. */
 function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HTMLElement {
   const { credit } = group.first;
   const returns = group.all.flatMap((alternative) => alternative.returns);
   const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
   const worst = worstMark(group);
-  // A message of the run is verified when somebody asks for it; a replay always says where it is.
+  // A message of the run is verified only on request, so "unverified" says nothing. A replay always shows its state.
   const mark = worst === null || (!replayed && worst.state === 'unverified') ? null : worst;
   const measured = credit !== null && credit.verdict !== 'alone';
   return h(

@@ -1,6 +1,4 @@
-/**
- * A message's one credit in the pane: its bar, what it says in words, what is behind it, and a button that settles it.
- */
+/** Shows the credit of a message in the pane: its bar, its sentence, its basis, and a button that settles it. */
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { creditCell, learnedCell, verdictWords } from '../../common/creditBar.ts';
@@ -9,8 +7,8 @@ import { bounds, count, NOT_MEASURED } from '../../common/format.ts';
 import { term } from '../../common/term.ts';
 
 /**
- * What is behind a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`, the words of the glossary explained where
- * asked for.
+ * Creates the basis of a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`.
+ * @param explained true to explain its words with the glossary
  */
 export function basis(credit: Headline, explained: boolean): readonly Child[] {
   const { low, high, n, effectiveN, evaluatorCalls, reused } = credit;
@@ -31,7 +29,7 @@ export function basis(credit: Headline, explained: boolean): readonly Child[] {
   ];
 }
 
-/** Kept on the page while the credit changes, so that what has the keyboard there keeps it. */
+/** The credit in the pane. Its element stays on the page while the credit changes, so that the focus stays. */
 export class CreditFact {
   readonly element = h('div', { class: 'fact-credit' });
   private readonly cell = h('span', { class: 'fact-cell' });
@@ -39,12 +37,12 @@ export class CreditFact {
   private readonly behind = h('span', { class: 'muted' });
   private drawn = '';
 
-  /** @param settle the control that settles it */
+  /** @param settle the control that settles the credit */
   constructor(settle: HTMLElement) {
     this.element.append(this.cell, this.words, this.behind, settle);
   }
 
-  /** @param learned what training learned from a message that nothing was compared with; null for any other */
+  /** @param learned the credit that training gave to a message without a comparison; null for other messages */
   update(credit: Headline | null, learned: Credit | null): void {
     const drawn = JSON.stringify([credit, learned]);
     if (drawn === this.drawn) {

@@ -1,5 +1,5 @@
+/** The pane beside the tree: one message in full, its alternatives, and the form to replay it. */
 import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../../src/domain/credit.ts';
-/** The pane beside the tree: one message in full, its alternatives, and the way to replay it. */
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import type { StoredEpisodeNote } from '../../../src/domain/episodeNote.ts';
 import { learnedFrom } from '../../../src/domain/message.ts';
@@ -35,14 +35,14 @@ import { voteView } from './vote.ts';
 import { WhyView } from './why.ts';
 
 export interface DetailEvents extends ReplayFormEvents {
-  /** Replay a message until its credit is decided or the replays are spent. */
+  /** Replays a message until its credit is decided or the replays are spent. */
   settle(message: number, replays: number): void;
   findLost(message: number): void;
-  /** Show the model input token by token. */
+  /** Shows the model input token by token. */
   tokens(message: number): void;
-  /** Show another message in the tree. */
+  /** Shows another message in the tree. */
   open(message: number): void;
-  /** Texts are now shown as they were written, or no longer. */
+  /** The display of texts changed, or a section was opened or closed. */
   arranged(): void;
   /** The pane was scrolled. */
   scrolled(): void;
@@ -59,8 +59,8 @@ export class DetailPane {
   private readonly noted = h('dl', { class: 'facts noted' });
   private credit: CreditFact | null = null;
   private settle: SettleControl | null = null;
-  /** The credit of the message on screen. */
   private scale: ReturnScale | null = null;
+  /** The credit of the message on screen. */
   private headline: Headline | null = null;
   private readonly keys: KeysAndHashes;
   private estimates: EstimatesView | null = null;
@@ -98,14 +98,15 @@ export class DetailPane {
   }
 
   /**
-   * Another message is on its way, and what is on screen is not it, until why its episode was lost has come too; null
-   * where none is awaited.
+   * Marks the pane as busy while another message is on its way. The pane stays busy until the answer to why the episode
+   * was lost is here too.
+   * @param message the message that is awaited; null if none is
    */
   expect(message: number | null): void {
     this.element.setAttribute('aria-busy', String(message !== null && message !== this.shown));
   }
 
-  /** The question in full. */
+  /** Shows the question in full. */
   question(header: TranscriptHeader): void {
     this.leave();
     replace(
@@ -122,8 +123,8 @@ export class DetailPane {
   }
 
   /**
-   * One message; drawn anew only when it is another one, so that nothing moves under the reader.
-   * @param draft what was begun for it
+   * Shows a message. Rebuilds the pane only for another message, so that nothing moves while the user reads.
+   * @param draft the unsent fields of its replay form
    */
   message(
     detail: MessageDetail,
@@ -164,7 +165,7 @@ export class DetailPane {
     }
   }
 
-  /** How far a replay is, with the alternatives that have arrived. */
+  /** Shows the progress of a replay and the alternatives that have arrived. */
   replay(state: ReplayState): void {
     const here = state.message === this.shown;
     this.form?.show(state, here);
@@ -175,13 +176,13 @@ export class DetailPane {
     }
   }
 
-  /** Shows why the episode was lost; null where it was not. @param possible whether replays can be asked for */
+  /** Shows why the episode was lost; null if it was not. @param possible true if replays can be requested */
   why(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
     this.whyView.show(why, replay, possible);
     this.expect(null);
   }
 
-  /** Whether the summary of a lost episode is open, not folded to a line; kept across a reload. */
+  /** True if the summary of a lost episode is open, not folded to one line. Kept across a reload. */
   get whyOpen(): boolean {
     return this.whyView.element.open;
   }
@@ -195,24 +196,22 @@ export class DetailPane {
     this.form?.submit();
   }
 
-  /** Fills in the model folder that was chosen. */
+  /** Sets the model folder that was chosen. */
   setModel(folder: string): void {
     this.form?.setModel(folder);
   }
 
-  /** Whether this message is the one on screen. */
+  /** Returns true if this message is on screen. */
   shows(message: number): boolean {
     return this.shown === message;
   }
 
-  /** How texts are shown; kept across a reload. */
+  /** True if texts are shown as written. Kept across a reload. */
   get written(): boolean {
     return this.look.asWritten;
   }
 
-  /**
-   * Shows texts in another look, or with the words of another search marked; what stays the same is not drawn again.
-   */
+  /** Changes the look of texts or the highlighted search. Redraws only if something changed. */
   show(change: Partial<TextLook>): void {
     const look = { ...this.look, ...change };
     if (look.asWritten === this.look.asWritten && look.query === this.look.query) {
@@ -223,13 +222,13 @@ export class DetailPane {
     this.text?.show(look);
   }
 
-  /** Shows texts as they were written, or no longer. */
+  /** Toggles between texts as written and formatted texts. */
   toggleWritten(): void {
     this.show({ asWritten: !this.look.asWritten });
     this.events.arranged();
   }
 
-  /** Whether keys and hashes are open; kept across a reload. */
+  /** True if keys and hashes are open. Kept across a reload. */
   get keysOpen(): boolean {
     return this.keys.element.open;
   }
@@ -238,7 +237,7 @@ export class DetailPane {
     this.keys.element.open = open;
   }
 
-  /** Brings the first word of the search in the text into sight. */
+  /** Scrolls the first search hit in the text into view. */
   seekHit(): void {
     this.text?.seekHit();
   }
@@ -331,7 +330,7 @@ export class DetailPane {
     return show;
   }
 
-  /** @param draws how the bucket's continuations drew; undefined while that is not known */
+  /** @param draws how random numbers were drawn for the bucket's continuations; undefined while not known */
   private bucket(bucket: BucketView, draws?: Draws | null): void {
     this.form?.allowVerification();
     const present = this.buckets.get(bucket.id);
@@ -357,10 +356,10 @@ export class DetailPane {
   }
 }
 
-// What a message was worth by each estimator, side by side; what was not measured says why and offers what measures it.
+// The credit of a message by each estimator. A missing estimate shows the reason and a button that measures it.
 
 interface EstimateEvents {
-  /** Measure an estimate; null where replays cannot be asked for. */
+  /** Measures an estimate; null if replays cannot be requested. */
   readonly measure: ((name: EstimateName) => void) | null;
 }
 
@@ -389,7 +388,7 @@ class EstimatesView {
       return;
     }
     this.drawn = drawn;
-    // Whoever is on a button that goes stays in the table.
+    // If the focused button is removed, the focus stays in the table.
     const held = focusedIn(this.body) !== null;
     replace(this.body, ...estimates.map((estimate) => this.row(estimate)));
     if (held) {
@@ -437,14 +436,12 @@ class EstimatesView {
   }
 }
 
-// What names a message for machines, ids, keys and hashes, and the record of each bucket by itself, folded away under
-// "Details".
-
+/** The section "Details": the ids, keys and hashes of a message, and the credit that each bucket recorded for it. */
 class KeysAndHashes {
   readonly element: HTMLDetailsElement;
   private readonly facts = h('dl', { class: 'facts' });
 
-  /** @param toggled it was opened or closed by the user */
+  /** @param toggled called when the section is opened or closed */
   constructor(toggled: () => void) {
     this.element = h('details', { class: 'keys-and-hashes' }, h('summary', {}, 'Details'), this.facts);
     this.element.addEventListener('toggle', toggled);
@@ -466,7 +463,7 @@ class KeysAndHashes {
   }
 }
 
-/** The credit that one bucket recorded for the message; nothing where it recorded none. */
+/** Creates the fact with the credit that a bucket recorded for the message; empty if it recorded none. */
 function recordOf({ id, origin, iteration, alternatives }: BucketView, message: number): readonly HTMLElement[] {
   const credit = alternatives.find(({ message: one }) => one === message)?.bucketCredit ?? null;
   const where = origin === 'request' ? `replay request ${iteration}` : `${origin}, step ${iteration}`;
@@ -478,9 +475,7 @@ function creditWords({ value, low, high, n, estimator, interval }: Credit): stri
   return `${signed(value)}${within === null ? ', no interval' : ` ${within} (${interval})`}, n = ${count(n)}, ${estimator}`;
 }
 
-// What the user says of the episode of a message.
-
-/** Its score, tags and note, each where there is one. */
+/** Creates the facts that the user noted on the episode: score, tags and note, if given. */
 function notedFacts(noted: StoredEpisodeNote | null): readonly HTMLElement[] {
   if (noted === null) {
     return [];

@@ -1,9 +1,9 @@
-/** Where two texts differ, word by word, in one. */
+/** Shows the difference of two texts, word by word. */
 import { wordDiff } from '../../../src/shared/transcript/wordDiff.ts';
 import { h } from '../../common/dom.ts';
 import { shownText } from '../../common/shownText.ts';
 
-/** Both texts in one, what they share once. Marks carry words for a screen reader; the texts are text nodes. */
+/** Creates an element with both texts merged. Removed and added parts have words for screen readers. */
 export function difference(before: string, after: string): HTMLElement {
   const parts = wordDiff(before, after).map(({ kind, text }) => {
     if (kind === 'same') {

@@ -1,7 +1,7 @@
-/** A name with its value in a list of facts. */
+/** The facts of a message: names with values in a description list. */
 import { h, type Child } from '../../common/dom.ts';
 
-/** The two elements of one fact. */
+/** Creates the two elements of a fact. */
 export function fact(name: Child, ...value: readonly Child[]): readonly HTMLElement[] {
   return [h('dt', {}, name), h('dd', {}, ...value)];
 }

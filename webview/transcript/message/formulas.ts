@@ -1,19 +1,19 @@
-/** Fetches what sets mathematics when the first formula is to be shown: most pages never do. */
+/** Loads the code that sets mathematics when the first formula is shown. Most pages never need it. */
 import type { formulaOf } from './mathematics.ts';
 
 export type SetFormula = typeof formulaOf;
 
-/** Calls back once mathematics can be set; at once where it can already, never where it cannot be loaded. */
+/** Calls `ready` once mathematics can be set: at once if the code is loaded, never if it cannot be loaded. */
 export type WithMathematics = (ready: (set: SetFormula) => void) => void;
 
-/** The bundle beside the page's own, and the name that it goes by in the page. */
+/** File name of the bundle, beside the page's own, and the global variable that it sets. */
 const BUNDLE = 'mathematics.js';
 const NAME = 'c3Mathematics';
 
 /**
- * Loads the bundle by a script element with the nonce of the page's own script, the only one that the content policy
- * lets run.
- * @param own the page's script; known only while it runs
+ * Returns a function that loads the bundle with a script element. The element has the nonce of the page's own script,
+ * because the content policy allows no other script.
+ * @param own the page's script; `document.currentScript` is set only while it runs
  */
 export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {
   let loading: Promise<SetFormula> | null = null;

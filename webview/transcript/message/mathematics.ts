@@ -1,12 +1,12 @@
 /**
- * Sets mathematics as MathML, which the page draws itself and screen readers read. A bundle of its own, loaded once a
- * message holds mathematics.
+ * Sets mathematics as MathML, which browsers draw and screen readers read. It is a bundle of its own that is loaded
+ * for the first message with mathematics.
  */
 import katex from 'katex';
 
 /**
- * Commands that define others, link, load, style, hide, strike out or move: a formula with one of them is shown as it
- * was written.
+ * Commands that define others, link, load, style, hide, strike out or move. A formula with one of them is shown as
+ * written.
  */
 const REFUSED = new RegExp(
   String.raw`\\(?:@|(?:[egx]?def|(?:global)?long|global|let|futurelet|(?:re|provide)?newcommand|renewcommand|expandafter|noexpand|char|catcode|show|message|errmessage|verb` +
@@ -14,14 +14,13 @@ const REFUSED = new RegExp(
     String.raw`|[hv]?phantom|smash|(?:math)?[rlc]lap|[bx]?cancel|sout|phase|angl|m?kern|[mh]skip|hspace|raisebox|vcenter|rule)(?![A-Za-z]))`,
   'u',
 );
-/** Elements within each other, and in all, of one formula: more are slow to draw. */
+/** Limits on the depth and the number of elements of a formula. Larger ones are slow to draw. */
 const DEEPEST = 40;
 const MOST_ELEMENTS = 4_000;
 
 /**
- * A formula as an element; null where it is no mathematics that is known, or is refused: it is then shown as it was
- * written.
- * @param display whether it is on a line of its own
+ * Sets a formula. Returns null if it cannot be parsed or is refused; it is then shown as written.
+ * @param display true if the formula is on a line of its own
  */
 export function formulaOf(tex: string, display: boolean): HTMLElement | null {
   if (REFUSED.test(tex)) {

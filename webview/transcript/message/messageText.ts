@@ -1,5 +1,6 @@
 /**
- * The text of one message: prose, code and mathematics, or all of it as it was written; the words of a search marked.
+ * Shows the text of a message, as prose, code and mathematics or exactly as written, with the words of a search
+ * highlighted.
  */
 import { h } from '../../common/dom.ts';
 import { shownText } from '../../common/shownText.ts';
@@ -7,14 +8,14 @@ import { highlighted } from '../highlight.ts';
 import type { WithMathematics } from './formulas.ts';
 import { segmentsOf, type Segment } from './segments.ts';
 
-/** Words of a search, and codes of what is not seen, that are marked in one text. */
+/** Largest numbers of search hits and of codes for invisible characters that are marked in a text. */
 export const MOST_MARKS = 1_000;
 const MOST_CODES = 2_000;
 
 export interface TextLook {
-  /** All of it to the letter, in letters of one width. */
+  /** True to show the exact text in a monospace font. */
   readonly asWritten: boolean;
-  /** The words searched for; empty for none. */
+  /** The words of the search; empty without a search. */
   readonly query: string;
 }
 
@@ -24,11 +25,11 @@ export class MessageText {
   private readonly code: boolean;
   private readonly mathematics: WithMathematics;
   private firstHit: HTMLElement | null = null;
-  /** The first hit is to stay in sight while formulas take their places. */
+  /** True if the first hit is to stay in view when formulas are set. */
   private sought = false;
   private left = { marks: 0, codes: 0 };
 
-  /** @param code whether the text, where nothing in it is set apart as code, is code as a whole */
+  /** @param code true if a text without code blocks is code as a whole */
   constructor(text: string, code: boolean, look: TextLook, mathematics: WithMathematics) {
     this.text = text;
     this.code = code;
@@ -36,7 +37,7 @@ export class MessageText {
     this.show(look);
   }
 
-  /** Draws the text again in another look. */
+  /** Redraws the text with another look. */
   show({ asWritten, query }: TextLook): void {
     this.left = { marks: MOST_MARKS, codes: MOST_CODES };
     this.firstHit = null;
@@ -67,7 +68,7 @@ export class MessageText {
     });
   }
 
-  /** Brings the first word of the search into sight. */
+  /** Scrolls the first search hit into view. */
   seekHit(): void {
     this.sought = true;
     this.firstHit?.scrollIntoView({ block: 'nearest' });
@@ -93,7 +94,7 @@ export class MessageText {
           ),
         ];
       case 'formula': {
-        // It is shown as it was written until it is set.
+        // The formula is shown as written until it is set.
         const element = h('span', {}, written);
         formulas.push({ segment, element });
         return [

@@ -1,26 +1,26 @@
 /**
- * What a message is made of: prose, code and mathematics. Pure; linear in the length of the text.
+ * Splits a message into prose, code and mathematics. Pure; linear in the length of the text.
  *
- * Whatever is in doubt is prose, which is kept as it was written:
- * - A block of code lies between two lines of three or more ` or ~, the second of the same sign, at least as long and
- *   otherwise blank. The first may name a language in one word.
- * - Code in a line lies between two equally long runs of at most eight ` in that line.
- * - Mathematics lies between \( and \), \[ and \], $$ and $$ in one paragraph, or between two $ in one line: what these
- *   two hold begins and ends with no blank, the first does not follow a letter or a digit, the second is followed by
- *   none, and neither follows a backslash: $5 is money.
- * - \boxed{...} is mathematics outside of these too, with its braces in pairs and in one paragraph.
- * - No mathematics are: several words in a row outside of braces, between dollars words without a sign of mathematics,
- *   and what holds characters that are not seen. Nothing is looked for inside code and mathematics. What is not closed
- *   is prose.
+ * Everything that does not clearly match a rule is prose, which is kept as written:
+ * - A code block lies between two lines of three or more ` or ~. The second line has the same sign, is at least as
+ *   long and is otherwise blank. The first line may name a language in one word.
+ * - A code span lies between two equally long runs of at most eight ` in one line.
+ * - Mathematics lies between \( and \), \[ and \], or $$ and $$ in one paragraph, or between two $ in one line. Text
+ *   between two $ neither begins nor ends with white space. The first $ does not follow a letter or a digit, the
+ *   second does not precede one, and neither follows a backslash: $5 is money.
+ * - \boxed{...} is mathematics without such signs too, if its braces are balanced and in one paragraph.
+ * - Not mathematics are several words in a row outside of braces, words between $ without a mathematical sign, and
+ *   text with invisible characters.
+ * - Code and mathematics are not searched for further pieces. A piece that is not closed is prose.
  */
 import { hides } from '../../../src/shared/text/visible.ts';
 
-/** Longest text that is looked at, in UTF-16 units. */
+/** Length of the longest text that is split, in UTF-16 units. */
 export const LONGEST_TEXT = 100_000;
-/** Longest formula, and most formulas in one text. */
+/** Length of the longest formula, and largest number of formulas in a text. */
 export const LONGEST_FORMULA = 2_000;
 export const MOST_FORMULAS = 200;
-/** Most pieces of code in lines, blocks of code, and boxes that are followed to their last brace, in one text. */
+/** Largest number of code spans and of code blocks in a text, of boxes that are parsed, and of ` around a span. */
 const MOST_SPANS = 2_000;
 const MOST_BOXES = 400;
 const MOST_TICKS = 8;
@@ -31,19 +31,19 @@ interface Left {
   boxes: number;
 }
 
-/** A piece of a text. The `written` of all, in order, are the text. */
+/** A piece of a text. The `written` of all pieces in order, joined, is the text. */
 export interface Segment {
   readonly kind: 'prose' | 'block' | 'code' | 'formula';
   readonly written: string;
-  /** What lies between the signs. */
+  /** Text between the signs. */
   readonly text: string;
-  /** Language of a block; empty where none is named. */
+  /** Language of a block; empty if it names none. */
   readonly language: string;
-  /** Whether a formula is on a line of its own. */
+  /** True if a formula is on a line of its own. */
   readonly display: boolean;
 }
 
-/** Cuts a text into its pieces. */
+/** Splits a text into pieces. */
 export function segmentsOf(text: string): readonly Segment[] {
   if (text.length > LONGEST_TEXT) {
     return [prose(text)];
@@ -75,7 +75,7 @@ interface Fence {
   readonly length: number;
   readonly language: string;
   readonly start: number;
-  /** Behind its line's end. */
+  /** Index after the end of its line. */
   readonly end: number;
 }
 
@@ -94,7 +94,8 @@ function blocksOf(text: string): readonly Block[] {
     const { signs = '', language = '' } = groups ?? {};
     return { sign: signs.charAt(0), length: signs.length, language, start: index, end: index + line.length };
   });
-  // The longest line from here on that could close a block: looked up, so that what is never closed is looked for once.
+  // For each fence, the length of the longest later fence that could close a block. This keeps the search linear when
+  // blocks are never closed.
   const longest = fences.map(() => new Map<string, number>());
   for (let index = fences.length - 1, ahead = new Map<string, number>(); index >= 0; index--) {
     longest[index] = ahead;
@@ -120,7 +121,7 @@ function blocksOf(text: string): readonly Block[] {
   return blocks;
 }
 
-/** Where a pattern is found next: each place of the text is looked at once for all questions that go forward. */
+/** Finds the next match of a pattern. Queries that go forward scan each part of the text only once. */
 class Ahead {
   private readonly text: string;
   private readonly pattern: RegExp;
@@ -131,7 +132,7 @@ class Ahead {
     this.pattern = pattern;
   }
 
-  /** The first place from `from` on; Infinity where there is none. */
+  /** Returns the index of the first match at or after `from`, or Infinity. */
   from(from: number): number {
     if (this.found < from) {
       this.pattern.lastIndex = from;
@@ -157,7 +158,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
   const square = { open: new Ahead(text, /\\\[/gu), close: new Ahead(text, /\\\]/gu) };
   const runs = new Map<number, Ahead>();
 
-  /** What lies from `from` to a closing sign at `to`; null where that is no mathematics. */
+  /** Returns the formula from `from` to a closing sign at `to`, or null if that is not mathematics. */
   const between = (from: number, to: number, width: number, display: boolean): Found | null => {
     if (to - from > LONGEST_FORMULA) {
       return null;
@@ -166,12 +167,12 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
     if (!isFormula(tex) || (text.charAt(to) === '$' && isMoney(tex))) {
       return null;
     }
-    // A line's end behind a formula that has its own line is that formula's.
+    // The line end after a formula on its own line belongs to the formula.
     const end = to + width;
     return { kind: 'formula', text: tex, end: display && text.charAt(end) === '\n' ? end + 1 : end, display };
   };
 
-  /** What lies in one paragraph between a sign that ends at `from` and the one that closes it. */
+  /** Returns the formula between a sign that ends at `from` and its closing sign in the same paragraph. */
   const inParagraph = (
     from: number,
     { open, close }: { readonly open?: Ahead; readonly close: Ahead },
@@ -258,7 +259,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
   }
 }
 
-/** Behind the brace that closes the one at `from`; null where none does before `bound`. */
+/** Returns the index after the brace that closes the one at `from`, or null if none does before `bound`. */
 function braceEnd(text: string, from: number, bound: number): number | null {
   let depth = 0;
   for (let at = from; at < bound && at < text.length; at++) {
@@ -277,13 +278,13 @@ function braceEnd(text: string, from: number, bound: number): number | null {
   return null;
 }
 
-/** Whether what lies between signs of mathematics is to be set: prose, nothing at all and what is not seen are not. */
+/** Returns true if text between signs of mathematics is a formula, not prose, blank or with invisible characters. */
 function isFormula(tex: string): boolean {
   const bare = tex.replaceAll(/\\[A-Za-z]+\*?|\{[^{}]*\}/gu, ' \\ ');
   return tex.trim() !== '' && !/(?<![A-Za-z])[A-Za-z]{2,}[ \t]+[A-Za-z]{2,}/u.test(bare) && !hides(tex);
 }
 
-/** Whether what lies between dollars reads as words and sums of money. */
+/** Returns true if text between dollar signs reads as words and sums of money. */
 function isMoney(tex: string): boolean {
   return !/[\\^_=<>+*{}]/u.test(tex) && /\s/u.test(tex) && /^\d[^]*[,;:]\s|[A-Za-z]{2,}/u.test(tex);
 }

@@ -1,4 +1,4 @@
-/** What the pane shows: asks for a message, takes the answer to the newest question only, and replays it when asked. */
+/** Controls the pane: requests a message, shows the answer to the newest request only, and replays it on request. */
 import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type {
   MessageDetail,
@@ -12,7 +12,7 @@ import type { DetailPane } from './detail.ts';
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 interface ShownContext {
-  /** Null before there is a layout. */
+  /** The newest layout; null until one is here. */
   readonly opened: Opened | null;
   readonly drafts: readonly ReplayDraft[];
 }
@@ -20,14 +20,14 @@ interface ShownContext {
 export class ShownMessage {
   private readonly pane: DetailPane;
   private readonly asking: Asking;
-  /** Hears of a message that the pane shows now. */
+  /** Called with each message that the pane shows. */
   private readonly onShown: (detail: MessageDetail) => void;
-  /** Only the answer to the newest question is shown. */
+  /** Number of the newest request. Answers to older ones are dropped. */
   private question = 0;
-  /** A message to be replayed as soon as the pane shows it, with the numbers that are in the pane. */
+  /** A message to replay, with the numbers in the pane, as soon as the pane shows it. */
   private awaited: number | null = null;
   private state: ReplayState | null = null;
-  /** Where the pane was scrolled to before the page was thrown away, until its message is there again. */
+  /** Scroll position of the pane before the editor discarded the page, until its message is shown again. */
   private kept: number | null = null;
 
   constructor(pane: DetailPane, asking: Asking, onShown: (detail: MessageDetail) => void) {
@@ -36,17 +36,17 @@ export class ShownMessage {
     this.onShown = onShown;
   }
 
-  /** Pixels of the pane that are scrolled away. */
+  /** Scroll position of the pane in pixels. */
   get scroll(): number {
     return this.kept ?? Math.round(this.pane.element.scrollTop);
   }
 
-  /** @param scroll pixels that are scrolled away once a message is shown; null where it begins at its top */
+  /** @param scroll scroll position in pixels to restore when a message is shown; null to begin at the top */
   keepScroll(scroll: number | null): void {
     this.kept = scroll;
   }
 
-  /** Another message was selected. */
+  /** Handles that another message was selected. */
   left(): void {
     this.awaited = null;
     this.kept = null;
@@ -58,9 +58,9 @@ export class ShownMessage {
   }
 
   /**
-   * Asks for a message, or shows the question (null).
-   * @param context what the page shows, and what is begun, by the time that the answer is here
-   * @returns whether the question is shown
+   * Requests a message, or shows the question (null).
+   * @param context returns the layout and the drafts at the time of the answer
+   * @returns true if the question is shown
    */
   ask(message: number | null, context: () => ShownContext): boolean {
     const id = ++this.question;

@@ -1,4 +1,4 @@
-/** The vote that ended an episode: who voted what, how it was counted, and what it would be without each voter. */
+/** Shows the vote that ended an episode: the answers, the count, and the result without each voter. */
 import {
   TIE_WORDS,
   type ShownTally,
@@ -9,7 +9,7 @@ import { h } from '../../common/dom.ts';
 import { count, NOT_MEASURED, signed } from '../../common/format.ts';
 import { answersWords, shownAnswer } from '../events.ts';
 
-/** The votes of each answer in one line, and what they chose. */
+/** Describes the votes for each answer and the result in one line. */
 export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tied' | 'ties'>): string {
   if (tally.length === 0) {
     return 'No voter states an answer.';
@@ -21,13 +21,13 @@ export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tie
   return `${tally.map(votes).join(', ')}. ${outcome} ${tied ? 'Tied' : 'Not tied'}; of a tie, ${TIE_WORDS[ties]} (ties: ${ties}).`;
 }
 
-/** What becomes of the vote without a voter, in words. */
+/** Describes the result of the vote without a voter. */
 export function withoutWords({ without, pivotal }: Pick<ShownVoter, 'without' | 'pivotal'>): string {
   return pivotal ? `${without.length === 0 ? 'none' : answersWords(without)} (pivotal)` : 'the same';
 }
 
 /**
- * The view of a vote; null where there was none.
+ * Creates the section of a vote. Returns null if there was none.
  * @param current the message that the pane shows
  * @param open shows another voter's message in the tree
  */

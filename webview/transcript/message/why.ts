@@ -1,6 +1,6 @@
 /**
- * Why an episode was lost, on top of the pane: the message that decided it, the best sampled in its place, where the
- * two differ, what is still unsure.
+ * Shows at the top of the pane why an episode was lost: the message that decided it, the best alternative, the
+ * difference between the two, and whether the result is certain.
  */
 import { sentence } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
@@ -14,13 +14,13 @@ import { SettleControl } from '../replay/settle.ts';
 import { difference } from './difference.ts';
 
 export interface WhyEvents {
-  /** Show a message in the tree. */
+  /** Shows a message in the tree. */
   open(message: number): void;
   settle(message: number, replays: number): void;
-  /** Compare every message of the episode with others. */
+  /** Compares every message of the episode with alternatives. */
   findLost(message: number): void;
   cancelReplay(): void;
-  /** It was opened, or folded to one line. */
+  /** The view was opened, or folded to one line. */
   toggled(): void;
 }
 
@@ -43,7 +43,7 @@ export class WhyView {
     this.element.addEventListener('toggle', () => events.toggled());
   }
 
-  /** @param possible whether replays can be asked for */
+  /** @param possible true if replays can be requested */
   show(why: WhyLost | null, replay: ReplayState | null, possible: boolean): void {
     this.element.hidden = why === null;
     const drawn = JSON.stringify([why, possible]);
@@ -57,7 +57,7 @@ export class WhyView {
     this.replay(replay);
   }
 
-  /** How far a replay is that settles the message's credit. */
+  /** Shows the progress of a replay that settles the message's credit. */
   replay(state: ReplayState | null): void {
     if (this.find !== null) {
       this.find.disabled = state?.status === 'running';
@@ -68,7 +68,7 @@ export class WhyView {
     }
   }
 
-  /** @param other whether it is another message that decided */
+  /** @param other true if the decisive message, or whether replays are possible, has changed */
   private draw(why: WhyLost, other: boolean): void {
     const { decisive, best, decided } = why;
     replace(
@@ -136,7 +136,7 @@ export class WhyView {
   }
 }
 
-/** The summary in one line, after what it is of. */
+/** Creates the rest of the summary line, after its title. */
 function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
   if (decisive === null) {
     return h('span', { class: 'why-line' }, ': no message has been compared yet');

@@ -1,4 +1,4 @@
-/** "Continue with": another snapshot, temperature or model for a replay. What is left alone is as recorded. */
+/** The section "Continue with": another snapshot, temperature or model for a replay. Empty fields are as recorded. */
 import {
   choiceFault,
   OTHER_DISTRIBUTION,
@@ -71,7 +71,7 @@ export class ContinueWith {
     this.updateSummary();
   }
 
-  /** What is chosen, or a sentence that says what is wrong. */
+  /** Returns the choice, or a sentence about what is wrong with it. */
   read(): ContinuationChoice | string {
     const temperature = parseTemperature(this.temperature.value);
     if (typeof temperature === 'string') {
@@ -85,7 +85,7 @@ export class ContinueWith {
     return choiceFault(choice) ?? choice;
   }
 
-  /** Fills in the folder that was chosen in the editor's dialog. */
+  /** Sets the folder that was chosen in the editor's dialog. */
   setModel(folder: string): void {
     this.model.value = folder;
     this.snapshot.value = '';
@@ -94,20 +94,18 @@ export class ContinueWith {
     this.model.focus();
   }
 
-  /** The snapshot that was chosen. A list that is not on the page yet has no value at all. */
+  /** The chosen snapshot. A dropdown that is not on the page yet has no value at all. */
   private get chosen(): string | null {
     const value: unknown = this.snapshot.value;
     return typeof value === 'string' && value !== '' ? value : null;
   }
 
-  /** What is in the fields. */
+  /** The values of the fields. */
   get fields(): Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'> {
     return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
   }
 
-  /**
-   * Puts back what was in the fields; the list must be on the page. A snapshot that is offered no more is left out.
-   */
+  /** Restores the fields. The dropdown must be on the page. A snapshot that is no longer offered is dropped. */
   restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
     this.snapshot.value = snapshot ?? '';
     this.temperature.value = temperature;
@@ -121,7 +119,7 @@ export class ContinueWith {
     this.changed();
   }
 
-  /** Says whether something else than what was recorded is chosen. */
+  /** Updates the summary. Returns true if the choice differs from what was recorded. */
   private updateSummary(): boolean {
     const changed = this.chosen !== null || this.temperature.value.trim() !== '' || this.model.value.trim() !== '';
     this.state.textContent = changed ? OTHER_DISTRIBUTION : 'as recorded';

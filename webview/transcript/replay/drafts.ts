@@ -1,4 +1,4 @@
-/** What was begun in the replay forms of a transcript and not asked for yet: the newest few, one for each message. */
+/** Drafts: the unsent fields of the replay forms of a transcript. The newest few are kept, one for each message. */
 import {
   DRAFT_LIMITS,
   DRAFTS_LENGTH,
@@ -6,13 +6,13 @@ import {
   type ReplayDraft,
 } from '../../../src/shared/protocols/replayDraft.ts';
 
-/** What is in the fields of a replay form. */
+/** The fields of a replay form. */
 export type ReplayFields = Omit<ReplayDraft, 'message'>;
 
 /**
- * The drafts with this one for its message, oldest first. The oldest give way where there are more than MOST_DRAFTS, or
- * where their own messages have more than DRAFTS_LENGTH characters in all.
- * @param fields null where nothing is begun for the message
+ * Returns the drafts with this one for its message, oldest first. Drops the oldest drafts if there are more than
+ * MOST_DRAFTS, or if their texts have more than DRAFTS_LENGTH characters in all.
+ * @param fields null if the message has no draft
  */
 export function withDraft(
   drafts: readonly ReplayDraft[],
@@ -30,12 +30,12 @@ export function withDraft(
   return kept;
 }
 
-/** Whether the fields are as they were offered. */
+/** Returns true if the fields have their initial values. */
 export function sameFields(fields: ReplayFields, offered: ReplayFields): boolean {
   return JSON.stringify(bounded(fields)) === JSON.stringify(bounded(offered));
 }
 
-/** The fields as a state can hold them: what is longer is cut. */
+/** Cuts the fields to the lengths that a state can hold. */
 function bounded({
   alternatives,
   replays,

@@ -1,5 +1,5 @@
+/** The form that requests a replay of a message and shows its progress. */
 import { MAX_EVENT_TEXT } from '../../../src/domain/episode.ts';
-/** Asks for a replay of one message and shows how far it is. */
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/domain/replay.ts';
 import { DRAFT_LIMITS } from '../../../src/shared/protocols/replayDraft.ts';
 import {
@@ -31,23 +31,23 @@ export interface ReplayRequest {
   readonly text: string | null;
   readonly independent: boolean;
   readonly continuation: ContinuationChoice;
-  /** Another result of the tool that the message called; nothing is sampled then. */
+  /** Another result of the tool that the message called. With it, no alternatives are sampled. */
   readonly result?: string;
 }
 
-/** What the form of a message asks for. */
+/** Events of the form. */
 export interface ReplayFormEvents {
   replay(message: number, request: ReplayRequest): void;
   cancelReplay(): void;
-  /** Execute the message's replays again and compare. */
+  /** Executes the message's replays again and compares. */
   verify(message: number): void;
-  /** Ask for the folder of another model. */
+  /** Asks the user for the folder of another model. */
   chooseModel(): void;
-  /** What is in the fields and was not asked for yet; null where they are as offered. */
+  /** The unsent fields changed; null if they have their initial values. */
   draft(message: number, fields: ReplayFields | null): void;
 }
 
-/** The message to begin one's own with; nothing of one that the field cannot hold. */
+/** Returns the initial text of the user's own message: the message, or nothing if it is too long for the field. */
 const ownStart = (text: string): string => (text.length > DRAFT_LIMITS.text ? '' : text);
 
 export class ReplayForm {
@@ -58,7 +58,7 @@ export class ReplayForm {
   private readonly common: Checkbox;
   private readonly start: Button;
   private readonly own: Button;
-  /** The button that the last replay was started with. */
+  /** The button that started the last replay. */
   private starter: Button;
   private readonly verify: Button;
   private readonly fault = h('p', { class: 'problem', role: 'alert' });
@@ -71,7 +71,7 @@ export class ReplayForm {
   private readonly events: ReplayFormEvents;
   private readonly continuation: ContinueWith;
   private running = false;
-  /** What the last replay of this message failed of, as it was shown. */
+  /** The error of the last replay of this message, as shown. */
   private failure = '';
   private restoring = false;
 
@@ -152,7 +152,7 @@ export class ReplayForm {
     for (const event of ['input', 'change']) {
       this.element.addEventListener(event, () => this.keep());
     }
-    // Without alternatives to sample, one's own message is all that can be replayed.
+    // If no alternatives can be sampled, only the user's own message can be replayed.
     const isAlone = defaults.alternatives === 0;
     this.alternatives.hidden = isAlone;
     this.start.hidden = isAlone;
@@ -160,9 +160,9 @@ export class ReplayForm {
     this.show(null, false);
   }
 
-  /** Puts back what was begun; the form must be on the page. */
+  /** Restores a draft. The form must be on the page. */
   restore(fields: ReplayFields): void {
-    // Some controls report a value that they are given as if it was typed.
+    // Some controls fire input events when their value is set.
     this.restoring = true;
     this.alternatives.value = fields.alternatives;
     this.replays.value = fields.replays;
@@ -173,12 +173,12 @@ export class ReplayForm {
     this.restoring = false;
   }
 
-  /** There is a replay that can be verified. */
+  /** Shows the button that verifies replays. */
   allowVerification(): void {
     this.verify.hidden = false;
   }
 
-  /** Starts with what is in the fields, as the button does. */
+  /** Starts a replay as the button does, or focuses the user's own message if no alternatives can be sampled. */
   submit(): void {
     if (this.offered.alternatives === '0') {
       this.typed.focus();
@@ -187,7 +187,7 @@ export class ReplayForm {
     }
   }
 
-  /** Replays the emptied message under the model and settings of its run, with the number of replays in the field. */
+  /** Replays with an empty message, as recorded, with the number of replays in the field. */
   removeMessage(): void {
     this.replay({ alternatives: 0, text: '' });
   }
@@ -201,7 +201,7 @@ export class ReplayForm {
     }
   }
 
-  /** Replays as recorded what the fields describe. */
+  /** Replays alternatives as recorded, with the numbers in the fields. */
   submitAsRecorded(): void {
     const request = this.read();
     if (!this.running && request !== null) {
@@ -213,27 +213,27 @@ export class ReplayForm {
     }
   }
 
-  /** The folder of another model was chosen. */
+  /** Sets the model folder that was chosen. */
   setModel(folder: string): void {
     this.continuation.setModel(folder);
   }
 
   /**
-   * Shows a replay; `here` says whether it is one of the message in this pane. The button that cancels stays the same
-   * one: what is being pressed or has the keyboard is not drawn again. A start by keyboard leads to it, and its end
-   * back.
+   * Shows the progress of a replay. The cancel button is never recreated, because it may be pressed or focused. If the
+   * focused button starts a replay, the focus moves to the cancel button, and back at the end.
+   * @param here true if the replay is of the message in this pane
    */
   show(state: ReplayState | null, here: boolean): void {
     const failed = this.running && here && state?.status === 'failed';
     const started = !this.running && state?.status === 'running';
     const failure = state !== null && here && state.status === 'failed' ? (state.error ?? 'The replay failed.') : '';
     this.running = state?.status === 'running';
-    // What is said of a field stays while other things change.
+    // An error about a field stays while other things change.
     if (started || failure !== this.failure) {
       this.fault.textContent = failure;
     }
     this.failure = failure;
-    // How far settling this message is shows beside its own button.
+    // The progress of settling this message is shown beside the settle button instead.
     const settling = here && state !== null && state.settle !== null;
     const words = settling ? '' : progressOf(state, here);
     if (this.words.textContent !== words) {
@@ -251,14 +251,14 @@ export class ReplayForm {
     } else {
       this.start.disabled = false;
       this.own.disabled = false;
-      // A button that was disabled can take the keyboard once it has been drawn again.
+      // A button that was disabled can be focused only after the next frame.
       if (focusedIn(this.cancel) !== null) {
         requestAnimationFrame(() => this.end());
       } else {
         this.cancel.hidden = true;
       }
     }
-    // What failed was asked for, and may be wanted once more.
+    // Keeps the fields of a failed replay as a draft: the user may want to try again.
     if (failed && !settling) {
       this.keep();
     }
@@ -288,7 +288,7 @@ export class ReplayForm {
     this.events.draft(this.message, sameFields(fields, this.offered) ? null : fields);
   }
 
-  /** Replays what is written alone, continued as the form says. */
+  /** Replays the user's own message with the settings of the form. */
   private replayOwn(): void {
     const request = this.running ? null : this.read(0);
     if (request === null) {
@@ -303,7 +303,10 @@ export class ReplayForm {
     this.events.draft(this.message, null);
   }
 
-  /** @param least alternatives */
+  /**
+   * Reads the fields. Shows an error and returns null if one is invalid.
+   * @param least smallest number of alternatives
+   */
   private read(least = 1): ReplayRequest | null {
     const alternatives = parseCount('Alternatives', this.alternatives.value, least, MAX_ALTERNATIVES);
     const replays = parseCount('Replays each', this.replays.value, 1, MAX_REPLAYS);
@@ -317,11 +320,9 @@ export class ReplayForm {
   }
 }
 
-// Another result of the tool that a recorded message called: what would the team have said then?
-
 /**
- * The recorded result, to be edited.
- * @param replay hears the edited one
+ * Creates the form in which the recorded result of a tool can be edited and replayed.
+ * @param replay receives the edited result
  */
 function otherResult(
   { source, text }: { readonly source: string; readonly text: string },

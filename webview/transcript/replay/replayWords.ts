@@ -1,25 +1,25 @@
-/** Numbers of a replay, read and put in words. */
+/** Parses the numbers of a replay and describes replays in words. */
 import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { count } from '../../common/format.ts';
 
-/** A number of things: `1 message`, `2 messages`. */
+/** Formats a number with its noun: `1 message`, `2 messages`. */
 function things(number: number, one: string): string {
   return `${count(number)} ${number === 1 ? one : `${one}s`}`;
 }
 
-/** What replay requests made: `12 replays in 3 requests`. */
+/** Describes a number of replays: `12 replays in 3 requests`. */
 export function replaysWords({ replays, requests }: Replays): string {
   return `${things(replays, 'replay')} in ${things(requests, 'request')}`;
 }
 
-/** What a transcript holds: `10 messages · 12 replays in 3 requests`. */
+/** Describes the size of a transcript: `10 messages · 12 replays in 3 requests`. */
 export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
   return [things(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
 }
 
-/** What a filter leaves: `4 of 10 messages, 3 of 77 replayed`. */
+/** Describes the messages that match a filter: `4 of 10 messages, 3 of 77 replayed`. */
 export function matchingWords({
   messages,
   matching,
@@ -30,13 +30,13 @@ export function matchingWords({
   return `${count(matching)} of ${count(messages)} messages${further}`;
 }
 
-/** The mean of the returns that could be scored; null when there is none. */
+/** Returns the mean of the returns that are not null, or null if there are none. */
 export function meanReturn(returns: readonly (number | null)[]): number | null {
   const scored = returns.filter((value) => value !== null);
   return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
 }
 
-/** A whole number from a field, or a sentence that says what is wrong. */
+/** Parses a whole number. Returns a sentence about the error if it is invalid. */
 export function parseCount(name: string, value: string, low: number, high: number): number | string {
   const trimmed = value.trim();
   const number = Number(trimmed);
@@ -46,31 +46,31 @@ export function parseCount(name: string, value: string, low: number, high: numbe
   return `${name}: a whole number from ${low} to ${high}.`;
 }
 
-/** A temperature from a field; null for one that was left empty, or a sentence that says what is wrong. */
+/** Parses a temperature. Returns null for an empty field, or a sentence about the error if it is invalid. */
 export function parseTemperature(value: string): number | null | string {
   const trimmed = value.trim();
   if (trimmed === '') {
     return null;
   }
   const number = Number(trimmed);
-  // Some write a decimal comma: it is refused, not read as something else.
+  // A decimal comma is refused, not read as another number.
   if (/^\d*\.?\d+$/u.test(trimmed) && number >= TEMPERATURE.low && number <= TEMPERATURE.high) {
     return number;
   }
   return `Temperature: a number from ${TEMPERATURE.low} to ${TEMPERATURE.high}.`;
 }
 
-/** `Step 3 · 0123456789ab`, and whether the weights are there. */
+/** Labels a snapshot: `Step 3 · 0123456789ab`, with a note if its weights must be rebuilt. */
 export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
   return `${step === 0 ? 'Before training' : `Step ${step}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
 }
 
-/** What the button that settles a credit says. */
+/** Returns the label of the button that settles a credit. */
 export function settleLabel(replays: number): string {
   return `Settle with about ${things(replays, 'replay')}`;
 }
 
-/** How far settling a message's credit is, or how it ended; empty where there is nothing to say. */
+/** Describes the progress or the end of settling a message's credit; empty if there is nothing to say. */
 export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
   if (state === null || state.settle === null) {
     return '';
@@ -90,8 +90,8 @@ export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'v
 }
 
 /**
- * How far a replay is, in words; empty where there is nothing to say.
- * @param here whether it is one of the message that is shown
+ * Describes the progress of a replay; empty if there is nothing to say.
+ * @param here true if the replay is of the message on screen
  */
 export function progressOf(state: ReplayState | null, here: boolean): string {
   if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) {

@@ -1,4 +1,4 @@
-/** The button that spends what a message's credit needs to be decided, and how far that is. */
+/** The button that replays a message until its credit is decided, with its progress. */
 import { settleReplays } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
@@ -7,12 +7,12 @@ import { button } from '../../common/toolkit.ts';
 import { settleLabel, settleWords } from './replayWords.ts';
 
 export interface SettleEvents {
-  /** Replay until the credit is decided or the replays are spent. */
+  /** Replays until the credit is decided or the replays are spent. */
   settle(replays: number): void;
   cancel(): void;
 }
 
-/** One element for the life of a pane: a button that has the keyboard, or is half pressed, is not drawn again. */
+/** The control. Its buttons are never recreated, because one of them may be focused or pressed. */
 export class SettleControl {
   readonly element: HTMLElement;
   private readonly start: ReturnType<typeof button>;
@@ -21,7 +21,7 @@ export class SettleControl {
   private readonly possible: boolean;
   private replays = 0;
 
-  /** @param possible whether replays can be asked for here */
+  /** @param possible true if replays can be requested */
   constructor(events: SettleEvents, possible: boolean) {
     this.possible = possible;
     const title = 'Replays pairs of continuations until the interval excludes 0';
@@ -30,7 +30,7 @@ export class SettleControl {
     this.element = h('span', { class: 'settle' }, this.start, this.words, this.cancel);
   }
 
-  /** @param here whether the replay is one of this message */
+  /** @param here true if the replay is of this message */
   show(credit: Headline | null, state: ReplayState | null, here: boolean): void {
     const running = state?.status === 'running';
     const settling = running && here && state.settle !== null;
@@ -52,7 +52,7 @@ export class SettleControl {
       this.words.textContent = words;
     }
     this.element.hidden = this.start.hidden && this.cancel.hidden && words === '';
-    // The focus moves from the one to the other.
+    // The focus moves from the button that is hidden to the other one.
     if (held && settling) {
       this.cancel.focus();
     } else if (held && offered) {

@@ -1,11 +1,11 @@
-/** The search of the transcript panel: asks for hits, marks them, and steps through them. */
+/** The search of the transcript panel: requests hits, highlights them, and steps through them. */
 import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { Asking } from '../asking.ts';
 import type { DetailPane } from '../message/detail.ts';
 import type { TreeView } from '../tree/tree.ts';
 import type { SearchBar } from './searchBar.ts';
 
-/** What a search is seen in. */
+/** The views that show a search. */
 interface SearchedViews {
   readonly tree: TreeView;
   readonly detail: DetailPane;
@@ -18,11 +18,11 @@ export class HitSearch {
   private readonly asking: Asking;
   private readonly steps = new HitSteps();
   private words = '';
-  /** The layout that was searched last. */
+  /** Revision of the layout that was searched last. */
   private revision = -1;
-  /** Go to the first hit as soon as it is known. */
+  /** True to go to the first hit as soon as it is known. */
   private jump = false;
-  /** The next row revealed, then the next message shown, was stepped to: its first hit is to be seen. */
+  /** The progress of a step: first its row is revealed, then its message is shown and scrolled to the first hit. */
   private stepped: 'no' | 'row' | 'text' = 'no';
 
   constructor(views: SearchedViews, post: (message: TranscriptToHost) => void, asking: Asking) {
@@ -35,15 +35,15 @@ export class HitSearch {
     return this.words;
   }
 
-  /** Takes what was searched for before the page was thrown away; nothing is asked yet. */
+  /** Restores the search of a page that the editor discarded. Requests nothing yet. */
   restore(query: string): void {
     this.words = query;
     this.views.bar.query = query;
   }
 
   /**
-   * @param revision of the layout that is searched
-   * @param jump whether to go to the first hit from where the keyboard is
+   * @param revision revision of the layout to search
+   * @param jump true to go to the first hit after the focused row
    */
   search(query: string, revision: number, jump: boolean): void {
     this.words = query;
@@ -59,7 +59,7 @@ export class HitSearch {
     });
   }
 
-  /** Takes the hits of a search; of an older one they are ignored. */
+  /** Takes the hits of a search. Ignores those of an older search. */
   private found(hits: SearchHits, revision: number): void {
     if (hits.query !== this.words || revision !== this.revision) {
       return;
@@ -85,7 +85,7 @@ export class HitSearch {
     this.post({ type: 'locateRow', revision, index });
   }
 
-  /** A row is brought into sight and selected. @param select selects it */
+  /** Handles that a row was scrolled into view. @param select selects the row */
   revealed(index: number, select: () => void): void {
     const stepped = this.stepped === 'row';
     this.steps.arrived(index);
@@ -95,12 +95,12 @@ export class HitSearch {
     }
   }
 
-  /** A message was selected, by whatever. */
+  /** Handles that a message was selected in any way. */
   selected(): void {
     this.stepped = 'no';
   }
 
-  /** The pane shows a message: one that was stepped to shows its first hit. */
+  /** Handles that the pane shows a message. Scrolls to its first hit if a step led to it. */
   shown(): void {
     if (this.stepped === 'text') {
       this.views.detail.seekHit();
@@ -108,12 +108,12 @@ export class HitSearch {
     this.stepped = 'no';
   }
 
-  /** What was asked for does not come. */
+  /** Handles a failure of the host. */
   failed(): void {
     this.steps.failed();
   }
 
-  /** Shows which of the hits has the keyboard. */
+  /** Shows the number of the focused hit. */
   showPlace(): void {
     const { hits } = this.steps;
     const at = hits?.rows.indexOf(this.views.tree.place) ?? -1;
@@ -121,11 +121,9 @@ export class HitSearch {
   }
 }
 
-// Stepping through the hits of a search.
-
 /**
- * The place in an ascending list of rows to go to from a row: the next or the previous hit, around the ends; null
- * without hits.
+ * Returns the place, in an ascending list of rows with hits, of the next or the previous hit from a row. Wraps around.
+ * Returns null if there are no hits.
  */
 export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1): number | null {
   if (rows.length === 0) {
@@ -139,30 +137,27 @@ export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1
   return before === -1 ? rows.length - 1 : before;
 }
 
-/**
- * The hits of the newest search. A step that is asked for while they, or the row of the step before, are on the way is
- * not lost.
- */
+/** The hits of the newest search. Remembers a step that is requested before the hits or the previous row are here. */
 export class HitSteps {
   private found: SearchHits | null = null;
   private waiting = false;
   private owed: 1 | -1 | null = null;
-  /** The row that was stepped to, until it is there. */
+  /** The row of the last step, until it is focused. */
   private aim: number | null = null;
 
-  /** Those that were found last; a newer search may be on the way. */
+  /** The hits that were found last. A newer search may be on its way. */
   get hits(): SearchHits | null {
     return this.found;
   }
 
-  /** A search was sent. */
+  /** Handles that a search was sent. */
   asked(): void {
     this.waiting = true;
     this.owed = null;
     this.aim = null;
   }
 
-  /** Takes what it found. @returns the step that was asked for meanwhile */
+  /** Takes the hits. @returns the step that was requested meanwhile, or null */
   take(hits: SearchHits): 1 | -1 | null {
     const { owed } = this;
     this.found = hits;
@@ -171,14 +166,14 @@ export class HitSteps {
     return owed;
   }
 
-  /** What was asked for does not come. */
+  /** Handles a failure of the host. */
   failed(): void {
     this.waiting = false;
     this.owed = null;
     this.aim = null;
   }
 
-  /** @param place the row that has the keyboard @returns the row to go to; null where there is none, or none yet */
+  /** @param place the focused row @returns the row to go to; null if there is none, or none yet */
   step(direction: 1 | -1, place: number): number | null {
     if (this.waiting) {
       this.owed = direction;
@@ -190,7 +185,7 @@ export class HitSteps {
     return this.aim;
   }
 
-  /** A row has the keyboard now. */
+  /** Handles that a row is focused. */
   arrived(row: number): void {
     if (row === this.aim) {
       this.aim = null;

@@ -1,4 +1,4 @@
-/** Searching and filtering above the tree: words with their hits counted, and one chooser per property. */
+/** The bar above the tree: the search with the number of hits, and one filter per property. */
 import { TAXONOMY_CLASSES } from '../../../src/domain/taxonomy.ts';
 import {
   NO_FILTER,
@@ -16,16 +16,16 @@ import { Drawer } from '../drawer.ts';
 import { shownKey } from '../keys.ts';
 import { matchingWords } from '../replay/replayWords.ts';
 
-/** Milliseconds without a key before the store is asked. */
+/** Milliseconds without a key press before the search starts. */
 const PAUSE = 120;
 
 export interface SearchEvents {
   search(query: string): void;
   step(direction: 1 | -1): void;
   filter(filter: TranscriptFilter): void;
-  /** Give the keyboard back to the tree. */
+  /** Moves the focus back to the tree. */
   leave(): void;
-  /** Show the sheet of keys. */
+  /** Shows the key sheet. */
   keys(): void;
 }
 
@@ -74,7 +74,7 @@ export class SearchBar {
   private readonly asking = new Rested(() => this.events.search(this.field.value), PAUSE);
   private filter: TranscriptFilter = NO_FILTER;
 
-  /** @param protocol the button that opens the map of the protocol where space is short */
+  /** @param protocol the button that opens the map of the protocol if space is short */
   constructor(events: SearchEvents, protocol: HTMLElement) {
     this.events = events;
     fill(this.credit, CREDITS);
@@ -119,12 +119,12 @@ export class SearchBar {
     this.show(NO_FILTER, { roles: [], labels: [] }, { messages: 0, matching: 0, replayed });
   }
 
-  /** The words searched for. */
+  /** The words of the search. */
   get query(): string {
     return this.field.value;
   }
 
-  /** Puts words into the field, as they were before. */
+  /** Sets the words in the field without searching. */
   set query(words: string) {
     this.field.value = words;
   }
@@ -139,7 +139,7 @@ export class SearchBar {
     this.role.focus();
   }
 
-  /** Shows the filter in force and what it leaves. */
+  /** Shows the current filter and the number of matching messages. */
   show(
     filter: TranscriptFilter,
     choices: FilterChoices,
@@ -169,7 +169,7 @@ export class SearchBar {
     }
   }
 
-  /** @param at place of the hit that the keyboard is on, from 0; null where it is on none */
+  /** @param at place of the focused hit, from 0; null if the focused row is not a hit */
   showHits(hits: SearchHits | null, at: number | null): void {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
   }
@@ -177,7 +177,7 @@ export class SearchBar {
   private onKey(event: KeyboardEvent): void {
     if (event.key === 'Enter') {
       event.preventDefault();
-      // Words that were not asked for yet are asked for now; that goes to their first hit.
+      // Words that were not searched for yet are searched for now, which goes to their first hit.
       if (this.asking.waiting) {
         this.asking.now();
       } else {
@@ -185,7 +185,7 @@ export class SearchBar {
       }
     } else if (event.key === 'Escape') {
       event.preventDefault();
-      // The first press empties the field, the second leaves it.
+      // The first Escape clears the field, the second leaves it.
       if (this.field.value === '') {
         this.events.leave();
       } else {
@@ -215,13 +215,13 @@ export class SearchBar {
     };
   }
 
-  /** Asks for the messages of one role, or of all again. */
+  /** Filters for a role, or removes that filter. */
   toggleRole(role: string): void {
     this.events.filter({ ...this.filter, role: this.filter.role === role ? null : role });
   }
 }
 
-/** What the search found, in words: `3 / 17`, and where else. */
+/** Describes the hits of a search: `3 / 17`, and the number of hits elsewhere. */
 export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: number | null): string {
   const further = [
     hidden === 0 ? null : `${count(hidden)} hidden by the filter`,
@@ -242,7 +242,7 @@ function chooser(label: string): HTMLSelectElement {
   return h('select', { 'aria-label': label });
 }
 
-/** Fills a chooser, unless it holds these choices already. */
+/** Sets the options of a select element, unless it has them already. */
 function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
   const same =
     select.options.length === choices.length &&

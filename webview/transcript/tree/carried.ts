@@ -1,17 +1,17 @@
-/** Where the rows of one layout are in the next. Pure. */
+/** Finds the rows of one layout in the next one. Pure. */
 
-/** A row of the layout that goes; its message is null where it is the question, or was never loaded. */
+/** A row of the old layout. Its message is null for the question and for rows that were never loaded. */
 export interface RowPosition {
   readonly index: number;
   readonly message: number | null;
 }
 
 /**
- * The index that a row has in the new layout. A row that the new layout does not have goes as far as the nearest one
- * that it does have.
- * @param before indexes of messages in the layout that goes
- * @param after indexes of messages in the new one
- * @param rows rows of the new one
+ * Returns the index of a row in the new layout. A row that the new layout does not have moves by as much as the
+ * nearest row that it has.
+ * @param before indexes of messages in the old layout
+ * @param after indexes of messages in the new layout
+ * @param rows number of rows in the new layout
  */
 export function carried(
   { index, message }: RowPosition,

@@ -1,16 +1,13 @@
-/**
- * Which rows are folded, in sight or hidden by a filter: messages that the user folded, and lanes that the user did not
- * open.
- */
+/** Tracks folded rows, also those that a filter hides: messages that the user folded and lanes that are not open. */
 import type { RowPlace } from '../../../src/shared/protocols/transcriptProtocol.ts';
 
-/** A folded row and how many rows it hides. */
+/** A folded row and the number of rows that it hides. */
 export interface FoldedRow {
   readonly index: number;
   readonly descendants: number;
 }
 
-/** What the user changed: the keys of rows that were folded, and of lanes that were opened. */
+/** Changes by the user: the keys of folded rows and of opened lanes. */
 export interface Folding {
   readonly folded: readonly number[];
   readonly opened: readonly number[];
@@ -20,13 +17,13 @@ export const NOTHING_FOLDED: Folding = { folded: [], opened: [] };
 
 export class Folds {
   private readonly shown = new Map<number, FoldedRow>();
-  /** Rows that a filter hides: folded still when they are back. */
+  /** Folded rows that a filter hides. They stay folded when they are shown again. */
   private readonly away = new Set<number>();
-  /** Lanes of this layout that are folded unless they were opened. */
+  /** Lanes of this layout. They are folded unless the user opened them. */
   private readonly lanes = new Set<number>();
   private opened = new Set<number>();
 
-  /** Takes what the user folded and opened into another layout. @param lanes the lanes in it that begin folded */
+  /** Applies the user's changes to another layout. @param lanes its lanes, which are folded at first */
   open({ folded, opened }: Folding, places: ReadonlyMap<number, FoldedRow>, lanes: readonly RowPlace[]): void {
     this.shown.clear();
     this.away.clear();
@@ -48,7 +45,7 @@ export class Folds {
     }
   }
 
-  /** What the user changed so far. */
+  /** The user's changes so far. */
   get folding(): Folding {
     const folded = [...this.shown.keys()].filter((key) => !this.lanes.has(key));
     return { folded: [...folded, ...this.away], opened: [...this.opened] };
@@ -72,7 +69,7 @@ export class Folds {
     }
   }
 
-  /** Unfolds what is at these rows. */
+  /** Unfolds the rows with these indexes. */
   unfold(rows: readonly number[]): void {
     for (const [key, { index }] of [...this.shown]) {
       if (rows.includes(index)) {
@@ -81,7 +78,7 @@ export class Folds {
     }
   }
 
-  /** Opens those lanes that are at these rows. */
+  /** Opens the lanes with these indexes. */
   openLanes(rows: readonly number[]): void {
     for (const [key, { index }] of [...this.shown]) {
       if (this.lanes.has(key) && rows.includes(index)) {

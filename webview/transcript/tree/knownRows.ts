@@ -1,16 +1,16 @@
-/** The indexes, in this layout, of rows that the host was, or will be, asked about, by their keys. */
+/** Tracks the indexes, in the current layout, of the rows whose places the host is asked for. */
 import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { carried, type RowPosition } from './carried.ts';
 
 export class KnownRows {
   private readonly indexes = new Map<number, number>();
 
-  /** The key of a row that was asked about; null where it was not. */
+  /** Returns the key of a tracked row, or null if the row is not tracked. */
   keyAt(index: number): number | null {
     return [...this.indexes].find(([, at]) => at === index)?.[0] ?? null;
   }
 
-  /** The index that a row of this layout has in the next one. */
+  /** Returns the index of a row of this layout in the next one. */
   carry(row: RowPosition, layout: TranscriptLayout): number {
     return carried(row, this.indexes, indexesIn(layout), layout.rows);
   }
@@ -23,7 +23,7 @@ export class KnownRows {
     }
   }
 
-  /** Rows that the host is asked about now. @returns their keys */
+  /** Tracks rows whose places the host is asked for now. @returns their keys */
   ask(rows: readonly (RowPosition | null)[]): readonly number[] {
     const keys = new Set<number>();
     for (const row of rows) {
@@ -36,7 +36,7 @@ export class KnownRows {
   }
 }
 
-/** Where the rows that were asked about are in a layout, or the nearest ones where a filter hides them. */
+/** Returns the indexes of the tracked rows in a layout, or of the nearest rows if a filter hides them. */
 export function indexesIn({ places, near }: TranscriptLayout): ReadonlyMap<number, number> {
   return new Map([...places, ...near].map(({ message, index }) => [message, index]));
 }

@@ -1,4 +1,4 @@
-/** Which rows of a depth-first layout show when some subtrees are folded: pure index arithmetic, no data. */
+/** Computes which rows of a depth-first layout are visible when some subtrees are folded. Pure. */
 
 interface Gap {
   /** First hidden row. */
@@ -9,7 +9,7 @@ interface Gap {
   readonly before: number;
 }
 
-/** Maps between all rows (indexes 0..rows-1) and the visible ones, by binary search over the folded stretches. */
+/** Maps between all rows (indexes 0..rows-1) and the visible ones by binary search over the folded stretches. */
 export class Layout {
   readonly rows: number;
   readonly visible: number;
@@ -38,7 +38,7 @@ export class Layout {
     this.visible = rows - hidden;
   }
 
-  /** The row that is at a visible place. */
+  /** Returns the row at a visible place. */
   rowAt(place: number): number {
     let low = 0;
     let high = this.gaps.length;
@@ -55,7 +55,7 @@ export class Layout {
     return last === undefined ? place : place + last.before + (last.to - last.from);
   }
 
-  /** The visible place of a row; that of the folded row above it when the row itself is hidden. */
+  /** Returns the visible place of a row, or of the folded row above it if the row is hidden. */
   placeOf(row: number): number {
     let low = 0;
     let high = this.gaps.length;

@@ -1,33 +1,30 @@
-/** Which message a click means: rows may be drawn anew, or move, between the press of a button and its release. */
+/** Finds the message that a click refers to, although rows may be redrawn or move while the button is down. */
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Pointer {
-  /** What the rows on screen show, those of the layout before too. */
+  /** The row that each element on screen shows, also elements of the previous layout. */
   private readonly shown = new WeakMap<Element, MarkedRow>();
   private pressed: MarkedRow | undefined;
   private sought: MarkedRow | null = null;
 
-  /** An element now shows a row. */
+  /** Records that an element shows a row. */
   shows(element: Element, row: MarkedRow): void {
     this.shown.set(element, row);
   }
 
-  /** The button went down. */
+  /** Records the row on which the button went down. */
   press(target: EventTarget | null): void {
     this.pressed = this.rowOf(target);
   }
 
-  /** The row that a click means: the one that was seen where the button went down; undefined where none was. */
+  /** Returns the row that a click refers to: the row on which the button went down, or undefined if there was none. */
   click(target: EventTarget | null): MarkedRow | undefined {
     const row = this.pressed ?? this.rowOf(target);
     this.pressed = undefined;
     return row;
   }
 
-  /**
-   * What a click means is elsewhere now: it is sought until the rows in sight are here, or the keyboard goes
-   * elsewhere.
-   */
+  /** Begins to look for a clicked row that has moved. Ends when the rows in view are here or the focus moves. */
   seek(row: MarkedRow): void {
     this.sought = row;
   }
@@ -36,7 +33,7 @@ export class Pointer {
     return this.sought !== null;
   }
 
-  /** The index of what is sought among the rows in sight; undefined where it is none of them. */
+  /** Returns the index of the sought row among the rows in view, or undefined if it is not among them. */
   find(rows: ReadonlyMap<number, MarkedRow | undefined>): number | undefined {
     return this.sought === null ? undefined : [...rows].find(([, row]) => row?.key === this.sought?.key)?.[0];
   }

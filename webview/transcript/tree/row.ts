@@ -1,4 +1,4 @@
-/** One row of the transcript tree. */
+/** The rows of the transcript tree. */
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
@@ -14,23 +14,23 @@ import { eventChip, eventLine, STAGE_TITLE, stageWords, voterSentences, voterWor
 import { highlighted } from '../highlight.ts';
 import { replaysWords } from '../replay/replayWords.ts';
 
-/** Pixels of one row, the height of a row in the editor's own trees; as in style.css. */
+/** Height of a row in pixels, as in the editor's own trees. The same value is in tree.css. */
 export const ROW_HEIGHT = 22;
 
 export interface RowState {
   readonly folded: boolean;
   readonly active: boolean;
   readonly selected: boolean;
-  /** The message waits to be compared with another. */
+  /** True if the message is selected to be compared with another. */
   readonly compared: boolean;
 }
 
-/** The element id of a row, for aria-activedescendant. */
+/** Returns the element id of a row, for aria-activedescendant. */
 export function rowId(index: number): string {
   return `row-${index}`;
 }
 
-/** What a screen reader says of a row. */
+/** Returns the text of a row for screen readers. */
 export function rowLabel(row: MarkedRow): string {
   const text = disarmed(oneLine(row.text));
   if (row.message === null) {
@@ -53,7 +53,7 @@ export function rowLabel(row: MarkedRow): string {
   ].join('');
 }
 
-/** The element of a row whose data is here. */
+/** Creates a row whose data is here. */
 export function rowElement(row: MarkedRow, state: RowState, query: string): HTMLElement {
   const element = shell(row.index);
   setAttributes(element, {
@@ -80,7 +80,7 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
   return element;
 }
 
-/** The credit of a row with what it says; what training learned where the row shows that instead. */
+/** Creates the credit of a row with its verdict, or the credit that training gave if the row has that. */
 function credited({ credit, learned }: MarkedRow): HTMLElement {
   if (learned !== undefined) {
     const cell = learnedCell(learned, credit);
@@ -94,7 +94,7 @@ function credited({ credit, learned }: MarkedRow): HTMLElement {
   return cell;
 }
 
-/** What is shown in a row's place while its data is on the way. */
+/** Creates the placeholder of a row whose data is not here yet. */
 export function waitingElement(index: number): HTMLElement {
   const element = shell(index);
   setAttributes(element, { 'aria-busy': 'true', 'aria-label': 'Loading' });
@@ -102,7 +102,7 @@ export function waitingElement(index: number): HTMLElement {
   return element;
 }
 
-/** Shows whether the row has the keyboard and whether it is the one in the detail pane. */
+/** Updates the state of a row: focused, shown in the detail pane, or selected to compare. */
 export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected' | 'compared'>): void {
   element.classList.toggle('active', state.active);
   element.classList.toggle('selected', state.selected);
@@ -119,7 +119,7 @@ function shell(index: number): HTMLElement {
   return h('div', { class: 'row', role: 'treeitem', id: rowId(index) });
 }
 
-/** The text with the words of a search marked. */
+/** Creates the nodes of a text with the words of a search marked. */
 function words(text: string, query: string): readonly (HTMLElement | string)[] {
   return highlighted(text, query).flatMap((stretch) =>
     stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text),

@@ -1,4 +1,4 @@
-/** The transcript tree: one tab stop, rows drawn only where they can be seen. */
+/** The transcript tree. It is one tab stop and draws only the rows in view. */
 import type {
   MarkedRow,
   RowPlace,
@@ -26,7 +26,7 @@ export class TreeView {
   private selected: number | null = null;
   private marked: number | null = null;
   private query = '';
-  /** A key about a row that was not here yet. */
+  /** A command for a row that is not here yet. */
   private due: { readonly command: TreeCommand; readonly index: number } | null = null;
   private frame = 0;
 
@@ -55,8 +55,8 @@ export class TreeView {
   }
 
   /**
-   * Shows another layout. What the user looks at stays where it is when the transcript is the same.
-   * @param kept where a page was that was thrown away; null where what is selected is to be seen
+   * Shows another layout. If the transcript is the same, the rows in view stay in place.
+   * @param kept the scroll position of a page that the editor discarded; null to scroll to the selected message
    */
   open(
     layout: TranscriptLayout,
@@ -80,7 +80,7 @@ export class TreeView {
       this.due = null;
     }
     this.folded.open(folding, places, layout.lanes);
-    // What is opened at a message in a lane shows it; what is only shown again stays as it was.
+    // Opens the lanes that contain the selected message. A restored page keeps its lanes as they were.
     if (!same && kept === null) {
       this.folded.openLanes(places.get(selected ?? 0)?.ancestors ?? []);
     }
@@ -94,9 +94,9 @@ export class TreeView {
     }
     this.selected = selected;
     this.relayout(layout.rows);
-    // A row that is folded away leaves the keyboard to the one that hides it.
+    // If the focused row is folded away, the row that hides it gets the focus.
     this.active = sight.layout.rowAt(sight.layout.placeOf(active));
-    // A key that waits for its row keeps waiting for it, unless the row was folded away.
+    // A pending command keeps waiting for its row, unless the row was folded away.
     if (!this.pointer.seeking && due !== null && this.active === active) {
       this.due = { ...due, index: active };
     }
@@ -112,18 +112,18 @@ export class TreeView {
     this.schedule();
   }
 
-  /** The row that has the keyboard. */
+  /** Index of the focused row. */
   get place(): number {
     return this.active;
   }
 
-  /** The message that waits to be compared. */
+  /** Marks the message that is selected to be compared. */
   markCompared(message: number | null): void {
     this.marked = message;
     this.schedule();
   }
 
-  /** Marks the words of a search in the rows. */
+  /** Highlights the words of a search in the rows. */
   highlight(query: string): void {
     if (query === this.query) {
       return;
@@ -133,7 +133,7 @@ export class TreeView {
     this.schedule();
   }
 
-  /** Takes rows that were asked for. */
+  /** Takes rows that were requested. */
   accept(revision: number, offset: number, rows: readonly MarkedRow[]): void {
     if (!this.sight.windows.accept(revision, offset, rows)) {
       return;
@@ -148,7 +148,7 @@ export class TreeView {
     }
   }
 
-  /** The host failed to answer: what it owes is asked for again when it is next looked at. */
+  /** Handles a failure of the host. Rows that it did not send are requested again when they are next needed. */
   failed(): void {
     if (this.drawn.held) {
       this.drawn.clear();
@@ -157,22 +157,22 @@ export class TreeView {
     this.sight.windows.forgetAsked();
   }
 
-  /** What is folded, what a filter hides as well, and which lanes are open. */
+  /** Returns the folded rows, also those that a filter hides, and the open lanes. */
   folds(): Folding {
     return this.folded.folding;
   }
 
-  /** The rows whose places a new layout must give, by their keys, so that what is read stays in sight. */
+  /** Returns the keys of the rows whose places a new layout must have, so that the rows in view stay in place. */
   landmarks(): readonly number[] {
     return this.sight.known.ask([this.sight.anchor(), this.sight.positionOf(this.active)]);
   }
 
-  /** What was first in sight when every row was last there; null while nothing has been drawn. */
+  /** The first row in view when all rows were last loaded; null until then. */
   get top(): TranscriptTop | null {
     return this.sight.seen;
   }
 
-  /** Selects a message, unfolds what hides it and brings it into sight. */
+  /** Selects a message, unfolds its ancestors and scrolls it into view. */
   reveal(place: RowPlace): void {
     this.folded.unfold(place.ancestors);
     this.relayout(this.sight.layout.rows);
@@ -183,7 +183,7 @@ export class TreeView {
     this.events.arranged(this.folds());
   }
 
-  /** Draws again, for example because rows arrived. */
+  /** Schedules a redraw, for example because rows arrived. */
   schedule(): void {
     if (this.frame === 0) {
       this.frame = requestAnimationFrame(() => {
@@ -213,7 +213,7 @@ export class TreeView {
     const sought = complete && this.pointer.seeking;
     if (sought) {
       const index = this.pointer.find(rows);
-      // A key pressed since means what was clicked, and nothing else.
+      // A key pressed since the click refers to the clicked row only.
       if (index === undefined) {
         this.due = null;
       }
@@ -237,7 +237,7 @@ export class TreeView {
     }
   }
 
-  /** A row has the keyboard. */
+  /** Moves the focus to a row. */
   private focusRow(index: number): void {
     this.pointer.leave();
     this.active = index;
@@ -278,7 +278,7 @@ export class TreeView {
     } else if (command === 'select') {
       this.choose(this.active);
     } else {
-      // Of the episode that the keyboard is in.
+      // Refers to the episode of the selected message.
       if (command === 'costliest') {
         this.choose(this.active);
       }
@@ -286,7 +286,7 @@ export class TreeView {
     }
   }
 
-  /** Moves the keyboard to a visible place; the selection stays. */
+  /** Moves the focus to a visible place. Does not change the selection. */
   private activate(place: number): void {
     const bounded = Math.max(0, Math.min(this.sight.layout.visible - 1, place));
     this.focusRow(this.sight.layout.rowAt(bounded));
@@ -342,7 +342,7 @@ export class TreeView {
     this.events.select(row.message);
   }
 
-  /** Chooses the message that has the keyboard, then does something with it. */
+  /** Selects the focused message, then calls a function with it. */
   private withActive(work: (message: number) => void): void {
     const row = this.sight.windows.get(this.active);
     if (row === undefined || row.message === null) {
@@ -381,22 +381,22 @@ export class TreeView {
   }
 }
 
-// The rows of the tree that are drawn: those of its layout, or of the layout before until the new ones are here.
-
+/** The drawn rows of the tree: those of its layout, or of the previous layout until the new rows are here. */
 class DrawnRows {
   readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly pointer: Pointer;
   private readonly elements = new Map<number, HTMLElement>();
   private holding = false;
-  /** Where the tree was scrolled to when holding began, and how many pixels the old rows were moved along. */
+  /** Scroll position when holding began, in pixels. */
   private heldAt = 0;
+  /** Pixels by which the old rows are moved to stay in place. */
   private shift = 0;
 
   constructor(pointer: Pointer) {
     this.pointer = pointer;
   }
 
-  /** Whether the rows on screen are those of the layout before. */
+  /** True while the rows on screen are of the previous layout. */
   get held(): boolean {
     return this.holding;
   }
@@ -405,20 +405,20 @@ class DrawnRows {
     return this.elements.has(index);
   }
 
-  /** The index of a row of this layout by its element; undefined where it is none. */
+  /** Returns the index of the row that an element shows, or undefined if it shows no row of this layout. */
   indexOf(element: Element | null): number | undefined {
     return this.holding ? undefined : [...this.elements].find(([, drawn]) => drawn === element)?.[0];
   }
 
-  /** Another layout comes: what is drawn stays until `clear`. */
+  /** Holds the drawn rows for another layout until `clear`. */
   keep(): void {
     this.holding = this.elements.size > 0;
   }
 
   /**
-   * The rows that are held stay where they are seen, wherever the new layout was scrolled to.
-   * @param from pixels scrolled before
-   * @param to pixels scrolled now
+   * Keeps held rows at their place on screen when the new layout scrolls.
+   * @param from old scroll position in pixels
+   * @param to new scroll position in pixels
    */
   hold(from: number, to: number): void {
     if (!this.holding) {
@@ -431,7 +431,7 @@ class DrawnRows {
     }
   }
 
-  /** Scrolling ends what is held, unless it is the scrolling that a new layout brought with it. */
+  /** Stops holding old rows, unless the new layout itself caused the scrolling. */
   scrolled(top: number): void {
     if (this.holding && top !== this.heldAt) {
       this.clear();
@@ -445,7 +445,7 @@ class DrawnRows {
     this.shift = 0;
   }
 
-  /** Removes every row that is not one of these. */
+  /** Removes all rows except these. */
   retain(rows: ReadonlyMap<number, unknown>): void {
     for (const [index, element] of this.elements) {
       if (rows.has(index)) {
@@ -458,8 +458,8 @@ class DrawnRows {
 
   /**
    * Draws a row at a visible place.
-   * @param row undefined while it is on its way
-   * @param query the words of a search that are marked in it
+   * @param row undefined if it is not here yet
+   * @param query the words of a search to highlight in it
    */
   draw(index: number, row: MarkedRow | undefined, place: number, state: RowState, query: string): void {
     let element = this.elements.get(index);
@@ -477,9 +477,9 @@ class DrawnRows {
   }
 }
 
-// What the commands of the tree do: where they move the keyboard, and which event they are for a message.
+// Commands of the tree.
 
-/** The commands about a message, with the event that each one is. */
+/** The commands about a message, each with its event. */
 const MESSAGE_EVENTS = {
   replay: 'replay',
   verify: 'verify',
@@ -489,7 +489,7 @@ const MESSAGE_EVENTS = {
   tokens: 'tokens',
 } as const satisfies Partial<Record<TreeCommand, keyof TreeEvents>>;
 
-/** The commands that move the keyboard, with the visible place that each moves it to. */
+/** The commands that move the focus, each with a function that returns the new visible place. */
 const MOVES = {
   next: (place) => place + 1,
   previous: (place) => place - 1,
@@ -501,7 +501,7 @@ const MOVES = {
 
 type MessageCommand = keyof typeof MESSAGE_EVENTS;
 type MoveCommand = keyof typeof MOVES;
-/** The commands about the row that has the keyboard. */
+/** The commands about the focused row. */
 type RowCommand = Exclude<TreeCommand, MessageCommand | MoveCommand | PanelCommand>;
 
 const ROW_COMMANDS: ReadonlySet<TreeCommand> = new Set<RowCommand>(['open', 'close', 'select']);
@@ -511,10 +511,10 @@ const isMove = (command: TreeCommand): command is MoveCommand => Object.hasOwn(M
 const isRowCommand = (command: TreeCommand): command is RowCommand => ROW_COMMANDS.has(command);
 
 /**
- * The visible place that a command moves the keyboard to; it may be beyond the ends.
- * @param place where the keyboard is
- * @param page rows that a page key goes by
- * @param visible places in all
+ * Returns the visible place to which a command moves the focus. It may be beyond the ends.
+ * @param place the focused place
+ * @param page number of rows in a page
+ * @param visible number of visible places
  */
 function placeAfter(command: MoveCommand, place: number, page: number, visible: number): number {
   return MOVES[command](place, page, visible);

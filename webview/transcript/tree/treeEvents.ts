@@ -1,10 +1,10 @@
-/** What the transcript tree reports to the panel around it. */
+/** Events of the transcript tree, for its panel. */
 import type { Folding } from './folds.ts';
 
 export interface TreeEvents {
-  /** Rows are needed. */
+  /** Requests rows. */
   ask(revision: number, offset: number): void;
-  /** A message, or the question (null), was chosen. */
+  /** A message, or the question (null), was selected. */
   select(message: number | null): void;
   replay(message: number): void;
   verify(message: number): void;
@@ -12,13 +12,13 @@ export interface TreeEvents {
   copyLink(message: number): void;
   compare(message: number): void;
   tokens(message: number): void;
-  /** A key that is about the panel, not about a message. */
+  /** A command of the panel, not of a message. */
   command(command: PanelCommand): void;
-  /** The keyboard moved to another row. */
+  /** The focus moved to another row. */
   moved(index: number): void;
-  /** Other rows came into sight. */
+  /** Other rows came into view. */
   scrolled(): void;
-  /** What is folded or opened changed. */
+  /** The folded rows or the opened lanes changed. */
   arranged(folding: Folding): void;
 }
 

@@ -1,4 +1,4 @@
-/** What of the tree's layout is at hand, and what of it is in sight. */
+/** Tracks which rows of the tree's layout are loaded and which are in view. */
 import {
   WINDOW,
   type MarkedRow,
@@ -12,12 +12,12 @@ import { indexesIn, KnownRows } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { ROW_HEIGHT } from './row.ts';
 
-/** Windows of rows kept. */
+/** Number of windows of rows kept. */
 const WINDOWS_KEPT = 64;
-/** A mark in the page's own timeline, for whoever measures it: every row in sight was drawn for the first time. */
+/** A performance mark of the page, for measurements: every row in view was drawn for the first time. */
 const FIRST_ROWS = 'c3: first rows';
 
-/** The first row in sight, and the pixels of it that are scrolled away. */
+/** The first row in view, and the pixels of it that are scrolled away. */
 type Anchor = RowPosition & { readonly offset: number };
 
 export class TreeSight {
@@ -25,9 +25,9 @@ export class TreeSight {
   readonly windows: RowWindows<MarkedRow>;
   readonly scroll: TreeScroll;
   layout = new Layout(0, []);
-  /** What was first in sight when every row was last there; null while nothing has been drawn. */
+  /** The first row in view when all rows were last loaded; null until then. */
   seen: TranscriptTop | null = null;
-  /** Where the last drawing was, for the direction of travel. */
+  /** Scroll position of the last drawing in pixels, which gives the direction of scrolling. */
   private drawnAt = 0;
 
   /** @param ask requests the window of rows of a revision that begins at an offset */
@@ -36,21 +36,21 @@ export class TreeSight {
     this.windows = new RowWindows(WINDOW, WINDOWS_KEPT, ask);
   }
 
-  /** A row with its message, where that is known. */
+  /** Returns a row with its message, or null as the message if it is not known. */
   positionOf(index: number): RowPosition {
     return { index, message: this.windows.peek(index)?.key ?? this.known.keyAt(index) };
   }
 
-  /** The first row in sight, when the top has been scrolled away. */
+  /** Returns the first row in view, or null at the top. */
   anchor(): Anchor | null {
     const { place, offset } = this.scroll.first;
     return place === 0 ? null : { ...this.positionOf(this.layout.rowAt(place)), offset };
   }
 
   /**
-   * What is to be first in sight in the next layout; null where nothing says.
-   * @param same whether it is the next layout of the same transcript: then what is in sight stays there
-   * @param kept where a page was that was thrown away
+   * Returns the row that is to be first in view in the next layout, or null if there is none.
+   * @param same true if the layout is of the same transcript, so that the rows in view stay in place
+   * @param kept the scroll position of a page that the editor discarded
    */
   next(layout: TranscriptLayout, same: boolean, kept: TranscriptTop | null): Pick<Anchor, 'index' | 'offset'> | null {
     if (same) {
@@ -61,19 +61,17 @@ export class TreeSight {
     return index === undefined ? null : { index, offset: kept?.offset ?? 0 };
   }
 
-  /** Brings a row into sight. */
+  /** Scrolls a row into view. */
   toRow(index: number): void {
     this.scroll.toPlace(this.layout.placeOf(index));
   }
 
-  /** Has a row first in sight, as far as the layout goes. */
+  /** Scrolls so that a row is first in view, as far as the layout allows. */
   toAnchor({ index, offset }: Pick<Anchor, 'index' | 'offset'>): void {
     this.scroll.toPixel(this.layout.placeOf(index) * ROW_HEIGHT + offset, this.layout.visible);
   }
 
-  /**
-   * The rows to be drawn, with the first of their places and the one after the last; what is not at hand is asked for.
-   */
+  /** Returns the rows to draw, their first place and the place after the last. Requests rows that are not loaded. */
   rows(): { readonly first: number; readonly end: number; readonly rows: ReadonlyMap<number, MarkedRow | undefined> } {
     const { first, end } = this.scroll.drawn(this.layout.visible);
     const wanted = Array.from({ length: Math.max(0, end - first) }, (_, offset) => this.layout.rowAt(first + offset));
@@ -81,8 +79,9 @@ export class TreeSight {
   }
 
   /**
-   * Everything in sight is here: what comes next on the way is asked for, so that nothing scrolled to waits behind it.
-   * @returns whether something else is first in sight than the last time
+   * Handles that all rows in view are loaded. Requests the next rows in the direction of scrolling, so that they do not
+   * have to be waited for.
+   * @returns true if the first row in view has changed
    */
   settle(first: number, end: number): boolean {
     const { top: scrollTop } = this.scroll;
@@ -101,7 +100,7 @@ export class TreeSight {
     return true;
   }
 
-  /** The place of the next row at hand that begins with a word; lanes are no messages. */
+  /** Returns the place of the next loaded message that begins with a word. Skips lanes. */
   placeOf(word: string, active: number): number | null {
     return placeOfWord(word, this.layout.placeOf(active), this.layout.visible, (at) => {
       const row = this.windows.peek(this.layout.rowAt(at));
@@ -110,11 +109,10 @@ export class TreeSight {
   }
 }
 
-// Where the tree is scrolled to, in rows.
-
-/** Rows drawn above and below what can be seen. */
+/** Number of rows drawn above and below the view. */
 const MARGIN = 10;
 
+/** The scroll position of the tree, in rows. */
 class TreeScroll {
   private readonly element: HTMLElement;
 
@@ -122,26 +120,26 @@ class TreeScroll {
     this.element = element;
   }
 
-  /** Pixels scrolled away. */
+  /** Scroll position in pixels. */
   get top(): number {
     return this.element.scrollTop;
   }
 
-  /** The first visible place in sight, and the pixels of it that are scrolled away. */
+  /** The first place in view, and the pixels of it that are scrolled away. */
   get first(): { readonly place: number; readonly offset: number } {
     const place = Math.floor(this.top / ROW_HEIGHT);
     return { place, offset: Math.round(this.top - place * ROW_HEIGHT) };
   }
 
-  /** Rows that a page key goes by. */
+  /** Number of rows in a page. */
   get page(): number {
     return Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
   }
 
   /**
-   * The places to be drawn: those in sight and a few around them.
-   * @param visible places in all
-   * @returns the first, and the one after the last
+   * Returns the places to draw: those in view and a few around them.
+   * @param visible number of visible places
+   * @returns the first place and the one after the last
    */
   drawn(visible: number): { readonly first: number; readonly end: number } {
     const { scrollTop, clientHeight } = this.element;
@@ -151,12 +149,12 @@ class TreeScroll {
     };
   }
 
-  /** Scrolls no further than the layout goes: old rows that are still there may reach beyond it. */
+  /** Scrolls to a position, but not beyond the layout: old rows that are still there may reach beyond it. */
   toPixel(top: number, visible: number): void {
     this.element.scrollTop = Math.max(0, Math.min(top, visible * ROW_HEIGHT - this.element.clientHeight));
   }
 
-  /** Scrolls a place into sight, no further than needed. */
+  /** Scrolls a place into view, no further than needed. */
   toPlace(place: number): void {
     const top = place * ROW_HEIGHT;
     const height = this.element.clientHeight;
@@ -168,17 +166,15 @@ class TreeScroll {
   }
 }
 
-// Which rows of the message tree are asked for before they are seen.
-
-/** Windows asked for ahead. */
+/** Number of windows requested ahead. */
 const AHEAD = 3;
 
 /**
- * The visible places whose rows are asked for before they are seen, nearest first: one in each of the next windows on
- * the way.
+ * Returns the places whose rows are requested before they are in view, nearest first: one in each of the next windows
+ * in the direction of scrolling.
  * @param first the first place drawn
- * @param end the place after the last drawn
- * @param visible places in all
+ * @param end the place after the last one drawn
+ * @param visible number of visible places
  */
 export function placesAhead(first: number, end: number, visible: number, down: boolean): readonly number[] {
   const nearest = down ? end - 1 : first;
