@@ -1,4 +1,4 @@
-/** The commands, by their ids in package.json. */
+/** Command handlers, keyed by the command ids of package.json. */
 import { commands, Uri, window, workspace } from 'vscode';
 import type { RunNote } from '../domain/run.ts';
 import type { StoreReader } from '../store/read/reader.ts';
@@ -41,7 +41,7 @@ import { targetOf } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
 import { openGrid, readerOf, runInFront, type Views } from './views.ts';
 
-/** Commands that read nothing of the store; the others wait until it is known whether it can be read. */
+/** Commands that do not read the store. The others wait until the store has been examined. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set([
   'c3.newConfiguration',
   'c3.cancelRun',
@@ -55,7 +55,7 @@ const WITHOUT_STORE: ReadonlySet<string> = new Set([
   'c3.updateStore',
 ]);
 
-/** Registers every command; a failure ends in one line with the way to the log. */
+/** Registers every command. A failed command shows one line and a button that opens the log. */
 export function registerCommands(services: Services, views: Views): Disposables {
   const disposables = new Disposables();
   const imported: ImportedViews = {
@@ -192,7 +192,7 @@ export function openMessage(services: Services, transcripts: TranscriptPanels, m
 }
 
 async function startRun(services: Services, argument: unknown): Promise<void> {
-  // A reason not to start is said before any question is asked.
+  // Throws before any question is asked if a run cannot start.
   services.engine.client();
   services.store.requireWhole();
   const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
@@ -217,15 +217,15 @@ async function plan(services: Services, { reports }: Views, argument: unknown): 
   }
 }
 
-/** What a file holds in the editor, where that is not on the disk. */
+/** Returns the text of a file in the editor if it has unsaved changes, or undefined. */
 function unsavedText(file: Uri): string | undefined {
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
   return open?.isDirty === true || open?.isUntitled === true ? open.getText() : undefined;
 }
 
 /**
- * The configuration that a command was given, as it is in the editor: what is not on the disk yet is saved.
- * Undefined where none was given, null where saving was left.
+ * Saves the configuration that a command was given if it has unsaved changes.
+ * @returns the saved file, undefined if none was given, or null if the user canceled the save
  */
 async function configurationOf(argument: unknown): Promise<Uri | undefined | null> {
   if (!(argument instanceof Uri)) {
@@ -242,7 +242,7 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
   if (run === undefined) {
     return;
   }
-  // The tree may be older than the store.
+  // The status is read anew: the tree may be older than the store.
   const { status, title } = reader.run(run);
   if (status === 'done') {
     void window.showInformationMessage(withoutLinks(`The run "${title}" is finished; there is nothing to resume.`));
@@ -283,7 +283,7 @@ async function replacePolicy(services: Services, argument: unknown): Promise<voi
   );
 }
 
-/** The roles of a run's team; one without training steps has them in its protocol alone. */
+/** Returns the roles of a run's team: from the ledger, or from the protocol if no step has ended. */
 async function rolesOf(reader: StoreReader, run: string): Promise<readonly string[]> {
   const ledger = reader.latestLedger(run);
   if (ledger !== null) {
@@ -293,7 +293,7 @@ async function rolesOf(reader: StoreReader, run: string): Promise<readonly strin
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
-/** Cancels the run that is named, or asks which where several go on or wait. */
+/** Cancels the given run. If none is given and several are running or queued, asks which one. */
 async function cancelRun(services: Services, argument: unknown): Promise<void> {
   const { runs } = services;
   const named = isNode<QueuedNode>(argument, 'queued') ? argument.job.id : runOf(argument);
@@ -314,7 +314,7 @@ async function cancelRun(services: Services, argument: unknown): Promise<void> {
 }
 
 async function chooseModel(services: Services, { model, modelFolders }: Views): Promise<void> {
-  // A folder names files to load, so an untrusted workspace is refused before anything is asked.
+  // A model folder names files to load. In an untrusted workspace this throws before any question.
   services.engine.client();
   const folder = await askForModelFolder(modelFolders);
   if (folder !== undefined) {
@@ -347,7 +347,7 @@ function openTranscript(services: Services, views: Views, argument: unknown, bes
 
 async function openEpisodes(views: Views, argument: unknown): Promise<void> {
   openGrid(views, runOf(argument), null);
-  // A click on a run opens its steps in the list, too.
+  // A click on a run also expands its steps in the list.
   if (isNode<RunNode>(argument, 'run')) {
     await views.tree.expand(argument);
   }

@@ -1,4 +1,7 @@
-/** Activation: makes the parts and joins them. Nothing is opened or started before it is needed. */
+/**
+ * Activation: creates the parts of the extension and connects them. Each opens its resources on first
+ * use.
+ */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../domain/taxonomy.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -148,11 +151,10 @@ export function activate(context: ExtensionContext): void {
     ]),
   );
   offerInTerminals(context, log);
-  // A run may go on that an earlier window, another one or a command asked for.
+  // A run that another window or the command line started may still be in progress.
   engine.attach();
 }
 
-/** The version in the extension's manifest. */
 function versionOf(manifest: unknown): string {
   const version = isRecord(manifest) ? manifest['version'] : undefined;
   return typeof version === 'string' ? version : '';
@@ -162,12 +164,12 @@ export async function deactivate(): Promise<void> {
   await engine?.dispose();
 }
 
-/** Who brings a panel of its kind back. */
+/** Restores the panels of one kind. */
 interface Owner {
   restore(panel: WebviewPanel, state: unknown): void;
 }
 
-/** Panels come back after a reload with the state that their pages kept. */
+/** Registers serializers that restore panels after a reload, with the state that their pages kept. */
 function serializers(
   store: StoreAccess,
   panels: readonly (readonly [Pick<Panel, 'view'>, Owner])[],

@@ -1,4 +1,4 @@
-/** The commands about one message: the one of a menu, or the one that a transcript shows. */
+/** Commands about one message: that of the context menu, or the one selected in the active transcript. */
 import type { EpisodeNote } from '../domain/episodeNote.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';
@@ -18,7 +18,7 @@ export function replayAlternatives(services: Services, views: Views, argument: u
   views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
 }
 
-/** Settles the credit of every message of an episode, and goes to the lowest. */
+/** Settles the credit of every message of an episode, and goes to the message with the lowest. */
 export async function findLostMessage(services: Services, views: Views, argument: unknown): Promise<void> {
   const message = chosenMessage(views, argument, 'give this command again');
   if (message !== undefined) {
@@ -26,7 +26,7 @@ export async function findLostMessage(services: Services, views: Views, argument
   }
 }
 
-/** Draws a message again and writes it to a file, as a test. */
+/** Draws a message again and writes it to a file as a test. */
 export async function keepFinding(services: Services, views: Views, argument: unknown): Promise<void> {
   const message = chosenMessage(views, argument, 'give this command again');
   if (message !== undefined) {
@@ -72,7 +72,10 @@ export async function showContext(services: Services, views: Views, argument: un
   }
 }
 
-/** Asks for the score, the note or the tags of an episode: of a menu, of the row in front, or of the transcript. */
+/**
+ * Asks for the score, note or tags of an episode: that of the menu, the active row or the active
+ * transcript.
+ */
 export async function noteEpisode(
   services: Services,
   views: Views,
@@ -90,13 +93,13 @@ export async function noteEpisode(
   }
 }
 
-/** The last messages of the episodes through a message; null where none is chosen. */
+/** Returns the last messages of the episodes through the chosen message, or null if none is chosen. */
 function endsThrough(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
   const message = chosenMessage(views, argument, 'give this command again');
   return message === undefined ? null : reader.lastMessages(message);
 }
 
-/** The last messages of the episodes of a problem, in the round at which its transcript opens. */
+/** Returns the last messages of a problem's episodes, in the round at which its transcript opens. */
 function endsOf(reader: StoreReader, problem: number): readonly number[] {
   const opening = reader.problemOpening(problem, null);
   const outline = opening === null ? [] : reader.outline(opening.target).messages;
@@ -104,8 +107,9 @@ function endsOf(reader: StoreReader, problem: number): readonly number[] {
 }
 
 /**
- * A message by its menu, by its episode, or by the transcript that has the focus; else the episodes open, and say what
- * to do in the transcript.
+ * Returns the message of a menu, of an episode or of the active transcript. If there is none, opens
+ * the episodes panel with a note that says what to do.
+ * @param then the rest of that note, as an instruction
  */
 function chosenMessage(views: Views, argument: unknown, then: string): number | undefined {
   const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? undefined;

@@ -1,4 +1,4 @@
-/** What commands show things in. */
+/** The panels and trees in which commands show their results. */
 import type { ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';
@@ -35,14 +35,14 @@ export interface Views {
 }
 
 /**
- * The episodes of a run; where none is named, of the one that is shown already, that is selected in the list, or the
- * newest.
+ * Opens the episodes of a run. Without a run, opens the run already shown, the run selected in the
+ * list, or the newest.
  */
 export function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
   episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
 }
 
-/** The run that the editor in front is about; null where that is none of ours. */
+/** Returns the run of the active panel, or null if no panel of C3 is active. */
 export function runInFront({ episodes, transcripts, taxonomies }: Views): string | null {
   return episodes.runInFront ?? transcripts.runInFront ?? taxonomies.runInFront;
 }

@@ -1,4 +1,4 @@
-/** A list of things to dispose of together; what is added after that is disposed of at once. */
+/** A list of items that are disposed of together. An item added later is disposed of at once. */
 
 export interface Disposable {
   dispose(): unknown;

@@ -1,4 +1,4 @@
-/** The log: an output channel that exists from its first line on. */
+/** The log of the extension: an output channel that is created with its first line. */
 import { window, type LogOutputChannel } from 'vscode';
 
 export class Log {

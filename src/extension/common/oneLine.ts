@@ -1,7 +1,7 @@
-/** Characters of a text beside others in a list. */
+/** Maximum length of a label in a list, in characters. */
 const LABEL = 60;
 
-/** The start of a text, on one line. */
+/** Returns the start of a text on one line. */
 export function oneLine(text: string): string {
   const line = text
     .slice(0, 4 * LABEL)

@@ -1,14 +1,11 @@
-/** Texts of models and files for places where the editor reads more than text: what would be markup is made plain. */
+/** Makes texts of models and files safe for places where the editor interprets markup. */
 
-/**
- * A sentence for a notification, which makes links of `[words](address)`, links to commands too: a blank takes them
- * apart.
- */
+/** Inserts a blank into `[words](address)`. Notifications turn that into links, also to commands. */
 export function withoutLinks(text: string): string {
   return text.replaceAll('](', '] (');
 }
 
-/** An entry of a list to pick from, which draws a picture for `$(name)`: a character of no width takes it apart. */
+/** Inserts a zero-width space into `$(name)`, which lists and quick picks draw as an icon. */
 export function withoutIcons(text: string): string {
   return text.replaceAll('$(', '$\u200B(');
 }

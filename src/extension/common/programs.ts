@@ -1,34 +1,37 @@
-/** Programs of the user's: how a folder's is called, and which were recorded by this window. */
+/** Commands of the user's programs: parsing, formatting, and a guess for a folder. */
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
 import { window } from 'vscode';
 import { words } from '../../shared/text/words.ts';
 
-/** What starts a file of a kind. */
+/** Programs that run a file, by its extension. */
 const STARTERS: Readonly<Partial<Record<string, string>>> = {
   '.js': 'node',
   '.mjs': 'node',
   '.cjs': 'node',
   '.py': process.platform === 'win32' ? 'python' : 'python3',
 };
-/** Entries of a folder that are looked at. */
+/** Maximum number of folder entries that are examined. */
 const MOST_ENTRIES = 1000;
 
-/** The command of a typed line; null for an empty one. */
+/** Splits a typed line into a command, or returns null if the line is empty. */
 export function commandIn(typed: string): [string, ...string[]] | null {
   const [program, ...args] = words(typed);
   return program === undefined ? null : [program, ...args];
 }
 
-/** A command as a line to type. */
+/** Formats a command as a line that a user could type. */
 export const typedCommand = (command: readonly string[]): string =>
   command.map((word) => (/[\s"']/u.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word)).join(' ');
 
-/** What is wrong with the base address of a server; null where nothing is. */
+/** Returns the fault of a server's base address, or null if the address is valid. */
 export const addressFault = (text: string): string | null =>
   URL.canParse(text) && /^https?:\/\//iu.test(text) ? null : 'An address begins with https:// or http://.';
 
-/** The command for the program in the editor in front, or the only one in a folder; empty for none of both. */
+/**
+ * Returns a command for the program in the active editor, or for the only program in the folder. Else
+ * returns an empty text.
+ */
 export async function likelyCommand(folder: string): Promise<string> {
   const open = window.activeTextEditor?.document.uri;
   const names =
@@ -39,5 +42,5 @@ export async function likelyCommand(folder: string): Promise<string> {
   return name === undefined || others.length > 0 ? '' : typedCommand([STARTERS[extname(name)] ?? '', name]);
 }
 
-/** The commands of recorded runs, in memory only: their arguments may hold anything. */
+/** Commands of recorded runs, by run id. Kept in memory only: their arguments may hold secrets. */
 export type RecordedPrograms = Map<string, readonly string[]>;

@@ -1,12 +1,10 @@
-/**
- * How a failure reaches the user: one line, with the way to fix it and the way to the log. Cancellation is no failure.
- */
+/** Shows failures to the user: one line, a button for the remedy, and a button that opens the log. */
 import { commands, Position, Range, Uri, window, workspace } from 'vscode';
 import { C3Error, CancelledError, messageOf, type ErrorAction } from '../../shared/errors.ts';
 import type { Log } from './log.ts';
 import { withoutLinks } from './plainText.ts';
 
-/** Shows what went wrong, offers what can be done about it, and the log. */
+/** Logs an error and shows it with its remedy. A cancellation is not shown. */
 export async function report(error: unknown, log: Log): Promise<void> {
   if (error instanceof CancelledError) {
     return;
@@ -48,7 +46,7 @@ async function take(action: ErrorAction): Promise<void> {
     return;
   }
   if (action.kind === 'openSetting') {
-    // The user's, unless the workspace says otherwise: a folder that cannot be written cannot keep settings either.
+    // Workspace settings only if the workspace sets it: a read-only folder cannot keep settings.
     const ofWorkspace = workspace.getConfiguration().inspect(action.setting)?.workspaceValue !== undefined;
     const editor = ofWorkspace ? 'workbench.action.openWorkspaceSettings' : 'workbench.action.openSettings';
     await commands.executeCommand(editor, { query: `@id:${action.setting}` });

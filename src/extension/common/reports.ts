@@ -1,4 +1,4 @@
-/** Reports as read-only documents: what was found, in plain lines. */
+/** Shows reports as read-only documents of plain lines. */
 import { EventEmitter, Uri, ViewColumn, window, workspace } from 'vscode';
 import { Disposables } from './disposables.ts';
 
@@ -7,7 +7,7 @@ const SCHEME = 'c3-report';
 export class Reports {
   private readonly disposables = new Disposables();
   private readonly changed = this.disposables.add(new EventEmitter<Uri>());
-  /** The newest text of each title, for as long as the window lives: a closed report can be gone back to. */
+  /** The newest text of each title, kept until the window closes so that a report can be reopened. */
   private readonly texts = new Map<string, string>();
 
   constructor() {
@@ -19,7 +19,7 @@ export class Reports {
     );
   }
 
-  /** Shows a report under its title; an older one of the same title is replaced. */
+  /** Shows a report under its title, and replaces an older report of the same title. */
   async show(title: string, text: string, column: ViewColumn = ViewColumn.Active): Promise<void> {
     const uri = Uri.from({ scheme: SCHEME, path: `/${title}` });
     this.texts.set(uri.path, text);

@@ -1,7 +1,7 @@
-/** Commands of the extension, as its panels give them. */
+/** Runs commands of the extension on behalf of its panels. */
 import { commands } from 'vscode';
 
-/** Gives a command, without its prefix, and waits until it is done. */
+/** Runs a command and waits for its end. @param name the command id without its prefix `c3.` */
 export async function runCommand(name: string, ...given: readonly unknown[]): Promise<void> {
   await commands.executeCommand(`c3.${name}`, ...given);
 }

@@ -1,13 +1,14 @@
-/** Saves a table where its user says. */
+/** Saves tables to a file that the user chooses. */
 import { Uri, window, workspace } from 'vscode';
 import { messageOf, C3Error } from '../../shared/errors.ts';
 
 const KINDS = { csv: 'Comma-separated values', jsonl: 'JSON Lines' } as const;
 
 /**
- * @param name of the file that is proposed, in the folder of the workspace
- * @returns whether it was saved
- * @throws C3Error('store') where it cannot be written
+ * Asks for a file and writes a table to it.
+ * @param name the proposed file name without its extension, in the workspace folder
+ * @returns true if the table was saved
+ * @throws C3Error('store') if the file cannot be written
  */
 export async function saveTable(name: string, kind: keyof typeof KINDS, text: string): Promise<boolean> {
   const folder = workspace.workspaceFolders?.[0]?.uri;

@@ -1,4 +1,4 @@
-/** The user's settings, checked. */
+/** Reads the user's settings and checks their values. */
 import { isAbsolute, join } from 'node:path';
 import { workspace } from 'vscode';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
@@ -6,7 +6,7 @@ import { MAX_ALTERNATIVES, MAX_REPLAYS } from '../../shared/protocols/transcript
 
 const SECTION = 'c3';
 
-/** Absolute path of the workspace's store; null when no folder is open. */
+/** Returns the absolute path of the workspace's store, or null if no folder is open. */
 export function storePath(): string | null {
   const folder = workspace.workspaceFolders?.[0];
   if (folder === undefined || folder.uri.scheme !== 'file') {
@@ -19,7 +19,7 @@ export function storePath(): string | null {
   return isAbsolute(path) ? path : join(folder.uri.fsPath, path);
 }
 
-/** What the replay fields start with. */
+/** Returns the initial values of the replay fields. */
 export function replayDefaults(): { readonly alternatives: number; readonly replays: number } {
   const settings = workspace.getConfiguration(SECTION);
   return {
@@ -28,7 +28,7 @@ export function replayDefaults(): { readonly alternatives: number; readonly repl
   };
 }
 
-/** What the user lets a run and its replays spend at servers, in the place of what configurations say. */
+/** Returns the spending limit for servers in the settings, which overrides that of configurations. */
 export function spendingLimit(): { readonly spending?: SpendingChoice } {
   const settings = workspace.getConfiguration(SECTION);
   const of = (name: string): number | null => {
@@ -41,7 +41,7 @@ export function spendingLimit(): { readonly spending?: SpendingChoice } {
     : { spending: { ...(tokens !== null && { tokens }), ...(money !== null && { money }) } };
 }
 
-/** The section of our settings. */
+/** The section of the extension's settings. */
 export const SETTINGS = SECTION;
 
 function bounded(value: number, high: number): number {

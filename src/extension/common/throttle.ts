@@ -1,6 +1,6 @@
 /**
- * Runs work at once when it is quiet, otherwise once more after an interval. The interval begins when the work has
- * ended, so that long work leaves room for other work.
+ * Runs work at once if the last interval has passed, otherwise once at the end of the interval. The
+ * interval begins when the work ends, so that long work leaves room for other work.
  */
 export class Throttle {
   private readonly work: () => void;
@@ -14,7 +14,7 @@ export class Throttle {
     this.work = work;
   }
 
-  /** Asks for a run of the work. */
+  /** Requests one run of the work. */
   trigger(): void {
     if (this.working || this.timer !== null) {
       this.again = true;

@@ -1,6 +1,6 @@
 /**
- * Where in a configuration a cursor is: at a key of some section, or at the value of a key. The text may be
- * unfinished.
+ * Locates the cursor in a configuration: at a key of a section, or at the value of a key. The text may
+ * be unfinished.
  */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
@@ -9,40 +9,43 @@ import { keyAt, type ConfigKey } from './keys.ts';
 export type KeyPath = readonly (string | number)[];
 
 interface Word {
-  /** Offsets of the word that the cursor is in or behind. */
+  /** Offset of the start of the word at the cursor. `end` is that of its end. */
   readonly start: number;
   readonly end: number;
 }
 
 export interface KeyPlace extends Word {
   readonly kind: 'key';
-  /** The section. */
+  /** The path of the section. */
   readonly path: KeyPath;
-  /** Keys that the section has already, the word under the cursor not among them. */
+  /** Keys that the section has already, except the word at the cursor. */
   readonly present: readonly string[];
-  /** Whether the section is written in braces. */
+  /** True if the section is written in braces. */
   readonly flow: boolean;
-  /** Whether the key has its colon already. */
+  /** True if a colon follows the key already. */
   readonly colon: boolean;
 }
 
 export interface ValuePlace extends Word {
   readonly kind: 'value';
-  /** The key, and the index in its list. */
+  /** The path of the key, followed by the index if the value is in a list. */
   readonly path: KeyPath;
-  /** Whether a space has to come between the colon and the value. */
+  /** True if a space is missing between the colon and the value. */
   readonly space: boolean;
 }
 
 export type Place = KeyPlace | ValuePlace;
 
-/** A word that no configuration holds; put where the cursor is, it says what the parser takes that place for. */
+/**
+ * A word that no configuration holds. Inserted at the cursor, it shows how the parser reads that
+ * place.
+ */
 const MARK = 'c3cursor7f3a';
 const WORD = /[^\s"'{}[\],:#]*/u;
 
 /**
- * Null where nothing can be said, as within a remark.
- * @param keys that the text may have
+ * Finds the place of the cursor, or returns null if it is at no key or value, as in a comment.
+ * @param keys the keys that the text may have
  */
 export function placeAt(text: string, offset: number, keys: ConfigKey): Place | null {
   const start = offset - (new RegExp(`${WORD.source}$`, 'u').exec(text.slice(0, offset))?.[0].length ?? 0);
@@ -62,7 +65,7 @@ export function placeAt(text: string, offset: number, keys: ConfigKey): Place | 
   if (before.trim() !== '') {
     return asked(`${space ? ' ' : ''}${MARK}`);
   }
-  // The start of a line may be a key without its colon yet, or a value that has the line to itself.
+  // The first word of a line may be a key without a colon, or a value on a line of its own.
   const key = asked(colon ? MARK : `${MARK}: `);
   return key?.kind === 'key' && keyAt(key.path, keys)?.kind === 'section' ? key : asked(MARK);
 }
@@ -85,15 +88,15 @@ function find(document: Document): Found | null {
     } else if (value === MARK) {
       at.found = { kind: 'value', path: path() };
     }
-    // A value that continues beside the cursor is text, of which nothing is known.
+    // A value that continues beyond the word at the cursor is free text: there is nothing to suggest.
     return true;
   });
   return at.found;
 }
 
 /**
- * Goes through the scalars of a document, keys among them, until one is taken.
- * @param take gets the path of the key or the value (a key's own name is not in it), what it is, and the map or list
+ * Visits the scalars of a document, including keys, until `take` returns true.
+ * @param take receives the scalar, its path (without a key's own name), its role, and the map or list
  *   around it
  */
 export function eachScalar(

@@ -1,5 +1,5 @@
 /**
- * What is on the disk at the paths that a configuration names. Nothing here is asked in a workspace that is not
+ * Reads the disk at the paths that a configuration names. Not called in a workspace that is not
  * trusted.
  */
 import { readdir, stat } from 'node:fs/promises';
@@ -17,16 +17,16 @@ const ENDINGS: Readonly<Record<NamedPath, readonly string[]>> = {
   protocol: ['.json', '.yaml', '.yml'],
   rows: ['.jsonl', '.csv'],
 };
-/** Entries that are offered of one folder. */
+/** Maximum number of entries that are offered for one folder. */
 const MOST = 200;
-/** Names that need no quotes in YAML, whatever is around them. */
+/** Matches names that never need quotes in YAML. */
 const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.+=-]*$/u;
 
 /**
- * What can follow a path that is being written.
- * @param base folder that paths are relative to
+ * Lists the entries that can complete a path.
+ * @param base the folder that paths are relative to
  * @param typed the path up to the cursor
- * @returns folders first, by name; empty where there is no such folder
+ * @returns folders first, then files, each by name; empty if the folder does not exist
  */
 export async function entriesBelow(base: string, typed: string, names: NamedPath): Promise<readonly Entry[]> {
   const folder = resolve(base, typed.slice(0, typed.lastIndexOf('/') + 1));
@@ -46,7 +46,7 @@ export async function entriesBelow(base: string, typed: string, names: NamedPath
     .map(({ name, folder: isFolder }) => ({ name, folder: isFolder }));
 }
 
-/** Of the paths that a configuration names those that are not there, each with a sentence. */
+/** Returns the paths of a configuration that do not exist, each with a sentence about it. */
 export async function missing(
   base: string,
   written: readonly WrittenPath[],

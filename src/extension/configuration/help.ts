@@ -1,4 +1,7 @@
-/** What the editor shows at a place of a configuration: completions, hovers, and the paths that the file names. */
+/**
+ * Computes the editor's help for a configuration: completions, hovers, and the paths that the file
+ * names.
+ */
 import { isMap } from 'yaml';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
@@ -9,23 +12,23 @@ import { keyAt, keysOf, type ConfigKey } from './keys.ts';
 
 export interface Suggestion {
   readonly label: string;
-  /** In the editor's snippet syntax. */
+  /** The inserted text, in the editor's snippet syntax. */
   readonly snippet: string;
-  /** Shown beside the label. */
+  /** The text beside the label. */
   readonly detail: string;
   readonly markdown: string;
   readonly kind: 'section' | 'key' | 'value';
-  /** Whether the next choice should be offered at once. */
+  /** True if the editor should offer the next suggestions at once. */
   readonly goesOn: boolean;
 }
 
 export interface Suggestions {
-  /** What is replaced: the part before the cursor, and the whole word. */
+  /** Offsets of the word that is replaced. */
   readonly start: number;
   readonly end: number;
-  /** In the order in which they are to be shown. */
+  /** The suggestions, in the order in which they are shown. */
   readonly items: readonly Suggestion[];
-  /** A path that is being written: what is on the disk can be offered too. */
+  /** The path that is being written, for which entries of the disk can be offered too; null if none. */
   readonly path: { readonly names: NamedPath; readonly typed: string; readonly space: boolean } | null;
 }
 
@@ -38,7 +41,7 @@ export interface WrittenPath extends Range {
   readonly path: string;
 }
 
-/** What can be written at a place. */
+/** Returns what can be written at an offset, or null if nothing is known there. */
 export function suggestionsAt(text: string, offset: number): Suggestions | null {
   const keys = keysOf(text);
   const place = placeAt(text, offset, keys);
@@ -57,7 +60,7 @@ export function suggestionsAt(text: string, offset: number): Suggestions | null 
   return { start, end, items: valueSuggestions(key, place), path };
 }
 
-/** What a key or a named value means. */
+/** Returns the meaning of the key or the named value at an offset. */
 export function hoverAt(text: string, offset: number): Hover | null {
   const at: { found: Hover | null } = { found: null };
   const keys = keysOf(text);
@@ -81,7 +84,7 @@ export function hoverAt(text: string, offset: number): Hover | null {
   return at.found;
 }
 
-/** Files and folders that a configuration names, in the order of the text. */
+/** Returns the files and folders that a configuration names, in the order of the text. */
 export function pathsIn(text: string): readonly WrittenPath[] {
   const document = parseYaml(text);
   if (document.errors.length > 0 || !isMap(document.contents)) {
@@ -116,9 +119,9 @@ function keySuggestions(section: ConfigKey, { present, flow, colon }: KeyPlace):
     }));
 }
 
-/** What is written behind a key that was chosen, with the cursor where the value goes. */
+/** Returns the snippet that follows a chosen key, with the cursor at the place of the value. */
 function startOf(key: ConfigKey, flow: boolean): string {
-  // What is likeliest to be chosen next is offered as a list instead.
+  // The next list of suggestions offers the values instead.
   if (key.shortFor !== null || key.kind === 'boolean' || key.kind === 'choice' || key.names !== null) {
     return '';
   }
@@ -141,12 +144,12 @@ function valueSuggestions(key: ConfigKey, { space }: ValuePlace): Suggestion[] {
     goesOn: false,
   });
   const choices = [...named.choices.keys()].map((name) => item(name, choiceMarkdown(named, name)));
-  // No numbers: Enter behind a 3 would take an offered 36.
+  // No numbers: Enter after a typed 3 would accept a suggested 36.
   const plain = [...(named.kind === 'boolean' ? ['true', 'false'] : []), ...(key.nullable ? ['null'] : [])];
   return [...choices, ...plain.map((label) => item(label, keyMarkdown(key)))];
 }
 
-/** The key whose names a bare value may have: a section's own, where it has a short form. */
+/** Returns the key that a bare value stands for: the key of a section's short form, or the key itself. */
 function withNames(key: ConfigKey): ConfigKey {
   return key.keys.find(({ name }) => name === key.shortFor) ?? key;
 }

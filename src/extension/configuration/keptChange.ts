@@ -1,6 +1,6 @@
 /**
- * A change that was tried, in the text of a configuration: its own keys and nothing else. Pure; in the bundle of
- * configurations, which has the parser.
+ * Writes a change that was tried into the text of a configuration, and touches no other keys. Pure.
+ * Part of the bundle of configurations, which contains the parser.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
@@ -16,7 +16,7 @@ import { readConfig } from '../../training/config/readConfig.ts';
 import { withEarlier } from '../../training/config/storedConfig.ts';
 import { modelReference } from '../model/modelConfiguration.ts';
 
-/** A key with what it is to say. */
+/** A key with its new value. */
 export interface KeptKey {
   readonly path: readonly [string, ...string[]];
   readonly value: KeptValue;
@@ -24,10 +24,13 @@ export interface KeptKey {
 
 type KeptValue = string | number | { readonly [key: string]: KeptValue };
 
-/** Spaces of a level. */
+/** Indentation of one level, in spaces. */
 const STEP = 2;
 
-/** What a run was recorded with; null where that cannot be read. @param stored its recipe as the store holds it */
+/**
+ * Reads the configuration of a recorded run, or returns null if it cannot be read.
+ * @param stored the run's recipe as the store holds it
+ */
 function recordedConfig(stored: string): RunConfig | null {
   try {
     const recipe: unknown = JSON.parse(stored);
@@ -38,8 +41,8 @@ function recordedConfig(stored: string): RunConfig | null {
 }
 
 /**
- * The keys in which a configuration differs from what a run used, with their sections in front; null where one of the
- * two cannot be read.
+ * Returns the keys in which a configuration differs from that of a run, with their sections in front.
+ * Returns null if one of the two cannot be read.
  * @param stored the run's recipe as the store holds it
  */
 export function differingKeys(text: string, stored: string): readonly string[] | null {
@@ -68,15 +71,15 @@ function differing(one: unknown, other: unknown, path: string): string[] {
 /** A run whose team was changed. */
 export interface ChangedRun {
   readonly run: string;
-  /** Its recipe as the store holds it. */
+  /** The run's recipe as the store holds it. */
   readonly stored: string;
   readonly protocol: Protocol;
 }
 
 /**
- * The keys that say a change in a configuration.
- * @param folder of the configuration, which its paths are relative to
- * @throws C3Error('input') for a change that no configuration can say, in one sentence
+ * Returns the keys that express a change in a configuration.
+ * @param folder the configuration's folder, which its paths are relative to
+ * @throws C3Error('input') if a configuration cannot express the change
  */
 export function keptKeys(
   { prompts, sampling, policy, roles }: TeamChange,
@@ -115,7 +118,7 @@ export function keptKeys(
   ];
 }
 
-/** What a role may spend as the run was configured, so far as that is limited. */
+/** Returns the spending limits that the run's configuration sets for a role. */
 function limitOf(stored: string, role: string): Readonly<Record<string, number>> {
   const { policies = {} } = recordedConfig(stored) ?? {};
   const before = Object.hasOwn(policies, role) ? policies[role] : undefined;
@@ -124,7 +127,7 @@ function limitOf(stored: string, role: string): Readonly<Record<string, number>>
     : Object.fromEntries(Object.entries(before.spending).filter((one): one is [string, number] => one[1] !== null));
 }
 
-/** @param limit of what the role may spend: it holds for another server, too */
+/** @param limit the role's spending limits, which also hold for another server */
 function keptPolicy(
   policy: PolicyChange,
   run: string,
@@ -144,8 +147,8 @@ const teamKey = (policy: WeightsChange, run: string, folder: string): KeptKey =>
     : { path: ['begin'], value: { run, snapshot: policy.snapshot } };
 
 /**
- * The text of a configuration with some keys set. Order, comments and all other characters stay.
- * @throws C3Error('input') where the text is no YAML, or a key cannot be set by itself
+ * Sets keys in the text of a configuration. Order, comments and all other characters stay the same.
+ * @throws C3Error('input') if the text is not valid YAML, or a key cannot be set by itself
  */
 export const withKeys = (text: string, keys: readonly KeptKey[]): string => keys.reduce(withKey, text);
 
@@ -154,7 +157,7 @@ function withKey(text: string, { path, value }: KeptKey): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
   const { start, end, words } = editOf(text, path, value);
   const after = `${text.slice(0, start)}${words.replaceAll('\n', eol)}${text.slice(end)}`;
-  // Anchors, merged keys and odd layouts: whatever else would be changed shows here.
+  // Detects any other value that changed, as with anchors, merge keys and unusual layouts.
   if (!isDeepStrictEqual(plainValue(after, null), settled(before, path, value))) {
     throw impossible(path);
   }
@@ -167,7 +170,7 @@ const impossible = ([...path]: readonly string[]): C3Error =>
     `${path.join('.')} cannot be written there without changing something else; write it by hand, or keep the change in a new configuration.`,
   );
 
-/** @param broken what a text that cannot be parsed has; thrown where it is left out */
+/** @param broken the value for a text that cannot be parsed; if omitted, such a text throws */
 function plainValue(text: string, broken?: null): unknown {
   try {
     return yamlValue(parseYaml(text));
@@ -237,7 +240,7 @@ function atEnd(text: string, lines: readonly string[]): Edit {
   return { start: text.length, end: text.length, words: `${gap}${lines.join('\n')}\n` };
 }
 
-/** Another key of a mapping, behind its last one. */
+/** Returns an edit that adds a key after the last one of a mapping. */
 function added(text: string, holder: YAMLMap, path: readonly string[], value: KeptValue): Edit {
   const last = holder.items.at(-1);
   const [key = '', ...rest] = path;
@@ -280,13 +283,13 @@ function columnOf(text: string, node: Node | null): number {
   return start - (text.lastIndexOf('\n', start - 1) + 1);
 }
 
-/** A key with its value, one key a line. */
+/** Formats a key path with its value, one key a line. */
 function linesOf([key = '', ...rest]: readonly string[], value: KeptValue, column: number): string[] {
   const head = `${' '.repeat(column)}${scalar(key)}:`;
   return rest.length === 0 ? [`${head} ${inBlock(value, column)}`] : [head, ...linesOf(rest, value, column + STEP)];
 }
 
-/** A value behind its key, which begins at a column. */
+/** Formats a value that follows its key. @param column the column at which the key begins */
 function inBlock(value: KeptValue, column: number): string {
   if (typeof value !== 'string' || !value.includes('\n') || !isLiteral(value)) {
     return inFlow(value);
@@ -295,12 +298,12 @@ function inBlock(value: KeptValue, column: number): string {
   const chomping = ends === 0 ? '-' : ends === 1 ? '' : '+';
   const lines = (ends === 0 ? value : value.slice(0, -1)).split('\n');
   const indent = ' '.repeat(column + STEP);
-  // Without the number, the first line would say how far all of them are indented.
+  // Without the number, YAML would take the indentation of all lines from the first one.
   const number = /^\s/u.test(value) ? String(STEP) : '';
   return [`|${number}${chomping}`, ...lines.map((line) => (line === '' ? '' : `${indent}${line}`))].join('\n');
 }
 
-/** Whether a text can stand in a block as it is. */
+/** Returns true if a text can be a literal block without changes. */
 const isLiteral = (text: string): boolean =>
   text.trim() !== '' && !/[^\t\n\P{Cc}]|[\u2028\u2029\uFEFF\p{Cs}]/u.test(text);
 
@@ -312,7 +315,7 @@ function inFlow(value: KeptValue): string {
     : scalar(value);
 }
 
-/** Plain where that is no other value in any YAML, else in quotes, as JSON, which is YAML too. */
+/** Formats a scalar: plain if every version of YAML reads it as that text, otherwise as JSON in quotes. */
 const scalar = (value: string | number): string =>
   typeof value === 'string' &&
   /^[A-Za-z_][\w./-]*$/u.test(value) &&

@@ -1,4 +1,4 @@
-/** Keys in words: what may be written, what holds otherwise, and what it means. */
+/** Describes keys in words: permitted values, default and meaning. */
 import type { ConfigKey } from './keys.ts';
 
 const KINDS = {
@@ -16,12 +16,12 @@ const PATHS = {
   rows: 'path of a JSON Lines or CSV file',
 } as const;
 
-/** A value as one writes it into a configuration, on one line. */
+/** Formats a value for a configuration, on one line. */
 export function valueWords(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(valueWords).join(', ')}]`;
   }
-  // A text that YAML would read as something else keeps its quotes.
+  // A text that YAML would read as another value keeps its quotes.
   if (typeof value === 'string') {
     return /^[\p{L}_][\p{L}\p{N}_./-]*$/u.test(value) && !/^(?:null|true|false)$/iu.test(value)
       ? value
@@ -30,7 +30,7 @@ export function valueWords(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** What may be written: `whole number, above 0, at most 64`. */
+/** Describes the permitted values, as in `whole number, above 0, at most 64`. */
 export function typeWords(key: ConfigKey): string {
   const kind = key.names === null ? KINDS[key.kind] : PATHS[key.names];
   const of =
@@ -40,18 +40,18 @@ export function typeWords(key: ConfigKey): string {
   return `${kind}${of}${boundWords(key)}${key.nullable ? ', or null' : ''}`;
 }
 
-/** What holds where the key is left out; a section has the defaults of its keys. */
+/** Formats the default of a key, or returns null for a section, which has the defaults of its keys. */
 export function defaultWords(key: ConfigKey): string | null {
   return key.kind === 'section' && !key.nullable ? null : valueWords(key.default);
 }
 
-/** `whole number, above 0; default 36`. */
+/** Describes a key on one line, as in `whole number, above 0; default 36`. */
 export function summaryWords(key: ConfigKey): string {
   const value = defaultWords(key);
   return value === null ? typeWords(key) : `${typeWords(key)}; default ${value}`;
 }
 
-/** A key as Markdown: what it means, what may be written, its default and its names. */
+/** Describes a key in Markdown: its meaning, permitted values, default and named values. */
 export function keyMarkdown(key: ConfigKey): string {
   const value = defaultWords(key);
   const facts = `${capital(typeWords(key))}.${value === null ? '' : ` Default: \`${value}\`.`}`;
@@ -62,12 +62,12 @@ export function keyMarkdown(key: ConfigKey): string {
   return [`**${key.path}**`, key.description, facts, ...(below.length === 0 ? [] : [below.join('\n')])].join('\n\n');
 }
 
-/** A name that a value can have, as Markdown. */
+/** Describes a named value of a key in Markdown. */
 export function choiceMarkdown(key: ConfigKey, choice: string): string {
   return `**${key.path}: ${choice}**\n\n${key.choices.get(choice) ?? ''}`;
 }
 
-/** Names of a key's values with their meaning, or of its items'. */
+/** Returns the named values of a key, or of its items, with their meanings. */
 export function choicesOf(key: ConfigKey): readonly (readonly [name: string, words: string])[] {
   return [...(key.item ?? key).choices];
 }

@@ -1,4 +1,4 @@
-/** The keys of a run configuration as the editor's help knows them, read from the schema that runs are started by. */
+/** The keys of a run configuration, read from the schema that validates runs. */
 import { z } from 'zod';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { configSchema } from '../../training/config/config.ts';
@@ -11,48 +11,48 @@ export type KeyKind = 'section' | 'list' | 'choice' | 'boolean' | 'whole' | 'num
 
 export interface Bound {
   readonly value: number;
-  /** False where the value itself is out of bounds. */
+  /** False if the value itself is out of bounds. */
   readonly inclusive: boolean;
 }
 
 export interface ConfigKey {
-  /** The key with its sections in front, as `ppo.epochs`; a list's item has that of its list. */
+  /** The key with its sections in front, as `ppo.epochs`. The item of a list has the path of the list. */
   readonly path: string;
   readonly name: string;
   readonly description: string;
   readonly kind: KeyKind;
-  /** What holds where the key is left out. */
+  /** The value of an omitted key. */
   readonly default: unknown;
   readonly nullable: boolean;
   readonly low: Bound | null;
   readonly high: Bound | null;
-  /** Values that have a name, with their meaning. */
+  /** Named values, with their meanings. */
   readonly choices: ReadonlyMap<string, string>;
   readonly names: NamedPath | null;
   /** The key of this section that a bare value represents. */
   readonly shortFor: string | null;
-  /** The version that the key came in; null: that of its section, else the first one. */
+  /** The version that introduced the key; null for that of its section, or for the first version. */
   readonly since: string | null;
-  /** What a run that was stored without the key means by it; undefined: its default. */
+  /** The value for a run that was stored without the key; undefined for the default. */
   readonly earlier: unknown;
-  /** Keys of a section, in the order of the schema. */
+  /** The keys of a section, in the order of the schema. */
   readonly keys: readonly ConfigKey[];
-  /** What a list holds. */
+  /** The item of a list. */
   readonly item: ConfigKey | null;
-  /** What is under every name of a section whose names are the user's own. */
+  /** The key under every name of a section whose names the user chooses. */
   readonly entry: ConfigKey | null;
 }
 
 /** All keys, as one section without a name. */
 export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { io: 'input' }), '', '');
 
-/** All keys of a file of the published scripts, and those of ours that may stand in it. */
+/** All keys of a file of the published scripts, and the keys of C3 that may be added to it. */
 const PUBLISHED: ConfigKey = withOwnKeys(readKey(z.toJSONSchema(publishedSchema, { io: 'input' }), '', ''));
 
-/** The keys that a text may have. @param text may be unfinished */
+/** Returns the keys that a text may have. @param text the text, which may be unfinished */
 export const keysOf = (text: string): ConfigKey => (looksPublished(text) ? PUBLISHED : CONFIGURATION);
 
-/** The key at a path of keys and list indices; undefined where there is none. */
+/** Returns the key at a path of keys and list indices, or undefined if there is none. */
 export function keyAt(path: readonly (string | number)[], keys: ConfigKey = CONFIGURATION): ConfigKey | undefined {
   return path.reduce<ConfigKey | undefined>(
     (key, part) =>
@@ -100,7 +100,7 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
   };
 }
 
-/** A number without bounds that may be null has both types. */
+/** Returns the types of a schema. A nullable number without bounds has two. */
 function typesOf({ type }: JsonSchema): readonly unknown[] {
   return [type].flat();
 }
@@ -125,7 +125,7 @@ function kindOf(schema: JsonSchema): KeyKind {
   }
 }
 
-/** A bound that only says what a number can hold is none. */
+/** Reads a bound. The limits of safe integers, which the schema adds by itself, do not count as bounds. */
 function boundOf(inclusive: number | undefined, exclusive: number | boolean | undefined): Bound | null {
   if (typeof exclusive === 'number') {
     return { value: exclusive, inclusive: false };

@@ -1,6 +1,6 @@
 /**
- * Help for `*.c3.yaml` in the editor: suggestions, hovers, faults with their quick fixes, and what can be done with
- * the file. Loaded when such a file is opened.
+ * Language support for `*.c3.yaml`: completions, hovers, diagnostics with quick fixes, and code
+ * lenses. The parser is loaded when such a file is opened.
  */
 import { dirname } from 'node:path';
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
@@ -41,9 +41,9 @@ const DOCUMENTS: readonly DocumentFilter[] = ['file', 'untitled'].map((scheme) =
   language: CONFIGURATION_LANGUAGE,
   scheme,
 }));
-/** Typing may continue for so long before what is written is checked. */
+/** Delay between a change of the text and its check. */
 const CHECK_MILLISECONDS = 200;
-/** The other faults wait so long for an overlap that is known already. */
+/** Maximum time that the other faults wait for the result of the overlap check. */
 const OVERLAP_MILLISECONDS = 50;
 const KINDS = {
   section: CompletionItemKind.Module,
@@ -101,7 +101,7 @@ export class ConfigurationLanguage {
     this.disposables.add(
       workspace.onDidChangeTextDocument(({ document }) => this.checkSoon(document, CHECK_MILLISECONDS)),
     );
-    // What a path names may have come meanwhile.
+    // A file that a path names may have been created meanwhile.
     this.disposables.add(workspace.onDidSaveTextDocument((document) => this.checkSoon(document, 0)));
     this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.checkAll()));
     this.disposables.add(workspace.onDidCloseTextDocument((document) => this.forget(document)));
@@ -149,7 +149,7 @@ export class ConfigurationLanguage {
     const base = folderOf(document);
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
     const show = (overlap: Overlap | null): void => {
-      // Closed or changed meanwhile: whoever did that has its own word.
+      // Closed or changed meanwhile: the later event shows or clears the faults.
       if (document.isClosed || document.version !== version) {
         return;
       }
@@ -163,7 +163,8 @@ export class ConfigurationLanguage {
       this.actions.refresh();
     };
     const overlap = base === null ? Promise.resolve(null) : this.overlapCheck(service, document).of(text, base);
-    // What is known already does not go for a moment; reading data files takes longer than the rest should wait.
+    // A known overlap stays visible without a flicker. An unknown one takes longer than the others should
+    // wait.
     const early = await Promise.race([overlap, setTimeoutPromise(OVERLAP_MILLISECONDS, undefined)]);
     show(early ?? null);
     if (early === undefined) {
@@ -201,7 +202,7 @@ export class ConfigurationLanguage {
     return found === null ? undefined : new Hover(new MarkdownString(found.markdown), rangeIn(document, found));
   }
 
-  /** Quick fixes are worked out when they are asked for, from what is in the file then. */
+  /** Computes the quick fixes on request, from the current text. */
   private async fixes(document: TextDocument, diagnostics: readonly Diagnostic[]): Promise<CodeAction[]> {
     return (await loadService()).checkConfig(document.getText()).flatMap((fault) => {
       const range = rangeIn(document, fault);
@@ -219,7 +220,10 @@ export class ConfigurationLanguage {
   }
 }
 
-/** The folder that a configuration's paths are relative to; null where the disk may not be asked. */
+/**
+ * Returns the folder that a configuration's paths are relative to, or null if the disk may not be
+ * read.
+ */
 function folderOf({ uri }: TextDocument): string | null {
   if (!workspace.isTrusted) {
     return null;
@@ -230,7 +234,7 @@ function folderOf({ uri }: TextDocument): string | null {
   return workspace.workspaceFolders?.[0]?.uri.fsPath ?? null;
 }
 
-/** What the disk holds where a path is being written. */
+/** Completes a path with entries of the disk. */
 async function pathItems(
   service: Service,
   document: TextDocument,
@@ -302,11 +306,10 @@ function diagnostic(
   return found;
 }
 
-// What can be done with a configuration, above its first line: start the run, plan it, or go to what keeps it from
-// starting.
+// Code lenses above the first line: start the run, plan it, or go to the first problem.
 
 const TOP = new Range(0, 0, 0, 0);
-/** The editor shows no plain space behind an icon. */
+/** A non-breaking space: the editor drops a plain one after an icon. */
 const GAP = '\u00a0';
 
 class ConfigurationActions implements CodeLensProvider {
@@ -320,7 +323,7 @@ class ConfigurationActions implements CodeLensProvider {
   constructor(services: Services, faultsOf: (document: TextDocument) => readonly Diagnostic[]) {
     this.services = services;
     this.faultsOf = faultsOf;
-    // A run speaks up often; only its beginning and its end matter here.
+    // A run reports progress often. Only its start and its end change the lenses.
     this.disposables.add(
       services.runs.onDidChange(() => {
         if (services.runs.running === this.running) {
@@ -333,7 +336,7 @@ class ConfigurationActions implements CodeLensProvider {
     this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.changed.fire()));
   }
 
-  /** The problems of a document are others now. */
+  /** Updates the lenses after the problems of a document have changed. */
   refresh(): void {
     this.changed.fire();
   }
@@ -367,7 +370,7 @@ class ConfigurationActions implements CodeLensProvider {
       ];
     }
     return [
-      // While a run is in progress, another one waits for its turn.
+      // While a run is in progress, another one is queued.
       {
         title: this.services.runs.running ? `$(watch)${GAP}Queue this run` : `$(play)${GAP}Start this run`,
         command: 'c3.startRun',

@@ -1,12 +1,12 @@
 /**
- * Loads the help for configurations. It is a bundle beside the extension's own, so parser and schema cost nothing until
- * a configuration is opened.
+ * Loads the language support for configurations. It is a separate bundle, so that the parser and the
+ * schema are loaded only when a configuration is opened.
  */
 import type * as ServiceModule from './service.ts';
 
 export type Service = typeof ServiceModule;
 
-/** The same one each time. */
+/** Returns the same module on each call. */
 export function loadService(): Promise<Service> {
   return import('./service.ts');
 }

@@ -1,8 +1,11 @@
-/** Which message the file of a finding is about. Pure; in the bundle of configurations, which has the parser. */
+/**
+ * Reads the message of a finding's file. Pure. Part of the bundle of configurations, which contains
+ * the parser.
+ */
 import { isRecord } from '../../shared/guard.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 
-/** The message that a finding was kept from; null where the text is no finding. */
+/** Returns the message from which a finding was kept, or null if the text is not a finding. */
 export function messageOfFinding(text: string): { readonly run: string; readonly message: number } | null {
   let value: unknown;
   try {

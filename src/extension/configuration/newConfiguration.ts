@@ -1,4 +1,4 @@
-/** "New configuration": opens a commented template in the editor. Nothing is written to the disk before it is saved. */
+/** Opens configurations as unsaved documents. Nothing is written to the disk before the user saves. */
 import { join } from 'node:path';
 import { Position, Uri, window, workspace, WorkspaceEdit, type TextDocument } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
@@ -12,14 +12,15 @@ export async function newConfiguration(): Promise<void> {
   await openConfiguration((await loadService()).templateText());
 }
 
-/** Opens a text as a configuration that is not saved yet. */
+/** Opens a text as an unsaved configuration. */
 export async function openConfiguration(text: string): Promise<void> {
   await window.showTextDocument(await documentWith(text), { preview: false });
 }
 
 /**
- * "Open run configuration": what a run was recorded with, to be read, copied or started again.
- * @throws C3Error('input') where it has none
+ * Opens the configuration of a recorded run, to be read, copied or started again.
+ * @param stored the run's recipe as the store holds it
+ * @throws C3Error('input') if it holds no configuration
  */
 export async function openRecorded(stored: string): Promise<void> {
   const text = (await loadService()).recordedText(stored);
@@ -29,7 +30,10 @@ export async function openRecorded(stored: string): Promise<void> {
   await openConfiguration(text);
 }
 
-/** Saved with its first save in the workspace folder; without a folder, where the user says. */
+/**
+ * Creates an unsaved document. Its first save goes to the workspace folder, or asks if there is no
+ * folder.
+ */
 async function documentWith(text: string): Promise<TextDocument> {
   const home = workspace.workspaceFolders?.[0]?.uri;
   if (home?.scheme !== 'file') {

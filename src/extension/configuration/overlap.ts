@@ -1,6 +1,6 @@
 /**
- * Questions that a configuration both trains on and evaluates: looked for in a thread of its own, in files of a bounded
- * size, for a bounded time.
+ * Finds questions that a configuration both trains on and evaluates. Runs in a separate thread, with
+ * limits on the size of the files and on the time.
  */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -12,50 +12,53 @@ import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 
-/** Larger files are read by the run alone, which says the same. */
+/** Maximum file size. Only the run itself checks larger files. */
 export const MAX_OVERLAP_BYTES = 1 << 25;
-/** A ceiling, not a pace: the size is bounded, and a machine that trains meanwhile is slow. */
+/** Time limit. It is generous, since a machine that trains meanwhile is slow. */
 const MILLISECONDS = 60_000;
 const MEGABYTES = 512;
 
-/** What the thread is asked. */
+/** The input of the thread. */
 export interface OverlapQuestion {
-  /** Absolute. */
+  /** Absolute path. */
   readonly train: string;
   readonly evaluation: string;
-  /** Questions that are evaluated at most. */
+  /** Maximum number of questions that are evaluated. */
   readonly limit: number;
   readonly format: TaskFormat;
   readonly showTests: ShownTests;
-  /** Whether a run stops at an overlap. */
+  /** True if a run stops at an overlap. */
   readonly refused: boolean;
 }
 
 export interface Overlap extends Range {
   readonly message: string;
-  /** Whether a run stops at it. */
+  /** True if a run stops at the overlap. */
   readonly refused: boolean;
 }
 
-/** Looks for overlaps of one configuration, again only where its files or what is read of them have changed. */
+/**
+ * Looks for overlaps of one configuration. Repeats the search only if its files or their keys have
+ * changed.
+ */
 export class OverlapCheck {
   private readonly entry: string | URL;
   private key = '';
-  /** How often it was asked: the files of a later text may be there before those of an earlier one. */
+  /** Number of calls so far. The files of a later call may be found before those of an earlier one. */
   private asked = 0;
   private found: Promise<string | null> = Promise.resolve(null);
   private stop: () => void = () => undefined;
 
-  /** @param entry the program of the thread */
+  /** @param entry the script of the thread */
   constructor(entry: string | URL) {
     this.entry = entry;
   }
 
   /**
-   * The overlap that a run of this text would find.
-   * @param base folder that paths are relative to
-   * @returns null where there is none, or it is not looked for: the text has faults, a later text was asked about, or a
-   *   file is missing, too large or takes too long
+   * Finds the overlap that a run of this text would find.
+   * @param base the folder that paths are relative to
+   * @returns null if there is no overlap, the text has faults, a later call has begun, or a file is
+   *   missing, too large or takes too long
    */
   async of(text: string, base: string): Promise<Overlap | null> {
     const turn = ++this.asked;
@@ -101,7 +104,7 @@ export class OverlapCheck {
     const timer = setTimeout(end, MILLISECONDS);
     return new Promise<string | null>((answer) => {
       worker.once('message', (message: unknown) => answer(typeof message === 'string' ? message : null));
-      // Out of memory, or no thread at all: the run will say what it finds.
+      // Out of memory, or the thread did not start: the run itself reports any overlap.
       worker.once('error', () => answer(null));
       worker.once('exit', () => answer(null));
     }).finally(() => clearTimeout(timer));
@@ -117,7 +120,7 @@ function configOf(text: string): RunConfig | null {
 }
 
 function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuestion | null {
-  // Of slices the run alone knows which questions they hold.
+  // Only the run itself knows which questions a split holds.
   const whole = task.train_split === null && task.evaluation_split === null;
   if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0 || !whole) {
     return null;

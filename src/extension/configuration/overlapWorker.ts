@@ -1,10 +1,13 @@
-/** A thread that reads the data files of a configuration and says what they have in common; it ends with its answer. */
+/**
+ * Thread that reads the data files of a configuration and posts one sentence about their overlap, or
+ * null.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadProblems } from '../../tasks/files/load.ts';
 import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts';
 import type { OverlapQuestion } from './overlap.ts';
 
-/** Data files that cannot be read have problems of their own: nothing is said of them here. */
+/** Returns null for data files that cannot be read, which are reported elsewhere. */
 async function answer({
   train,
   evaluation,
@@ -25,5 +28,5 @@ async function answer({
   }
 }
 
-// The one who starts the thread is a file of this folder.
+// Safe cast: only overlap.ts starts this thread.
 parentPort?.postMessage(await answer(workerData as OverlapQuestion));

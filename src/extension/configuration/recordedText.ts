@@ -1,11 +1,11 @@
-/** The configuration that a run was recorded with, as a text that starts the same again. */
+/** Writes the configuration of a recorded run as a text that starts the same run again. */
 import { isRecord } from '../../shared/guard.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 
 /**
- * What differs from the defaults, each value as JSON, which is YAML too.
+ * Returns the keys that differ from their defaults, with values as JSON, which is valid YAML.
  * @param stored the run's recipe as the store holds it
- * @returns null where it holds no configuration, as that of an imported run
+ * @returns null if the recipe holds no configuration, as that of an imported run
  */
 export function recordedText(stored: string): string | null {
   let recipe: unknown;

@@ -1,4 +1,7 @@
-/** The team of a run with the prompts that it used, and what another prompt must be. In the bundle with the parser. */
+/**
+ * Reads the team of a run with its prompts. Part of the bundle of configurations, which contains the
+ * parser.
+ */
 import { isRecord } from '../../shared/guard.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { promptFault, withPrompts } from '../../team/prompts.ts';
@@ -7,7 +10,7 @@ import { storedRounds } from '../../training/config/config.ts';
 
 export { promptFault };
 
-/** @param stored the run's recipe as the store holds it @returns null where it has no protocol that can be read */
+/** @param stored the run's recipe as the store holds it @returns null if it has no readable protocol */
 export function runTeam(stored: string): Protocol | null {
   try {
     const recipe: unknown = JSON.parse(stored);

@@ -1,4 +1,7 @@
-/** The editor's help for configurations: a bundle of its own, loaded when the first configuration is opened. */
+/**
+ * Language support for configurations: a separate bundle, loaded when the first configuration is
+ * opened.
+ */
 export { answerFormOf, evaluatorWithoutCode } from '../../evaluate/named.ts';
 export { inferredTeam, programTeam, type ProgramTeam } from '../../logs/recordedEpisode.ts';
 export { countedVote } from '../../replay/countedVote.ts';

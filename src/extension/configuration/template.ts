@@ -1,14 +1,11 @@
-/**
- * The text that a new configuration begins with: every key with its words, those that one changes first ready to be
- * changed.
- */
+/** Writes the template of a new configuration: every key with its description. */
 import { wrapped } from '../../shared/text/wrapped.ts';
 import { choicesOf, valueWords } from './keyWords.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 
 const WIDTH = 72;
 
-/** Keys that are written out; all others are behind a #. */
+/** Keys that are written out, with their values; null for the default. All others are commented out. */
 const WRITTEN: ReadonlyMap<string, string | null> = new Map([
   ['title', 'My run'],
   ['method', null],
@@ -28,8 +25,8 @@ const HEAD = [
 ];
 
 /**
- * A configuration that can be run as it is. With every `#` before a key taken away it still says the defaults, but
- * for its title.
+ * Returns a configuration that can be run as it is. Removing the `#` before a key changes nothing,
+ * since the value is the default. Only the title is not a default.
  */
 export function templateText(): string {
   return [HEAD.join('\n'), ...CONFIGURATION.keys.map(keyBlock)].join('\n\n') + '\n';
@@ -42,7 +39,7 @@ function keyBlock(key: ConfigKey): string {
   return [...wrapped(words, WIDTH).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
 }
 
-/** A section on one line, so that one # is before it; a short form where that says the same. */
+/** Formats a value on one line, so that one `#` comments it out. Prefers the short form of a section. */
 function valueOf(key: ConfigKey): string {
   const title = WRITTEN.get(key.path);
   if (typeof title === 'string') {

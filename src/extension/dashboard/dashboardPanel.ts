@@ -1,4 +1,4 @@
-/** The run dashboard: one panel, which shows the run chosen in it and others laid over it. */
+/** The run dashboard: one panel that shows a chosen run and other runs for comparison. */
 import { window, type WebviewPanel, env, ProgressLocation } from 'vscode';
 import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
 import type { Phase } from '../../domain/episode.ts';
@@ -58,15 +58,12 @@ export class Dashboard {
     );
   }
 
-  /** Shows the run, or the newest when none is named, in the one dashboard that a window has. */
+  /** Shows a run, or the newest run if null, in the window's only dashboard. */
   open(run: string | null, compared: readonly string[] | null = null): void {
     this.panel.open({ run, compared });
   }
 
-  /**
-   * Shows runs over each other, the first of them as the one that is looked at. Those of other tasks are left out, and
-   * that is said.
-   */
+  /** Shows the first run and compares the others with it. Leaves out runs of other tasks and says so. */
   openCompared([first, ...others]: readonly string[]): void {
     const run = first ?? null;
     const reader = this.services.store.reader();
@@ -80,12 +77,12 @@ export class Dashboard {
     }
   }
 
-  /** A run was deleted. */
+  /** Removes a deleted run from the dashboard. */
   forget(run: string): void {
     this.panel.session?.forget(run);
   }
 
-  /** Looks for what loses the episodes of a run, and shows it in the dashboard. */
+  /** Finds the causes of lost episodes of a run, and shows them in the dashboard. */
   findLosses(run: string): Promise<void> {
     return this.losses.find(this.services.store.reader(), run, () => this.panel.session?.publish());
   }
@@ -95,20 +92,20 @@ export class Dashboard {
     const kept = isDashboardState(state) ? state : null;
     this.panel.restore(tab, (wanted) => ({
       run: wanted === null ? (kept?.run ?? null) : wanted.run,
-      // Without runs that were asked for, those that it compared before.
+      // If no runs were given, those that the panel compared before.
       compared: wanted?.compared ?? kept?.compared ?? [],
     }));
   }
 }
 
-// Tables of the page on the clipboard.
+// Copying tables of the page to the clipboard
 
-/** Lines of a table that the question shows, and characters of them. */
+/** Maximum number of lines and characters of a table in the confirmation. */
 const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
 
 /**
- * Puts a table of the page on the clipboard, once the user has seen how it begins: what is pasted elsewhere may run
- * there.
+ * Copies a table of the page to the clipboard after the user has confirmed its beginning. Text that is
+ * pasted into a terminal, for example, may run there.
  */
 async function copyConfirmed(text: string): Promise<void> {
   const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
@@ -118,10 +115,10 @@ async function copyConfirmed(text: string): Promise<void> {
   }
 }
 
-// What loses the episodes of runs: asked of the engine, and remembered by the workspace.
+// Causes of lost episodes: computed by the engine and kept in the workspace state
 
 const KEY = 'c3.losses';
-/** Runs whose answers are kept; the oldest answer is forgotten first. */
+/** Maximum number of runs whose answers are kept. The oldest answer is dropped first. */
 const MOST = 20;
 
 class RunLosses {
@@ -135,8 +132,8 @@ class RunLosses {
   }
 
   /**
-   * What is known about a run; null where nothing was evaluated, or servers answer: they are asked on the command line,
-   * where the user says so.
+   * Returns the known causes for a run. Returns null if the run has no evaluation, or if servers answer
+   * for its roles. Only the command line asks servers, at the user's request.
    */
   shown(reader: StoreReader, run: string): ShownLosses | null {
     return reader.evaluations(run).length === 0 || asksServers(reader.runConfig(run))
@@ -145,8 +142,8 @@ class RunLosses {
   }
 
   /**
-   * Looks for what loses the episodes of a run, which the user may cancel.
-   * @param onChange hears when it begins and ends
+   * Finds the causes of lost episodes of a run. The user can cancel the search.
+   * @param onChange called when the search begins and when it ends
    */
   async find(reader: StoreReader | null, run: string, onChange: () => void): Promise<void> {
     if (reader === null || this.shown(reader, run) === null) {

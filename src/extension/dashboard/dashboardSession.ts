@@ -1,6 +1,4 @@
-/**
- * What the run dashboard shows: the run that is looked at, others laid over it, and what is read of them bit by bit.
- */
+/** The content of the run dashboard: the chosen run, the compared runs, and their data, read in slices. */
 import type { Phase } from '../../domain/episode.ts';
 import { evaluationsOf } from '../../domain/evaluation.ts';
 import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
@@ -32,38 +30,38 @@ import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { taskOf } from './runTask.ts';
 import { StepHistories, evaluationCost } from './stepHistories.ts';
 
-/** The page is updated at most this often. */
+/** Minimum time between two updates of the page. */
 const TELL_MILLISECONDS = 500;
-/** Runs in the choosers and in the Pareto chart, newest first. */
+/** Maximum number of runs in the choosers and in the Pareto chart, newest first. */
 const RUNS_SHOWN = 200;
-/** The store is read for so long before the editor has its turn. */
+/** Maximum duration of one slice of reading, after which the editor continues. */
 const SLICE_MILLISECONDS = 20;
 
-/** What the dashboard is opened with. */
+/** The arguments with which the dashboard is opened. */
 export interface DashboardOpening {
-  /** Null: the newest. */
+  /** The chosen run, or null for the newest. */
   readonly run: string | null;
-  /** Those over it; null for those that are compared already. */
+  /** The compared runs, or null to keep those of the panel. */
   readonly compared: readonly string[] | null;
 }
 
 export interface DashboardSurroundings {
-  /** Null while there is no store. @throws with the reason where it cannot be read */
+  /** Null while there is no store. @throws if the store cannot be read, with the reason */
   readonly reader: () => StoreReader | null;
-  /** The run in progress of this window; null where there is none. */
+  /** The run in progress of this window, or null. */
   readonly current: () => RunProgress | null;
   readonly isBeingWritten: (path: string) => boolean;
-  /** What loses the episodes of a run, as far as it is known; null where it cannot be asked here. */
+  /** The known causes of lost episodes of a run, or null if they cannot be computed here. */
   readonly lossesOf: (reader: StoreReader, run: string) => ShownLosses | null;
   readonly findLosses: (run: string) => Promise<void>;
-  /** Asks what to try in the place of what a role does. */
+  /** Asks which change of a role to try. */
   readonly tryChange: (run: string, role: string) => Promise<void>;
   /** Shows a round of a run in the side bar. */
   readonly showRound: (run: string, phase: Phase, iteration: number) => Promise<void>;
   readonly openMessage: (message: number) => void;
-  /** Puts a table of the page on the clipboard, once the user agreed to it. */
+  /** Copies a table of the page to the clipboard after the user's confirmation. */
   readonly copy: (text: string) => Promise<void>;
-  /** Asks before something that loads a model and computes. */
+  /** Asks for confirmation before a model is loaded. */
   readonly confirmed: (question: string, yes: string) => Promise<boolean>;
   readonly command: (
     name: 'startRun' | 'resumeRun' | 'cancelRun' | 'inspectTaxonomy',
@@ -80,13 +78,13 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
   private readonly outcomes = new RunOutcomes();
   private readonly removals = new RunRemovals();
   private readonly tasks = new Map<string, RunTask>();
-  /** Null: the newest run. */
+  /** The chosen run, or null for the newest. */
   private run: string | null;
   private compared: readonly string[];
-  /** Runs that were sent to the page: it may ask about no others. */
+  /** Runs that were sent to the page. Requests about other runs are ignored. */
   private offered: ReadonlySet<string> = new Set();
   private shown: RunRecord | null = null;
-  /** How many steps of each run the page has. */
+  /** Number of steps that were sent to the page, by run. */
   private readonly sent = new Map<string, number>();
   private outcomesTold = 0;
   private removalTold: RemovalOutcomes | null = null;
@@ -114,7 +112,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     },
     copy: ({ text }) => this.around.copy(text),
     startRun: () => this.around.command('startRun'),
-    // A run loads a model and computes: the user is asked, about the run that is shown.
+    // Asks first, since the run loads a model. Only the run that is shown can be resumed.
     resumeRun: async ({ run }) => {
       const { shown } = this;
       if (
@@ -124,7 +122,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
         await this.around.command('resumeRun', run);
       }
     },
-    // Only the run that is shown, while it is in progress; it can be resumed.
+    // Cancels only the run that is shown, while it is in progress. It can be resumed.
     cancelRun: async () => {
       const run = this.shown?.id;
       if (run !== undefined && this.around.current()?.run === run) {
@@ -162,7 +160,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     this.publish();
   }
 
-  /** A run was deleted: the newest is shown in its place. */
+  /** Removes a deleted run, and shows the newest in its place. */
   forget(run: string): void {
     this.compared = this.compared.filter((one) => one !== run);
     if (this.run === run) {
@@ -177,14 +175,14 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     }
   }
 
-  /** What a run is evaluated on; its configuration never changes once it has begun. */
+  /** Returns the task of a run. It is cached: a configuration does not change once the run has begun. */
   private taskOf(reader: StoreReader, run: string): RunTask {
     const task = this.tasks.get(run) ?? taskOf(reader.runConfig(run));
     this.tasks.set(run, task);
     return task;
   }
 
-  /** Publishes what is known at once, and reads on from there. */
+  /** Publishes the known data at once, and then reads the rest. */
   publish(): void {
     this.attempt((reader) => {
       const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
@@ -214,10 +212,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     });
   }
 
-  /**
-   * One turn of reading after another, each followed by the editor's own work, until nothing is left or something newer
-   * is sent.
-   */
+  /** Reads in slices, between which the editor continues, until all is read or newer data is published. */
   private readOn(shown: readonly string[], runs: readonly RunRecord[]): void {
     if (this.reading !== null) {
       clearImmediate(this.reading);
@@ -251,7 +246,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     });
   }
 
-  /** Reads on of a run that credits by removal; none of another has a contribution. */
+  /** Reads the next step of a run that credits by removal. Other runs have no contributions. */
   private readRemoval(reader: StoreReader, run: string | undefined): boolean {
     const rows = run === undefined ? [] : this.histories.rows(run);
     return run !== undefined && rows.at(-1)?.contributions !== undefined
@@ -268,13 +263,13 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
     if (rows.length === from) {
       return;
     }
-    // Fewer than were sent: they were read anew.
+    // Fewer rows than were sent mean that the steps were read anew.
     const start = rows.length < from ? 0 : from;
     this.page.post({ type: 'steps', window: { run, from: start, rows: rows.slice(start) } });
     this.sent.set(run, rows.length);
   }
 
-  /** Works with the store while a page listens; what fails is shown in the panel. */
+  /** Calls `work` with the store if a page is listening. Shows a failure in the panel. */
   private attempt(work: (reader: StoreReader | null) => void): void {
     if (!this.page.isListening) {
       return;
@@ -332,26 +327,26 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
   }
 }
 
-// Credits by outcome of runs that credit by removal, for their boxes: rollouts of steps spread evenly over a run, read
-// one step at a time, so that the editor is never held up.
+// Credits by outcome of runs that credit by removal, for the box plots. Rollouts come from steps at
+// even distances, read one step at a time so that the editor stays responsive.
 
 interface Read {
-  /** Steps that were looked at or passed over. */
+  /** The last step that was read. */
   step: number;
-  /** Of how many steps one is looked at. */
+  /** Distance between the steps that are read. */
   stride: number;
   kept: { readonly step: number; readonly rollouts: readonly RemovalRollout[] }[];
-  /** What is kept, put together; undefined where that is not done yet. */
+  /** The outcomes of the kept rollouts; undefined until they are computed. */
   outcomes: RemovalOutcomes | null | undefined;
 }
 
-/** Runs that are kept; the one read longest ago is forgotten first. */
+/** Maximum number of runs that are kept. The least recently read run is dropped first. */
 const RUNS_KEPT = 6;
 
 export class RunRemovals {
   private readonly runs = new Map<string, Read>();
 
-  /** Null while nothing is read, and for a run without solo rollouts. */
+  /** Returns the outcomes of a run, or null if nothing is read yet or the run has no solo rollouts. */
   of(run: string): RemovalOutcomes | null {
     const read = this.runs.get(run);
     if (read === undefined) {
@@ -361,7 +356,11 @@ export class RunRemovals {
     return read.outcomes;
   }
 
-  /** Reads the next finished step of a run. @param finished its finished steps @returns whether there may be more */
+  /**
+   * Reads the next finished step of a run.
+   * @param finished the number of its finished steps
+   * @returns true if there may be more
+   */
   advance(reader: RemovalRows, run: string, finished: number): boolean {
     const read = this.runs.get(run) ?? { step: 0, stride: 1, kept: [], outcomes: undefined };
     this.runs.delete(run);
@@ -381,7 +380,7 @@ export class RunRemovals {
       read.outcomes = undefined;
     }
     if (read.kept.reduce((sum, one) => sum + one.rollouts.length, 0) > MOST_ROLLOUTS) {
-      // Every second of them, on the way to a run of any length.
+      // Keeps every second step, so that the memory is bounded for a run of any length.
       read.stride *= 2;
       read.kept = read.kept.filter((one) => one.step % read.stride === 0);
       read.step = read.kept.at(-1)?.step ?? 0;
@@ -390,14 +389,14 @@ export class RunRemovals {
   }
 }
 
-// What the runs of a store reached and what training them took; a finished run is looked at once.
+// Accuracy and cost of the store's runs. A finished run is read once.
 
 type Reader = Pick<StoreReader, 'roundCost' | 'latestLedger' | 'evaluationNumbers' | 'runConfig'>;
 
 export class RunOutcomes {
   private readonly known = new Map<string, RunOutcome | null>();
 
-  /** Looks at one more of the runs. @returns whether there may be more */
+  /** Reads one more of the runs. @returns true if there may be more */
   advance(reader: Reader, runs: readonly RunRecord[]): boolean {
     const next = runs.find((run) => run.status === 'done' && !this.known.has(run.id));
     if (next === undefined) {
@@ -407,7 +406,7 @@ export class RunOutcomes {
     return true;
   }
 
-  /** The outcomes known so far, in the order of the runs. */
+  /** Returns the outcomes known so far, in the order of the runs. */
   of(runs: readonly RunRecord[]): readonly RunOutcome[] {
     return runs.flatMap(({ id }) => this.known.get(id) ?? []);
   }
@@ -415,7 +414,10 @@ export class RunOutcomes {
 
 const NOTHING = addCosts();
 
-/** Null for a run that was not evaluated. One without steps is what it was before. */
+/**
+ * Returns the outcome of a run, or null if it was not evaluated. A run without steps has its accuracy
+ * before training.
+ */
 export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
   const accuracy =
     summary === null ? null : (summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null));

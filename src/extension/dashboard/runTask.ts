@@ -1,19 +1,18 @@
-/**
- * What a run was evaluated on, as its configuration says: runs of one task can be compared, those of different ones
- * cannot.
- */
+/** Reads the task of a run from its configuration. Only runs of the same task can be compared. */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { sectionOf, storedRecipe } from '../../domain/run.ts';
 import type { RunTask } from '../../shared/protocols/dashboardProtocol.ts';
 
-/** Characters of a label. */
+/** Maximum length of a label, in characters. */
 const LABEL = 80;
 const UNKNOWN: RunTask = { key: 'unknown', label: 'unknown task' };
 
 /**
- * The task of a run. The seed is no part of it: the questions that are drawn with another one are of the same kind.
- * @param configuration the run's recipe as the store holds it; one that says nothing of its task has an unknown one
+ * Returns the task of a run. The seed is not part of it: another seed draws questions of the same
+ * kind.
+ * @param configuration the run's recipe as the store holds it
+ * @returns `unknown task` if the recipe names no task
  */
 export function taskOf(configuration: string): RunTask {
   const recipe = storedRecipe(configuration);

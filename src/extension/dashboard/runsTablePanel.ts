@@ -1,4 +1,4 @@
-/** The runs table: one panel, to choose what the dashboard compares. */
+/** The runs table: one panel in which the user chooses the runs that the dashboard compares. */
 import type { WebviewPanel } from 'vscode';
 import { RUNS_PANEL, type RunsTableFromHost } from '../../shared/protocols/runsTable.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
@@ -13,8 +13,8 @@ export class RunsTable {
   private readonly panel: SinglePanel<typeof RUNS_PANEL, RunsTableFromHost, RunsTableOpening, RunsTableSession>;
 
   /**
-   * @param keeper keeps which columns are shown
-   * @param compare shows runs over each other
+   * @param keeper storage for the choice of columns
+   * @param compare shows runs for comparison in the dashboard
    */
   constructor(services: Services, keeper: ListKeeper, compare: (runs: readonly string[]) => void) {
     this.panel = new SinglePanel(

@@ -1,4 +1,4 @@
-/** What the runs table shows: runs with the hyperparameters in which they differ. */
+/** The content of the runs table: runs with the hyperparameters in which they differ. */
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import {
@@ -14,25 +14,25 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 
-/** Where the workspace keeps which columns are shown. */
+/** The workspace state's key for the choice of columns. */
 const COLUMNS_KEY = 'c3.runColumns';
-/** The page is updated at most this often. */
+/** Minimum time between two updates of the page. */
 const TELL_MILLISECONDS = 1000;
 
 export interface RunsTableSurroundings {
-  /** Null while there is no store. @throws with the reason where it cannot be read */
+  /** Null while there is no store. @throws if the store cannot be read, with the reason */
   readonly reader: () => StoreReader | null;
-  /** Keeps which columns are shown. */
+  /** Storage for the choice of columns. */
   readonly keeper: ListKeeper;
   readonly isBeingWritten: (path: string) => boolean;
-  /** Shows runs over each other. */
+  /** Shows runs for comparison in the dashboard. */
   readonly compare: (runs: readonly string[]) => void;
   readonly command: (name: 'openEpisodes' | 'startRun', ...run: readonly string[]) => Promise<void>;
-  /** Saves a table where the user says. */
+  /** Saves a table to a file that the user chooses. */
   readonly save: (name: string, kind: 'csv', text: string) => Promise<unknown>;
 }
 
-/** What the table is opened with. */
+/** The arguments with which the table is opened. */
 export interface RunsTableOpening {
   /** The run to bring into sight. */
   readonly selected: string | null;
@@ -48,10 +48,10 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
     },
   };
   private readonly around: RunsTableSurroundings;
-  /** Settings never change once a run has begun. */
+  /** Cached settings, by run. They do not change once a run has begun. */
   private readonly settings = new Map<string, Readonly<Record<string, string>>>();
   private selected: string | null;
-  /** Runs that were sent to the page: it may ask about no others. */
+  /** Runs that were sent to the page. Requests about other runs are ignored. */
   private offered: ReadonlySet<string> = new Set();
   readonly events: EventsOf<typeof RUNS_PANEL> = {
     ready: () => {
@@ -155,13 +155,16 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
   }
 }
 
-// Runs as comma-separated values: what came out of each, what it cost, and what it was set to.
+// Runs as comma-separated values: outcomes, costs and settings
 
 const OUTCOMES = ['accuracyBefore', 'accuracyAfter', 'passAt1Before', 'passAt1After'] as const;
 const BEFORE_OUTCOMES = ['id', 'title', 'status', 'method', 'seed', 'steps', 'plannedSteps', 'createdAt'] as const;
 const COSTS = ['evaluatorCalls', 'tokens', 'seconds'] as const;
 
-/** One line for each run, in the order given; what was not measured, or is not set, is an empty cell. */
+/**
+ * Formats one line for each run, in the given order. A value that was not measured or set is an empty
+ * cell.
+ */
 export function runsCsv(rows: readonly RunTableRow[]): string {
   const { all } = settingKeys(rows);
   const header = [
@@ -188,7 +191,7 @@ export function runsCsv(rows: readonly RunTableRow[]): string {
   );
 }
 
-/** A setting as it is written, without the quotes of its JSON. */
+/** Returns a setting without the quotes of its JSON, or null if it is not set. */
 function settingOf({ settings }: RunTableRow, key: string): string | null {
   const stored = Object.hasOwn(settings, key) ? settings[key] : undefined;
   return stored === undefined ? null : stored.replace(/^"(.*)"$/u, '$1');

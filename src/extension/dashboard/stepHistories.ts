@@ -1,6 +1,6 @@
 /**
- * The steps of runs for their charts: what has ended is read once, in slices, so that a long run never holds the editor
- * up.
+ * Caches the steps of runs for their charts. Finished steps are read once and in slices, so that the
+ * editor stays responsive.
  */
 import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
@@ -9,15 +9,16 @@ import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'steps' | 'stepCredits' | 'roundCost' | 'evaluationNumbers' | 'methodState'>;
 
-/** Steps that are read at once: some milliseconds. */
+/** Number of steps that are read at once, which takes some milliseconds. */
 const SLICE = 20;
-/** Runs whose steps are kept; the one read longest ago is forgotten first. */
+/** Maximum number of runs that are kept. The least recently read run is dropped first. */
 const RUNS_KEPT = 12;
 
 interface History {
   readonly rows: StepRow[];
   /**
-   * The ledger at the end of the rows; null until the first step has ended, for the evaluations before it may go on.
+   * The ledger at the end of the rows, or null until the first step has ended. The evaluations before
+   * that step may still be in progress.
    */
   ledger: RoundCost | null;
 }
@@ -25,21 +26,21 @@ interface History {
 export class StepHistories {
   private readonly histories = new Map<string, History>();
 
-  /** The finished steps read so far, in order. */
+  /** Returns the finished steps read so far, in order. */
   rows(run: string): readonly StepRow[] {
     return this.histories.get(run)?.rows ?? [];
   }
 
-  /** Reads the next finished steps of a run, a slice of them. @returns whether there may be more */
+  /** Reads the next slice of finished steps of a run. @returns true if there may be more */
   advance(reader: Reader, run: string): boolean {
     const history = this.histories.get(run) ?? { rows: [], ledger: null };
     this.keep(run, history);
     const room = Math.min(SLICE, STEPS_MOST - history.rows.length);
     const page = room <= 0 ? [] : reader.steps(run, history.rows.length, room);
-    // Those between these steps are all there: a step begins after the evaluation before it.
+    // All evaluations before these steps are complete: a step begins after the evaluation before it.
     const evaluated = page.length === 0 ? [] : reader.evaluationNumbers(run);
     for (const { iteration, metrics, ledger, episodes } of page) {
-      // A step without metrics is in progress; it is read again when it has ended.
+      // A step without metrics is in progress. It is read again when it has ended.
       if (metrics === null) {
         return false;
       }
@@ -70,7 +71,11 @@ export class StepHistories {
   }
 }
 
-/** What the evaluations of a run cost. @param numbers of those that it has @param which of them */
+/**
+ * Returns the total cost of evaluations of a run.
+ * @param numbers the numbers of its evaluations
+ * @param which selects the evaluations to count
+ */
 export function evaluationCost(
   reader: Pick<StoreReader, 'roundCost'>,
   run: string,

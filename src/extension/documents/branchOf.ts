@@ -1,4 +1,4 @@
-/** Branches read from the store, and as text for the diff editor. */
+/** Reads branches from the store and formats them for the diff editor. */
 import type { Message } from '../../domain/message.ts';
 import { outcomeOf } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
@@ -6,12 +6,12 @@ import type { StoreReader } from '../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'problem' | 'message' | 'returnScale'>;
 
-/** Longer branches are cut: a transcript may be one chain without end. */
+/** Maximum number of messages of a branch. Longer branches are cut. */
 const MOST_MESSAGES = 10_000;
 
 /**
- * The branch of a message: the way down to it, then on by its first continuation to the end.
- * @throws C3Error('input') for an unknown message
+ * Reads the branch of a message: the messages up to it, then its first continuations to the end.
+ * @throws C3Error('input') if the message is unknown
  */
 export function branchOf(reader: Reader, message: number): Branch {
   const above = reader.chain(message);
@@ -51,7 +51,10 @@ export function branchOf(reader: Reader, message: number): Branch {
   };
 }
 
-/** What continues a message in its own round; a message that a request replayed anew has further ones there. */
+/**
+ * Returns the continuations of a message in its own round, or all if there are none in that round.
+ * Replay requests add continuations of other rounds.
+ */
 function continuationsOf(
   reader: Reader,
   { id }: Message,
@@ -69,8 +72,8 @@ function titleOf({ id, phase, iteration, role }: Message): string {
 }
 
 /**
- * A branch as a document. Ids and credits stay out of it, because they differ between any two branches and would hide
- * what matters. The texts are unchanged; only what the lines around them say is ours.
+ * Formats a branch as a document. It has no ids and credits: they differ between any two branches and
+ * would hide the relevant differences. The texts of messages are unchanged.
  */
 export function branchText(branch: Branch): string {
   const parts = [`──── question`, branch.question];

@@ -1,4 +1,4 @@
-/** Comparing two branches: one message is marked, another chosen; like "Select for Compare" of files, from any view. */
+/** Compares two branches: the user marks one message and chooses another, as with "Select for Compare". */
 import { commands, EventEmitter, ViewColumn, window } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { comparisonOf, type Comparison } from '../../shared/transcript/comparison.ts';
@@ -19,19 +19,22 @@ export class Comparing {
     this.store = store;
   }
 
-  /** The message that waits for another one. */
+  /** The marked message, or null. */
   get marked(): number | null {
     return this.mark;
   }
 
-  /** Marks a message to be compared; null takes the mark away. */
+  /** Marks a message for comparison. Null removes the mark. */
   select(message: number | null): void {
     this.mark = message;
     void commands.executeCommand('setContext', 'c3.comparisonMarked', message !== null);
     this.changed.fire(message);
   }
 
-  /** Marks a message, takes its mark away, or says what it is to be compared with; the mark is then gone. */
+  /**
+   * Marks a message if none is marked, or removes its mark. If another message is marked, removes that
+   * mark and returns the pair to compare.
+   */
   choose(message: number): { readonly left: number; readonly right: number } | null {
     const left = this.mark;
     if (left === null || left === message) {
@@ -42,7 +45,7 @@ export class Comparing {
     return { left, right: message };
   }
 
-  /** @throws C3Error when one of the messages is not in the store */
+  /** @throws C3Error if one of the messages is not in the store */
   compare(left: number, right: number): Comparison {
     const reader = this.store.reader();
     if (reader === null) {
@@ -51,7 +54,7 @@ export class Comparing {
     return comparisonOf(branchOf(reader, left), branchOf(reader, right));
   }
 
-  /** Shows two branches in the editor's own diff editor. */
+  /** Shows two branches in the diff editor. */
   async openDiff(left: number, right: number): Promise<void> {
     const { left: one, right: other } = this.compare(left, right);
     await commands.executeCommand(

@@ -1,4 +1,4 @@
-/** "Context as the model saw it": the exact bytes and the token boundaries of one message as a document. */
+/** Formats the model input of one message as a document: its exact bytes and token boundaries. */
 import type { FullMessage } from '../../domain/message.ts';
 import { visible } from '../../shared/text/visible.ts';
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
@@ -8,15 +8,15 @@ type Shown = Pick<
   'id' | 'role' | 'context' | 'contextKey' | 'promptTokens' | 'snapshot' | 'tokens' | 'logprobs' | 'text'
 >;
 
-/** Rows of a document; more tokens than this are only counted. */
+/** Maximum number of rows of a document. Further tokens are only counted. */
 const MOST_ROWS = 50_000;
-/** Bytes shown of one token. */
+/** Maximum number of bytes shown of one token. */
 const MOST_BYTES = 12;
 
 /**
- * One row per token: its byte offset, id, bytes and text, between bars; a token that is part of a character comes with
- * the rest of it.
- * @param tokens what the engine said; a sentence where it could not
+ * Writes one row per token: byte offset, id, bytes, and the text between bars. Tokens that are parts
+ * of one character share a row.
+ * @param tokens the engine's answer, or a sentence that says why there is none
  */
 export function contextDocument(message: Shown, tokens: ContextTokens | string): string {
   const bytes = Buffer.byteLength(message.context, 'utf8');
@@ -71,7 +71,7 @@ function hex(bytes: Buffer): string {
   return bytes.length > MOST_BYTES ? `${shown} …` : shown;
 }
 
-/** Without boundaries: the text by its lines, with the byte at which each begins. */
+/** Formats a text without token boundaries: its lines, each with the byte offset of its start. */
 function byLines(text: string): readonly string[] {
   let byte = 0;
   return text.split(/(?<=\n)/u).map((line) => {

@@ -1,7 +1,7 @@
 /**
- * Read-only documents of the scheme c3: branches for the diff editor, contexts as the model saw them, and what other
- * parts of the extension say. Read anew whenever they are opened, by their address alone: as files, so that the editor
- * brings their tabs back after a reload.
+ * Read-only documents of the scheme `c3`: branches for the diff editor, model inputs, and documents of
+ * other parts. They are read from their address whenever they are opened. They are files of a file
+ * system, so that the editor restores their tabs after a reload.
  */
 import {
   EventEmitter,
@@ -26,16 +26,16 @@ const SCHEME = 'c3';
 
 type DocumentKind = 'branch' | 'context';
 
-/** The address of a document; its last part is what its tab is called. */
+/** Returns the address of a document. Its last part is the title of the tab. */
 export function documentUri(kind: DocumentKind, message: number, name: string): Uri {
   return Uri.from({ scheme: SCHEME, path: `/${kind}/${message}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
 }
 
-/** What another part of the extension says of the rest of an address behind the kind. */
+/** Returns a document of another part of the extension. Its argument is the address after the kind. */
 type Source = (path: string) => string | Promise<string>;
 type Sources = Readonly<Record<string, Source>>;
 
-/** The address of a document of another part. @param path its last part is what its tab is called */
+/** Returns the address of a document of another part. @param path its last part is the title of the tab */
 export const sourceUri = (kind: string, path: string): Uri => Uri.from({ scheme: SCHEME, path: `/${kind}/${path}` });
 
 export class Documents extends FlatFiles implements FileSystemProvider {
@@ -43,7 +43,7 @@ export class Documents extends FlatFiles implements FileSystemProvider {
   private readonly store: Pick<StoreAccess, 'reader' | 'pending'>;
   private readonly engine: Pick<Engine, 'unavailable' | 'client'>;
   private readonly sources: Sources;
-  /** What is recorded does not change. */
+  /** Never fires: recorded text does not change. */
   readonly onDidChangeFile = this.changed.event;
 
   constructor(
@@ -57,15 +57,15 @@ export class Documents extends FlatFiles implements FileSystemProvider {
     this.sources = sources;
   }
 
-  /** The length of a document is known only when it is read. */
+  /** Returns a size of 0: the length of a document is known only when it is read. */
   stat(): FileStat {
     return { type: FileType.File, ctime: 0, mtime: 0, size: 0 };
   }
 
-  /** A document that cannot be had says why. */
+  /** Reads a document. One that cannot be read holds the reason. */
   async readFile(uri: Pick<Uri, 'path' | 'toString'>): Promise<Uint8Array> {
-    // The mark says that this is UTF-8, whatever the user's files are taken for; with a zero byte a file is taken for
-    // none of text.
+    // The byte order mark overrides the user's encoding with UTF-8. A zero byte would make the editor take
+    // the file for a binary one.
     return new TextEncoder().encode(`\uFEFF${(await this.text(uri)).replaceAll('\0', '\u2400')}`);
   }
 
@@ -116,7 +116,7 @@ export class Documents extends FlatFiles implements FileSystemProvider {
   }
 }
 
-/** Registers the documents. @param sources the other kinds */
+/** Registers the documents. @param sources the documents of other parts, by kind */
 export function registerDocuments(store: StoreAccess, engine: Engine, sources: Sources): Disposable {
   const documents = new Documents(store, engine, sources);
   const registered = new Disposables();

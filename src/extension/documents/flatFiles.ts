@@ -1,4 +1,4 @@
-/** Documents of a scheme of the extension: there are no folders, and nobody makes, deletes or renames one. */
+/** A read-only file system without folders, for documents of the extension. */
 import { FileSystemError, type Uri } from 'vscode';
 import { Disposables, type Disposable } from '../common/disposables.ts';
 

@@ -1,7 +1,7 @@
-/** The guide: the pages of media/guide in the editor's Markdown preview. */
+/** Shows the pages of media/guide in the editor's Markdown preview. */
 import { commands, Uri, window } from 'vscode';
 
-/** The pages, by their file names, with what the list of pages shows. */
+/** Labels of the pages, by file name without extension. */
 export const GUIDE_PAGES = {
   panels: 'Panels and keys',
   credit: 'Replay and credit',
@@ -22,7 +22,7 @@ const NAMES: readonly GuidePage[] = Object.keys(GUIDE_PAGES).filter(isPage);
 
 /**
  * Opens a page of the guide.
- * @param argument the name of a page, as links in the walkthrough give it; the user chooses where it is anything else
+ * @param argument the name of a page, as links in the walkthrough pass it; otherwise the user chooses
  */
 export async function openGuide(extensionUri: Uri, argument: unknown): Promise<void> {
   const page = isPage(argument) ? argument : await choosePage();

@@ -1,4 +1,7 @@
-/** Asks the chat models that VS Code offers, and says what it answers as data; pure but for the models themselves. */
+/**
+ * Asks the chat models of VS Code and returns their answers as data. Pure except for the models
+ * themselves.
+ */
 import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
@@ -14,7 +17,7 @@ import type {
 import type { EditorModel } from '../../shared/rolePolicies.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-/** What is used of a chat model of VS Code. */
+/** The part of a chat model of VS Code that is used. */
 export interface ChatModel<Message, Token> {
   readonly vendor: string;
   readonly family: string;
@@ -30,10 +33,10 @@ export interface ChatModel<Message, Token> {
   countTokens(text: string | Message, token: Token): PromiseLike<number>;
 }
 
-/** What is used of VS Code. */
+/** The part of VS Code that is used. */
 export interface ChatSurface<Message, Token, Model extends ChatModel<Message, Token>> {
   readonly select: (model: EditorModel) => Promise<readonly Model[]>;
-  /** Undefined where the user has not been asked. */
+  /** Returns true if C3 may use the model, or undefined if the user has not been asked. */
   readonly canAsk: (model: Model) => boolean | undefined;
   readonly user: (text: string) => Message;
   readonly assistant: (text: string) => Message;
@@ -46,13 +49,13 @@ interface Cancellation<Token> {
   dispose(): void;
 }
 
-/** Models that are named where none fits. */
+/** Maximum number of models that are named if none fits. */
 const NAMED = 8;
-/** Characters of what VS Code says. */
+/** Maximum length of a text of VS Code, in characters. */
 const MOST_WORDS = 300;
-/** Characters between two counts of the tokens of an answer that is on its way. */
+/** Characters of an answer that arrive between two counts of its tokens. */
 const COUNT_EVERY = 256;
-/** Characters of an answer: no token of a known tokenizer has as many on average. */
+/** Maximum average length of a token, in characters. No known tokenizer reaches it. */
 const MOST_CHARACTERS_OF_TOKEN = 16;
 const CONSENT_QUESTION = 'Answer with the word yes.';
 
@@ -66,7 +69,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     this.surface = surface;
   }
 
-  /** Chooses a model. Where the user was not asked whether C3 may use it, a short request has VS Code ask. */
+  /** Chooses a model. If the user has not been asked for consent, a short request makes VS Code ask. */
   async open(
     { model: wanted, known, role }: EditorOpenParams,
     signal: AbortSignal,
@@ -91,7 +94,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     return { kind: 'open', vendor: model.vendor, id: model.id, name: oneLine(model.name, MOST_WORDS) };
   }
 
-  /** One answer to one context. */
+  /** Asks a model for one answer to one context. */
   async answer(question: EditorQuestion, signal: AbortSignal): Promise<EditorAnswer | EditorFailure> {
     const { vendor, id, role, temperature, topP, maxNewTokens } = question;
     const [model] = await this.surface.select({ vendor, id });
@@ -99,7 +102,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
       return { kind: 'missing', words: '' };
     }
     const messages = question.messages.map(({ role: speaker, content }) =>
-      // These models know two speakers: what the system says is the first thing that they are asked.
+      // These models know two speakers only, so a system message becomes a user message.
       speaker === 'assistant' ? this.surface.assistant(content) : this.surface.user(content),
     );
     const options = { temperature, top_p: topP, max_tokens: maxNewTokens };
@@ -139,7 +142,10 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     }
   }
 
-  /** Reads an answer to its end, or to where it has as many tokens as it may have: no option of theirs is sure to. */
+  /**
+   * Reads an answer until it ends or reaches the maximum of tokens, since a model may ignore that
+   * option.
+   */
   private async read(
     model: Model,
     parts: AsyncIterable<string>,
@@ -148,7 +154,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
   ): Promise<Pick<EditorAnswer, 'text' | 'finish' | 'completion'>> {
     const most = maxNewTokens * MOST_CHARACTERS_OF_TOKEN;
     let text = '';
-    // A text has at least as many characters as tokens, or nearly so.
+    // A text has about as many characters as tokens, or more.
     let countAt = Math.max(COUNT_EVERY, maxNewTokens);
     for await (const part of parts) {
       text += part;
@@ -169,12 +175,12 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
   }
 }
 
-/** Tokens that are counted at most: a model may say anything. */
+/** Maximum of a token count. The count comes from the model's provider, which may return any number. */
 const MOST_COUNTED = 2 ** 22;
 const countOf = (tokens: number): number =>
   Number.isFinite(tokens) ? Math.min(MOST_COUNTED, Math.max(0, Math.round(tokens))) : 0;
 
-/** By the codes of LanguageModelError and the names that providers give to their errors. */
+/** Kinds of failure, by the codes of LanguageModelError and the error names of providers. */
 const KINDS: Readonly<Record<string, EditorFailureKind>> = {
   NoPermissions: 'consent',
   Blocked: 'quota',
@@ -183,10 +189,10 @@ const KINDS: Readonly<Record<string, EditorFailureKind>> = {
   ChatRateLimited: 'busy',
 };
 
-/** What an error of a request means. */
+/** Classifies the error of a request. */
 export function failureOf(error: unknown): EditorFailure {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
-  // What it is caused by says more than that something failed.
+  // The cause comes first: it says more than the error around it.
   const names = [cause, error].flatMap((one) =>
     isRecord(one) || one instanceof Error ? ['code', 'name'].map((key) => String(Reflect.get(one, key) ?? '')) : [],
   );

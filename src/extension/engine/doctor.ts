@@ -1,4 +1,4 @@
-/** "Check this machine": asks the engine and shows its report. */
+/** The command "Check this machine", which shows the engine's report. */
 import { ProgressLocation, window } from 'vscode';
 import type { Reports } from '../common/reports.ts';
 import { doctorText } from './doctorReport.ts';
@@ -13,7 +13,7 @@ export class Doctor {
     this.reports = reports;
   }
 
-  /** Runs the checks and shows what they found. */
+  /** Runs the checks and shows their results. */
   async run(): Promise<void> {
     const report = await window.withProgress(
       { location: ProgressLocation.Window, title: 'C3: checking this machine' },

@@ -1,7 +1,7 @@
-/** The doctor's report as a plain document. */
+/** Formats the doctor's report as a plain document. */
 import type { DoctorReport } from '../../shared/protocols/engineProtocol.ts';
 
-/** Providers, versions and store in aligned lines. */
+/** Formats providers, versions and the store as aligned lines. */
 export function doctorText(report: DoctorReport): string {
   const providers = report.providers.map(({ name, available, selfTest, batchInvariance, device }) => {
     const more = device === null ? null : `on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`;

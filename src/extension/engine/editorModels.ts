@@ -1,4 +1,4 @@
-/** The chat models of VS Code and its user, whom the engine asks over its connection. */
+/** Lets the engine ask the chat models of VS Code and the user, over its connection. */
 import {
   CancellationTokenSource,
   LanguageModelChatMessage,
@@ -35,7 +35,7 @@ export function editorModels({ languageModelAccessInformation: access }: Extensi
 
 const [WAIT, STOP] = ['Wait', 'Stop'];
 
-/** Without the keys that say nothing. */
+/** Returns a selector without undefined keys. */
 const selectorOf = ({ vendor, family, version, id }: EditorModel): LanguageModelChatSelector => ({
   ...(vendor !== undefined && { vendor }),
   ...(family !== undefined && { family }),

@@ -1,6 +1,6 @@
 /**
- * "Set endpoint key": keys of servers in the secret storage of the editor. They go to the engine over its connection
- * and nowhere else; only the hosts that have one are remembered beside them.
+ * Keeps keys of servers in the editor's secret storage, and their hosts in its global state. The keys
+ * are sent only to the engine, over its connection.
  */
 import { window, type Disposable, type Memento, type SecretStorage } from 'vscode';
 import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
@@ -12,7 +12,7 @@ export class EndpointKeys implements Disposable {
   private readonly hosts: Memento;
   private readonly listener: Disposable;
 
-  /** @param changed hears when a key was set or removed, in whichever window */
+  /** @param changed called when a key was set or removed in any window */
   constructor(secrets: SecretStorage, hosts: Memento, changed: () => void) {
     this.secrets = secrets;
     this.hosts = hosts;
@@ -23,7 +23,7 @@ export class EndpointKeys implements Disposable {
     });
   }
 
-  /** All keys, by the names of their variables. */
+  /** Returns all keys, by the names of their environment variables. */
   async all(): Promise<Readonly<Record<string, string>>> {
     const entries = await Promise.all(
       Object.keys(this.known()).map(async (name) => [name, await this.secrets.get(name)] as const),
@@ -31,7 +31,7 @@ export class EndpointKeys implements Disposable {
     return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
-  /** Asks for an address and its key; an empty key removes the one that is kept. */
+  /** Asks for an address and its key. An empty key removes the stored one. */
   async set(): Promise<void> {
     const base = await window.showInputBox({
       title: 'Set endpoint key (1 of 2)',
@@ -57,7 +57,7 @@ export class EndpointKeys implements Disposable {
     if (key === undefined) {
       return;
     }
-    // The name first: a secret whose name is not known could not be found again.
+    // The name is stored first: a secret with an unknown name could not be found again.
     if (key === '') {
       await this.secrets.delete(name);
       await this.remember(name, null);

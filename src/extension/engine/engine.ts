@@ -1,6 +1,6 @@
 /**
- * The engine of the workspace's store: found, or started when first needed; what it says comes as events. It outlives
- * the window.
+ * Connects to the engine of the workspace's store, or starts it when first needed. Its messages arrive
+ * as events. The engine outlives the window.
  */
 import { EventEmitter, workspace } from 'vscode';
 import { engineClient, type EngineClient } from '../../client/engineClient.ts';
@@ -21,7 +21,7 @@ import type { Log } from '../common/log.ts';
 import { storePath } from '../common/settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
-/** How often it is looked whether an engine's process is gone. */
+/** Interval at which the end of an engine's process is checked. */
 const GONE_MILLISECONDS = 100;
 
 export const NO_JOBS: JobList = { jobs: [], unstarted: [] };
@@ -31,7 +31,7 @@ export interface EngineProgram {
   readonly script: string;
   /** The product's version. */
   readonly version: string;
-  /** The keys of servers that the user keeps. */
+  /** Returns the user's keys of servers. */
   readonly keys: () => Promise<Readonly<Record<string, string>>>;
   /** The chat models of VS Code. */
   readonly editor: EditorModels;
@@ -54,9 +54,15 @@ export class Engine {
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
-  /** The runs that are asked for, wait, go on or have ended; none where the connection ended. */
+  /**
+   * Fires with all jobs: queued, running, finished and never started. Fires with none if the connection
+   * ended.
+   */
   readonly onJobs = this.jobs.event;
-  /** For whom the engine waits to write the store; null when the wait is over. */
+  /**
+   * Fires with the process for which the engine waits before it writes the store, or null when the wait
+   * ends.
+   */
   readonly onWaiting = this.waits.event;
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;
@@ -69,12 +75,12 @@ export class Engine {
     this.program = program;
     this.store = store;
     this.log = log;
-    // Another window or a command may have started an engine: what it does shows in the store and beside it.
+    // Another window or the command line may have started an engine, which then changes the store.
     this.disposables.add(store.onDidChange(() => this.attach()));
     this.disposables.add(workspace.onDidGrantWorkspaceTrust(() => this.attach()));
   }
 
-  /** Why the engine cannot be used here, in one sentence; null when it can. */
+  /** Returns the reason why the engine cannot be used here, as one sentence, or null if it can. */
   unavailable(): string | null {
     if (storePath() === null) {
       return 'Open a folder first: runs are stored in its .c3 folder.';
@@ -85,7 +91,10 @@ export class Engine {
     return null;
   }
 
-  /** The client for the workspace's store. @throws C3Error('input') with the reason where there can be none */
+  /**
+   * Returns the client for the workspace's store.
+   * @throws C3Error('input') if there can be none, with the reason
+   */
   client(): EngineClient {
     const reason = this.unavailable();
     const path = storePath();
@@ -100,7 +109,7 @@ export class Engine {
     return this.current.client;
   }
 
-  /** Connects to the store's engine if there is one, and to none in a workspace that is not trusted. */
+  /** Connects to a running engine of the store, if there is one and the workspace is trusted. */
   attach(): void {
     if (this.unavailable() !== null || this.current?.client.attached === true) {
       return;
@@ -110,12 +119,12 @@ export class Engine {
       .catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
-  /** Gives the user's keys to the engine again, where there is one. */
+  /** Sends the user's keys to the engine again, if one is connected. */
   offerKeys(): void {
     this.current?.client.offerKeys().catch((error: unknown) => this.log.error(messageOf(error)));
   }
 
-  /** Leaves the engine, which continues its runs and ends itself otherwise. */
+  /** Disconnects from the engine. It continues its runs and then ends itself. */
   async dispose(): Promise<void> {
     for (const timer of this.pending) {
       clearTimeout(timer);
@@ -125,8 +134,8 @@ export class Engine {
   }
 
   /**
-   * Looks at the store again once an engine's process is gone: its connection ends a moment before, when its lock still
-   * names a living one.
+   * Reads the store again once an engine's process has ended. Its connection ends a moment earlier,
+   * while the lock file still names a living process.
    */
   private lookAgainAfter(pid: number): void {
     if (!isAlive({ pid, processStart: null })) {

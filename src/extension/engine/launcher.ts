@@ -1,4 +1,4 @@
-/** The program `c3` for terminals: starts the command line with the Node that the extension runs on. */
+/** Writes the program `c3` for terminals, which starts the command line with the extension's Node. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,12 +8,13 @@ export interface Launcher {
 }
 
 /**
- * @param node the editor's own program, or a Node
- * @param cli the entry of the command line
+ * Returns the launcher for a platform.
+ * @param node path of the editor's executable or of Node
+ * @param cli path of the command line's entry
  */
 export function launcherOf(platform: NodeJS.Platform, node: string, cli: string): Launcher {
   if (platform === 'win32') {
-    // A percent sign names a variable.
+    // In a batch file, a single percent sign begins a variable.
     const quoted = [node, cli].map((path) => `"${path.replaceAll('%', '%%')}"`);
     return { name: 'c3.cmd', text: `@set ELECTRON_RUN_AS_NODE=1\r\n@${quoted.join(' ')} %*\r\n` };
   }
@@ -21,7 +22,7 @@ export function launcherOf(platform: NodeJS.Platform, node: string, cli: string)
   return { name: 'c3', text: `#!/bin/sh\nELECTRON_RUN_AS_NODE=1 exec ${quoted.join(' ')} "$@"\n` };
 }
 
-/** Writes it where it is not already so. @throws what the system says */
+/** Writes a launcher if it is missing or differs. @throws the error of the file system */
 export function writeLauncher(folder: string, { name, text }: Launcher): void {
   const file = join(folder, name);
   mkdirSync(folder, { recursive: true });

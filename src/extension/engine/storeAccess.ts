@@ -1,4 +1,4 @@
-/** The extension's own read-only connection to the store, opened when there is one, and word of every change to it. */
+/** The extension's read-only connection to the store, with an event for changes of the store. */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';
@@ -9,11 +9,11 @@ import { SETTINGS, storePath } from '../common/settings.ts';
 import { Throttle } from '../common/throttle.ts';
 import { StoreGate, type StampKeeper } from './storeGate.ts';
 
-/** Views are drawn again at most this often while a run writes. */
+/** Minimum time between two updates of the views while a run writes. */
 const REFRESH_MILLISECONDS = 1000;
 /**
- * The store is looked at this often beside what VS Code tells of its files: it begins to watch a new folder only after
- * some seconds, and hears nothing of what other machines write on a network drive.
+ * Interval at which the store is polled, besides the file events of VS Code. Those begin some seconds
+ * late for a new folder, and miss changes that other machines make on a network drive.
  */
 const LOOK_MILLISECONDS = 2000;
 
@@ -22,23 +22,23 @@ export class StoreAccess {
   private readonly changed = this.disposables.add(new EventEmitter<void>());
   private readonly throttle = this.disposables.add(new Throttle(REFRESH_MILLISECONDS, () => this.publish()));
   private readonly gate: StoreGate;
-  /** Whether somebody was given nothing because the store was not known yet. */
+  /** True if a caller got no reader because the store was not examined yet. */
   private missed = false;
   private open: StoreReader | null = null;
-  /** The file that is open. */
+  /** The identity of the open file. */
   private opened: string | null = null;
   private watcher: FileSystemWatcher | null = null;
   private watched: string | null = null;
-  /** What the store held when it was opened, or the views were last updated. */
+  /** The version of the store when it was opened or the views were last updated. */
   private published: string | null = null;
-  /** Whether there was a store when it was last looked for. */
+  /** True if the store existed at the last poll. */
   private there = false;
-  /** Fires, not too often, when the store may hold something new. */
+  /** Fires at a limited rate when the store may have changed. */
   readonly onDidChange = this.changed.event;
 
   /**
-   * @param examiner the program that examines a store that is not known
-   * @param keeper keeps what was found for the next window
+   * @param examiner path of the program that examines an unknown store
+   * @param keeper storage for the result, for the next window
    */
   constructor(examiner: string, keeper: StampKeeper) {
     this.gate = new StoreGate(examiner, keeper);
@@ -57,14 +57,14 @@ export class StoreAccess {
   }
 
   /**
-   * The reader; null when there is no store yet, no folder is open, or it is not known yet whether the store can be
-   * read: `pending` waits for that.
-   * @throws C3Error('store') when the file is there and cannot be used
+   * Returns the reader. Returns null if there is no store, no folder is open, or the store is still
+   * being examined (see `pending`).
+   * @throws C3Error('store') if the file exists and cannot be used
    */
   reader(): StoreReader | null {
     const path = storePath();
     const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
-    // The file may have been deleted or replaced from outside; a reader of the old one would show what is gone.
+    // If the file was deleted or replaced, a reader of the old one would show data that no longer exists.
     if (path === null || found === null || found.file !== this.opened) {
       this.close();
     }
@@ -86,8 +86,8 @@ export class StoreAccess {
   }
 
   /**
-   * What to wait for before the store is read: whether reading it ends is being found out. Null where nothing is; it
-   * never fails.
+   * Returns a promise for the end of the store's examination, or null if none is in progress. It never
+   * rejects.
    */
   pending(): Promise<void> | null {
     const path = storePath();
@@ -104,8 +104,8 @@ export class StoreAccess {
   }
 
   /**
-   * Refuses a store whose reader could be kept busy for ever; one that is not known yet passes.
-   * @throws C3Error('store')
+   * Checks that the store is not damaged. A store that is still being examined passes.
+   * @throws C3Error('store') if it is damaged
    */
   requireWhole(): void {
     const path = storePath();
@@ -120,7 +120,7 @@ export class StoreAccess {
     }
   }
 
-  /** Says that something was written. */
+  /** Announces a change of the store. */
   touch(): void {
     this.throttle.trigger();
   }
@@ -140,7 +140,7 @@ export class StoreAccess {
     this.changed.fire();
   }
 
-  /** The state that the open reader sees; null where none is open, or it cannot be read. */
+  /** Returns the version that the open reader sees, or null if none is open or it cannot be read. */
   private version(): string | null {
     try {
       return this.open?.version() ?? null;
@@ -161,7 +161,7 @@ export class StoreAccess {
     this.opened = null;
   }
 
-  /** Finds what came without word of it. */
+  /** Polls for changes that no file event reported. */
   private look(): void {
     const path = storePath();
     const there = path !== null && existsSync(path);
@@ -175,7 +175,7 @@ export class StoreAccess {
     }
   }
 
-  /** Other processes write too: the command line, or the engine of another window. */
+  /** Watches the files of the store, since the command line and other windows write them too. */
   private watch(): void {
     const path = storePath();
     if (path === this.watched) {
@@ -190,10 +190,10 @@ export class StoreAccess {
     this.watcher = workspace.createFileSystemWatcher(
       new RelativePattern(Uri.file(dirname(path)), `${basename(path)}*`),
     );
-    // Reading a store writes files beside it, too: views drawn anew for nothing would take the menu of a row from under
-    // the pointer.
+    // Reading a store also writes files beside it. An update without a change would close the menu of a
+    // row that the user has open.
     const look = (uri: Uri): void => {
-      // Such a reader sees no change, and half of one would be damage.
+      // A fixed reader does not follow changes, and would take a half-written change for damage.
       if (this.open?.fixed === true) {
         this.close();
       }

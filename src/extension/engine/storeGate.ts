@@ -1,6 +1,7 @@
 /**
- * Whether reading a store ends: pages made by hand could keep a reader, and the editor with it, busy for ever. A
- * process of its own finds that out before the editor opens the file; what it found is kept, for the next window too.
+ * Checks that a store can be read without hanging, since manipulated pages could block a reader and
+ * the editor forever. A separate process examines the file before the editor opens it. The result is
+ * kept for the next window.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
@@ -8,31 +9,31 @@ import { realFile } from '../../files/realFile.ts';
 import type { ExaminedExtent } from '../../shared/protocols/storeExamination.ts';
 import { isBeingWritten } from './storeOwner.ts';
 
-/** Where the last store that was found whole is kept; the editor's workspace state is one. */
+/** Storage for the stamp of the last intact store, such as the editor's workspace state. */
 export interface StampKeeper {
   get(key: string): unknown;
   update(key: string, value: unknown): PromiseLike<void>;
 }
 
-/** One look at a store, by the file that it was. */
+/** The result of examining one file of a store. */
 export interface StoreVerdict {
-  /** The file, whatever it holds by now. */
+  /** The identity of the file, whatever its present content. */
   readonly file: string;
-  /** Null for a store that can be read; undefined while that is not known. */
+  /** The fault of the store, null if it can be read, or undefined until the examination ends. */
   readonly fault: string | null | undefined;
-  /** When it is known. */
+  /** Resolves when the fault is known. */
   readonly known: Promise<void>;
 }
 
 interface Examination extends StoreVerdict {
   readonly extent: ExaminedExtent;
-  /** The state of the file that was looked at. */
+  /** The state of the examined file. */
   readonly stamp: string;
   fault: string | null | undefined;
 }
 
 const KEY = 'c3.wholeStore';
-/** An examination is given up after this long, and so much more for what a slow disk reads meanwhile. */
+/** Time limit of an examination. The time to read the file at BYTES_A_MILLISECOND is added to it. */
 const EXAMINE_MILLISECONDS = 60_000;
 const BYTES_A_MILLISECOND = 10_000n;
 
@@ -40,10 +41,10 @@ export class StoreGate {
   private readonly program: string;
   private readonly keeper: StampKeeper;
   private examination: Examination | null = null;
-  /** What is kept, or on its way there. */
+  /** The stamp that is stored, or being stored. */
   private kept: unknown;
 
-  /** @param program the entry of the process that examines a store */
+  /** @param program path of the program that examines a store */
   constructor(program: string, keeper: StampKeeper) {
     this.program = program;
     this.keeper = keeper;
@@ -51,10 +52,10 @@ export class StoreGate {
   }
 
   /**
-   * What is known of the store at `path`; where nothing is, it begins to be examined. A file that was found whole stays
-   * so while writers change it: what they write is whole.
-   * @param trusted whether its folder is: then only what makes reading endless counts
-   * @returns null where there is no file
+   * Returns the verdict on the store at `path`, and begins to examine it if there is none. An intact
+   * file stays intact while C3 writes it.
+   * @param trusted true if its folder is trusted; then only faults that make reading endless count
+   * @returns null if there is no file
    */
   check(path: string, trusted: boolean): StoreVerdict | null {
     const found = lookAt(path);
@@ -73,7 +74,7 @@ export class StoreGate {
     return this.examination;
   }
 
-  /** Keeps the state of a store that was found whole and that nobody writes just now. */
+  /** Keeps the stamp of an intact store that no process is writing. */
   remember(path: string): void {
     const found = lookAt(path);
     const { examination } = this;
@@ -86,7 +87,7 @@ export class StoreGate {
     }
   }
 
-  /** Lets the file be another one the next time, also where the system gives it the same number. */
+  /** Forgets the verdict, since the system may give a new file the same inode number. */
   forget(): void {
     this.examination = null;
   }
@@ -100,7 +101,7 @@ export class StoreGate {
       fault: undefined,
       known: examineApart(path, extent, this.program, limit).then(({ findings: [fault = null] }) => {
         examination.fault = fault;
-        // What was found holds for the file that was looked at, not for one that another program made of it meanwhile.
+        // The result does not hold for a file that another program changed meanwhile.
         if (this.examination === examination && lookAt(path)?.stamp === stamp) {
           this.remember(path);
         }
@@ -110,14 +111,14 @@ export class StoreGate {
   }
 }
 
-/** A store as the file system has it now. */
+/** The present state of a store's file. */
 interface Look {
   readonly file: string;
   readonly stamp: string;
   readonly size: bigint;
 }
 
-/** Null where nothing is there, or nothing that can be reached. */
+/** Returns null if the file does not exist or cannot be reached. */
 function lookAt(path: string): Look | null {
   try {
     return look(realFile(path));
@@ -136,7 +137,7 @@ function look(real: string): Look | null {
   const file = `${real} ${String(found.dev)} ${String(found.ino)}`;
   return {
     file,
-    // A reader makes an empty log, and takes it away.
+    // An empty log does not count: readers create and remove it.
     stamp: `${file} ${stateOf(found)} ${log === undefined || logged === 0n ? '-' : stateOf(log)}`,
     size: found.size + logged,
   };
@@ -145,7 +146,7 @@ function look(real: string): Look | null {
 const stateOf = ({ size, mtimeNs, ctimeNs }: BigIntStats): string =>
   `${String(size)} ${String(mtimeNs)} ${String(ctimeNs)}`;
 
-/** Whether what was found holds for the file as it is now. */
+/** Returns true if a verdict holds for the present state of the file. */
 function answers(found: Examination, file: string, stamp: string, extent: ExaminedExtent): boolean {
   if (found.file !== file) {
     return false;
@@ -153,6 +154,6 @@ function answers(found: Examination, file: string, stamp: string, extent: Examin
   if (found.fault === null) {
     return found.extent === extent || found.extent === 'sampled';
   }
-  // What is not whole may have been restored in place.
+  // A damaged file may have been restored in place.
   return found.extent === extent && (found.fault === undefined || found.stamp === stamp);
 }

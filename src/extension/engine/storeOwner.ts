@@ -1,6 +1,6 @@
 /**
- * Whether anybody writes the store, read from the lock file beside it. For showing only: who may write is decided by
- * the engine.
+ * Reads the lock file of a store to show if it is being written. Only the engine decides about write
+ * access.
  */
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
@@ -11,8 +11,8 @@ import { parseHolder } from '../../shared/protocols/storeHolder.ts';
 const LONGEST_LOCK = 1 << 16;
 
 /**
- * False where there is no lock or its owner is gone, also one that only waits to be reaped; where that cannot be found
- * out, true.
+ * Returns false if there is no lock, or if its owner has ended or is a zombie process. Returns true if
+ * the state of the owner is unknown.
  */
 export function isBeingWritten(storePath: string): boolean {
   let content: string | null;

@@ -1,4 +1,4 @@
-/** Puts `c3` on the PATH of the editor's terminals, behind what the user has there. */
+/** Appends the folder of `c3` to the PATH of the editor's terminals. */
 import { delimiter, join } from 'node:path';
 import { Uri, type ExtensionContext } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';

@@ -1,4 +1,4 @@
-/** Re-executes replays when the user asks for it, with progress, cancel and a word at the end. */
+/** Re-executes replays on request. Shows progress with a cancel button, and the result. */
 import { ProgressLocation, window } from 'vscode';
 import { asksServers } from '../../domain/run.ts';
 import { reportWords, type VerificationReport } from '../../domain/verification.ts';
@@ -24,8 +24,8 @@ export class Verifier {
   }
 
   /**
-   * Verifies the replays of a message; asked again meanwhile, it continues what it does. What was found before a
-   * cancel is kept.
+   * Verifies the replays of a message. A second call meanwhile does nothing. Results from before a
+   * cancellation are kept.
    */
   async verify(message: number): Promise<void> {
     if (this.underWay.has(message)) {
@@ -75,7 +75,10 @@ export class Verifier {
     return shown;
   }
 
-  /** Whether what no seed gives again is sampled again, which the user agrees to: it costs as much as it did. */
+  /**
+   * Asks if replays of servers without seeds are to be sampled again, at the same cost as before.
+   * @returns true if the user agrees
+   */
   private async samplesAgain(message: number): Promise<boolean> {
     const reader = this.store.reader();
     if (reader === null || !asksServers(reader.runConfig(reader.message(message).run))) {

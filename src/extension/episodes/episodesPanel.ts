@@ -1,6 +1,4 @@
-/**
- * The episodes panel: the home of a run, one row for each of its problems. One panel, which shows the run chosen in it.
- */
+/** The episodes panel: one panel that shows a chosen run, with one row for each of its problems. */
 import { window, type WebviewPanel } from 'vscode';
 import type { LostProblemRow } from '../../domain/problem.ts';
 import { shownStatus } from '../../domain/run.ts';
@@ -22,7 +20,7 @@ import { SinglePanel } from '../webview/panels.ts';
 import { EpisodesSession, type EpisodesOpening, type ProblemClasses } from './episodesSession.ts';
 
 export interface EpisodesParts {
-  /** Keeps saved filters. */
+  /** Storage for saved filters. */
   readonly keeper: ListKeeper;
   readonly classesOf: (run: string) => Promise<ProblemClasses>;
   readonly openTranscript: (target: TranscriptTarget, message: number, beside: boolean) => void;
@@ -35,22 +33,22 @@ export class Episodes {
     this.panel = new SinglePanel(EPISODES_PANEL, services, (opening, page) => begin(opening, page, services, parts));
   }
 
-  /** Whether the panel is there. */
+  /** True if the panel is open. */
   get isOpen(): boolean {
     return this.panel.session !== null;
   }
 
-  /** The run that is shown, where the panel is the editor in front. */
+  /** The run that is shown if the panel is the active editor, or null. */
   get runInFront(): string | null {
     return this.panel.isInFront ? (this.panel.session?.shownRun ?? null) : null;
   }
 
-  /** The problem with the keyboard, where the panel is the editor in front. */
+  /** The problem with the keyboard focus if the panel is the active editor, or null. */
   get problemInFront(): number | null {
     return this.panel.isInFront ? (this.panel.session?.activeProblem ?? null) : null;
   }
 
-  /** Closes the panel where it shows a run that was deleted. */
+  /** Closes the panel if it shows a run that was deleted. */
   closeRun(run: string): void {
     if (this.panel.session?.shownRun === run) {
       this.panel.close();
@@ -58,8 +56,8 @@ export class Episodes {
   }
 
   /**
-   * Shows the episodes of a run; of the one looked at last, or the newest, where none is named.
-   * @param note what is to be done there, in one sentence; null for nothing
+   * Shows the episodes of a run, or of the last shown or newest run if null.
+   * @param note an instruction for the user in one sentence, or null
    */
   open(run: string | null, note: string | null = null): void {
     this.panel.open({ run, note });
@@ -106,7 +104,10 @@ function begin(
   });
 }
 
-/** What the engine says; the list is of use without it, as in a workspace that is not trusted. */
+/**
+ * Asks the engine for lost problems. Returns none if it cannot answer, as in an untrusted workspace:
+ * the list is useful without them.
+ */
 async function lostProblems({ engine, log }: Services, run: string): Promise<readonly LostProblemRow[]> {
   if (engine.unavailable() !== null) {
     return [];

@@ -1,5 +1,6 @@
 /**
- * What the episodes panel asks and is sent: the order of a run's problems, pages of them, and where a transcript opens.
+ * Answers the requests of the episodes panel: the order of a run's problems, windows of rows, and
+ * transcripts to open.
  */
 import {
   CLEAREST_FIRST,
@@ -36,24 +37,22 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
-/** Where the workspace keeps saved filters. */
+/** The workspace state's key for saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
-/** Where it keeps which columns are shown. */
+/** The workspace state's key for the choice of columns. */
 const COLUMNS_KEY = 'c3.episodeColumns';
-/** Runs in the chooser, newest first. */
+/** Maximum number of runs in the chooser, newest first. */
 const RUNS_SHOWN = 200;
-/**
- * After the store took so many milliseconds to sort, as many times as long passes before a growing run is sorted again.
- */
+/** Pause before a growing run is sorted again, as a multiple of the time that the last sort took. */
 const REST = 9;
 
-/** Columns that are there once something was searched. */
+/** Columns that are shown once the causes of lost problems have been searched. */
 const LOSS_COLUMNS: readonly ProblemColumn[] = ['chance', 'lostBy'];
 
-/** Classes of problems by uidSha. */
+/** Classes of problems, by uidSha. */
 export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
-/** What was found of lost problems, by uidSha, when so many replays were requested. */
+/** The lost problems that were found, by uidSha, and the number of requested replays at that time. */
 interface Losses {
   readonly replays: number;
   readonly found: ReadonlyMap<string, LostProblem>;
@@ -79,57 +78,61 @@ export type EpisodesReader = Pick<
 >;
 
 export interface EpisodesSurroundings {
-  /** Null while there is no store. @throws with the reason where it cannot be read */
+  /** Null while there is no store. @throws if the store cannot be read, with the reason */
   readonly reader: () => EpisodesReader | null;
   readonly keeper: ListKeeper;
   readonly statusOf: (run: RunRecord, storePath: string) => ShownStatus;
-  /** The classes of a run's problems, worked out by the engine. */
+  /** Asks the engine for the classes of a run's problems. */
   readonly classesOf: (run: string) => Promise<ProblemClasses>;
-  /** What searches found of a run's lost problems, worked out by the engine; nothing where it cannot say. */
+  /** Asks the engine for a run's lost problems that searches found. Returns none if it cannot answer. */
   readonly lostProblems: (run: string) => Promise<readonly LostProblemRow[]>;
   readonly askForName: () => Promise<string | undefined>;
-  /** Saves a table where the user says. @returns whether it was saved */
+  /** Saves a table to a file that the user chooses. @returns true if it was saved */
   readonly save: (name: string, kind: 'csv' | 'jsonl', text: string) => Promise<boolean>;
-  /** Says something that the user has not asked for in the panel. */
+  /** Shows a notification. */
   readonly say: (words: string) => void;
   openTranscript(target: TranscriptTarget, message: number, beside: boolean): void;
   readonly command: (
     name: 'openDashboard' | 'inspectTaxonomy' | 'openRunsTable' | 'startRun',
     ...run: readonly string[]
   ) => Promise<void>;
-  /** Does something later, unless that is disposed of before. */
+  /** Runs work after a delay, unless it is disposed of before. */
   readonly later: (work: () => void, milliseconds: number) => { dispose(): void };
 }
 
-/** What the panel is opened with. */
+/** The arguments with which the panel is opened. */
 export interface EpisodesOpening {
-  /** Null: the run looked at last, or the newest. */
+  /** The run, or null for the last shown or newest one. */
   readonly run: string | null;
-  /** What is to be done there, in one sentence. */
+  /** An instruction for the user in one sentence, or null. */
   readonly note: string | null;
 }
 
 export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   private readonly page: Page<EpisodesFromHost>;
   private readonly around: EpisodesSurroundings;
-  /** Null: the newest run. */
+  /** The run, or null for the newest one. */
   private run: string | null;
   private note: string | null;
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort = CLEAREST_FIRST;
   private place: ProblemPlace = NO_PLACE;
   private revision = 0;
-  /** Whether a page has said what it shows. */
+  /** True once a page has sent its filter, sort order and place. */
   private isArranged = false;
   private ids: readonly number[] = [];
-  /** While a growing run rests; `again` when the store changed meanwhile. */
+  /** The timer of the pause before a growing run is sorted again, or null. */
   private resting: { dispose(): void } | null = null;
+  /** True if the store changed during that pause. */
   private again = false;
-  /** Runs that were sent to the page: it may ask about no others. */
+  /** Runs that were sent to the page. Requests about other runs are ignored. */
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
   private readonly losses = new Map<string, Losses>();
-  /** Runs that the engine is asked about, or what ends the rest after it. */
+  /**
+   * Runs about whose losses the engine is being asked (null), or the timer of the pause after its
+   * answer.
+   */
   private readonly asking = new Map<string, { dispose(): void } | null>();
   readonly answers: AnswersOf<typeof EPISODES_PANEL> = { rows: ({ revision, offset }) => this.rows(revision, offset) };
   readonly events: EventsOf<typeof EPISODES_PANEL> = {
@@ -141,7 +144,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     list: async ({ filter, sort, place }) => {
       this.arrange(filter, sort, place);
       this.list();
-      // The engine knows the classes: it is asked once for a run.
+      // Only the engine knows the classes. It is asked once for each run.
       if (sort.column === 'class' && this.run !== null && !this.classes.has(this.run)) {
         await this.classify();
       }
@@ -174,18 +177,19 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     this.around = around;
   }
 
-  /** The run that is shown; null before there is one. */
+  /** The run that is shown, or null if there is none yet. */
   get shownRun(): string | null {
     return this.run;
   }
 
-  /** The problem with the keyboard; null where none has it. */
+  /** The problem with the keyboard focus, or null. */
   get activeProblem(): number | null {
     return this.place.active;
   }
 
   /**
-   * Shows another run, or the same with another note; a filter for roles and classes of the run before would hide all.
+   * Shows another run, or the same run with another note. Another run resets the filters for role and
+   * class, which could hide all of its problems.
    */
   show({ run, note }: EpisodesOpening): void {
     this.note = note;
@@ -205,7 +209,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     }
   }
 
-  /** The store may hold more: what is listed follows, in its place. Sorting much is not done again at once. */
+  /** Updates the list after a change of the store, and keeps its place. Pauses between two updates. */
   storeChanged(): void {
     if (!this.isArranged) {
       return;
@@ -236,7 +240,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     );
   }
 
-  /** The run, for a command that takes one. */
+  /** Returns the run as the arguments of a command. */
   private named(): readonly string[] {
     return this.run === null ? [] : [this.run];
   }
@@ -259,7 +263,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     });
   }
 
-  /** Asks what searches found, where replays were requested since; it rests as the list of a growing run does. */
+  /** Asks for lost problems if replays were requested since the last answer. Pauses after each answer. */
   private async askLosses(): Promise<void> {
     const { run } = this;
     if (run === null || this.asking.has(run)) {
@@ -293,14 +297,14 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     this.list();
   }
 
-  /** The same, while the page is there; what fails is shown in it. */
+  /** Calls `askLosses` if a page is listening. Shows a failure in the panel. */
   private lookForLosses(): void {
     if (this.page.isListening) {
       this.askLosses().catch((error: unknown) => this.page.fail(error));
     }
   }
 
-  /** @returns false where there is no run */
+  /** Sends the run and the chooser's list to the page. @returns false if there is no run */
   private tellRun(): boolean {
     const reader = this.around.reader();
     const runs = reader?.runs(0, RUNS_SHOWN) ?? [];
@@ -350,7 +354,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     const losses = Object.fromEntries(
       found.map(([problem, lost]) => [problem, { order: lossOrder(lost), start: lost.start.value }]),
     );
-    // A hidden column gives no order.
+    // A hidden column does not sort.
     const order = found.length === 0 && LOSS_COLUMNS.includes(sort.column) ? CLEAREST_FIRST : sort;
     this.ids = reader.problemIds({ run, filter, sort: order, classes, losses });
     this.revision++;
@@ -375,7 +379,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     });
   }
 
-  /** A window of rows; null for an older order: the page asks for the new one. */
+  /** Returns a window of rows, or null if the revision is not the present one. */
   private rows(revision: number, offset: number): ShownProblem[] | null {
     if (revision !== this.revision || this.run === null) {
       return null;
@@ -398,14 +402,14 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       }));
   }
 
-  /** What is listed, in its order. */
+  /** Saves the listed problems as CSV, in their order. */
   private async saveCsv(): Promise<void> {
     if (this.run !== null) {
       await this.around.save(`episodes-${this.run}`, 'csv', problemsCsv(this.problems(this.run, this.ids)));
     }
   }
 
-  /** The questions and answers of what is listed. */
+  /** Saves the questions and answers of the listed problems as JSON Lines. */
   private async saveData(): Promise<void> {
     const reader = this.reader();
     const { text, left } = problemsData(reader.problems(this.ids).map(({ problem }) => reader.problem(problem)));
@@ -505,7 +509,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   }
 }
 
-/** The classes in an answer of the engine. */
+/** Returns the classes in an answer of the engine. */
 export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): ProblemClasses {
   return new Map(problems.map(({ problem, name, cases, of }) => [problem, { name, cases, of }]));
 }
@@ -514,11 +518,12 @@ function namesOf(classes: ProblemClasses | null): readonly string[] {
   return [...new Set([...(classes?.values() ?? [])].map(({ name }) => name))].sort();
 }
 
-// Problems as a data set that `task.train_file` and `task.evaluation_file` read.
+// Problems as a data set for `task.train_file` and `task.evaluation_file`
 
 /**
- * One line of JSON for each problem with an answer. Those that tests score are left out: their data has another form.
- * @returns the lines and how many were left out
+ * Formats one line of JSON for each problem with an answer. Problems that tests score are left out,
+ * since their data has another form.
+ * @returns the lines, and in `left` the number of omitted problems
  */
 export function problemsData(problems: readonly Problem[]): { readonly text: string; readonly left: number } {
   const answered = problems.filter(({ tests }) => tests === undefined);
@@ -528,7 +533,7 @@ export function problemsData(problems: readonly Problem[]): { readonly text: str
   return { text: lines.map((line) => `${line}\n`).join(''), left: problems.length - answered.length };
 }
 
-// The problems of a run as comma-separated values.
+// The problems of a run as comma-separated values
 
 const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
   uid: ({ uid }) => uid,
@@ -566,7 +571,10 @@ const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
   evaluatorCalls: ({ evaluatorCalls }) => evaluatorCalls,
 };
 
-/** One line for each problem, in the order given; what was not measured is an empty cell. */
+/**
+ * Formats one line for each problem, in the given order. A value that was not measured is an empty
+ * cell.
+ */
 export function problemsCsv(rows: readonly ShownProblem[]): string {
   return csvOf(
     Object.keys(CELLS),

@@ -1,5 +1,5 @@
-/** What the editor shows of the file of a finding. Pure. */
+/** Labels of findings in the editor. Pure. */
 import { FINDING_FILE } from '../../domain/answer.ts';
 
-/** The name of a file without what all findings end with. */
+/** Returns the name of a finding's file without its ending. */
 export const labelOf = (path: string): string => (path.split('/').at(-1) ?? '').slice(0, -FINDING_FILE.length);

@@ -1,4 +1,4 @@
-/** Findings that are kept as tests, in the editor's Test Explorer: run, run again what failed, go to the message. */
+/** Shows findings that are kept as tests in the Test Explorer, and checks them. */
 import {
   Range,
   RelativePattern,
@@ -24,7 +24,7 @@ import { labelOf } from './findingLabel.ts';
 
 const PATTERN = `**/*${FINDING_FILE}`;
 const ELSEWHERE = '**/{node_modules,.git,.c3}/**';
-/** Files of a workspace that are shown. */
+/** Maximum number of files of a workspace that are shown. */
 const MOST_FILES = 5000;
 
 /** Registers the tests of the workspace's findings. */
@@ -38,7 +38,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
     const name = labelOf(file.path);
     const item = controller.createTestItem(file.toString(), name, file);
     item.description = workspace.asRelativePath(file);
-    // What it begins with: the file is one test.
+    // The start of the file, since the whole file is one test.
     item.range = new Range(0, 0, 0, 0);
     controller.items.add(item);
   };
@@ -53,7 +53,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
     await addAll();
   };
   const run = async (request: TestRunRequest, token: CancellationToken, model: string | null): Promise<void> => {
-    // All are asked for before anybody has looked which there are.
+    // A request for all tests may come before the files have been searched.
     if (request.include === undefined) {
       await addAll();
     }
@@ -78,7 +78,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
   return disposables;
 }
 
-/** Checks the findings that were asked for, one after another, as the command line does. */
+/** Checks the requested findings one after another, as the command line does. */
 async function checkAll(
   engine: Engine,
   controller: TestController,

@@ -1,4 +1,4 @@
-/** "Keep as test", and the way back from such a test to its message. */
+/** Keeps messages as tests, and goes from such a test to its message. */
 import { posix } from 'node:path';
 import { ProgressLocation, Uri, window, workspace } from 'vscode';
 import { FINDING_DRAWS } from '../../domain/answer.ts';
@@ -9,11 +9,11 @@ import { withoutLinks } from '../common/plainText.ts';
 import { loadService } from '../configuration/load.ts';
 import type { Engine } from '../engine/engine.ts';
 
-/** Where findings are kept, in the workspace. */
+/** Folder of the findings in the workspace. */
 const FOLDER = 'findings';
 const OPEN = 'Open';
 
-/** Draws a message again and writes it to the workspace's findings; says where, with a button that opens it. */
+/** Draws a message again, writes it to the workspace's findings, and offers to open the file. */
 export async function keepAsTest(engine: Engine, message: number): Promise<void> {
   const home = workspace.workspaceFolders?.[0]?.uri;
   if (home === undefined) {
@@ -33,9 +33,9 @@ export async function keepAsTest(engine: Engine, message: number): Promise<void>
 }
 
 /**
- * Shows the message that a finding was kept from.
- * @param argument what the menu of a test, or of a file, gives
- * @throws C3Error('input') where it is not in this store
+ * Shows the message from which a finding was kept.
+ * @param argument the argument that the menu of a test or of a file passes
+ * @throws C3Error('input') if there is no finding, or its message is not in this store
  */
 export async function goToFinding(
   argument: unknown,
@@ -49,7 +49,7 @@ export async function goToFinding(
   if (from === null) {
     throw new C3Error('input', 'Open a *.finding.yaml, or choose one in the view Testing.');
   }
-  // Another store may have another message under this number.
+  // Throws if the run is not in this store, where the number could be that of another message.
   reader.run(from.run);
   show(from.message);
 }

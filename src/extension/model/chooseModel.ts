@@ -1,4 +1,4 @@
-/** Asks for a model folder: one of those remembered, or any other. */
+/** Asks for a model folder: a remembered one or any other. */
 import { basename, dirname } from 'node:path';
 import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
 import { Disposables } from '../common/disposables.ts';
@@ -14,7 +14,7 @@ interface FolderItem extends QuickPickItem {
   readonly path: string | null;
 }
 
-/** The absolute path of a folder that is there; undefined when the question was left. */
+/** Returns the absolute path of an existing folder, or undefined if the user canceled. */
 export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
   const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
   const chosen = picked === null ? await browse() : picked;
@@ -24,7 +24,7 @@ export async function askForModelFolder(folders: ModelFolders): Promise<string |
   return chosen;
 }
 
-/** Null asks for the folder dialog. */
+/** Lets the user pick a remembered folder. @returns null if the user wants to browse */
 function pickRemembered(folders: ModelFolders): Promise<string | null | undefined> {
   const pick = window.createQuickPick<FolderItem>();
   const disposables = new Disposables();
@@ -64,7 +64,10 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
   });
 }
 
-/** What was accepted; undefined where it cannot be taken, and then the list says why. */
+/**
+ * Returns the accepted item's path. If the folder is missing, says so in the list and returns
+ * undefined.
+ */
 function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
   const [item] = pick.selectedItems;
   if (item === undefined || item.path === null || isFolder(item.path)) {

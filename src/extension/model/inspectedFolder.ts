@@ -1,4 +1,4 @@
-/** What is known of one model folder: facts, plan and self-test, each asked of the engine. */
+/** The state of one model folder: facts, plan and self-test, each requested from the engine. */
 import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
@@ -6,7 +6,7 @@ import type { PlanParams, TestModelParams } from '../../shared/protocols/engineP
 import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
 import { configurationOverrides } from './modelConfiguration.ts';
 
-/** The part of the engine that answers here. */
+/** The part of the engine that is used here. */
 export interface ModelEngine {
   inspectModel(params: { readonly folder: string }): Promise<ModelFacts>;
   plan(params: PlanParams): Promise<RunPlan>;
@@ -14,11 +14,11 @@ export interface ModelEngine {
 }
 
 export interface FolderEvents {
-  /** Something in the snapshot is new. */
+  /** Called when the snapshot has changed. */
   changed(): void;
-  /** The folder holds a model that can be used. */
+  /** Called when the folder holds a usable model. */
   found(folder: string): void;
-  /** An error that the snapshot carries too. */
+  /** Called with an error that is also in the snapshot. */
   failed(message: string): void;
 }
 
@@ -34,12 +34,12 @@ export class InspectedFolder {
   private plan: Asked<RunPlan> = NOTHING;
   private test: ModelTestState | null = null;
   private cancellation: CancellationTokenSource | null = null;
-  /** Counts what was asked for, so that an answer knows whether it is still wanted. */
+  /** Number of reads so far, which shows if an answer is outdated. `plans` counts the plans. */
   private reads = 0;
   private plans = 0;
   private disposed = false;
 
-  /** @param engine asked for at each request; throws with the reason where there can be none */
+  /** @param engine called for each request; throws if there can be no engine, with the reason */
   constructor(folder: string, settings: ModelSettings, engine: () => ModelEngine, events: FolderEvents) {
     this.folder = folder;
     this.settings = settings;
@@ -52,7 +52,7 @@ export class InspectedFolder {
     return { folder, settings, facts, plan, test };
   }
 
-  /** Reads the folder, anew if it was read before, and plans for what is found. Never rejects. */
+  /** Reads the folder (again) and plans a run with its model. Never rejects. */
   async read(): Promise<void> {
     const read = ++this.reads;
     this.plans++;
@@ -72,7 +72,7 @@ export class InspectedFolder {
     }
   }
 
-  /** Plans anew at once. Never rejects. */
+  /** Takes new settings and plans again. Never rejects. */
   async change(settings: ModelSettings): Promise<void> {
     this.set({ settings });
     if (this.facts.value !== null) {
@@ -80,7 +80,7 @@ export class InspectedFolder {
     }
   }
 
-  /** Runs the self-test to its end; asked again meanwhile, it continues what it does. Never rejects. */
+  /** Runs the self-test to its end. A second call meanwhile does nothing. Never rejects. */
   async runTest(): Promise<void> {
     if (this.cancellation !== null || this.disposed) {
       return;
@@ -107,7 +107,7 @@ export class InspectedFolder {
     }
   }
 
-  /** What the self-test of some folder showed meanwhile. */
+  /** Takes the progress of a self-test. Ignores other folders. */
   progress(folder: string, progress: SelfTestProgress): void {
     const { test } = this;
     if (folder !== this.folder || test?.status !== 'running') {
@@ -121,7 +121,7 @@ export class InspectedFolder {
             current: 'Loading the model',
             share: progress.total > 0 ? Math.min(1, progress.done / progress.total) : null,
           }
-        : // Nobody knows how long the next step takes.
+        : // The duration of the next step is unknown.
           { ...test, steps: [...test.steps, progress.step], current: 'Testing', share: null };
     this.set({ test: stopping ? { ...next, current: test.current } : next });
   }
@@ -134,7 +134,7 @@ export class InspectedFolder {
     this.cancellation?.cancel();
   }
 
-  /** Stops what is in progress and says nothing any more. */
+  /** Cancels the self-test in progress and reports nothing more. */
   dispose(): void {
     this.disposed = true;
     this.cancellation?.cancel();

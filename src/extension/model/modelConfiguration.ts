@@ -1,16 +1,17 @@
-/** A run configuration for a chosen model, as text, and the name of its file. */
+/** Writes a run configuration for a chosen model, and chooses the name of its file. */
 import { basename, isAbsolute, relative, sep } from 'node:path';
 import type { ModelSettings } from '../../shared/protocols/modelProtocol.ts';
 
 const ENDING = '.c3.yaml';
-/** Characters of a file's name before its ending. */
+/** Maximum length of a file's name without its ending, in characters. */
 const LONGEST_NAME = 60;
 const LONGEST_TITLE = 100;
 
 /**
- * The configuration: model, what is trained and where, all else by default.
+ * Writes a configuration with the model, the adapter and the device. All other keys have their
+ * defaults.
  * @param folder absolute path of the model folder
- * @param home absolute path of the folder that the file lies in
+ * @param home absolute path of the folder for the file
  */
 export function configurationText(folder: string, home: string, { adapterRank, device }: ModelSettings): string {
   const adapter =
@@ -23,7 +24,7 @@ export function configurationText(folder: string, home: string, { adapterRank, d
         ];
   return [
     '# A run with this model. Omitted keys have their defaults.',
-    // Quoted as JSON, which is YAML too: a folder's name can hold anything.
+    // Quoted as JSON, which is valid YAML: the name of a folder may hold any character.
     `title: ${JSON.stringify(start(basename(folder), LONGEST_TITLE) || 'Model')}`,
     `model: ${JSON.stringify(modelReference(folder, home))}`,
     ...adapter,
@@ -32,28 +33,31 @@ export function configurationText(folder: string, home: string, { adapterRank, d
   ].join('\n');
 }
 
-/** What the engine is asked to plan: the same keys and values as in `configurationText`. */
+/** Returns the overrides for a plan, with the same keys and values as in `configurationText`. */
 export function configurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
   const adapter = adapterRank === null ? 'null' : `{rank: ${adapterRank}, alpha: ${adapterAlpha(adapterRank)}}`;
   return [`model=${JSON.stringify(folder)}`, `adapter=${adapter}`, `device=${device}`];
 }
 
-/** Twice the rank, as in the configuration's defaults: the factors count the same whatever their rank. */
+/** Returns twice the rank, as in the defaults, so that the factors have the same weight at any rank. */
 function adapterAlpha(rank: number): number {
   return 2 * rank;
 }
 
-/** How a configuration names the folder: relative where both lie in one place, so that they can be moved together. */
+/**
+ * Returns the path of a model for a configuration. It is relative if the model is below the
+ * configuration's folder, so that both can be moved together.
+ */
 export function modelReference(folder: string, home: string): string {
   const path = relative(home, folder);
   if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
     return folder;
   }
-  // With "./" in front no folder can be taken for the bundled team.
+  // The prefix "./" keeps a folder from being taken for the bundled team.
   return `./${path.split(sep).join('/')}`;
 }
 
-/** A file name made from the folder's. */
+/** Derives a file name from that of the folder. */
 export function configurationName(folder: string): string {
   const name = start(
     basename(folder)
@@ -64,12 +68,12 @@ export function configurationName(folder: string): string {
   return `${name === '' ? 'model' : name}${ENDING}`;
 }
 
-/** The first characters of a text; none is cut in two. */
+/** Returns the first code points of a text. */
 function start(text: string, characters: number): string {
   return Array.from(text).slice(0, characters).join('');
 }
 
-/** The name itself, or with the first number that makes it free. */
+/** Returns the name, with the lowest number appended that makes it unused if it is taken. */
 export function freeName(name: string, taken: (name: string) => boolean): string {
   const stem = name.slice(0, -ENDING.length);
   for (let number = 2, candidate = name; ; number++) {

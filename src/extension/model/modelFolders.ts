@@ -1,17 +1,17 @@
-/** The model folders that a workspace has used, the last one first. */
+/** Remembers the model folders of a workspace, the last used one first. */
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { ListKeeper } from '../common/listKeeper.ts';
 
 export interface RememberedFolder {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** True where no such folder is there now. */
+  /** True if the folder does not exist now. */
   readonly missing: boolean;
 }
 
 const KEY = 'c3.modelFolders';
-/** Those that were chosen in a dialog of the editor, whatever they hold. */
+/** The key for folders that the user chose in a dialog of the editor, whatever they hold. */
 const CHOSEN_KEY = 'c3.chosenModelFolders';
 const MOST = 20;
 
@@ -22,12 +22,12 @@ export class ModelFolders {
     this.keeper = keeper;
   }
 
-  /** At most 20 folders; those that vanished stay in the list, for a disk may come back. */
+  /** Returns at most 20 folders. Missing ones stay in the list, since a disk may be connected again. */
   list(): readonly RememberedFolder[] {
     return this.paths().map((path) => ({ path, missing: !isFolder(path) }));
   }
 
-  /** Puts a folder first. */
+  /** Puts a folder first in the list. */
   async remember(path: string): Promise<void> {
     const paths = this.paths();
     if (paths[0] !== path) {
@@ -42,7 +42,7 @@ export class ModelFolders {
     );
   }
 
-  /** Notes that the user chose a folder in the editor itself. */
+  /** Records that the user chose a folder in a dialog of the editor. */
   async choose(path: string): Promise<void> {
     const chosen = this.kept(CHOSEN_KEY);
     if (chosen[0] !== path) {
@@ -50,7 +50,7 @@ export class ModelFolders {
     }
   }
 
-  /** Whether the user chose a folder in the editor itself; a page may name any. */
+  /** Returns true if the user chose the folder in the editor. The state of a page may name any folder. */
   wasChosen(path: string): boolean {
     return this.kept(CHOSEN_KEY).includes(path) || this.paths().includes(path);
   }
@@ -59,7 +59,7 @@ export class ModelFolders {
     return this.kept(KEY);
   }
 
-  /** What was kept may come from another version: anything but absolute paths is left out. */
+  /** Returns stored absolute paths. Other values, as from another version of C3, are left out. */
   private kept(key: string): readonly string[] {
     const kept = this.keeper.get(key);
     return Array.isArray(kept)

@@ -1,6 +1,6 @@
+/** The model panel: one panel that shows the last chosen folder. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-/** The model panel: one panel, which shows the folder chosen last. */
 import { basename, join } from 'node:path';
 import { type WebviewPanel, commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import { C3Error, messageOf } from '../../shared/errors.ts';
@@ -48,14 +48,14 @@ export class ModelPanel {
     );
   }
 
-  /** Shows a folder; the settings of the one before stay. */
+  /** Shows a folder and keeps the settings. */
   open(folder: string): void {
     this.panel.open({ folder, settings: null });
   }
 
   /**
-   * Brings the panel back after a reload; one whose state cannot be read, or names a folder that the user did not
-   * choose, is closed: pages write states.
+   * Restores the panel after a reload. Closes it if its state, which the page writes, is invalid or
+   * names a folder that the user did not choose.
    */
   restore(tab: WebviewPanel, state: unknown): void {
     this.panel.restore(tab, (wanted) =>
@@ -66,30 +66,30 @@ export class ModelPanel {
   }
 }
 
-// What the model panel shows: what is known of the folder that was chosen last.
+// The content of the model panel
 
-/** Progress reaches the page at most this often. */
+/** Minimum time between two updates of the page. */
 const TELL_MILLISECONDS = 100;
 
-/** What the panel is opened with. */
+/** The arguments with which the panel is opened. */
 interface ModelOpening {
   /** Absolute path. */
   readonly folder: string;
-  /** Null: those of the folder before. */
+  /** The settings, or null to keep those of the previous folder. */
   readonly settings: ModelSettings | null;
 }
 
 interface ModelSurroundings {
-  /** Asked for at each request; throws with the reason where there can be none. */
+  /** Called for each request. Throws if there can be no engine, with the reason. */
   readonly engine: () => ModelEngine;
-  /** What self-tests show meanwhile. */
+  /** Subscribes to the progress of self-tests. */
   readonly onProgress: (listener: (folder: string, progress: SelfTestProgress) => void) => { dispose(): void };
-  /** Another folder is shown. */
+  /** Called when another folder is shown. */
   readonly shown: (folder: string) => void;
-  /** The folder holds a model that can be used. */
+  /** Called when the folder holds a usable model. */
   readonly found: (folder: string) => void;
   readonly command: (name: 'chooseModel') => Promise<void>;
-  /** Writes what was chosen into a configuration. */
+  /** Writes a configuration with the model and the settings. */
   readonly use: (folder: string, settings: ModelSettings) => Promise<void>;
   readonly log: { error(message: string): void };
 }
@@ -122,7 +122,7 @@ class ModelSession implements SessionOf<typeof MODEL_PANEL> {
     this.begin();
   }
 
-  /** Shows another folder; without settings those of the one before stay. */
+  /** Shows another folder. Null settings keep those of the previous folder. */
   show({ folder, settings }: ModelOpening): void {
     this.folder.dispose();
     this.folder = this.inspected(folder, settings ?? this.folder.snapshot.settings);
@@ -154,14 +154,13 @@ class ModelSession implements SessionOf<typeof MODEL_PANEL> {
   }
 }
 
-// "Use for the next run": writes a configuration with the model, opens it and offers to start it. No file is written
-// unasked.
+// "Use for the next run": writes a configuration after a confirmation, opens it and offers to start it
 
 interface ExistsItem extends QuickPickItem {
   readonly answer: 'open' | 'beside' | 'replace';
 }
 
-/** @throws C3Error('input') where no folder is open or the file cannot be written */
+/** @throws C3Error('input') if no folder is open or the file cannot be written */
 async function useModel(folder: string, settings: ModelSettings): Promise<void> {
   const home = workspace.workspaceFolders?.[0]?.uri;
   if (home?.scheme !== 'file') {
@@ -181,7 +180,10 @@ async function useModel(folder: string, settings: ModelSettings): Promise<void> 
   }
 }
 
-/** The name of a file with that text, or of one that the user takes instead; undefined where the question was left. */
+/**
+ * Writes the text to a file, or lets the user choose if the file exists with another text.
+ * @returns the name of the file to use, or undefined if the user canceled
+ */
 async function provide(home: string, name: string, text: string): Promise<string | undefined> {
   if (
     !existsSync(join(home, name)) &&
@@ -221,7 +223,7 @@ async function provide(home: string, name: string, text: string): Promise<string
   }
 }
 
-/** @returns false, with nothing changed, where the file is there and may not be replaced */
+/** Writes a file. @returns false, without a change, if it exists and must not be replaced */
 async function write(path: string, text: string, replace: boolean): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: replace ? 'w' : 'wx' });

@@ -1,21 +1,20 @@
-/** The question how long a run shall be: each length says what it would take as soon as that is known. */
+/** Asks for the length of a run. Each length shows its estimated time as soon as it is known. */
 import { window, type QuickPickItem } from 'vscode';
 import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
 
-/**
- * Milliseconds that the question stays open before anything is estimated: whoever knows the answer waits for nothing.
- */
+/** Milliseconds before the first estimate, so that a quick answer causes none. */
 const PAUSE = 300;
 
 export interface LengthItem extends QuickPickItem {
   readonly description: string;
-  /** What a length changes in the configuration. */
+  /** Overrides of the configuration for this length. */
   readonly overrides: readonly string[];
 }
 
 /**
- * @param estimate how long a run with these changes would take; a rejection leaves the length without words for it
- * @returns the changes of the length chosen; undefined when the question was left
+ * @param estimate estimates the time of a run with overrides; after a rejection the length shows no
+ *   time
+ * @returns the overrides of the chosen length, or undefined if the user canceled
  */
 export function askForLength(
   title: string,
@@ -25,7 +24,7 @@ export function askForLength(
   const pick = window.createQuickPick<LengthItem>();
   pick.title = title;
   pick.placeholder = 'Length of the run';
-  // A panel that takes the keyboard late leaves the question open, as in every dialog of several steps.
+  // Keeps the question open if a panel takes the focus late, as in every dialog of several steps.
   pick.ignoreFocusOut = true;
   pick.items = lengths;
   let open = true;

@@ -1,4 +1,7 @@
-/** Says once in a session that a run was interrupted, or never began, with the way to go on. */
+/**
+ * Notifies once in a session about a run that was interrupted or never started, and offers to continue
+ * it.
+ */
 import { env, window, type Memento } from 'vscode';
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -10,9 +13,9 @@ import { withoutLinks } from '../common/plainText.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
 
-/** Where the workspace keeps what was said in this session: a reload is no new one. */
+/** The workspace state's key for the notifications of this session, which survives a reload. */
 const SAID_KEY = 'c3.interruptionsSaid';
-/** Older interruptions are in the Runs view. */
+/** Number of newest runs that are checked. Older interruptions show only in the Runs view. */
 const RUNS_LOOKED_AT = 20;
 
 export class InterruptedRuns {
@@ -25,7 +28,7 @@ export class InterruptedRuns {
     this.memory = memory;
     this.disposables.add(services.store.onDidChange(() => this.look()));
     this.disposables.add(services.runs.onDidChange(() => this.look()));
-    // The editor has more urgent things to do while it opens.
+    // Later, since the editor has more urgent work while it starts.
     const later = setTimeout(() => void this.lookFirst(), 0);
     this.disposables.add({ dispose: () => clearTimeout(later) });
   }
@@ -49,7 +52,7 @@ export class InterruptedRuns {
         void this.offerAgain(job);
       }
     }
-    // What is in progress may be the very run that was interrupted.
+    // The run in progress may be the one that was interrupted.
     if (runs.running) {
       return;
     }
@@ -59,7 +62,7 @@ export class InterruptedRuns {
     }
   }
 
-  /** The newest run that was interrupted. */
+  /** Returns the newest interrupted run. */
   private interrupted(): RunRecord | undefined {
     let reader: StoreReader | null;
     try {
@@ -70,7 +73,7 @@ export class InterruptedRuns {
       const beingWritten = isBeingWritten(reader.path);
       return reader.runs(0, RUNS_LOOKED_AT).find((run) => shownStatus(run, beingWritten) === 'interrupted');
     } catch (error) {
-      // The Runs view says what is wrong with the store.
+      // The Runs view shows the fault of the store.
       if (error instanceof C3Error) {
         return undefined;
       }
@@ -78,7 +81,7 @@ export class InterruptedRuns {
     }
   }
 
-  /** Whether something was not said yet in this session; from now on it was. */
+  /** Returns true if a notification is new in this session, and marks it as shown. */
   private isNew(what: string): boolean {
     const kept = this.memory.get<unknown>(SAID_KEY);
     const said =

@@ -1,4 +1,4 @@
-/** What a user says of an episode: a score of their own, a note and tags. */
+/** Asks for the user's score, note and tags of an episode. */
 import { window } from 'vscode';
 import { BY_HAND } from '../../domain/episode.ts';
 import { episodeNoteFault, NO_EPISODE_NOTE, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
@@ -9,16 +9,16 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 
-/** Characters of a message in a list. */
+/** Maximum length of a message in a list, in characters. */
 const SHOWN = 200;
-/** Episodes in a list. */
+/** Maximum number of episodes in a list. */
 const LISTED = 500;
 
-/** What a question is about. */
+/** The episode that a question is about. */
 interface Asked {
   readonly before: EpisodeNote;
   readonly range: ReturnRange;
-  /** What the evaluator or the log gave; null where neither did. */
+  /** The return from the evaluator or the log, or null if there is none. */
   readonly returned: number | null;
 }
 
@@ -55,7 +55,7 @@ const counts = (returned: number | null): string =>
     ? 'the return of the episode if it was recorded and nothing else scored it'
     : `shown beside its return ${returned}, and used nowhere`;
 
-/** Asks for another score, note or tags of an episode. @param episode its last message */
+/** Asks for a new score, note or tags of an episode. @param episode its last message */
 export async function askForEpisodeNote(
   { engine, store }: Services,
   reader: StoreReader,
@@ -66,7 +66,7 @@ export async function askForEpisodeNote(
   const { changes, ...question } = QUESTIONS[part](asked);
   const typed = await window.showInputBox({
     ...question,
-    // The panel whose menu asked may take the keyboard late.
+    // The panel that opened the menu may take the focus late.
     ignoreFocusOut: true,
     validateInput: (value) => episodeNoteFault({ ...asked.before, ...changes(value) }, asked.range),
   });
@@ -85,7 +85,7 @@ function askedOf(reader: StoreReader, episode: number): Asked {
   };
 }
 
-/** The one of several episodes that the user means; undefined where the question was left. */
+/** Lets the user choose an episode if there are several. Returns undefined if the user canceled. */
 export async function pickEpisode(reader: StoreReader, ends: readonly number[]): Promise<number | undefined> {
   const [only, ...others] = ends;
   if (only === undefined || others.length === 0) {

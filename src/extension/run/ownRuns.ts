@@ -1,4 +1,4 @@
-/** What a user does with the runs of a store: other titles, notes and tags, and deleting what is not needed. */
+/** Asks for titles, notes and tags of runs, and deletes runs. */
 import { ProgressLocation, window } from 'vscode';
 import { LONGEST_NOTE, noteFault, tagsOf, type RunNote, type RunRecord } from '../../domain/run.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -6,7 +6,7 @@ import { bytesWords } from '../../shared/text/sizes.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 
-/** Characters of a title within a sentence. */
+/** Maximum length of a title within a sentence, in characters. */
 const TITLE = 80;
 
 interface Question {
@@ -37,7 +37,7 @@ const QUESTIONS: Readonly<Record<keyof RunNote, (run: RunRecord) => Question>> =
   }),
 };
 
-/** Asks for another title, note or tags of a run. */
+/** Asks for a new title, note or tags of a run. */
 export async function askForNote({ engine, store }: Services, run: RunRecord, part: keyof RunNote): Promise<void> {
   const { changes, ...question } = QUESTIONS[part](run);
   const typed = await window.showInputBox({
@@ -50,7 +50,7 @@ export async function askForNote({ engine, store }: Services, run: RunRecord, pa
   }
 }
 
-/** Asks, and deletes a run. @returns whether it is deleted */
+/** Deletes a run after a confirmation. @returns true if it was deleted */
 export async function askAndDelete({ engine, store }: Services, { id, title }: RunRecord): Promise<boolean> {
   const shown = oneLine(title, TITLE);
   const detail =

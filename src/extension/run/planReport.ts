@@ -1,4 +1,4 @@
-/** A run's plan as a document that is read beside its configuration: narrow, with the verdict first. */
+/** Formats a run's plan as a narrow document beside its configuration, with the verdict first. */
 import { costWords } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
@@ -6,13 +6,13 @@ import { basisWords, spanWords } from '../../shared/text/times.ts';
 import { wrapped } from '../../shared/text/wrapped.ts';
 
 const WIDTH = 60;
-/** Characters of a sentence that is in sight where the configuration is beside it. */
+/** Line width that is visible beside the configuration, in characters. */
 const NARROW = 40;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
-/** Characters of a role's name. */
+/** Maximum length of a role's name, in characters. */
 const ROLE = 20;
 
-/** @param name of the configuration's file */
+/** @param name the name of the configuration's file */
 export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
   const advice = memory.advice.flatMap((sentence, index) =>
     wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${index + 1}.`.padEnd(4) : '    '}${line}`),
@@ -53,7 +53,7 @@ function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fi
   ];
 }
 
-/** One line for each thing that is counted: roles can be many. */
+/** Formats one line for each count, since there can be many roles. */
 function costLines({
   steps,
   evaluations,

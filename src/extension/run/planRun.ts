@@ -1,4 +1,4 @@
-/** "Plan memory and budget": what a run of a configuration would need and cost, before it is started. */
+/** The command "Plan memory and budget", which shows the needs and the cost of a run before it starts. */
 import { basename } from 'node:path';
 import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
 import type { Reports } from '../common/reports.ts';
@@ -6,12 +6,12 @@ import type { Engine } from '../engine/engine.ts';
 import { planReport } from './planReport.ts';
 
 /**
- * @param text what the file holds in the editor, where that is not saved
- * @throws C3Error with one sentence where the configuration cannot be planned
+ * @param text the text of the file in the editor, if it is not saved
+ * @throws C3Error with one sentence if the configuration cannot be planned
  */
 export async function planRun(engine: Engine, reports: Reports, file: Uri, text?: string): Promise<void> {
   const name = basename(file.fsPath);
-  // Without its ending, by which the editor would take the plan for a configuration.
+  // Without the ending, since the editor would take the report for a configuration.
   const title = `C3 plan of ${name.replace(/\.c3\.yaml$/u, '')}`;
   const client = engine.client();
   const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () =>

@@ -1,4 +1,4 @@
-/** Progress of a run, in words and in percent. */
+/** Formats the progress of a run, in words and in percent. */
 import type { RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { remainingWords } from '../../shared/text/times.ts';
@@ -9,29 +9,29 @@ const STAGES = {
   train: 'Training',
   'evaluate-after': 'Evaluation after',
 } as const;
-/** Characters of a title. */
+/** Maximum length of a title, in characters. */
 const TITLE = 60;
 const SHARES = { load: [0, 5], 'evaluate-before': [5, 15], train: [15, 85], 'evaluate-after': [85, 100] } as const;
 
-/** The stage of a run with its place in it. */
+/** Formats the stage of a run and its progress within that stage. */
 export function stageWords({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): string {
   if (total === 0) {
     return STAGES[stage];
   }
-  // Loading counts bytes.
+  // Loading counts bytes, so it is shown in percent.
   if (stage === 'load') {
     return `${STAGES[stage]}, ${Math.floor((100 * done) / total)} %`;
   }
   return stage === 'train' ? `${STAGES[stage]}, step ${done} of ${total}` : `${STAGES[stage]}, ${done} of ${total}`;
 }
 
-/** The stage of a run with what remains of the whole run, where that is known. */
+/** Formats the stage of a run, and the remaining time of the whole run if it is known. */
 export function progressWords(progress: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'>): string {
   const remaining = remainingWords(progress.remainingSeconds);
   return `${stageWords(progress)}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
-/** What goes on and what waits for its turn, in one line. @param latest the newest word on the job in progress */
+/** Formats the job in progress and the queue in one line. @param latest the newest progress of that job */
 export function queueWords(
   job: Pick<RunJob, 'title' | 'waitingFor'> | null,
   latest: Pick<RunProgress, 'stage' | 'done' | 'total' | 'remainingSeconds'> | null,
@@ -49,7 +49,10 @@ export function queueWords(
   return `${now}; queued: ${named(next)}${others.length === 0 ? '' : ` and ${others.length} more`}`;
 }
 
-/** Progress of a whole run, in percent; stages are given shares, for nobody knows beforehand how long each takes. */
+/**
+ * Returns the progress of a whole run in percent. Each stage has a fixed share, since its time is
+ * unknown.
+ */
 export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
   const [from, to] = SHARES[stage];
   return from + (total === 0 ? 0 : ((to - from) * done) / total);

@@ -1,4 +1,7 @@
-/** "Replace policy": asks which policy of a team is replaced, by what and how, and starts the run that begins so. */
+/**
+ * The command "Replace policy": asks for the role, the new policy and the strategy, and starts the
+ * run.
+ */
 import { window, workspace, type QuickPickItem } from 'vscode';
 import { sectionOf, storedConfig } from '../../domain/run.ts';
 import type { RunPlan } from '../../shared/models.ts';
@@ -39,7 +42,7 @@ const RETRAIN: StrategyItem = {
   label: 'Retraining',
   description: 'the whole team begins with the model, with the next seed',
 };
-/** What goes together with each source. */
+/** The strategies for each source. */
 const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> = {
   run: [STAGE_0, DIRECT],
   adapter: [STAGE_0, DIRECT],
@@ -48,7 +51,7 @@ const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> 
   model: [DIRECT, RETRAIN],
 };
 
-/** What can take the place of a policy of a run; a smaller model where its task comes with one. */
+/** Returns the sources of a new policy for a run. The smaller model is one if its task has one. */
 function sourcesFor(runConfig: string): readonly SourceItem[] {
   const { name } = sectionOf(storedConfig(runConfig), 'task');
   const task = TASK_NAMES.find((known) => known === name);
@@ -56,11 +59,11 @@ function sourcesFor(runConfig: string): readonly SourceItem[] {
 }
 
 /**
- * Asks, and starts the run that the answers describe.
- * @param named the run whose policy is replaced; undefined asks for it
- * @param pickRun asks for the run that gives a policy
- * @param rolesOf the roles of the team of a run, in order
- * @throws C3Error where a policy cannot be replaced so, in one sentence
+ * Asks for a replacement and starts its run.
+ * @param named the run whose policy is replaced; if undefined, the user is asked
+ * @param pickRun asks for a run
+ * @param rolesOf returns the roles of a run's team, in order
+ * @throws C3Error with one sentence if the policy cannot be replaced so
  */
 export async function replacePolicyOf(
   { engine, store, runs }: Services,
@@ -91,20 +94,20 @@ export async function replacePolicyOf(
 
 interface ReplaceQuestions {
   readonly run: string;
-  /** Of its team, in order. */
+  /** The roles of the run's team, in order. */
   readonly roles: readonly string[];
   readonly sources: readonly SourceItem[];
-  /** Asks for the run that gives a policy. */
+  /** Asks for the run whose policy is taken. */
   readonly pickRun: (title: string) => Promise<string | undefined>;
-  /** What a path is relative to. */
+  /** The folder that paths are relative to. */
   readonly folder: string;
   readonly replacement: (params: ReplaceParams) => Promise<StartRunParams>;
   readonly planOf: (params: StartRunParams) => Promise<RunPlan>;
 }
 
 /**
- * The run that the user's answers describe; undefined when the questions were left.
- * @throws C3Error where a policy cannot be replaced so, in one sentence
+ * Returns the run that the user's answers describe, or undefined if the user canceled.
+ * @throws C3Error with one sentence if the policy cannot be replaced so
  */
 async function askForReplacement({
   run,
@@ -116,7 +119,7 @@ async function askForReplacement({
   planOf,
 }: ReplaceQuestions): Promise<StartRunParams | undefined> {
   const title = (step: number): string => `Replace policy (${step} of 4)`;
-  // The user may look something up meanwhile, and a panel may take the keyboard late.
+  // The user may look something up meanwhile, and a panel may take the focus late.
   const ignoreFocusOut = true;
   const role = await window.showQuickPick(roles, {
     title: title(1),
@@ -141,7 +144,7 @@ async function askForReplacement({
   }
   const { strategy } = how;
   const params = { run, role, source, strategy, folder };
-  // A reason not to start is said before the last question is asked.
+  // Throws before the last question if the run cannot start.
   await planOf(await replacement({ ...params, overrides: [] }));
   const chosen = await askForLength(
     title(4),

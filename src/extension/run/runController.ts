@@ -1,6 +1,6 @@
 /**
- * The runs of the folder's engine as this window shows them, whoever asked for them: progress, cancel and a word at
- * their end.
+ * Shows the runs of the folder's engine in this window, including those that others started: progress
+ * with a cancel button, and a notification at the end.
  */
 import { commands, EventEmitter, ProgressLocation, window } from 'vscode';
 import type { Interval } from '../../domain/credit.ts';
@@ -17,7 +17,7 @@ import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import { overallPercent, queueWords } from './progressWords.ts';
 
-/** Characters of a title within a sentence. */
+/** Maximum length of a title within a sentence, in characters. */
 const TITLE = 80;
 
 export class RunController {
@@ -27,13 +27,13 @@ export class RunController {
   private readonly store: StoreAccess;
   private readonly log: Log;
   private list: JobList = NO_JOBS;
-  /** Newer than the list's word on the job in progress. */
+  /** Progress of the job in progress, newer than that in the list. */
   private latest: RunProgress | null = null;
   private meanReturn: number | null = null;
-  /** Jobs whose end was reported, or that had ended before this window looked. */
+  /** Jobs whose end was reported, or that ended before this window saw the list. */
   private readonly reported = new Set<string>();
   private seen = false;
-  /** Runs that this window asked for, and whether the list had them already. */
+  /** Jobs that this window requested. The value is true once the list has contained the job. */
   private readonly followed = new Map<string, boolean>();
   private showing: Promise<void> | null = null;
   readonly onDidChange = this.changed.event;
@@ -46,53 +46,54 @@ export class RunController {
     this.disposables.add(engine.onJobs((list) => this.adopt(list)));
   }
 
-  /** Whether a run is in progress. */
+  /** True if a run is in progress. */
   get running(): boolean {
     return this.job !== null;
   }
 
-  /** The job whose turn it is. */
+  /** The job in progress, or null. */
   get job(): RunJob | null {
     return jobInProgress(this.list.jobs);
   }
 
-  /** Runs that wait for their turn, in order. */
+  /** The queued jobs, in order. */
   get queued(): readonly RunJob[] {
     return queuedJobs(this.list.jobs);
   }
 
-  /** Runs that were asked for and never began, because their engine ended. */
+  /** Jobs that never started because their engine ended. */
   get unstarted(): JobList['unstarted'] {
     return this.list.unstarted;
   }
 
-  /** The newest word on the run in progress; null before the first and when there is none. */
+  /** The newest progress of the run in progress, or null if there is none. */
   get current(): RunProgress | null {
     return this.running ? this.latest : null;
   }
 
-  /** Mean return of the last finished step of the run in progress. */
+  /** The mean return of the last finished step of the run in progress, or null. */
   get currentReturn(): number | null {
     return this.running ? this.meanReturn : null;
   }
 
-  /** Asks for a run and shows it to its end; while another one is in progress it waits for its turn. */
+  /** Starts a run, or queues it behind another, and shows it to its end. */
   start(params: StartRunParams): Promise<void> {
     return this.follow(() => this.engine.client().startRun(params));
   }
 
-  /** Takes a run of the store to its end, as `start` does with a new one. */
+  /** Resumes a run of the store, and shows it to its end. */
   resume(run: string): Promise<void> {
     return this.follow(() => this.engine.client().resumeRun({ run }));
   }
 
-  /** Asks again for a run that never began. */
+  /** Requests a run again that never started. */
   restart(job: string): Promise<void> {
     return this.follow(() => this.engine.client().restartJob({ job }));
   }
 
   /**
-   * Cancels a run: the one that is named by its own id or its job's, else the one in progress. What is stored stays.
+   * Cancels a run. Its stored data is kept.
+   * @param name the id of the run or its job; by default that of the run in progress
    */
   async cancel(name: string | undefined = this.job?.id): Promise<void> {
     if (name === undefined) {
@@ -118,7 +119,7 @@ export class RunController {
     }
   }
 
-  /** Runs that this window asked for and that have not ended; one that the list does not have yet is among them. */
+  /** Returns the unfinished jobs that this window requested, including those that the list lacks yet. */
   private openFollowed(): readonly string[] {
     for (const [id, met] of this.followed) {
       const job = this.list.jobs.find((one) => one.id === id);
@@ -131,7 +132,10 @@ export class RunController {
     return [...this.followed.keys()];
   }
 
-  /** One notification for all runs of this window: cancelling it cancels one, and the others go on. */
+  /**
+   * Shows one notification for all jobs of this window. Canceling it cancels one job, and the others
+   * continue.
+   */
   private async showAll(): Promise<void> {
     while (this.openFollowed().length > 0) {
       await this.show();
@@ -139,7 +143,7 @@ export class RunController {
     this.showing = null;
   }
 
-  /** Shows progress until all runs of this window, or their engine, have ended, or one is cancelled. */
+  /** Shows progress until all jobs of this window or their engine have ended, or one job is canceled. */
   private show(): Thenable<void> {
     const options = { location: ProgressLocation.Notification, title: 'C3 run', cancellable: true };
     return window.withProgress(options, async (progress, token) => {
@@ -149,7 +153,7 @@ export class RunController {
         token.onCancellationRequested(() => {
           const open = this.openFollowed();
           const id = open.find((one) => one === this.job?.id) ?? open[0];
-          // It leaves the notification at once; the status bar shows it until it has stopped.
+          // The job leaves the notification at once. The status bar shows it until it has stopped.
           if (id !== undefined) {
             this.followed.delete(id);
             this.cancel(id).catch((error: unknown) => report(error, this.log));
@@ -166,7 +170,7 @@ export class RunController {
         }
         const { job, latest } = this;
         const words = queueWords(job, latest, this.queued);
-        // The editor only adds to the bar, and a stage may count anew (greedy, then sampled).
+        // The editor accepts only increments, and a stage may restart its count (greedy, then sampled).
         const alone = open.length === 1 && open[0] === job?.id && latest !== null;
         const percent = alone ? Math.max(shown, overallPercent(latest)) : shown;
         progress.report({ message: words, increment: percent - shown });
@@ -193,12 +197,12 @@ export class RunController {
     const ended = list.jobs.filter(({ id, state }) => state === 'finished' && !this.reported.has(id));
     for (const one of ended) {
       this.reported.add(one.id);
-      // What ended before this window looked is no news.
+      // No notification for a job that ended before this window first saw the list.
       if (this.seen) {
         void this.announce(one);
       }
     }
-    // A connection that ended says nothing of what its engine did.
+    // After the end of a connection, the state of the engine's jobs is unknown.
     this.seen = list !== NO_JOBS;
     if (job === null) {
       this.store.touch();

@@ -1,4 +1,7 @@
-/** Asks what to run and for how long; Enter through the defaults starts. */
+/**
+ * Asks for the configuration and the length of a run. Pressing Enter at each question accepts the
+ * defaults.
+ */
 import { commands, QuickPickItemKind, Range, ThemeIcon, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import type { RunPlan } from '../../shared/models.ts';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
@@ -7,22 +10,22 @@ import { withoutIcons } from '../common/plainText.ts';
 import { askForLength } from './askForLength.ts';
 import { BUNDLED_TEAMS, EXAMPLES, type FirstFault } from './subjects.ts';
 
-/** Files that describe a run. VS Code's search finds nothing at all where braces are within braces. */
+/** Files that describe a run. VS Code's search finds nothing if braces are nested. */
 const CONFIGURATIONS =
   '**/{*.c3.yaml,*magrpo_*config.yaml,*grpo_he_config.yaml,*grpo_che_config.yaml,*grpo_mbpp_config.yaml}';
 const MOST_CONFIGURATIONS = 200;
-/** Configurations of C3's own: only these are looked through before one is chosen. */
+/** Matches configurations of C3, which are the only ones that are checked before one is chosen. */
 const OWN = /\.c3\.yaml$/u;
-/** Characters of what is wrong with one. */
+/** Maximum length of a problem's text, in characters. */
 const PROBLEM = 100;
 
-/** What "Quick" changes, and its description says: enough to see every stage, too little to learn. */
+/** Overrides of the length "Quick": enough to see every stage, too few to learn. */
 const QUICK: readonly string[] = ['steps=3', 'evaluation.instances=64'];
 
 interface SubjectItem extends QuickPickItem {
-  /** Null for a bundled team. */
+  /** The configuration, or null for a bundled team. */
   readonly file: Uri | null;
-  /** What chooses a bundled team. */
+  /** Overrides that choose a bundled team. */
   readonly overrides?: readonly string[];
 }
 
@@ -31,20 +34,23 @@ interface Subject {
   readonly overrides: readonly string[];
 }
 
-/** Represents the team that comes with the product, where a command is given what to run. */
+/** The argument of a command that stands for the bundled team. */
 export const BUNDLED = 'bundled';
 
-/** What the questions need. */
+/** The services that the questions need. */
 export interface RunQuestions {
   /** The folder of the extension. */
   readonly extension: Uri;
-  /** Plans what would be started. */
+  /** Plans a run. */
   readonly planOf: (params: StartRunParams) => Promise<RunPlan>;
-  /** What keeps the text of a configuration from being run; null where nothing is known to. */
+  /** Returns the first fault that keeps a configuration from starting, or null if none is known. */
   readonly faultIn: (text: string) => Promise<FirstFault | null>;
 }
 
-/** The answer of the user; undefined when the questions were left. What is given is not asked for. */
+/**
+ * Asks for a run and returns its parameters, or undefined if the user canceled.
+ * @param given the configuration; if undefined, the user is asked
+ */
 export async function askForRun(
   given: Uri | typeof BUNDLED | undefined,
   questions: RunQuestions,
@@ -76,8 +82,8 @@ export async function askForRun(
 }
 
 /**
- * One of the configurations of the workspace; undefined when the question was left, or where there is none, which is
- * said.
+ * Asks for a configuration of the workspace. Returns undefined if the user canceled. If there is none,
+ * says so and returns undefined.
  */
 export async function askForConfiguration(title: string): Promise<Uri | undefined> {
   const files = await configurations();
@@ -97,13 +103,16 @@ export async function askForConfiguration(title: string): Promise<Uri | undefine
     : (await window.showQuickPick(items, { title, placeHolder: 'Which configuration?' }))?.file;
 }
 
-/** The files of the workspace that describe a run, by their paths. */
+/** Returns the files of the workspace that describe a run, sorted by path. */
 async function configurations(): Promise<readonly Uri[]> {
   const files = await workspace.findFiles(CONFIGURATIONS, '**/node_modules/**', MOST_CONFIGURATIONS);
   return files.sort((a, b) => workspace.asRelativePath(a).localeCompare(workspace.asRelativePath(b)));
 }
 
-/** What is run: a team, or a configuration that can be; one that cannot is opened at what is wrong with it. */
+/**
+ * Asks for a bundled team or a configuration. If the configuration cannot be run, opens it at its
+ * first fault and returns undefined.
+ */
 async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subject | undefined> {
   const files = await configurations();
   const examples = Uri.joinPath(extension, 'media', 'examples');
@@ -165,7 +174,7 @@ async function withFaults(
   });
 }
 
-/** What keeps a configuration from being run, as it is in the editor; null where nothing is known to. */
+/** Returns the first fault of a configuration as it is in the editor, or null if none is known. */
 async function faultOf(
   file: Uri,
   faultIn: RunQuestions['faultIn'],

@@ -1,4 +1,4 @@
-/** The one status bar item: the stage of the run in progress; a click opens the dashboard. */
+/** The status bar item, which shows the stage of the run in progress and opens the dashboard. */
 import { StatusBarAlignment, window } from 'vscode';
 import { remainingWords } from '../../shared/text/times.ts';
 import { Disposables } from '../common/disposables.ts';

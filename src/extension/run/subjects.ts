@@ -4,7 +4,7 @@ import type { TeamTask } from '../../shared/runNames.ts';
 export interface BundledTeam {
   readonly label: string;
   readonly description: string;
-  /** What chooses it. */
+  /** Overrides that choose the team. */
   readonly overrides: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export const BUNDLED_TEAMS: Readonly<Record<TeamTask, BundledTeam>> = {
   },
 };
 
-/** What each file of media/examples is, by its name. */
+/** Descriptions of the files of media/examples, by name. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   'feedback.c3.yaml': 'hears of a wrong answer and tries again, up to three rounds',
   'calculator.c3.yaml': "a tool computes the reasoner's expression",
@@ -58,15 +58,15 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'code-discussion.c3.yaml': 'functions, each role sees what both wrote, evaluated only',
 };
 
-/** What keeps a configuration from being run. */
+/** A fault that keeps a configuration from being run. */
 export interface FirstFault {
   readonly message: string;
-  /** UTF-16 units from the beginning of its text. */
+  /** UTF-16 units from the start of the text. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Of the problems of a configuration's text the first that keeps it from starting; null where none does. */
+/** Returns the first problem that keeps a configuration from starting, or null if none does. */
 export function firstFault(
   faults: readonly (FirstFault & { readonly severity?: 'warning' | 'information' })[],
 ): FirstFault | null {

@@ -1,6 +1,6 @@
 /**
- * What an assistant in the editor can ask of the store: the tools of `c3 mcp`, for language models in VS Code. A replay
- * is confirmed by the user, who sees what it costs at most.
+ * Offers the tools of `c3 mcp` to language models in VS Code. The user confirms each replay and sees
+ * its maximum cost.
  */
 import {
   LanguageModelTextPart,
@@ -39,7 +39,7 @@ interface RunAsked {
   readonly limit?: number;
 }
 
-/** Registers the tools, which package.json describes with what they take; VS Code checks that. */
+/** Registers the tools. VS Code checks their inputs against the schemas in package.json. */
 export function registerAssistantTools(services: Services): readonly Disposable[] {
   const { engine, store } = services;
   const reading = async <Result>(
@@ -139,24 +139,27 @@ export function registerAssistantTools(services: Services): readonly Disposable[
   ];
 }
 
-/** A search is confirmed by the user, who sees what it costs at most. @param words without their end */
+/**
+ * Returns the user's confirmation of a search. @param words the question with its maximum cost,
+ * without its period
+ */
 const agreed = (words: string, how: { readonly isLiteral: boolean }) => ({
   invocationMessage: 'Searching',
   confirmationMessages: { title: 'Search?', message: shownWords(words, how) },
 });
 
-/** @param isLiteral whether they have a command, which is read sign by sign: nothing of it is taken for markup */
+/** @param isLiteral true if the text contains a command, in which no markup is interpreted */
 const shownWords = (words: string, { isLiteral }: { readonly isLiteral: boolean }): string | MarkdownString =>
   isLiteral ? new MarkdownString().appendText(`${words}.`) : withoutLinks(`${words}.`);
 
-/** @throws C3Error('input') where servers answer for roles of the run */
+/** @throws C3Error('input') if servers answer for roles of the run */
 function refuseServers(reader: StoreReader, run: string): void {
   if (asksServers(reader.runConfig(run))) {
     throw new C3Error('input', SEARCH_AT_SERVERS);
   }
 }
 
-/** An answer goes to a model: keys that a message or a server repeated stay here. */
+/** Returns an answer for a model. Keys of servers in it are masked. */
 const said = (value: unknown): LanguageModelToolResult =>
   new LanguageModelToolResult([new LanguageModelTextPart(masked(JSON.stringify(value)).text)]);
 

@@ -1,4 +1,4 @@
-/** Links to runs and messages: made by "Copy link", opened by whoever has the same folder. */
+/** Copies links to runs and messages, and opens them in a window with the same folder. */
 import { env, window, workspace, type Disposable, type ExtensionContext, type Uri } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { linkText, type Subject } from '../../shared/links.ts';
@@ -6,13 +6,13 @@ import { report } from '../common/report.ts';
 import type { Services } from '../services.ts';
 import { NO_LINK, placeOf, readLink, wrongFolder } from './links.ts';
 
-/** Shows what a link leads to. */
+/** Shows the target of a link. */
 export interface LinkViews {
   openRun(run: string): void;
   openMessage(message: number): void;
 }
 
-/** Opens links; one that is not ours, or leads elsewhere or nowhere, says so and does nothing else. */
+/** Opens links of C3. Shows a warning for any other link, or if its folder or target is missing. */
 export function registerLinks(services: Services, views: LinkViews): Disposable {
   return window.registerUriHandler({
     handleUri: async (uri) => {
@@ -29,7 +29,7 @@ export function registerLinks(services: Services, views: LinkViews): Disposable 
   });
 }
 
-/** @returns one sentence where the link could not be followed */
+/** Opens the target of a link. @returns one sentence if it cannot be opened, or null */
 function follow({ store }: Services, uri: Uri, views: LinkViews): string | null {
   const link = readLink(uri);
   if (link === null) {
@@ -55,7 +55,7 @@ function follow({ store }: Services, uri: Uri, views: LinkViews): string | null 
   return null;
 }
 
-/** Puts a link on the clipboard. */
+/** Copies a link to the clipboard. */
 export async function copyLink(extension: ExtensionContext['extension'], subject: Subject): Promise<void> {
   const folder = openFolder();
   if (folder === null) {
@@ -65,7 +65,7 @@ export async function copyLink(extension: ExtensionContext['extension'], subject
   void window.setStatusBarMessage(`The link to this ${subject.kind} was copied to the clipboard.`, 5000);
 }
 
-/** The folder whose store is shown. */
+/** Returns the path of the folder whose store is shown, or null. */
 function openFolder(): string | null {
   const folder = workspace.workspaceFolders?.[0];
   return folder?.uri.scheme === 'file' ? folder.uri.fsPath : null;

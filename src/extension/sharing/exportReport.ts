@@ -1,4 +1,4 @@
-/** "Export report": a run or a message as one file, saved where the user says and opened if they like. */
+/** The command "Export report", which saves a run or a message as one file. */
 import { basename, posix } from 'node:path';
 import { commands, env, ProgressLocation, UIKind, window, workspace, type Uri } from 'vscode';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';
@@ -8,7 +8,7 @@ import { withoutLinks } from '../common/plainText.ts';
 import { messageOfBucket } from './links.ts';
 import { REPORT_EDITOR } from './reportEditor.ts';
 
-/** Asks where to, writes, and offers to open it. A dialog that is left writes nothing. */
+/** Asks for a file, writes the report and offers to open it. Writes nothing if the user cancels. */
 export async function exportReport(reader: StoreReader, subject: Subject): Promise<void> {
   const target = await window.showSaveDialog({
     title: 'Export report',
@@ -42,8 +42,8 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
 }
 
 /**
- * In the browser, where the file lies on the user's own machine; else in the editor, which can show a page from another
- * one.
+ * Opens a page in the browser if the file is on the user's machine. Otherwise opens it in the editor,
+ * which can show files of a remote machine.
  */
 async function show(target: Uri): Promise<void> {
   const here = env.uiKind === UIKind.Desktop && env.remoteName === undefined;
@@ -53,7 +53,7 @@ async function show(target: Uri): Promise<void> {
   await commands.executeCommand('vscode.openWith', target, REPORT_EDITOR);
 }
 
-/** Beside the user's work, under a name that says what it is. */
+/** Proposes a file in the workspace folder, named after the subject. */
 function defaultPlace(subject: Subject): { readonly defaultUri?: Uri } {
   const folder = workspace.workspaceFolders?.[0]?.uri;
   const name = `${subject.kind}-${subject.kind === 'run' ? subject.run : String(subject.id)}`

@@ -1,4 +1,4 @@
-/** "Import agent log": what another program recorded of its agents, as a run of its own. */
+/** The command "Import agent log", which imports recordings of other programs as runs. */
 import { ProgressLocation, window, type Uri } from 'vscode';
 import { importLines, importNotice, type LogImport } from '../../domain/episode.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
@@ -9,15 +9,15 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 
-/** What opens an imported run: its transcript, or the list of its episodes. */
+/** Opens the transcript or the episodes of an imported run. */
 export interface ImportedViews {
   readonly transcript: (opening: NonNullable<ReturnType<StoreReader['problemOpening']>>) => void;
   readonly episodes: (run: string) => void;
 }
 
 /**
- * Asks for the file and whether keys are masked, imports it, and opens the transcript; of several episodes, their list.
- * A dialog that is left imports nothing.
+ * Asks for the file and for the masking of keys, and imports it. Opens the transcript, or the list of
+ * episodes if there are several. Imports nothing if the user cancels.
  */
 export async function importLog(services: Services, views: ImportedViews): Promise<void> {
   const client = services.engine.client();
@@ -43,7 +43,7 @@ const RENAME = 'Rename Speakers…';
 const SHOW_LOG = 'Show Log';
 const isRenamed = ({ by }: LogImport['speakers'][number]): boolean => by === 'renamed';
 
-/** Other names for the speakers of a log; none where the question was left. */
+/** Asks for new names of a log's speakers. Returns none if the user canceled. */
 async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> {
   const typed = await window.showInputBox({
     title: 'Rename speakers',
@@ -63,13 +63,16 @@ async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> 
   return typed === undefined ? [] : namesIn(typed);
 }
 
-/** Those of a list that are other names. @throws C3Error('input') for what are no names */
+/**
+ * Parses a list `old=new; …` and returns the names that differ. @throws C3Error('input') if it is
+ * malformed
+ */
 const namesIn = (text: string): readonly Rename[] =>
   renamesOf(text.split(';').filter((one) => one.trim() !== '')).filter(([old, name]) => old !== name);
 
 /**
- * Says what was stored of other programs, and opens its transcript; of several episodes, their list.
- * @param rename what gives the speakers other names; missing where that is no more possible
+ * Notifies about an import, and opens its transcript, or the list of episodes if there are several.
+ * @param rename renames the speakers; missing if that is no longer possible
  */
 export async function showImported(
   { log, store }: Services,
@@ -89,7 +92,7 @@ export async function showImported(
     return;
   }
   store.touch();
-  // The first import makes the store.
+  // The first import creates the store, which is then examined.
   await store.pending();
   const reader = store.reader();
   const query = { run: report.run, filter: NO_PROBLEM_FILTER, sort: CLEAREST_FIRST, classes: {} };
@@ -102,7 +105,7 @@ export async function showImported(
   }
 }
 
-/** The file, and whether its keys are masked; null where a dialog was left. */
+/** Asks for the file and for the masking of keys. Returns null if the user canceled. */
 async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: boolean } | null> {
   const [file] =
     (await window.showOpenDialog({
@@ -117,7 +120,7 @@ async function askForLog(): Promise<{ readonly file: Uri; readonly maskSecrets: 
   return maskSecrets === undefined ? null : { file, maskSecrets };
 }
 
-/** Whether keys are masked; undefined where the question was left. */
+/** Asks if keys are to be masked. Returns undefined if the user canceled. */
 export async function askForMasking(
   title: string,
   placeHolder = 'Mask what looks like a key?',

@@ -1,6 +1,6 @@
 /**
- * Links into a store: what they look like, and where they lead. They come from outside, so nothing in them is believed
- * unseen.
+ * Parses links into a store and finds their targets. Links come from outside, so each part is
+ * validated.
  */
 import { relative, resolve } from 'node:path';
 import { clearestOf } from '../../shared/credit/order.ts';
@@ -8,7 +8,7 @@ import { hasCode } from '../../shared/errors.ts';
 import type { Link, Subject } from '../../shared/links.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
-/** Path and query of an address, decoded. */
+/** The decoded path and query of an address. */
 export interface Address {
   readonly path: string;
   readonly query: string;
@@ -19,7 +19,7 @@ const LONGEST_FOLDER = 4096;
 
 export const NO_LINK = 'This is not a link that C3 made; nothing was opened.';
 
-/** What an address leads to; null where it is none of ours. */
+/** Parses an address. Returns null if it is not a link of C3. */
 export function readLink({ path, query }: Address): Link | null {
   const [, kind, id = ''] = /^\/(run|bucket|message)\/([^]+)$/u.exec(path) ?? [];
   const [, run, folder = ''] = /^(?:run=([^&]+)&)?folder=([^]+)$/u.exec(query) ?? [];
@@ -41,7 +41,10 @@ export function readLink({ path, query }: Address): Link | null {
   return Number.isSafeInteger(number) ? { subject: { kind, id: number, run }, folder } : null;
 }
 
-/** Why a link's folder is not the one that is open; null where it is. @param open null where no folder is open */
+/**
+ * Returns a sentence if a link's folder is not the open one, or null. @param open null if no folder is
+ * open
+ */
 export function wrongFolder(folder: string, open: string | null): string | null {
   if (open !== null && relative(resolve(open), resolve(folder)) === '') {
     return null;
@@ -50,8 +53,8 @@ export function wrongFolder(folder: string, open: string | null): string | null 
 }
 
 /**
- * A path in a notification, which would make links of brackets: only what names are usually made of, and its end where
- * it is long.
+ * Makes a path safe for a notification, where brackets could form links. Replaces unusual characters,
+ * and keeps only the end of a long path.
  */
 function harmless(path: string): string {
   const shown = path.toWellFormed().replaceAll(/[^\p{L}\p{N} ._/\\:@~-]/gu, '\u00b7');
@@ -59,8 +62,8 @@ function harmless(path: string): string {
 }
 
 /**
- * What to show for a subject.
- * @returns the run, or the message of it, or one sentence where the store does not hold it
+ * Finds the run or the message of a subject.
+ * @returns the place, or one sentence if the store does not hold it
  */
 export function placeOf(
   reader: Pick<StoreReader, 'run' | 'message' | 'bucketView'>,
@@ -83,8 +86,8 @@ export function placeOf(
 }
 
 /**
- * The message that a bucket is about: the one that was asked about, else the one of the clearest credit, as the side
- * bar opens it, else the first.
+ * Returns the message of a bucket: the replayed one, else the alternative with the clearest credit, as
+ * in the side bar, else the first alternative.
  */
 export function messageOfBucket(reader: Pick<StoreReader, 'bucketView'>, id: number): number | null {
   const { message, alternatives } = reader.bucketView(id);

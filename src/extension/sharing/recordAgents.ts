@@ -1,4 +1,4 @@
-/** "Record agents": a program of the user's, whose messages are stored while it runs. */
+/** The command "Record agents", which runs a program of the user and stores its messages. */
 import { ProgressLocation, QuickPickItemKind, window, workspace, type CancellationToken } from 'vscode';
 import type { Recorded } from '../../domain/episode.ts';
 import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';
@@ -14,11 +14,12 @@ import { answeredBy, recordRequest, usualServer } from './recordRequest.ts';
 const TITLE = 'Record agents';
 
 /**
- * Asks for a command, runs it in the workspace folder, and opens the transcript of what its agents said; of several
- * episodes, their list. A dialog that is left starts nothing; Cancel ends the program and keeps what was stored.
+ * Asks for a command and runs it in the workspace folder. Opens the recorded transcript, or the list
+ * of episodes if there are several. Starts nothing if the user cancels a question. Cancel in the
+ * notification ends the program and keeps the stored messages.
  */
 export async function recordAgents(services: Services, views: ImportedViews): Promise<void> {
-  // Only in a trusted workspace: there is no engine elsewhere.
+  // Throws in an untrusted workspace, which has no engine.
   const client = services.engine.client();
   const wanted = await askForProgram();
   if (wanted === null) {
@@ -37,7 +38,7 @@ export async function recordAgents(services: Services, views: ImportedViews): Pr
   await showImported(services, views, report);
 }
 
-/** Records, with what the program prints in the log and the messages so far in the notification. */
+/** Records a program. Its output goes to the log, and the notification counts the messages. */
 async function following(
   { engine, log }: Services,
   client: ReturnType<Services['engine']['client']>,
@@ -59,7 +60,10 @@ async function following(
   }
 }
 
-/** The program, who answers it, what is right and whether keys are masked; null where a dialog was left. */
+/**
+ * Asks for the program, its server, the right answer and the masking of keys. Returns null if
+ * canceled.
+ */
 async function askForProgram(): Promise<RecordParams | null> {
   const folder = workspace.workspaceFolders?.[0]?.uri.fsPath;
   if (folder === undefined) {
@@ -82,13 +86,13 @@ async function askForProgram(): Promise<RecordParams | null> {
   }
   const request = (maskSecrets: boolean): RecordParams =>
     recordRequest({ command, folder, ...answering, right, maskSecrets }, process.env);
-  // The last question says what begins with its answer.
+  // The last question says what will start.
   const begins = `This starts ${typedCommand(command)}, and ${answeredBy(request(true))}.`;
   const maskSecrets = await askForMasking(`${TITLE} (4 of 4)`, `${begins} Mask what looks like a key?`);
   return maskSecrets === undefined ? null : request(maskSecrets);
 }
 
-/** Who answers: a server, or a model that is served here; undefined where the question was left. */
+/** Asks for the server, or for a model that is served here. Returns undefined if the user canceled. */
 async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> | undefined> {
   const usual = {
     label: 'The server that it asks now',
@@ -106,7 +110,7 @@ async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> |
       serve: task,
     })),
   ];
-  // Who has neither an address nor a key has no server yet.
+  // A user with neither an address nor a key has no server yet.
   const hasServer = ['OPENAI_BASE_URL', 'OPENAI_API_KEY'].some((name) => (process.env[name] ?? '') !== '');
   const choice = await window.showQuickPick(hasServer ? [...servers, ...bundled] : [...bundled, ...servers], {
     title: `${TITLE} (2 of 4)`,
@@ -129,7 +133,7 @@ async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> |
   return upstream === undefined ? undefined : { upstream, serve: null };
 }
 
-/** What is right; null where that is not said, undefined where the question was left. */
+/** Asks for the right answer. Returns null if it is left empty, or undefined if the user canceled. */
 async function askForAnswer(): Promise<RightAnswer | null | undefined> {
   const typed = await window.showInputBox({
     title: `${TITLE} (3 of 4)`,

@@ -1,17 +1,17 @@
-/** How a window asks its engine to record a program: with the server and the environment of the window. */
+/** Builds the request to record a program, with the server and the environment of the window. */
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { anthropicServer, azureServer, serverOf, shownAddress } from '../../shared/modelServer.ts';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 
-/** What of the editor's own is in its environment, and would change a program that gets it. */
+/** Matches environment variables of the editor itself, which would affect a program. */
 const EDITORS_OWN = /^(?:ELECTRON_|VSCODE_|CHROME_)/iu;
 
 type Environment = Readonly<Partial<Record<string, string>>>;
 
 /**
- * The request for a program. An engine has little of the environment of the window that started it, and serves others
- * too: what the program is to have of this one goes with the request.
- * @param asked what the user was asked for; `upstream` null where the window's environment says it
+ * Returns the request for a program. It includes the environment of this window, since the engine
+ * serves several windows and has little of it.
+ * @param asked the user's answers; a null `upstream` takes the server of the environment
  */
 export function recordRequest(asked: Omit<RecordParams, 'env'>, env: Environment): RecordParams {
   const variables = Object.entries(withoutKeys({ ...env })).filter(
@@ -25,14 +25,14 @@ export function recordRequest(asked: Omit<RecordParams, 'env'>, env: Environment
   };
 }
 
-/** Where the calls go unless the user names another server, and why. */
+/** Describes the default server of the calls, and the reason for it. */
 export function usualServer(env: Environment): string {
   const { address, isNamed } = serverOf(env);
   const why = isNamed ? 'as OPENAI_BASE_URL of this window says' : 'since this window has no OPENAI_BASE_URL';
   return `${shownAddress(address)}, ${why}.`;
 }
 
-/** Who answers the program, for the question before it starts. */
+/** Describes the servers that answer the program, for the last question before it starts. */
 export function answeredBy({ upstream, serve, env = {} }: Pick<RecordParams, 'upstream' | 'serve' | 'env'>): string {
   const usual =
     serve === null

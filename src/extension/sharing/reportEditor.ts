@@ -1,6 +1,6 @@
 /**
- * Exported reports as the editor shows them: a read-only editor of the file itself, so that its tab comes back after a
- * reload, and follows when the file is written anew.
+ * Shows exported reports in a read-only editor of the file. Its tab returns after a reload, and it
+ * follows changes of the file.
  */
 import { posix } from 'node:path';
 import {
@@ -16,9 +16,9 @@ import { shownInEditor } from '../../report/report.ts';
 
 export const REPORT_EDITOR = 'c3.report';
 
-/** A longer file is no report that anybody could read. */
+/** Maximum size of a report, in bytes. */
 const MOST_BYTES = 100_000_000;
-/** How often it is looked whether the file was written anew, while the report is in sight. */
+/** Interval at which a visible report checks its file for changes. */
 const LOOK_MILLISECONDS = 1000;
 
 class ReportEditor implements CustomReadonlyEditorProvider {
@@ -28,7 +28,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 
   async resolveCustomEditor({ uri }: CustomDocument, panel: WebviewPanel): Promise<void> {
     const name = posix.basename(uri.path);
-    // For its tab, and for who hears what the frame is.
+    // For the tab and for screen readers.
     panel.title = `Report ${name}`;
     panel.webview.options = { enableScripts: false, localResourceRoots: [] };
     let drawn: string | null | undefined;
@@ -39,7 +39,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
         return;
       }
       isBusy = true;
-      // Before it is read, so that what is written meanwhile shows at the next look.
+      // The stamp is read before the content, so that a write in between shows at the next check.
       const stamp = await stampOf(uri);
       if (stamp !== drawn) {
         const page = shownInEditor(name, await contentOf(uri));
@@ -50,7 +50,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
       }
       isBusy = false;
     };
-    // A watcher of the editor's begins some time after it was asked for, and says nothing of what was written before.
+    // Polls, since a file watcher of the editor starts late and misses writes before its start.
     const timer = setInterval(() => void look(), LOOK_MILLISECONDS);
     const shown = panel.onDidChangeViewState(() => void look());
     panel.onDidDispose(() => {
@@ -62,7 +62,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
   }
 }
 
-/** What changes when a file is written; null where there is none. */
+/** Returns a stamp that changes when the file is written, or null if there is no file. */
 async function stampOf(uri: Uri): Promise<string | null> {
   try {
     const { mtime, size } = await workspace.fs.stat(uri);
@@ -72,7 +72,7 @@ async function stampOf(uri: Uri): Promise<string | null> {
   }
 }
 
-/** The text of a file; null where there is none, or too much of it. */
+/** Returns the text of a file, an empty text if the file is too large, or null if it cannot be read. */
 async function contentOf(uri: Uri): Promise<string | null> {
   try {
     if ((await workspace.fs.stat(uri)).size > MOST_BYTES) {
@@ -84,7 +84,7 @@ async function contentOf(uri: Uri): Promise<string | null> {
   }
 }
 
-/** Lets the editor show reports. */
+/** Registers the editor for reports. */
 export function registerReportEditor(): Disposable {
   return window.registerCustomEditorProvider(REPORT_EDITOR, new ReportEditor(), {
     supportsMultipleEditorsPerDocument: true,

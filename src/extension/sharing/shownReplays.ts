@@ -1,16 +1,16 @@
-/** Replays of an assistant that the user was shown: what is started is what was shown, and nothing else. */
+/** Remembers the requests that the user was shown, so that an assistant can start only these. */
 import { C3Error } from '../../shared/errors.ts';
 
-/** Questions that wait for their answer. */
+/** Maximum number of requests that wait for an answer. */
 const MOST = 16;
 
 export class ShownReplays<Request extends { readonly teamHash?: string }> {
   private readonly waiting = new Map<string, Request>();
 
   /**
-   * Takes in what the user is shown of a call of the tool. Where the same call is asked again, with another file by
-   * then, nobody knows which of the two is answered: what was shown first counts, and the other file is refused.
-   * @param asked what the assistant gave the tool
+   * Adds a request that the user is shown. If the same call is shown twice, the first request counts: it
+   * is unknown which of them the user answers, and a team file that changed in between is refused.
+   * @param asked the input of the tool
    */
   add(asked: object, request: Request): void {
     const key = JSON.stringify(asked);
@@ -24,7 +24,7 @@ export class ShownReplays<Request extends { readonly teamHash?: string }> {
     }
   }
 
-  /** What the user agreed to. @throws C3Error('input') where the user was not shown it */
+  /** Removes and returns the request of a call. @throws C3Error('input') if the user was not shown it */
   take(asked: object): Request {
     const key = JSON.stringify(asked);
     const request = this.waiting.get(key);

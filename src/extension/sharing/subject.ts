@@ -1,6 +1,4 @@
-/**
- * What "Export report" and "Copy link" are about: what a menu was opened on, else what the user looks at or chooses.
- */
+/** Finds the subject of "Export report" and "Copy link": that of a menu, or the user's choice. */
 import { window } from 'vscode';
 import { isRecord } from '../../shared/guard.ts';
 import type { Subject } from '../../shared/links.ts';
@@ -12,9 +10,10 @@ import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';
 import { messageOfBucket } from './links.ts';
 
 /**
- * @param argument what the command was given: an item of the tree, or the context of a panel
- * @param looked the message selected in the transcript that has the focus
- * @returns undefined where the question was left
+ * Finds the subject of a command, and asks if the argument names none.
+ * @param argument the command's argument: an item of the tree, or the context of a panel
+ * @param looked the message selected in the active transcript
+ * @returns undefined if the user canceled
  */
 export async function subjectOf(
   reader: StoreReader,
@@ -42,7 +41,7 @@ export async function subjectOf(
   return (await window.showQuickPick(items, { title, placeHolder: 'What should it cover?' }))?.subject;
 }
 
-/** What an item of a tree or the context of a panel is about; undefined where it is about nothing that can be named. */
+/** Returns the subject of a tree item or of a panel's context, or undefined if it has none. */
 export function givenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
   if (typeof argument === 'string') {
     return { kind: 'run', run: reader.run(argument).id };
@@ -66,7 +65,7 @@ export function givenSubject(reader: StoreReader, argument: unknown): Subject | 
   return bucket === undefined ? undefined : bucketSubject(reader, bucket);
 }
 
-/** A bucket without a message leads nowhere. */
+/** Returns a bucket as a subject, or undefined if it has no message. */
 function bucketSubject(reader: Pick<StoreReader, 'bucketView' | 'message'>, bucket: number): Subject | undefined {
   const about = messageOfBucket(reader, bucket);
   return about === null ? undefined : { kind: 'bucket', id: bucket, run: reader.message(about).run };

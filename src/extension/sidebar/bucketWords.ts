@@ -1,4 +1,4 @@
-/** How buckets are put in words in the side bar. Signs and figures are those of the transcript. */
+/** Formats buckets for the side bar, with the same signs and figures as the transcript. */
 import {
   continuationWords,
   OTHER_DISTRIBUTION,
@@ -14,7 +14,7 @@ import { isDecided, sentence, type Headline } from '../../shared/credit/headline
 import * as figures from '../../shared/text/figures.ts';
 import { oneLine } from '../common/oneLine.ts';
 
-/** What each order is called, and what it means. */
+/** Names and explanations of the orders. */
 export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; readonly detail: string }>> = {
   clearest: {
     label: 'Clearest credit',
@@ -43,16 +43,16 @@ const CREDIT: Readonly<Record<BucketKind['credit'], string>> = {
   'not measured': 'credit not measured',
 };
 
-/** One thing that buckets can be filtered by. */
+/** A value that buckets can be filtered by. */
 export interface BucketChoice {
   readonly label: string;
-  /** How many buckets of the run have it. */
+  /** Number of the run's buckets with this value. */
   readonly count: number;
   isIn(filter: BucketFilter): boolean;
   addTo(filter: BucketFilter): BucketFilter;
 }
 
-/** What the buckets of a run can be filtered by, with those values only that it has. */
+/** Returns the filter choices of a run, with only the values that occur in it. */
 export function bucketChoices(
   kinds: readonly BucketKind[],
 ): readonly { readonly title: string; readonly choices: readonly BucketChoice[] }[] {
@@ -90,27 +90,24 @@ export function bucketChoices(
   ];
 }
 
-/** A filter in a few words, for beside the title of the view; empty where it leaves nothing out. */
+/** Formats a filter for the description of the view. Returns an empty text if it hides nothing. */
 export function bucketFilterWords({ roles, origins, credit }: BucketFilter): string {
   return [...roles, ...origins.map((origin) => ORIGINS[origin]), ...credit.map((value) => CREDIT[value])].join(', ');
 }
 
 const MINUS = '\u2212';
 
-/** A number with its sign and two digits, as the transcript writes it. */
+/** Formats a number with its sign and two digits, as the transcript does. */
 export function signed(value: number): string {
   return figures.signed(value, 2);
 }
 
-/**
- * Who spoke and the figure that the bucket is ranked by, where it was measured: they are seen however narrow the side
- * bar is.
- */
+/** Formats the role and, if measured, the figure of the order. Both stay visible in a narrow side bar. */
 export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
   return isMeasured(ranked, order) ? `${ranked.role} ${figureOf(ranked, order)}` : ranked.role;
 }
 
-/** What is beside a bucket: what was said, what the figure rests on, and where it is. */
+/** Formats the text beside a bucket: its message, the basis of the figure, and its origin. */
 export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
   return [
     ...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]),
@@ -120,7 +117,7 @@ export function bucketDescription(ranked: RankedBucket, order: BucketOrder): str
   ].join(' · ');
 }
 
-/** The figure that a bucket is ranked by; what was not measured says so. */
+/** Formats the figure by which a bucket is ranked, or says that it was not measured. */
 export function figureOf({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
   switch (order) {
     case 'clearest':
@@ -142,7 +139,7 @@ function isMeasured({ credit, spread, removal }: RankedBucket, order: BucketOrde
   return { clearest: measured, credit: measured, spread, distance: removal }[order] !== null;
 }
 
-/** What the figure rests on. */
+/** Describes the basis of the figure. */
 function basisOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): readonly string[] {
   switch (order) {
     case 'clearest':
@@ -158,7 +155,7 @@ function basisOf({ credit, spread, returns, removal }: RankedBucket, order: Buck
   }
 }
 
-/** Where a bucket comes from. */
+/** Describes the origin of a bucket. */
 export function placeOf({
   origin,
   iteration,
@@ -172,7 +169,7 @@ export function placeOf({
     : `diagnostic ${iteration}`;
 }
 
-/** Everything that is known of a bucket, a line each. */
+/** Formats all that is known of a bucket, one fact a line. */
 export function bucketTooltip(ranked: RankedBucket): string {
   const { credit, question, text, bucket, continuation } = ranked;
   const lines = [
@@ -189,7 +186,7 @@ export function bucketTooltip(ranked: RankedBucket): string {
   return lines.join('\n');
 }
 
-/** A bucket for who hears it. */
+/** Describes a bucket for screen readers. */
 export function bucketSpoken(ranked: RankedBucket, order: BucketOrder): string {
   const said = ranked.text === '' ? ranked.role : `${ranked.role}: ${oneLine(ranked.text)}`;
   return `${said}; ${spoken(ranked, order)}; ${placeOf(ranked)}`.replaceAll(MINUS, 'minus ');
@@ -199,7 +196,7 @@ function spoken(ranked: RankedBucket, order: BucketOrder): string {
   return `${ORDERS[order].label}: ${[figureOf(ranked, order).replace('±', ''), ...basisOf(ranked, order)].join(', ')}`;
 }
 
-/** Credit with its interval, its cost and what it says. */
+/** Formats a credit with its interval, verdict, sample size and cost. */
 export function creditWords(credit: Headline): string {
   const { value, low, high, n, effectiveN, evaluatorCalls, verdict } = credit;
   if (verdict === 'alone') {
@@ -210,7 +207,7 @@ export function creditWords(credit: Headline): string {
   return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${n} (${effectiveN} independent), ${cost}`;
 }
 
-/** What a message of a bucket was worth and returned. */
+/** Formats the credit and the mean return of a message of a bucket. */
 export function alternativeLabel({ credit, returns }: Alternative): string {
   const scored = returns.filter((value): value is number => value !== null);
   const mean =
@@ -220,7 +217,7 @@ export function alternativeLabel({ credit, returns }: Alternative): string {
   return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
 }
 
-/** What is beside that. @param copies how often it was said */
+/** Formats the text beside that label. @param copies number of messages with the same text */
 export function alternativeDescription({ text, original }: Alternative, copies = 1): string {
   const said = [...(original ? ['as sampled'] : []), ...(copies > 1 ? [`said ${copies} times`] : [])];
   return `${said.length === 0 ? '' : `${said.join(', ')}: `}${oneLine(text) || 'empty message'}`;

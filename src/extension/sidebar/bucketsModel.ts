@@ -1,5 +1,6 @@
 /**
- * What the tree view "Buckets" holds: the buckets of one run by rank, and the messages of a bucket, each list in pages.
+ * The model of the view "Buckets": the buckets of one run by rank, and their messages, each list in
+ * pages.
  */
 import {
   equalAlternatives,
@@ -16,9 +17,9 @@ export interface BucketNode {
   readonly kind: 'bucket';
   readonly id: string;
   readonly ranked: RankedBucket;
-  /** What the view was ordered by when the node was made. */
+  /** The order of the view when the node was created. */
   readonly order: BucketOrder;
-  /** The bucket and the message that commands are about; without one in an empty bucket. */
+  /** The bucket and the message for commands. An empty bucket has no message. */
   readonly bucket: number;
   readonly message?: number;
 }
@@ -26,9 +27,9 @@ export interface BucketNode {
 export interface AlternativeNode {
   readonly kind: 'alternative';
   readonly id: string;
-  /** The first of those with its text, with the returns of all. */
+  /** The first message with its text, with the returns of all messages with that text. */
   readonly alternative: Alternative;
-  /** How often it was said. */
+  /** Number of messages with the same text. */
   readonly copies: number;
   readonly bucket: number;
   readonly message: number;
@@ -37,7 +38,7 @@ export interface AlternativeNode {
 export interface MoreBucketsNode {
   readonly kind: 'moreBuckets';
   readonly id: string;
-  /** The list that grows. */
+  /** The list that the item extends. */
   readonly list: string;
   readonly parent: BucketNode | null;
   readonly left: number;
@@ -47,7 +48,7 @@ export type BucketsNode = BucketNode | AlternativeNode | MoreBucketsNode;
 
 type Reader = Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketView'>;
 
-/** The buckets of a run, or the messages of one of them. */
+/** Returns the buckets of a run, or the messages of a bucket. */
 export function bucketsOf(
   reader: Reader,
   run: string,
@@ -69,7 +70,7 @@ function topOf(
   limits: Limits,
   filter: BucketFilter,
 ): readonly BucketsNode[] {
-  // Each order has a length of its own: a page further down means something else in another order.
+  // Each order has its own length, since the pages of two orders differ.
   const list = `${run}/${order}`;
   const shown = reader
     .rankedBuckets({ run, order, filter, offset: 0, limit: limits.of(list) })

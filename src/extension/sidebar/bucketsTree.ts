@@ -1,4 +1,7 @@
-/** The tree view "Buckets": the contexts of one run where a choice was made, those that mattered most first. */
+/**
+ * The tree view "Buckets": the contexts of one run in which alternatives were sampled, in a chosen
+ * order.
+ */
 import {
   commands,
   EventEmitter,
@@ -71,11 +74,11 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   private limits = new Limits();
   private order: BucketOrder;
   private filter: BucketFilter;
-  /** Null: the newest run. */
+  /** The run, or null for the newest one. */
   private run: string | null;
   readonly onDidChangeTreeData = this.changed.event;
 
-  /** @param memory keeps the run, the order and the filter for the next window */
+  /** @param memory storage for the run, the order and the filter */
   constructor(store: StoreAccess, memory: Memento) {
     this.store = store;
     this.memory = memory;
@@ -116,7 +119,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.changed.fire(undefined);
   }
 
-  /** Asks which buckets to show; the view follows while the question is open. */
+  /** Asks for a filter of the buckets. The view follows while the question is open. */
   async askForFilter(): Promise<void> {
     const reader = this.store.reader();
     const run = reader === null ? undefined : this.shown(reader);
@@ -141,7 +144,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.changed.fire(undefined);
   }
 
-  /** Shows more of the list that ends with this node. */
+  /** Shows more items of the list that ends with this node. */
   loadMore(node: MoreBucketsNode): void {
     this.limits.grow(node.list);
     this.changed.fire(node.parent ?? undefined);
@@ -168,7 +171,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       if (!(error instanceof C3Error)) {
         throw error;
       }
-      // The view "Runs" says what is wrong with the store.
+      // The view "Runs" shows the fault of the store.
       if (node === undefined) {
         this.updateContext(false, undefined, null);
       }
@@ -191,7 +194,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     this.disposables.dispose();
   }
 
-  /** The run chosen, if the store still has it; else the newest. */
+  /** Returns the chosen run, or the newest one if the store no longer has it. */
   private shown(reader: StoreReader): { readonly id: string; readonly title: string } | undefined {
     if (this.run !== null) {
       try {
@@ -209,9 +212,9 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
     const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
     void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
-    // Above the credits that its scores made.
+    // Names the judge above the credits that rest on its scores.
     this.view.message = (hasBuckets ? judge : null) ?? '';
-    // What is filtered for comes first: a narrow side bar cuts the end off.
+    // The filter comes first, since a narrow side bar cuts off the end.
     this.view.description =
       title === undefined
         ? ''
@@ -272,16 +275,16 @@ function moreItem(node: MoreBucketsNode): TreeItem {
   return item;
 }
 
-// The question which buckets to show: what is ticked of a kind is shown, and the view follows at once.
+// The quick pick for the filter, which the view follows at once
 
 interface ChoiceItem extends QuickPickItem {
   readonly choice?: BucketChoice;
 }
 
 /**
- * @param kinds the buckets of the run
- * @param apply hears every change while the question is open
- * @returns the filter chosen; undefined when the question was left
+ * @param kinds the kinds of buckets in the run
+ * @param apply called with each change while the question is open
+ * @returns the chosen filter, or undefined if the user canceled
  */
 function askForBuckets(
   kinds: readonly BucketKind[],

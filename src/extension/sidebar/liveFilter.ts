@@ -1,10 +1,10 @@
-/** A question whose answer is a filter: several things are ticked, and what is filtered follows at once. */
+/** Asks for a filter with a quick pick of several choices, which the view follows at once. */
 import type { QuickPick, QuickPickItem } from 'vscode';
 
 /**
  * Shows the question.
- * @param changed hears every change while the question is open, and the filter that it starts with
- * @returns the filter chosen; undefined when the question was left
+ * @param changed called with the initial filter and with each change while the question is open
+ * @returns the chosen filter, or undefined if the user canceled
  */
 export function askLive<Filter>(
   pick: QuickPick<QuickPickItem>,

@@ -1,4 +1,4 @@
-/** Choosing a run where a command was not given one. */
+/** Asks for a run if a command was given none. */
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
@@ -9,9 +9,7 @@ interface NodeItem extends QuickPickItem {
   readonly node: RunsNode;
 }
 
-/**
- * A run; asked for only when there are several. Shows more of the list until something else than "Load more" is chosen.
- */
+/** Asks for a run if there are several. Shows more of the list as long as "Load more" is chosen. */
 export async function pickRun(reader: StoreReader, title: string): Promise<string | undefined> {
   const limits = new Limits();
   for (;;) {
@@ -28,7 +26,7 @@ export async function pickRun(reader: StoreReader, title: string): Promise<strin
   }
 }
 
-/** A run that can be taken to its end; undefined too where there is none, which is said. */
+/** Asks for a run that can be resumed. If there is none, says so and returns undefined. */
 export async function pickResumable(reader: StoreReader, title: string): Promise<string | undefined> {
   const nodes = resumableRuns(reader);
   if (nodes.length === 0) {

@@ -1,4 +1,4 @@
-/** How runs are put in words outside the panels. */
+/** Formats runs for the side bar and for quick picks. */
 import { BY_HAND, type Episode } from '../../domain/episode.ts';
 import { isResumable } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';
@@ -7,7 +7,7 @@ import { remainingWords } from '../../shared/text/times.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { RoundNode, RunNode } from './runsModel.ts';
 
-/** What is shown next to a run in the tree. @param current the newest word on the run in progress, whichever it is */
+/** Formats the text beside a run in the tree. @param current the newest progress of any run in progress */
 export function runDescription(
   { run, status }: Pick<RunNode, 'run' | 'status'>,
   current: Pick<RunProgress, 'run' | 'remainingSeconds'> | null = null,
@@ -21,7 +21,7 @@ export function runDescription(
   return [words, ...run.tags.map((tag) => `#${tag}`)].join(' ');
 }
 
-/** What is shown next to a step or an evaluation in the tree. */
+/** Formats the text beside a step or an evaluation in the tree. */
 export function roundDescription(node: Pick<RoundNode, 'step' | 'episodes'>): string {
   const episodes = `${node.episodes} ${node.episodes === 1 ? 'episode' : 'episodes'}`;
   return node.step === null ? episodes : `${meanReturn(node.step)}, ${episodes}`;
@@ -34,12 +34,12 @@ function meanReturn(step: Step): string {
   return `mean return ${step.metrics.meanReturn?.toFixed(2) ?? 'not measured'}`;
 }
 
-/** The start of the episode's question, on one line. */
+/** Returns the start of the episode's question on one line. */
 export function episodeLabel(episode: Episode): string {
   return oneLine(episode.question);
 }
 
-/** The return in words; an evaluator that failed gives none. */
+/** Formats the return of an episode, which is missing if the evaluator failed. */
 export function episodeReturn({ return: value, rule }: Pick<Episode, 'return' | 'rule'>): string {
   if (value === null) {
     return 'masked: the evaluator failed';

@@ -1,11 +1,11 @@
-/** Which runs the tree shows: by words, method and status. */
+/** Filters the runs of the tree by words, method and status. */
 import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 import { list, literal, object, text, type Guarded } from '../../shared/guard.ts';
 
-/** Every status that a run can be shown with. */
+/** All statuses that a run can be shown with. */
 export const STATUSES: readonly ShownStatus[] = ['running', 'done', 'cancelled', 'failed', 'interrupted'];
 
-/** What the user chose, as it is kept. Nothing chosen of a kind: that kind is not looked at. */
+/** Guard of the stored filter. An empty part accepts every run. */
 export const isRunsFilter = object({
   words: text(200),
   methods: list(text(200)),
@@ -20,12 +20,15 @@ export interface FilteredRun {
   readonly status: ShownStatus;
 }
 
-/** Whether the filter leaves anything out. */
+/** Returns true if the filter may hide any run. */
 export function isFiltering({ words, methods, statuses }: RunsFilter): boolean {
   return words.trim() !== '' || methods.length > 0 || statuses.length > 0;
 }
 
-/** Whether a run is shown: every word is in its title, tags, note, method, status or id, in any case. */
+/**
+ * Returns true if a run is shown. Each word must occur in its title, tags, note, method, status or id,
+ * ignoring case.
+ */
 export function passes({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
   if (methods.length > 0 && !methods.includes(run.method)) {
     return false;
@@ -40,12 +43,12 @@ export function passes({ words, methods, statuses }: RunsFilter, { run, status }
     .every((word) => text.includes(word));
 }
 
-/** The filter in a few words, for beside the title of the view. */
+/** Formats the filter for the description of the view. */
 export function filterWords({ words, methods, statuses }: RunsFilter): string {
   return [...(words.trim() === '' ? [] : [`“${words.trim()}”`]), ...statuses, ...methods].join(', ');
 }
 
-/** The values of one kind with how many runs have each, in the order in which they first come. */
+/** Counts equal values, in the order of their first occurrence. */
 export function counted<T extends string>(
   values: readonly T[],
 ): readonly { readonly value: T; readonly count: number }[] {

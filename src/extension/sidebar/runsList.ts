@@ -1,17 +1,17 @@
-/** A list of the Runs view as the editor holds it, and what of it must be drawn again when the store has changed. */
+/** Compares lists of the Runs view, to find the items to update after a change of the store. */
 import type { RunNode, RunsNode } from './runsModel.ts';
 
 export interface List {
   readonly children: readonly RunsNode[];
   readonly hasRuns: boolean;
   readonly error: Error | null;
-  /** All that is shown and known of each item. */
+  /** The content of each item, as JSON. */
   readonly words: readonly string[];
 }
 
 /**
- * The runs of the top list that now show something else; null where the whole list must be drawn again: other items,
- * another order, another error, or a change of an item that is no run.
+ * Returns the runs of the top list whose content changed. Returns null if the whole list must be
+ * updated: for other items, another order or error, or a change of an item other than a run.
  */
 export function findChangedRuns(before: List, now: List): readonly RunNode[] | null {
   if (!hasSameItems(before, now)) {
@@ -21,7 +21,7 @@ export function findChangedRuns(before: List, now: List): readonly RunNode[] | n
   return changed.every((child) => child.kind === 'run') ? changed : null;
 }
 
-/** Whether two lists have the same items in the same order, and show the same of each. */
+/** Returns true if two lists have the same items in the same order, with the same content. */
 export function isSameList(one: List, other: List): boolean {
   return hasSameItems(one, other) && one.words.every((words, index) => words === other.words[index]);
 }

@@ -1,4 +1,4 @@
-/** What the tree view "Runs" holds: runs, their rounds, and the episodes of a round, each list in pages. */
+/** The model of the view "Runs": runs, their rounds, and the episodes of a round, each list in pages. */
 import type { Episode, Phase } from '../../domain/episode.ts';
 import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import {
@@ -18,7 +18,7 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
 
-/** Items shown at first, and added by each "Load more". */
+/** Number of items shown at first, and added by each "Load more". */
 export const PAGE = 100;
 
 export interface RunNode {
@@ -37,9 +37,12 @@ export interface RoundNode {
   readonly iteration: number;
   readonly label: string;
   readonly episodes: number;
-  /** Null for an evaluation. */
+  /** The step, or null for an evaluation. */
   readonly step: Step | null;
-  /** Which role learned when, and from whose episodes; empty for an evaluation and for most methods. */
+  /**
+   * The turns of the roles that learned, one sentence each. Empty for an evaluation and for most
+   * methods.
+   */
   readonly turns: readonly string[];
 }
 
@@ -47,22 +50,22 @@ export interface EpisodeNode {
   readonly kind: 'episode';
   readonly id: string;
   readonly episode: Episode;
-  /** How it ended; null where the evaluator failed. */
+  /** The outcome, or null if the evaluator failed. */
   readonly outcome: Outcome | null;
-  /** The scored message: what distinguishes the episodes of one question. */
+  /** The text of the scored message, which distinguishes the episodes of one question. */
   readonly text: string;
 }
 
 export interface MoreNode {
   readonly kind: 'more';
   readonly id: string;
-  /** The list that grows. */
+  /** The list that the item extends. */
   readonly list: string;
   readonly parent: RunNode | RoundNode | null;
   readonly left: number;
 }
 
-/** A run that waits for its turn: the store has nothing of it yet. */
+/** A queued run, of which the store holds nothing yet. */
 export interface QueuedNode {
   readonly kind: 'queued';
   readonly id: string;
@@ -90,7 +93,7 @@ type Reader = Pick<
   | 'message'
 >;
 
-/** How many items of each list are shown. */
+/** The number of items shown of each list. */
 export class Limits {
   private readonly limits = new Map<string, number>();
 
@@ -102,13 +105,16 @@ export class Limits {
     this.limits.set(list, this.of(list) + PAGE);
   }
 
-  /** Shows at least the first so many, in whole pages. */
+  /** Shows at least the given number of items, in whole pages. */
   atLeast(list: string, items: number): void {
     this.limits.set(list, Math.max(this.of(list), PAGE * Math.ceil(items / PAGE)));
   }
 }
 
-/** The children of a node, or of the tree when it is null. @param filter which runs are at the top */
+/**
+ * Returns the children of a node, or the top of the tree if it is null. @param filter filters the runs
+ * at the top
+ */
 export function childrenOf(
   reader: Reader,
   node: RunsNode | null,
@@ -128,8 +134,8 @@ export function childrenOf(
 }
 
 /**
- * Runs that wait for their turn, the last of them first: above the runs that began before. A resumed run is listed
- * already.
+ * Returns the queued runs, the last one first, as they stand above the runs that began before. Leaves
+ * out resumed runs, which are listed already.
  */
 export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
   return jobs
@@ -138,12 +144,12 @@ export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
     .reverse();
 }
 
-/** Every run, newest first. */
+/** Returns all runs, newest first. */
 export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
   return runNodes(reader, reader.countRuns());
 }
 
-/** The run that a node is, or is under. */
+/** Returns the run of a node, or of its ancestor. */
 export function runOfNode(node: RunsNode): string | undefined {
   switch (node.kind) {
     case 'run':
@@ -167,7 +173,7 @@ function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly Runs
   return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
 }
 
-/** The node that a node is under; undefined at the top. */
+/** Returns the parent of a node, or undefined at the top. */
 export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
   switch (node.kind) {
     case 'run':
@@ -183,9 +189,9 @@ export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
 }
 
 /**
- * The node of a step or an evaluation; the lists above it are made long enough to hold it.
- * @returns it with the filter under which the tree holds it: the one in force, or none where that leaves its run out
- * @throws C3Error('input') for a run that is not there
+ * Finds the node of a step or an evaluation, and extends the lists above it so that they contain it.
+ * @returns the node and the filter to use: the given one, or none if that hides the run
+ * @throws C3Error('input') if the run does not exist
  */
 export function findRound(
   reader: Reader,
@@ -244,7 +250,7 @@ function stepNode(run: string, step: Step, runConfig: string): RoundNode {
   };
 }
 
-/** Undefined where nothing was evaluated. */
+/** Returns undefined if nothing was evaluated. */
 function evaluationNode(
   reader: Pick<Reader, 'countEpisodes'>,
   run: string,
@@ -267,7 +273,7 @@ function evaluationNode(
       };
 }
 
-/** Every run that can be taken to its end, newest first. */
+/** Returns all runs that can be resumed, newest first. */
 export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
   return allRuns(reader).filter(({ status }) => isResumable(status));
 }
@@ -321,25 +327,26 @@ function withMore(
   return left <= 0 ? shown : [...shown, { kind: 'more', id: `${list}/more`, list, parent, left }];
 }
 
-// The turns of a training step of method teamtr in words: which role learned, and from whose episodes. Pure.
+// The turns of a training step of method teamtr: the roles that learned, and the episodes they learned
+// from
 
 /** A turn of one role. */
 interface RoleTurn {
   readonly role: string;
-  /** Of the rollouts that it learned from: 0 for those at the beginning of the step. */
+  /** The stage of the rollouts that it learned from: 0 for those at the start of the step. */
   readonly stage: number;
-  /** The other roles that were updated in this step before these rollouts, and those that were as before the step. */
+  /** The other roles that were updated in this step before these rollouts. `old` are those not updated. */
   readonly updated: readonly string[];
   readonly old: readonly string[];
-  /** Those that were updated between the rollouts and the turn. */
+  /** The roles that were updated between the rollouts and the turn. */
   readonly since: readonly string[];
 }
 
 /**
- * A line for each turn of a step.
- * @param runConfig the row's JSON
- * @param step from 1
- * @returns none for another method, and where the team cannot be read
+ * Formats one line for each turn of a step.
+ * @param runConfig the run's recipe as the store holds it
+ * @param step the number of the step, from 1
+ * @returns no lines for another method, or if the team cannot be read
  */
 export function stepTurnLines(runConfig: string, step: number): readonly string[] {
   const recipe = storedRecipe(runConfig);
@@ -360,8 +367,8 @@ export function stepTurnLines(runConfig: string, step: number): readonly string[
 }
 
 /**
- * The turns of roles in their order.
- * @param all roles of the team, also those that do not learn
+ * Returns the turns of roles, in their order.
+ * @param all all roles of the team, including those that do not learn
  * @param every number of turns that share rollouts; null if all turns of a step share them
  */
 function turnsOf(ordered: readonly string[], all: readonly string[], every: number | null): readonly RoleTurn[] {
@@ -380,8 +387,8 @@ function turnsOf(ordered: readonly string[], all: readonly string[], every: numb
 }
 
 /**
- * A turn in a sentence.
- * @param apart whether each role has weights of its own: else an update of one moves all
+ * Describes a turn in one sentence.
+ * @param apart true if each role has its own weights; otherwise an update of one changes all
  */
 function turnWords({ role, stage, updated, old, since }: RoleTurn, apart: boolean): string {
   const late = since.length === 0 ? '' : `; ${listed(since)} ${since.length === 1 ? 'was' : 'were'} updated since`;
@@ -399,7 +406,7 @@ function teamWords(updated: readonly string[], old: readonly string[], apart: bo
   return `${listed(updated)} as updated in this step${old.length === 0 ? '' : ` and ${listed(old)} as before it`}`;
 }
 
-/** Null where the store does not say it. */
+/** Returns the roles in the order of a step, or null if the store does not contain that order. */
 function inOrder(roles: readonly string[], order: unknown, step: number): readonly string[] | null {
   switch (order) {
     case 'fixed':
@@ -415,7 +422,7 @@ function inOrder(roles: readonly string[], order: unknown, step: number): readon
   }
 }
 
-/** The roles of a protocol as it lists them; none where it cannot be read. */
+/** Returns the roles of a protocol in its order, or none if it cannot be read. */
 function rolesIn(text: unknown): readonly string[] {
   try {
     const protocol: unknown = typeof text === 'string' ? JSON.parse(text) : null;

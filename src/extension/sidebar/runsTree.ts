@@ -56,17 +56,17 @@ import {
   type RoundNode,
 } from './runsModel.ts';
 
-/** A wait for the store is explained after this long. */
+/** Delay before a wait for the store is explained. */
 const PATIENCE_MILLISECONDS = 1000;
-/** Milliseconds before each time that the editor is asked to open a run. */
+/** Milliseconds before each attempt to expand a run. */
 const EXPAND_PAUSES = [0, 400, 1_200];
 
-/** Where the workspace keeps the filter. */
+/** The workspace state's key for the filter. */
 const FILTER_KEY = 'c3.runsFilter';
 
-/** A list of the tree as the editor has it. */
+/** A list of the tree as the editor shows it. */
 interface Drawn {
-  /** Whose items they are; undefined at the top. */
+  /** The parent of the items; undefined at the top. */
   readonly node: RunsNode | undefined;
   readonly list: List;
 }
@@ -81,23 +81,23 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private readonly view: TreeView<RunsNode>;
   private readonly memory: Memento;
   private readonly chosen = this.disposables.add(new EventEmitter<string>());
-  /** Ids of the nodes that were opened in this window and are open still. */
+  /** Ids of the nodes that were expanded in this window and still are. */
   private readonly expanded = new Set<string>();
   private fault: string | null = null;
-  /** The item of the run in progress, with the words that it was last shown with. */
+  /** The item of the run in progress, and its last description. */
   private live: { readonly node: RunNode; words: string } | null = null;
-  /** The jobs that were last shown as queued. */
+  /** Ids of the jobs that were last shown as queued. */
   private queue = '';
-  /** Every list that the editor holds, by the id of its parent: what its items were last drawn with. */
+  /** The lists that the editor shows, by the id of their parent, with the last content of their items. */
   private readonly drawn = new Map<string, Drawn>();
-  /** Runs as they are now, by their ids, where the editor holds an older node. */
+  /** The present state of runs for which the editor holds an older node, by id. */
   private readonly newest = new Map<string, RunNode>();
   private filter: RunsFilter;
-  /** Names the run of an item that was selected. */
+  /** Fires with the run of a selected item. */
   readonly onDidChooseRun = this.chosen.event;
   readonly onDidChangeTreeData = this.changed.event;
 
-  /** @param memory keeps the filter for the next window */
+  /** @param memory storage for the filter */
   constructor(store: StoreAccess, running: RunController, log: Log, memory: Memento) {
     this.store = store;
     this.running = running;
@@ -122,7 +122,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     );
   }
 
-  /** Asks which runs to show; the tree follows while the question is open. */
+  /** Asks for a filter of the runs. The tree follows while the question is open. */
   async askForFilter(): Promise<void> {
     const reader = this.store.reader();
     if (reader === null) {
@@ -152,8 +152,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   /**
-   * Draws anew only what is something else now. While the editor draws a whole list anew it knows none of its items: a
-   * button that is pressed on one of them then names none.
+   * Updates only the items that changed. While the editor updates a whole list it knows none of its
+   * items, so that a button pressed on one of them passes no item.
    */
   private storeChanged(): void {
     const top = this.drawn.get(TOP);
@@ -175,7 +175,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     }
   }
 
-  /** Shows more of the list that ends with this node. */
+  /** Shows more items of the list that ends with this node. */
   loadMore(node: MoreNode): void {
     this.limits.grow(node.list);
     this.changed.fire(node.parent ?? undefined);
@@ -186,7 +186,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return pending === null ? this.listOf(node) : this.listAfter(pending, node);
   }
 
-  /** The items of a list once the store can be read; a wait that can be felt is explained. */
+  /** Returns the items of a list once the store can be read. Explains a noticeable wait. */
   private async listAfter(pending: Promise<void>, node: RunsNode | undefined): Promise<RunsNode[]> {
     let over = false;
     void setTimeout(PATIENCE_MILLISECONDS).then(() => {
@@ -209,14 +209,14 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return [...list.children];
   }
 
-  /** The items of a list as the store has them now. */
+  /** Reads the present items of a list from the store. */
   private read(node: RunsNode | undefined): List {
     try {
       const reader = this.store.reader();
       const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
       const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
       const hasRuns = children.length > 0 || (reader?.countRuns() ?? 0) > 0;
-      // What remains of a run changes all the time, and its own item follows that.
+      // Without the remaining time, which changes constantly and which `follow` updates.
       return { children, hasRuns, error: null, words: children.map((child) => JSON.stringify(itemOf(child, null))) };
     } catch (error) {
       if (!(error instanceof C3Error)) {
@@ -232,9 +232,8 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 
   /**
-   * Selects a step or an evaluation, with its episodes open below it, and gives it the focus; a filter that hides its
-   * run goes.
-   * @throws C3Error where it is not in the store
+   * Selects, expands and focuses a step or an evaluation. Clears the filter if it hides the run.
+   * @throws C3Error if the round is not in the store
    */
   async showRound(run: string, phase: Phase, iteration: number): Promise<void> {
     const reader = this.store.reader();
@@ -254,15 +253,15 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     await this.view.reveal(found.node, { select: true, focus: true, expand: true });
   }
 
-  /** The run that is selected in the list, or that a selected item belongs to. */
+  /** The run of the selected item. */
   get selectedRun(): string | undefined {
     const [node] = this.view.selection;
     return node === undefined ? undefined : runOfNode(node);
   }
 
   /**
-   * Shows what a run holds below it. The editor drops this while it draws the list anew, so it is asked again until the
-   * run is open.
+   * Expands a run. Repeats the request until it succeeds, since the editor ignores it while it updates
+   * the list.
    */
   async expand(node: RunNode): Promise<void> {
     for (const pause of EXPAND_PAUSES) {
@@ -286,9 +285,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return itemOf(now, current);
   }
 
-  /**
-   * Draws the item of the run in progress again where its words have changed; the rest of the tree follows the store.
-   */
+  /** Updates the queue, and the item of the run in progress if its description has changed. */
   private follow(): void {
     const queue = queuedNodes(this.running.queued)
       .map(({ id }) => id)
@@ -316,7 +313,10 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.dispose();
   }
 
-  /** Lets the welcome text and the palette know what there is; a broken store is shown in the view and logged once. */
+  /**
+   * Sets the context keys for the welcome text and the palette. Shows a fault of the store and logs it
+   * once.
+   */
   private updateContext(hasRuns: boolean, error: Error | null): void {
     const fault = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
@@ -334,8 +334,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   }
 }
 
-// The question which runs to show: what is typed filters by words, what is ticked by status and method; the tree
-// follows at once.
+// The quick pick for the filter: the typed words, and the selected statuses and methods
 
 interface FilterItem extends QuickPickItem {
   readonly status?: RunsFilter['statuses'][number];
@@ -343,8 +342,8 @@ interface FilterItem extends QuickPickItem {
 }
 
 /**
- * @param apply hears every change while the question is open
- * @returns the filter chosen; undefined when the question was left
+ * @param apply called with each change while the question is open
+ * @returns the chosen filter, or undefined if the user canceled
  */
 function askForFilter(
   runs: readonly FilteredRun[],
@@ -373,7 +372,10 @@ function askForFilter(
   });
 }
 
-/** What is typed is looked for in the runs, not among these: all of them stay in sight. */
+/**
+ * Returns the items of the quick pick. They are always shown, since the typed text filters the runs
+ * instead.
+ */
 function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
   const statuses = counted(runs.map(({ status }) => status));
   return [
@@ -400,7 +402,7 @@ function runsWord(count: number): string {
   return count === 1 ? '1 run' : `${count} runs`;
 }
 
-// The items of the tree view "Runs": what is shown of a run, a round and an episode.
+// The items of the tree
 
 const RUN_ICONS: Readonly<Record<ShownStatus, ThemeIcon>> = {
   running: new ThemeIcon('loading~spin'),
@@ -417,7 +419,7 @@ const EPISODE_ICONS: Readonly<Record<Outcome | 'masked', ThemeIcon>> = {
   masked: new ThemeIcon('circle-slash', new ThemeColor('disabledForeground')),
 };
 
-/** How a node is shown. @param current the newest word on the run in progress */
+/** Returns the tree item of a node. @param current the newest progress of the run in progress */
 function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
   switch (node.kind) {
     case 'run':

@@ -19,7 +19,7 @@ export class TaxonomyPanels {
     this.openMessage = openMessage;
   }
 
-  /** The run whose panel is the editor in front. */
+  /** The run whose panel is the active editor, or null. */
   get runInFront(): string | null {
     return [...this.panels].find(([, panel]) => panel.active)?.[0] ?? null;
   }
@@ -40,7 +40,7 @@ export class TaxonomyPanels {
     this.adopt(panel, run);
   }
 
-  /** Brings a panel back after a reload; one whose state cannot be read is closed. */
+  /** Restores a panel after a reload, or closes it if its state is invalid. */
   restore(panel: WebviewPanel, state: unknown): void {
     if (isTaxonomyState(state)) {
       this.adopt(panel, state.run);

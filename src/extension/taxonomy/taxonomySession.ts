@@ -1,6 +1,6 @@
 /**
- * What one taxonomy panel asks and receives: another choice is an answer at once, the newest one wins, and labels are
- * appended by the engine.
+ * Answers the requests of a taxonomy panel. Each choice is answered at once, and only the newest
+ * counts. Labels are appended by the engine.
  */
 import {
   NO_FILTER,
@@ -23,23 +23,23 @@ import { beginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
-/** The part of the engine that answers here. */
+/** The part of the engine that is used here. */
 export interface TaxonomyEngine {
   taxonomy(params: TaxonomyParams): Promise<TaxonomyView>;
   label(params: LabelParams): Promise<CaseLabel>;
 }
 
 export interface TaxonomySurroundings {
-  /** Asked for at each request; throws with the reason where there can be none. */
+  /** Called for each request. Throws if there can be no engine, with the reason. */
   readonly engine: () => TaxonomyEngine;
-  /** @throws with the reason where there is no store */
+  /** @throws if there is no store, with the reason */
   readonly reader: () => Pick<StoreReader, 'run' | 'bucketView' | 'labelsOfBucket' | 'countBuckets'>;
   readonly thresholds: { get(): TaxonomyThresholds; remember(thresholds: TaxonomyThresholds): Promise<void> };
   openMessage(message: number): void;
   readonly log: { error(message: string): void };
 }
 
-/** Buckets of these are cases of a run; requested replays are not. */
+/** Origins of the buckets that are cases of a run. Requested replays are not. */
 const CASE_ORIGINS = ['training', 'diagnostic'] as const;
 
 type Choice = Omit<TaxonomyParams, 'run' | 'fresh'>;
@@ -51,7 +51,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
   private choice: Choice;
   private fresh = true;
   private answering = false;
-  /** Asked again while the engine was answering: one more answer is owed, however often it was asked. */
+  /** True if a choice arrived while the engine was answering, so that one more request is needed. */
   private again = false;
   private buckets: number | null = null;
   readonly answers: AnswersOf<typeof TAXONOMY_PANEL> = {
@@ -86,7 +86,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
     this.choice = { thresholds: around.thresholds.get(), filter: NO_FILTER, limit: CASES_SHOWN };
   }
 
-  /** The store may hold more than is shown. What is shown stays as it is; the page says how much there is by now. */
+  /** Sends the present number of buckets. The shown cases stay the same until they are read again. */
   storeChanged(): void {
     if (this.buckets === null) {
       return;
@@ -96,11 +96,11 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
       const buckets = CASE_ORIGINS.reduce((sum, origin) => sum + reader.countBuckets({ run: this.run, origin }), 0);
       this.page.post({ type: 'grown', buckets });
     } catch {
-      // A store that cannot be read is reported when it is asked for.
+      // A store that cannot be read is reported at the next request.
     }
   }
 
-  /** Asks the engine for the newest choice until none is newer. */
+  /** Asks the engine for the newest choice, until no newer one has arrived. */
   private async show(): Promise<void> {
     this.again = true;
     if (this.answering) {
@@ -137,7 +137,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
     }
   }
 
-  /** @returns why it cannot be written; null where it was */
+  /** Writes a label. @returns the reason why it cannot be written, or null if it was */
   private async label(given: LabelParams): Promise<string | null> {
     try {
       await this.around.engine().label(given);
@@ -150,7 +150,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
   }
 }
 
-/** What the store holds of a case, bounded. */
+/** Reads a case from the store, with texts of a limited length. */
 export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBucket'>, bucket: number): CaseDetail {
   const { alternatives } = reader.bucketView(bucket);
   const real = alternatives.find(({ original }) => original) ?? alternatives[0];

@@ -1,6 +1,4 @@
-/**
- * The thresholds that a workspace used last: every run of it is looked at with the same ones until they are changed.
- */
+/** Remembers the last thresholds of a workspace, which apply to all of its runs. */
 import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
@@ -15,8 +13,8 @@ export class RememberedThresholds {
   }
 
   /**
-   * The paper's where none were kept; what was kept may come from another version, and is taken only if every threshold
-   * can be used.
+   * Returns the stored thresholds if all of them are valid, otherwise those of the paper. Another
+   * version of C3 may have stored them.
    */
   get(): TaxonomyThresholds {
     const kept = this.keeper.get(KEY);

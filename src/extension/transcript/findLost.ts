@@ -1,6 +1,6 @@
 /**
- * "Find the message that lost it": the engine's search, of a recorded episode with its team file; or, where servers
- * answer for a run, the credit of every message.
+ * The command "Find the message that lost it". Uses the engine's search, with a team file for a
+ * recorded episode. If servers answer for the run, settles the credit of each message instead.
  */
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
@@ -16,9 +16,9 @@ import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 import type { PanelReplay } from './panelReplay.ts';
 
-/** Replays of each message at most: enough for a message that decides half of the returns. */
+/** Maximum number of replays of each message: enough for a message that decides half of the returns. */
 const MOST_REPLAYS = 32;
-/** Messages of an episode that are compared, from its beginning. */
+/** Maximum number of messages of an episode that are compared, from its start. */
 const MOST_MESSAGES = 50;
 const TITLE = 'Finding the message that lost it';
 
@@ -30,9 +30,9 @@ export interface FindPlace {
 }
 
 /**
- * Finds which message lost the episode that goes through a message, says so in one sentence, and goes there.
- * Ends without a word where the user left a question or cancelled.
- * @param show hears the message that is named
+ * Finds the message that lost the episode through a message, names it in one sentence, and goes there.
+ * Ends silently if the user cancels.
+ * @param show called with the message that was found
  */
 export async function findLost(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   const { run } = place.reader().message(message);
@@ -40,8 +40,8 @@ export async function findLost(place: FindPlace, message: number, show: (message
 }
 
 /**
- * Searches with what answers on this machine, or with the team of a recording, after the user named it and agreed to
- * its cost; what is sampled shows in the transcript as it is stored.
+ * Searches with the models of this machine, or with the team of a recording after the user has named
+ * it and agreed to its cost. The transcript shows the samples as they are stored.
  */
 async function search(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   try {
@@ -55,14 +55,14 @@ async function search(place: FindPlace, message: number, show: (message: number)
     const blame = await inNotification((progress, token) =>
       asked(place.engine, { ...request, ...team }, progress, token),
     );
-    // Views read the store once, not after each of a dozen requests.
+    // One update of the views, rather than one for each of a dozen requests.
     place.store.touch();
     const [named] = blame.messages;
     if (named !== undefined) {
       show(named);
     }
     const further = blame.verdict === 'undecided' ? 'Search Further' : 'Copy Answer';
-    // The editor shows the whole of a message that has a button, and one line of another.
+    // With a button, the editor shows the whole text, otherwise only one line.
     void window.showInformationMessage(withoutLinks(blame.sentence), further).then(async (chosen) => {
       if (chosen === 'Search Further') {
         await search(place, message, show);
@@ -96,7 +96,7 @@ const inNotification = <Result>(
 ): Thenable<Result> =>
   window.withProgress({ location: ProgressLocation.Notification, title: TITLE, cancellable: true }, work);
 
-/** Settles what is not decided yet of the episode, after the user agreed to what servers are asked. */
+/** Settles the undecided credits of the episode, after the user has agreed to the cost of servers. */
 async function settleAll(
   { replay, reader }: FindPlace,
   message: number,

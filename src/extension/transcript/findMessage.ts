@@ -1,4 +1,4 @@
-/** "Find message": searches the text of every stored message, and the questions, while the user types. */
+/** The command "Find message", which searches all stored messages and questions while the user types. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import type { Message } from '../../domain/message.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -13,17 +13,17 @@ const SHOWN_QUESTIONS = 20;
 const SEARCH_MILLISECONDS = 150;
 
 interface MessageItem extends QuickPickItem {
-  /** Null for a line between groups. */
+  /** The message, or null for a separator. */
   readonly message: number | null;
 }
 
-/** The message that the user chose; undefined when the search was left. */
+/** Lets the user find a message. Returns undefined if the user canceled. */
 export function findMessage(reader: StoreReader): Promise<number | undefined> {
   const pick = window.createQuickPick<MessageItem>();
   pick.title = 'Find message';
   pick.placeholder = 'Words of the message or of the question';
   pick.matchOnDescription = true;
-  // The words that are looked for may be copied from elsewhere in the window.
+  // The user may copy words from elsewhere in the window.
   pick.ignoreFocusOut = true;
   const search = new Throttle(SEARCH_MILLISECONDS, () => {
     try {
@@ -60,7 +60,7 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
   });
 }
 
-/** Of more than are shown, as many are said to be there. */
+/** Describes the number of questions that were found. The search stops at the maximum that is shown. */
 function questionWords(count: number): string {
   if (count === 0) {
     return '';
@@ -68,7 +68,7 @@ function questionWords(count: number): string {
   return `; in ${count === SHOWN_QUESTIONS ? 'at least ' : ''}${count === 1 ? '1 question' : `${count} questions`}`;
 }
 
-/** Entries under a line that says what they are. */
+/** Puts a separator with a label above items. */
 function groupOf(label: string, items: readonly MessageItem[]): MessageItem[] {
   return items.length === 0 ? [] : [{ label, kind: QuickPickItemKind.Separator, message: null }, ...items];
 }
@@ -80,7 +80,7 @@ function questionItem({ run, phase, iteration, question, message }: FoundQuestio
 
 function itemOf(message: Message, reader: StoreReader): MessageItem {
   const { question } = reader.problem(message.problem);
-  // The store has matched already; the editor must not filter once more by the label.
+  // Always shown: the store has matched the words, and the editor must not filter by the label again.
   return {
     label: withoutIcons(message.role),
     description: withoutIcons(oneLine(message.text)),

@@ -1,12 +1,12 @@
-/** A message that was found, in words: what it is about, how it ended, and where it is. */
+/** Formats a found message: its return, its question and its place. */
 import { BY_HAND } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-/** Characters of a question beside its message. */
+/** Maximum length of a question beside its message, in characters. */
 const QUESTION = 120;
 
-/** @param run the title of its run */
+/** @param run the title of the message's run */
 export function foundWords(
   {
     phase,

@@ -1,4 +1,4 @@
-/** The replay that a transcript panel asked for last: started, watched, cancelled. */
+/** Starts, follows and cancels the replays of a transcript panel. */
 import { CancellationTokenSource } from 'vscode';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { asksServers } from '../../domain/run.ts';
@@ -13,10 +13,10 @@ import { confirmCosts } from '../webview/confirmCosts.ts';
 import { RecordedTeam } from './recordedTeam.ts';
 import { confirmReplayModel } from './replayModel.ts';
 
-/** Who goes on with a recorded message, and what that may cost. */
+/** The team that continues a recorded message, and its spending limit. */
 type RecordedChoice = Pick<ReplayParams, 'team' | 'spending'>;
 
-/** What shows how far several replays are. */
+/** Runs several replays and shows their progress. */
 type Around = (work: (begins: (number: number, message: number) => void) => Promise<boolean>) => PromiseLike<boolean>;
 
 export class PanelReplay implements Disposable {
@@ -27,7 +27,7 @@ export class PanelReplay implements Disposable {
   private current: ReplayState | null = null;
   private cancellation: CancellationTokenSource | null = null;
 
-  /** @param changed hears how far it is */
+  /** @param changed called with each new state of the replay */
   constructor(
     services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders' | 'programs'>,
     changed: (state: ReplayState) => void,
@@ -42,12 +42,15 @@ export class PanelReplay implements Disposable {
     });
   }
 
-  /** What is in progress, or was last; null before the first. */
+  /** The state of the replay in progress or the last one, or null before the first. */
   get state(): ReplayState | null {
     return this.current;
   }
 
-  /** Starts what a page asked for; a model that the user did not choose is confirmed first. */
+  /**
+   * Starts a replay that the page requested. A model that the user did not choose must be confirmed
+   * first.
+   */
   async request({
     message,
     alternatives,
@@ -63,7 +66,7 @@ export class PanelReplay implements Disposable {
     }
   }
 
-  /** Starts a replay, of a message that was recorded elsewhere with the team file that the user names. */
+  /** Starts a replay. For a message that was recorded elsewhere, asks for its team file. */
   async begin(params: ReplayParams): Promise<void> {
     const recorded = await this.team.of(params.message);
     if (recorded !== null) {
@@ -72,9 +75,9 @@ export class PanelReplay implements Disposable {
   }
 
   /**
-   * The team that goes on with a recorded message, once the user named it and agreed to what its servers are asked at
-   * most; null where the question was left.
-   * @param costsOf what that team may be asked at most
+   * Asks for the team that continues a recorded message, and for consent to the maximum cost of its
+   * servers. Returns null if the user canceled.
+   * @param costsOf returns the maximum cost of a team
    */
   async agreedTeam(
     message: number,
@@ -86,10 +89,10 @@ export class PanelReplay implements Disposable {
   }
 
   /**
-   * Works through replays one after another, unless one is in progress; of a run that servers answer for, once their
-   * cost was agreed to.
-   * @returns whether all were done
-   * @throws where there is no engine to ask
+   * Runs replays one after another, unless one is in progress. If servers answer for the run, the user
+   * must first agree to the cost.
+   * @returns true if all were done
+   * @throws if there is no engine
    */
   private async start(
     all: readonly ReplayParams[],
@@ -124,19 +127,19 @@ export class PanelReplay implements Disposable {
     });
   }
 
-  /** Asked again after each pause: another replay may have begun meanwhile. */
+  /** A getter, so that each check after an await sees a replay that began meanwhile. */
   private get isRunning(): boolean {
     return this.current?.status === 'running';
   }
 
-  /** @returns whether it was done, and not cancelled */
+  /** Runs one replay. @returns true if it was done and not canceled */
   private async replay(client: ReturnType<Services['engine']['client']>, params: ReplayParams): Promise<boolean> {
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
     this.set(begun(params));
     try {
       const bucket = await client.replay(params, cancellation.token);
-      // Cancelled while the proof was made, it answers with all that was replayed.
+      // A replay that is canceled during the verification still returns all its results.
       const isCancelled = cancellation.token.isCancellationRequested;
       this.end(isCancelled ? 'cancelled' : 'done', bucket, null);
       return !isCancelled;
@@ -151,15 +154,15 @@ export class PanelReplay implements Disposable {
     }
   }
 
-  /** Replays a message in pairs until its credit is decided or the replays are spent. */
+  /** Replays a message in pairs until its credit is decided or the replays are used up. */
   settle(message: number, replays: number): Promise<void> {
     return this.begin(settling(message, replays));
   }
 
   /**
-   * Settles the credit of several messages of one run, each with `replays` replays at most.
-   * @param around shows how far it is: it is given the work, which says each message before its replays
-   * @returns false where one was cancelled, left or failed
+   * Settles the credit of several messages of one run, each with at most `replays` replays.
+   * @param around receives the work and shows its progress: the work announces each message
+   * @returns false if a replay failed or the user canceled
    */
   async settleEach(messages: readonly number[], replays: number, around: Around): Promise<boolean> {
     const [first] = messages;
@@ -178,7 +181,7 @@ export class PanelReplay implements Disposable {
     return this.begin({ message, alternatives: 0, replays, text: null, result, continuation: AS_RECORDED });
   }
 
-  /** Stops what is in progress; what arrived is kept. */
+  /** Cancels the replay in progress. Its results so far are kept. */
   cancel(): void {
     this.cancellation?.cancel();
   }
@@ -216,7 +219,7 @@ const settling = (message: number, replays: number): ReplayParams => ({
   settle: { replays },
 });
 
-/** The state of a replay that nothing has been heard of. */
+/** Returns the initial state of a replay. */
 function begun({ message, settle }: ReplayParams): ReplayState {
   return {
     message,
@@ -229,13 +232,16 @@ function begun({ message, settle }: ReplayParams): ReplayState {
   };
 }
 
-// What replays may cost at servers: said and agreed to before they begin.
+// Consent to the cost of servers, before a replay begins
 
-/** Asks whether replays may cost so much, where they may cost something. */
+/** Asks for consent to the cost of replays, if there is any. */
 const confirmReplayCosts = (costs: readonly EndpointCost[]): Promise<boolean> =>
   confirmCosts(costs, 'Replay with the help of servers?', 'Replay');
 
-/** What several replays may cost together, by role. @param costsOf those of one */
+/**
+ * Returns the maximum cost of several replays together, by role. @param costsOf returns that of one
+ * replay
+ */
 async function costsOfAll<Params>(
   all: readonly Params[],
   costsOf: (params: Params) => Promise<readonly EndpointCost[]>,

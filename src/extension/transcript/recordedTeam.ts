@@ -1,4 +1,4 @@
-/** The team file of a run that was recorded elsewhere: who answers, and which program goes on. */
+/** Asks for the team file of a run that was recorded elsewhere, or writes one. */
 import { join } from 'node:path';
 import { Uri, window, workspace } from 'vscode';
 import { IMPORTED } from '../../domain/episode.ts';
@@ -13,20 +13,20 @@ import type { Services } from '../services.ts';
 
 type Answering = Parameters<Service['programTeam']>[0]['answering'];
 
-/** Team files of one folder that are not written over. */
+/** Maximum number of team files in one folder. */
 const MOST_FILES = 100;
 const TITLE = 'Start program again';
 
 export class RecordedTeam {
   private readonly services: Pick<Services, 'store' | 'programs'>;
-  /** By run; asked for once. */
+  /** The chosen team files, by run. */
   private readonly chosen = new Map<string, Uri>();
 
   constructor(services: Pick<Services, 'store' | 'programs'>) {
     this.services = services;
   }
 
-  /** What a replay of a message needs beside its settings; null where the user left the question. */
+  /** Returns the team file for a replay of a message, if it needs one. Returns null if the user canceled. */
   async of(message: number): Promise<{ readonly team?: string } | null> {
     const reader = this.services.store.reader();
     const run = reader?.message(message).run;
@@ -41,7 +41,7 @@ export class RecordedTeam {
     return { team: file.fsPath };
   }
 
-  /** Naming a file or a command here starts the program that it names. */
+  /** Asks for the team. Choosing a file or a command here starts the program that it names. */
   private async choose(reader: StoreReader, run: string, message: number): Promise<Uri | undefined> {
     const [again, choose, write] = ['Start Program Again…', 'Choose Team File…', 'Infer From Log'];
     const said = await window.showInformationMessage(
@@ -76,7 +76,7 @@ export class RecordedTeam {
     }
   }
 
-  /** Writes a team file for the program that was recorded. */
+  /** Asks for the command and the server of the recorded program, and writes a team file. */
   private async startAgain(reader: StoreReader, run: string, message: number): Promise<Uri | undefined> {
     const folder = workspace.workspaceFolders?.[0]?.uri.fsPath;
     if (folder === undefined) {
@@ -101,7 +101,10 @@ export class RecordedTeam {
   }
 }
 
-/** A bundled team that answered is served again; for any other model the user names the server. */
+/**
+ * Returns the model for the program: the bundled team that was recorded, or a server that the user
+ * names.
+ */
 async function whoAnswers(reader: StoreReader, run: string): Promise<Answering | undefined> {
   const model = reader.snapshots(IMPORTED).find((snapshot) => snapshot.run === run)?.base ?? '';
   const task = TEAM_TASKS.find((one) => model === `c3-${one}`);
@@ -118,7 +121,7 @@ async function whoAnswers(reader: StoreReader, run: string): Promise<Answering |
   return endpoint === undefined ? undefined : { endpoint, model };
 }
 
-/** A file with this content: one that is there, or a new one; nothing is written over, or through a link. */
+/** Returns a file with this content, an existing or a new one. Overwrites no file and follows no link. */
 function newTeamFile(folder: string, content: string): Uri {
   for (let number = 1; number <= MOST_FILES; number++) {
     const path = join(folder, number === 1 ? 'team.yaml' : `team-${number}.yaml`);

@@ -1,20 +1,21 @@
-/** The model that a replay is continued with, where it is another one than the run's. */
+/** Asks for another model than that of the run, with which a replay is continued. */
 import { oneLine } from '../../shared/text/oneLine.ts';
 import type { Services } from '../services.ts';
 import { confirmed } from '../webview/confirm.ts';
 
 export type ModelFolders = Services['modelFolders'];
 
-/** Asks the user for the folder of another model; undefined where the question was left. */
+/** Asks for the folder of another model. Returns undefined if the user canceled. */
 export async function chooseReplayModel(folders: ModelFolders): Promise<string | undefined> {
-  // Loaded when first asked: hardly any panel does.
+  // Loaded on demand, since few panels need it.
   const { askForModelFolder } = await import('../model/chooseModel.ts');
   return askForModelFolder(folders);
 }
 
 /**
- * Whether a replay may load the model of a folder: one that the user chose, or confirms now. A form may hold a path
- * from before a reload; a page may name any.
+ * Asks the user to confirm that a replay may load the model of a folder. The path comes from the page,
+ * which may name any folder.
+ * @returns true if the user confirmed it
  */
 export async function confirmReplayModel(folder: string, folders: ModelFolders): Promise<boolean> {
   const yes = await confirmed(

@@ -1,4 +1,7 @@
-/** All open transcript panels: a click uses the one last looked at, unless a panel of its own is asked for. */
+/**
+ * The open transcript panels. A message opens in the last used one, unless a separate panel is
+ * requested.
+ */
 import { ViewColumn, window, type WebviewPanel } from 'vscode';
 import { NO_FILTER } from '../../domain/taxonomy.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -22,7 +25,7 @@ import type { ClassMembers } from './reading/transcriptReading.ts';
 import { chooseReplayModel } from './replayModel.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 
-/** Milliseconds that the status bar says which message was gone to. */
+/** Milliseconds that the status bar names the message that was selected. */
 const SHORTLY = 5000;
 
 interface OpenTranscript {
@@ -32,22 +35,19 @@ interface OpenTranscript {
 
 export class TranscriptPanels {
   private readonly services: Services;
-  /** The one last looked at comes last. */
+  /** The panels, the last used one last. */
   private readonly panels: OpenTranscript[] = [];
 
   constructor(services: Services) {
     this.services = services;
   }
 
-  /**
-   * The transcript that has the focus, or was last looked at: a command that is given elsewhere, as in the walkthrough,
-   * means that one.
-   */
+  /** The active or last used transcript, to which commands given elsewhere apply, as in the walkthrough. */
   get active(): TranscriptSession | undefined {
     return this.lastSeen?.session;
   }
 
-  /** Brings that one to the front. */
+  /** Reveals the active or last used transcript. */
   reveal(): TranscriptSession | undefined {
     const { lastSeen } = this;
     lastSeen?.tab.reveal();
@@ -58,19 +58,22 @@ export class TranscriptPanels {
     return this.panels.find(({ tab }) => tab.active) ?? this.panels.at(-1);
   }
 
-  /** The run of the transcript that is the editor in front. */
+  /** The run of the transcript that is the active editor, or null. */
   get runInFront(): string | null {
     return this.panels.find(({ tab }) => tab.active)?.session.run ?? null;
   }
 
-  /** Closes the transcripts of a run that was deleted: its numbers may come again. */
+  /** Closes the transcripts of a run that was deleted, since its message ids may be used again. */
   closeRun(run: string): void {
     for (const { tab } of this.panels.filter(({ session }) => session.run === run)) {
       tab.dispose();
     }
   }
 
-  /** Shows a message in its transcript, in front; `beside` asks for a panel of its own. */
+  /**
+   * Shows a message in its transcript and reveals it. @param beside true opens a separate panel beside
+   * the editor
+   */
   open(target: TranscriptTarget, message: number | null, beside = false): TranscriptSession {
     const present = beside
       ? undefined
@@ -89,7 +92,7 @@ export class TranscriptPanels {
     return this.adopt(tab, target, message);
   }
 
-  /** Brings a panel back after a reload; one whose state cannot be read is closed. */
+  /** Restores a panel after a reload, or closes it if its state is invalid. */
   restore(tab: WebviewPanel, state: unknown): void {
     if (isTranscriptState(state)) {
       this.adopt(tab, state.target, state.selected);
@@ -154,9 +157,9 @@ function begin(
   );
 }
 
-// Which messages are in which class of the failure taxonomy, for a filter by class.
+// The members of the failure classes, for the filter by class
 
-/** Classifies the cases of a run by the workspace's thresholds; the engine does the work. */
+/** Asks the engine to classify the cases of a run with the workspace's thresholds. */
 async function classMembers(
   { engine, thresholds }: Pick<Services, 'engine' | 'thresholds'>,
   run: string,
@@ -172,9 +175,7 @@ async function classMembers(
   );
 }
 
-// The store that a transcript is read from.
-
-/** @throws C3Error('store') where it is gone */
+/** Returns the reader of a transcript's store. @throws C3Error('store') if the store no longer exists */
 function transcriptStore({ store }: Pick<Services, 'store'>): StoreReader {
   const reader = store.reader();
   if (reader === null) {

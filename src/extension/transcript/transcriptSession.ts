@@ -1,4 +1,7 @@
-/** What one transcript panel shows: it answers its page from the store, and takes replays to the engine. */
+/**
+ * The session of a transcript panel: answers its page from the store, and starts replays in the
+ * engine.
+ */
 import { AS_RECORDED } from '../../domain/replay.ts';
 import {
   NO_FILTER,
@@ -28,27 +31,27 @@ import type { ClassMembers } from './reading/transcriptReading.ts';
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
 
 export interface TranscriptSurroundings {
-  /** @throws with the reason where the store is gone */
+  /** @throws if the store no longer exists, with the reason */
   readonly reader: () => StoreReader;
   readonly protocols: () => Promise<ProtocolReader>;
-  /** The replays of this transcript. @param changed hears how far one is */
+  /** Creates the replays of this transcript. @param changed called with each new state of a replay */
   readonly replays: (changed: (state: NonNullable<Opened['replay']>) => void) => PanelReplay;
   readonly comparing: Services['comparing'];
-  /** Which messages are in which failure class; worked out by the engine. */
+  /** Asks the engine for the messages of each failure class. */
   readonly classesOf: (run: string) => Promise<ClassMembers>;
-  /** The folder of another model, as the user chooses it; null where the question was left. */
+  /** Asks for the folder of another model. Returns null if the user canceled. */
   readonly chooseModel: () => Promise<string | null>;
-  /** Finds which message lost an episode. @param show hears it */
+  /** Finds the message that lost an episode. @param show called with that message */
   readonly findLost: (replay: PanelReplay, message: number, show: (message: number) => void) => Promise<void>;
-  /** What replays are asked for with, and why there can be none. */
+  /** Returns the initial settings of replays, and the reason if there can be none. */
   readonly defaults: () => Opened['defaults'];
   readonly verify: (message: number) => Promise<void>;
   readonly command: (name: 'exportReport' | 'copyLink', of: { readonly message: number }) => Promise<void>;
-  /** Says something that the panel does not show. */
+  /** Shows a notification. */
   readonly say: (words: string) => void;
-  /** Says it for a moment. */
+  /** Shows a text in the status bar for a moment. */
   readonly sayBriefly: (words: string) => void;
-  /** Names the tab. */
+  /** Sets the title of the tab. */
   readonly title: (words: string) => void;
 }
 
@@ -59,10 +62,10 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   private selected: number | null;
   /** The revision that was last sent to the page. */
   private sentRevision = 0;
-  /** A message to be brought into sight as soon as the page has the layout that it is in. */
+  /** The message to reveal once the page has the layout that contains it. */
   private wanted: number | null = null;
   private restored = false;
-  /** Number of the newest filter asked for: one that has to wait for the engine gives way to later ones. */
+  /** Number of the newest requested filter. It supersedes an earlier one that still waits for the engine. */
   private asked = 0;
   private protocols: ProtocolReader | null = null;
   private readonly votes = new KnownVotes();
@@ -72,7 +75,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   private pair: { readonly left: number; readonly right: number } | null = null;
   private readonly costliest = new Costliest();
   readonly answers: AnswersOf<typeof TRANSCRIPT_PANEL> = {
-    // A request about a layout that the panel no longer has is answered with null.
+    // A request about an outdated layout is answered with null.
     rows: async ({ revision, offset }) => {
       if (revision !== this.shown.revision) {
         return null;
@@ -153,7 +156,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     this.marking = around.comparing.onDidMark((message) => page.post({ type: 'marked', message }));
   }
 
-  /** The message that the user looks at. */
+  /** The selected message, or null. */
   get selection(): number | null {
     return this.selected;
   }
@@ -163,12 +166,12 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     return this.shown.target.run;
   }
 
-  /** Whether the panel shows this transcript. */
+  /** Returns true if the panel shows this transcript. */
   shows(target: TranscriptTarget): boolean {
     return sameTarget(this.shown.target, target);
   }
 
-  /** Shows a message, of this or of another transcript. */
+  /** Shows a message of this or another transcript. */
   show(target: TranscriptTarget, message: number | null): void {
     attempt(this.page, () => {
       this.selected = message;
@@ -184,15 +187,15 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     });
   }
 
-  /** The message tree takes the keyboard. */
+  /** Moves the keyboard focus to the message tree. */
   focus(): void {
     this.page.post({ type: 'focus' });
   }
 
   /**
-   * Selects the lowest-credit message, or the clearest candidate: of the episode of the selected message, else of the
-   * transcript.
-   * @param orSay whether to say which, or that there is none
+   * Selects the lowest-credit message or the clearest candidate in the episode of the selected message,
+   * or in the transcript if none is selected.
+   * @param orSay true to show a text about the result
    */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
     attempt(this.page, () => {
@@ -217,19 +220,22 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     this.showFailureOf(this.replay.begin({ message, alternatives, replays, ...sampled }));
   }
 
-  /** Finds which message lost an episode, and goes there. */
+  /** Finds the message that lost an episode, and goes there. */
   findLost(message: number): Promise<void> {
     return this.around.findLost(this.replay, message, (found) =>
       this.show(targetOf(this.around.reader(), found), found),
     );
   }
 
-  /** Shows where two branches part. */
+  /** Shows the comparison of two branches. */
   showComparison(left: number, right: number): void {
     attempt(this.page, () => this.compare(left, right));
   }
 
-  /** Looks whether the transcript grew; the page then asks for it again, with what it wants to keep in sight. */
+  /**
+   * Tells the page if the transcript has changed. The page then requests it again, with the messages to
+   * keep in view.
+   */
   storeChanged(): void {
     attempt(this.page, () => {
       if (this.shown.catchUp()) {
@@ -251,10 +257,10 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   private ready(message: Extract<TranscriptToHost, { type: 'ready' }>): void {
     this.selected ??= message.selected;
-    // A panel that came back after a reload keeps its filter; later the word of this side holds.
+    // A restored panel keeps the filter of its page. After that, the filter of this session counts.
     const fresh = !this.restored;
     this.restored = true;
-    // What came while no page listened was not looked at.
+    // Changes that arrived while no page was listening.
     this.shown.catchUp();
     if (fresh && !isOpen(message.filter)) {
       this.change(message);
@@ -291,7 +297,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     }
   }
 
-  /** Puts a filter in force and sends the layout under it. */
+  /** Applies a filter and sends the new layout. */
   private filterBy(filter: TranscriptFilter, folded: readonly number[], others: readonly number[]): void {
     this.shown.filterBy(filter);
     this.open(folded, others);
@@ -306,8 +312,8 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   }
 
   /**
-   * Brings a message into sight; a filter that hides it goes. Where that makes another layout, the page first asks for
-   * it.
+   * Reveals a message, and removes a filter that hides it. If the layout changes, the page requests it
+   * first.
    */
   private reveal(message: number): void {
     this.wanted = message;
@@ -322,7 +328,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     this.tellWanted();
   }
 
-  /** A place is sent to a page that has its layout only. */
+  /** Sends the place of the wanted message, if the page has the present layout. */
   private tellWanted(): void {
     if (this.wanted === null || !this.page.isListening || this.sentRevision !== this.shown.revision) {
       return;
@@ -334,12 +340,12 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     }
   }
 
-  /** Shows in the page that work failed after its event was handled. */
+  /** Shows in the page a failure of work that outlives the handling of its event. */
   private showFailureOf(work: Promise<void>): void {
     work.catch((error: unknown) => this.page.fail(error));
   }
 
-  /** Sends everything that a page needs to draw itself. */
+  /** Sends all that a page needs to draw itself. */
   private open(folded: readonly number[], others: readonly number[]): void {
     const reader = this.around.reader();
     const { target, filter } = this.shown;
@@ -363,7 +369,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   }
 
   private locate(message: number): void {
-    // The page may name what came since the store was last looked at.
+    // The page may name a message that was added since the last update.
     if (this.shown.catchUp()) {
       this.page.post({ type: 'changed' });
     }
@@ -376,21 +382,27 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   }
 }
 
-// Which message of an episode has the lowest credit, or how to find out.
+// The lowest-credit message of an episode
 
-/** The message to go to. */
+/** The message to select. */
 interface LowestCredit {
   readonly message: number;
-  /** What it is: the lowest-credit message, or the clearest candidate only, where no interval lies below 0. */
+  /**
+   * A sentence that names it the lowest-credit message, or the clearest candidate if no interval is
+   * below 0.
+   */
   readonly words: string;
 }
 
-/** The lowest-credit message that a panel went to last. */
+/** Remembers the last lowest-credit message that a panel selected. */
 class Costliest {
-  /** It, and the message of whose episode it was: while it is selected, that episode is meant. */
+  /**
+   * The message found last, and the message from whose episode it came. That episode is used again while
+   * the found message is selected.
+   */
   private last: { readonly message: number; readonly of: number | null } | null = null;
 
-  /** As `costliestMessage`. @param selected null where none is */
+  /** Works like `costliestMessage`. @param selected the selected message, or null */
   find(
     reader: Parameters<typeof costliestMessage>[0],
     target: TranscriptTarget,
@@ -406,10 +418,10 @@ class Costliest {
 }
 
 /**
- * The lowest-credit message of the episodes that go through a message, or of the whole transcript; where none is
- * decided, the clearest candidate.
- * @param chosen null where none is
- * @returns the message, or one sentence where there is none to go to
+ * Finds the lowest-credit message of the episodes through a message, or of the whole transcript. If no
+ * credit is decided, finds the clearest candidate.
+ * @param chosen the message, or null for the whole transcript
+ * @returns the message, or one sentence if there is none
  */
 export function costliestMessage(
   reader: Pick<StoreReader, 'costliestOf' | 'costliestThrough'>,

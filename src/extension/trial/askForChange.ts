@@ -1,4 +1,4 @@
-/** Asks which role of a team is changed and how; a prompt is left to its editor tab. */
+/** Asks for the role of a team to change and for the change. A prompt is edited in its own tab. */
 import { window, type QuickPickItem } from 'vscode';
 import type { Sampling } from '../../domain/message.ts';
 import {
@@ -17,9 +17,9 @@ import { withoutIcons } from '../common/plainText.ts';
 import { addressFault, modelNameFault, snapshotFault } from './trialFaults.ts';
 
 export interface ChangeQuestions {
-  /** Of the team, in order. */
+  /** The roles of the team, in order. */
   readonly roles: readonly { readonly name: string; readonly prompt: string }[];
-  /** What the run samples with. */
+  /** The sampling settings of the run. */
   readonly sampling: Partial<Sampling>;
   readonly steps: number;
   /** Hashes of the run's snapshots. */
@@ -28,7 +28,7 @@ export interface ChangeQuestions {
 }
 
 interface RoleItem extends QuickPickItem {
-  /** Null for the whole team. */
+  /** The role, or null for the whole team. */
   readonly role: string | null;
 }
 
@@ -36,15 +36,16 @@ interface WhatItem extends QuickPickItem {
   readonly what: 'prompt' | 'snapshot' | 'model' | 'server' | (typeof DECODING)[number];
 }
 
-/** Characters of a prompt beside its role. */
+/** Maximum length of a prompt beside its role, in characters. */
 const SHOWN = 80;
-/** The user may look something up meanwhile, and a panel may take the keyboard late. */
+/** The user may look something up meanwhile, and a panel may take the focus late. */
 const ignoreFocusOut = true;
 const title = (step: number, of = 3): string => `Try a change (${step} of ${of})`;
 
 /**
- * The answer: a change, or the role whose prompt is to be written; undefined when the questions were left.
- * @param named the role; undefined asks for it
+ * Asks for a change. Returns the change, the role whose prompt is to be edited, or undefined if the
+ * user canceled.
+ * @param named the role; if undefined, the user is asked
  */
 export async function askForChange(
   questions: ChangeQuestions,

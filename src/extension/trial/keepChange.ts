@@ -1,4 +1,4 @@
-/** "Keep": writes a change that was tried into a configuration, as it is in the editor. */
+/** The button "Keep", which writes a change that was tried into a configuration in the editor. */
 import { dirname } from 'node:path';
 import { Range, window, workspace, WorkspaceEdit, type QuickPickItem, type TextDocument, type Uri } from 'vscode';
 import { changeWords } from '../../domain/trial.ts';
@@ -13,19 +13,19 @@ import type { KeptTrial } from './keptTrial.ts';
 const CONFIGURATIONS = '**/*.c3.yaml';
 const ELSEWHERE = '**/{node_modules,.git,.c3}/**';
 const MOST_FILES = 200;
-/** Keys that are named beside a file. */
+/** Maximum number of keys that are named beside a file. */
 const MOST_KEYS = 4;
 
 interface FileItem extends QuickPickItem {
-  /** Null for a new configuration. */
+  /** The configuration, or null for a new one. */
   readonly file: Uri | null;
 }
 
 /**
- * Asks for a configuration, writes the change into it and shows it there. A file that was as on the disk is saved; one
- * with other changes is left to its user.
- * @returns what it was kept in; null where the question was left
- * @throws C3Error('input') where the change cannot be written, in one sentence
+ * Asks for a configuration, writes the change into it and shows it. Saves the file unless it had
+ * unsaved changes.
+ * @returns the name of the configuration, or null if the user canceled
+ * @throws C3Error('input') with one sentence if the change cannot be written
  */
 export async function keepChange({ change, trial: { run } }: KeptTrial, reader: StoreReader): Promise<string | null> {
   const service = await loadService();
@@ -36,7 +36,7 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
   }
   const keysFor = (folder: string): ReturnType<Service['keptKeys']> =>
     service.keptKeys(change, { run, stored, protocol }, folder);
-  // A change that no configuration can say is refused before the question.
+  // Throws before the question if a configuration cannot express the change.
   keysFor(workspace.workspaceFolders?.[0]?.uri.fsPath ?? '');
   const chosen = await window.showQuickPick(itemsOf(service, stored), {
     title: `Keep: ${withoutIcons(changeWords(change))}`,
@@ -59,7 +59,7 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
   return write(document, service.withKeys(document.getText(), keysFor(dirname(chosen.file.fsPath))));
 }
 
-/** What the run used first, then what differs least from it. */
+/** Returns the configurations, those that differ least from that of the run first. */
 async function itemsOf(service: Service, stored: string): Promise<FileItem[]> {
   const files = await workspace.findFiles(CONFIGURATIONS, ELSEWHERE, MOST_FILES);
   const compared = await Promise.all(
@@ -95,13 +95,13 @@ function differenceWords(keys: readonly string[] | null): string {
     : `differs from what the run used in ${keys.slice(0, MOST_KEYS).join(', ')}${more}`;
 }
 
-/** As it is in the editor. */
+/** Returns the text of a file, as it is in the editor if it is open. */
 async function textOf(file: Uri): Promise<string> {
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
   return open?.getText() ?? new TextDecoder().decode(await workspace.fs.readFile(file));
 }
 
-/** The folder that the paths of a run's configuration are relative to. */
+/** Returns the folder that the paths of a run's configuration are relative to. */
 function folderOf(stored: string): string {
   const recipe: unknown = JSON.parse(stored);
   return isRecord(recipe) && typeof recipe['folder'] === 'string' ? recipe['folder'] : '';
@@ -130,7 +130,7 @@ async function write(document: TextDocument, text: string): Promise<string> {
 
 const reversed = (text: string): string => text.split('').reverse().join('');
 
-/** How many characters two texts begin with alike. */
+/** Returns the length of the common start of two texts, in UTF-16 units. */
 function commonStart(one: string, other: string): number {
   const most = Math.min(one.length, other.length);
   let at = 0;

@@ -1,23 +1,23 @@
-/** The last trial of a window, with what was tried: kept for its panel, over a reload too. */
+/** Keeps the last trial of a workspace for its panel, so that it survives a reload. */
 import { isTeamChange, isTrial, type TeamChange, type Trial, type TrialEpisode } from '../../domain/trial.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 
 export interface KeptTrial {
-  /** Counted by the workspace: a document is of one trial. */
+  /** Number of the trial in the workspace, which is part of the address of its documents. */
   readonly number: number;
   /** The title of the run. */
   readonly title: string;
   readonly change: TeamChange;
-  /** Evaluator calls that were allowed. */
+  /** Maximum number of evaluator calls. */
   readonly budget: number;
   readonly trial: Trial;
-  /** The configuration that the change was written into; null where it was not. */
+  /** The configuration into which the change was written, or null. */
   readonly kept: string | null;
 }
 
 const KEY = 'c3.trial';
-/** The editor's workspace state is no place for more, in UTF-16 units: a longer trial is gone with its window. */
+/** Maximum length of a stored trial, in UTF-16 units. A longer one is lost with its window. */
 const LONGEST = 400_000;
 
 const isKeptTrial = (value: unknown): value is KeptTrial =>
@@ -49,16 +49,17 @@ export class LastTrial {
   }
 }
 
-/** The sides of a pair, by the names of their documents. */
+/** The names of the two documents of a pair. */
 export const SIDES = ['without', 'with'] as const;
 
-/** The address of what one side of a pair said. */
+/** Returns the path of the document for one side of a pair. */
 export const casePath = ({ number }: KeptTrial, index: number, side: (typeof SIDES)[number]): string =>
   `${number}/${index}/${side} the change`;
 
 /**
- * What one side of a pair said, for the diff editor: the question, then every message below its role, then the return.
- * @param path see casePath
+ * Formats one side of a pair for the diff editor: the question, each message below its role, and the
+ * return.
+ * @param path a path of `casePath`
  */
 export function caseText(last: KeptTrial | null, path: string): string {
   const [, number = '', index = '', side = ''] = /^(\d+)\/(\d+)\/(\w+) /u.exec(path) ?? [];

@@ -1,8 +1,8 @@
-/** Prompts that are being written: one for each role of a run, kept by the workspace when it is saved. */
+/** Keeps drafts of prompts in the workspace state, one for each role of a run. */
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 
-/** Whose prompt it is. */
+/** The run and the role of a prompt. */
 export interface PromptPlace {
   readonly run: string;
   readonly role: string;
@@ -13,9 +13,9 @@ interface Draft extends PromptPlace {
 }
 
 const KEY = 'c3.prompts';
-/** Drafts that are kept; the one saved longest ago is forgotten first. */
+/** Maximum number of drafts. The least recently saved one is dropped first. */
 const MOST = 20;
-/** Characters of a prompt, as a configuration may have them. */
+/** Maximum length of a prompt in characters, as in a configuration. */
 export const LONGEST_PROMPT = 20_000;
 
 const isDraft = (value: unknown): value is Draft =>
@@ -28,7 +28,7 @@ export class PromptDrafts {
     this.keeper = keeper;
   }
 
-  /** What was written last; null where that is the run's own prompt. */
+  /** Returns the saved draft, or null if there is none. */
   of({ run, role }: PromptPlace): string | null {
     return this.all().find((one) => one.run === run && one.role === role)?.text ?? null;
   }
@@ -44,11 +44,11 @@ export class PromptDrafts {
   }
 }
 
-/** The path of a prompt's document; its last part is what its tab is called. */
+/** Returns the path of a prompt's document. Its last part is the title of the tab. */
 export const promptPath = ({ run, role }: PromptPlace): string =>
   `/${encodeURIComponent(run)}/${encodeURIComponent(role)}/prompt of ${role.replaceAll(/[\\/]/gu, '\u00b7')}`;
 
-/** Whose prompt is at a path; null for another path. */
+/** Returns the run and the role of a prompt's path, or null for another path. */
 export function placeOfPrompt(path: string): PromptPlace | null {
   const [, run = '', role = ''] = /^\/([^/]+)\/([^/]+)\/[^/]+$/u.exec(path) ?? [];
   try {
@@ -59,7 +59,7 @@ export function placeOfPrompt(path: string): PromptPlace | null {
 }
 
 /**
- * A prompt as the editor has it: with the line ends of the run's own, and without the last one that editors add.
+ * Adapts a text of the editor to the run's prompt: its line ends, and no added final line end.
  * @param own the run's prompt
  */
 export function writtenPrompt(text: string, own: string): string {

@@ -1,21 +1,21 @@
-/** What keeps a change from being tried, in one sentence each, said before anything starts. Pure. */
+/** Checks a change before it is tried, and describes each fault in one sentence. Pure. */
 import { IMPORTED } from '../../domain/episode.ts';
 import { stepNamed } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/run.ts';
 import { endpointFault } from '../../shared/endpointAddress.ts';
 
-/** Digits of a snapshot that are asked for: fewer may be a step. */
+/** Minimum number of digits of a snapshot. Fewer could be a step. */
 const LEAST_DIGITS = 4;
-/** Characters of the name of a server's model, as in a configuration. */
+/** Maximum length of the name of a server's model in characters, as in a configuration. */
 const MOST_MODEL_NAME = 200;
 
-/** What is read of a run. */
+/** The part of the store that is read. */
 interface RunRows {
   run(run: string): Pick<RunRecord, 'title' | 'method'>;
   evaluations(run: string): readonly unknown[];
 }
 
-/** Why no change of a run's team can be tried; null where one can. */
+/** Returns the reason why no change of a run's team can be tried, or null if one can. */
 export function runFault(reader: RunRows, run: string): string | null {
   const { title, method } = reader.run(run);
   if (method === IMPORTED) {
@@ -26,7 +26,10 @@ export function runFault(reader: RunRows, run: string): string | null {
     : null;
 }
 
-/** Why a text names no snapshot of a run; null where it does. @param snapshots their hashes */
+/**
+ * Returns the fault of a text that should name a snapshot, or null. @param snapshots hashes of the
+ * run's snapshots
+ */
 export function snapshotFault(text: string, steps: number, snapshots: readonly string[]): string | null {
   const name = text.trim();
   const step = stepNamed(name);
@@ -44,13 +47,13 @@ export function snapshotFault(text: string, steps: number, snapshots: readonly s
       : 'Several snapshots begin so: more digits.';
 }
 
-/** Why a text is no address of a server; null where it is one. */
+/** Returns the fault of a server's address, or null if it is valid. */
 export function addressFault(text: string): string | null {
   const fault = endpointFault(text);
   return fault === null ? null : `The address ${fault}.`;
 }
 
-/** Why a text is no name of a server's model; null where it may be one. */
+/** Returns the fault of the name of a server's model, or null if it is valid. */
 export function modelNameFault(text: string): string | null {
   const { length } = text.trim();
   return length > 0 && length <= MOST_MODEL_NAME

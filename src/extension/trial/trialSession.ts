@@ -1,13 +1,13 @@
-/** What the panel of a trial shows, and what it does with the trial. */
+/** The session of the trial panel. */
 import { changeWords } from '../../domain/trial.ts';
 import type { ShownTrial, TRIAL_PANEL, TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import type { KeptTrial } from './keptTrial.ts';
 
 export interface TrialSurroundings {
-  /** Shows both sides of a pair beside each other. */
+  /** Shows both sides of a pair in the diff editor. */
   readonly openCase: (last: KeptTrial, index: number) => Promise<void>;
-  /** Asks where the change is to be kept, and writes it there. */
+  /** Asks for a configuration and writes the change into it. */
   readonly keep: (last: KeptTrial) => Promise<void>;
   /** Tries the same change with another budget, in evaluator calls. */
   readonly tryAgain: (last: KeptTrial, budget: number) => Promise<void>;
@@ -47,7 +47,7 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
     return this.last.trial.run;
   }
 
-  /** Shows another trial, or what became of this one. */
+  /** Shows another trial, or the new state of this one. */
   show(last: KeptTrial): void {
     this.last = last;
     this.tell();
@@ -62,7 +62,7 @@ function changedPrompt({ change: { prompts } }: KeptTrial): string | null {
   return Object.keys(prompts)[0] ?? null;
 }
 
-/** A trial for its page. */
+/** Converts a trial for its page. */
 function shownTrial(last: KeptTrial): ShownTrial {
   const { cases, ...trial } = last.trial;
   const { low, high, n } = trial.difference;

@@ -1,4 +1,7 @@
-/** "Try a change": the questions, the prompt's tab, the trial with its progress, and the panel of what came of it. */
+/**
+ * The command "Try a change": its questions, the tab of a prompt, the trial, and the panel of its
+ * result.
+ */
 import {
   commands,
   ProgressLocation,
@@ -48,7 +51,7 @@ import {
 import { runFault } from './trialFaults.ts';
 import { TrialSession } from './trialSession.ts';
 
-/** Characters of a question in the title of its diff. */
+/** Maximum length of a question in the title of its diff, in characters. */
 const TITLE = 60;
 
 export class Trials {
@@ -56,7 +59,7 @@ export class Trials {
   private readonly services: Services;
   private readonly last: LastTrial;
   private readonly panel: SinglePanel<typeof TRIAL_PANEL, TrialFromHost, KeptTrial, TrialSession>;
-  /** Whether a change is being tried. */
+  /** True while a change is being tried. */
   private isTrying = false;
 
   constructor(services: Services, keeper: ListKeeper) {
@@ -76,7 +79,7 @@ export class Trials {
     );
   }
 
-  /** What its documents say, by their addresses. */
+  /** Returns the texts of the documents, by path. */
   readonly documents = {
     trial: (path: string): string => caseText(this.last.value, path),
     prompt: (path: string): Promise<string> => {
@@ -89,12 +92,12 @@ export class Trials {
     this.disposables.dispose();
   }
 
-  /** Brings the panel back after a reload; without the trial that it showed, it goes. */
+  /** Restores the panel after a reload, or closes it if its trial was not kept. */
   restore(tab: WebviewPanel): void {
     this.panel.restore(tab, (wanted) => wanted ?? this.last.value);
   }
 
-  /** Closes the panel where it shows a run that was deleted. */
+  /** Closes the panel if it shows a run that was deleted. */
   closeRun(run: string): void {
     if (this.panel.session?.shownRun === run) {
       this.panel.close();
@@ -102,17 +105,17 @@ export class Trials {
   }
 
   /**
-   * Asks what to try on a run, and tries it; a prompt is opened to be written first.
-   * @param pickRun asks for the run where none is named
-   * @param role whose turn it is; undefined asks for it
-   * @throws C3Error('input') where nothing can be tried, in one sentence
+   * Asks for a change of a run and tries it. A prompt is opened for editing instead.
+   * @param pickRun asks for the run if none is named
+   * @param role the role; if undefined, the user is asked
+   * @throws C3Error('input') with one sentence if no change can be tried
    */
   async ask(
     named: string | undefined,
     role: string | undefined,
     pickRun: (title: string) => Promise<string | undefined>,
   ): Promise<void> {
-    // A reason not to try is said before any question is asked.
+    // Throws before any question if the engine cannot be used.
     this.services.engine.client();
     const reader = this.reader();
     const run = named ?? (await pickRun('Try a change'));
@@ -143,8 +146,8 @@ export class Trials {
   }
 
   /**
-   * Tries the prompt that a document holds, as it is in the editor.
-   * @param argument the address of the document; the one in front where it is left out
+   * Tries the prompt of a document, as it is in the editor.
+   * @param argument the address of the document; by default the active one
    */
   async tryPrompt(argument: unknown): Promise<void> {
     const place = placeOfDocument(argument);
@@ -163,7 +166,7 @@ export class Trials {
     await this.tryChange(run, { ...NO_CHANGE, prompts: { [role]: prompt } }, TRIAL_BUDGET.usual);
   }
 
-  /** Shows a prompt beside that of its run. */
+  /** Compares a prompt with that of its run. */
   async comparePrompt(argument: unknown): Promise<void> {
     const place = placeOfDocument(argument);
     await commands.executeCommand(
@@ -178,7 +181,7 @@ export class Trials {
     await window.showTextDocument(promptUri(place), { preview: false, viewColumn: ViewColumn.Active });
   }
 
-  /** Tries a change in the place of what is shown, and shows what came of it. */
+  /** Tries a change and shows the result in the panel. */
   private async tryChange(run: string, change: TeamChange, budget: number): Promise<void> {
     if (this.isTrying) {
       throw new C3Error('input', 'A change is being tried already: wait for it, or cancel it.');
@@ -204,7 +207,7 @@ export class Trials {
     }
   }
 
-  /** Null where the user does not agree to what servers may cost. */
+  /** Runs a trial. Returns null if the user does not agree to the cost of servers. */
   private async tried(request: TrialParams): Promise<Trial | null> {
     const { engine } = this.services;
     const client = engine.client();
@@ -264,7 +267,7 @@ export class Trials {
   }
 }
 
-/** Shows both sides of a pair beside each other. */
+/** Shows both sides of a pair in the diff editor. */
 async function openCase(last: KeptTrial, index: number): Promise<void> {
   const question = last.trial.cases[index]?.question ?? '';
   const [before, after] = SIDES.map((side) => sourceUri('trial', casePath(last, index, side)));
@@ -277,7 +280,7 @@ async function openCase(last: KeptTrial, index: number): Promise<void> {
   );
 }
 
-/** @throws C3Error('input') where it is no prompt's */
+/** @throws C3Error('input') if the document is not a prompt */
 function placeOfDocument(argument: unknown): PromptPlace {
   const uri = argument instanceof Uri ? argument : window.activeTextEditor?.document.uri;
   const place = uri?.scheme === PROMPT_SCHEME ? placeOfPrompt(uri.path) : null;
@@ -287,16 +290,16 @@ function placeOfDocument(argument: unknown): PromptPlace {
   return place;
 }
 
-// Prompts as documents of the scheme c3-prompt: ordinary tabs, which the editor brings back after a reload. Saving one
-// keeps its draft in the workspace; the run stays as it was.
+// Prompts as documents of the scheme c3-prompt, whose tabs the editor restores after a reload. Saving
+// one keeps its draft in the workspace state and does not change the run.
 
 const PROMPT_SCHEME = 'c3-prompt';
 
-/** The language's id in package.json: its lines are wrapped, and nothing is added to them. */
+/** The language's id in package.json, whose settings wrap lines and add nothing to the text. */
 const LANGUAGE = 'c3prompt';
-/** The mark that says UTF-8, whatever the user's files are taken for. */
+/** Byte order mark, which overrides the user's encoding with UTF-8. */
 const MARK = '\uFEFF';
-/** The editor shows no plain space behind an icon. */
+/** A non-breaking space: the editor drops a plain one after an icon. */
 const GAP = '\u00a0';
 const TOP = new Range(0, 0, 0, 0);
 
@@ -306,7 +309,7 @@ class PromptDocuments extends FlatFiles implements FileSystemProvider {
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
   private readonly drafts: PromptDrafts;
   private readonly ownPrompt: (place: PromptPlace) => Promise<string>;
-  /** How often each was saved: the editor asks whether a document is a newer one. */
+  /** Number of saves of each document, which serves as its modification time. */
   private readonly saves = new Map<string, number>();
   readonly onDidChangeFile = this.changed.event;
 
@@ -344,12 +347,12 @@ function placeOf(uri: Uri): PromptPlace {
   return place;
 }
 
-/** Registers the documents, and the lines above them. */
+/** Registers the documents and their code lenses. */
 function registerPrompts(drafts: PromptDrafts, ownPrompt: (place: PromptPlace) => Promise<string>): Disposable {
   const registered = new Disposables();
   const documents = registered.add(new PromptDocuments(drafts, ownPrompt));
   registered.add(workspace.registerFileSystemProvider(PROMPT_SCHEME, documents, { isCaseSensitive: true }));
-  // By its address alone the editor takes it for plain text, after a reload too.
+  // The editor opens such an address as plain text, also after a reload.
   registered.add(workspace.onDidOpenTextDocument(asPrompt));
   workspace.textDocuments.forEach(asPrompt);
   registered.add(languages.registerCodeLensProvider({ scheme: PROMPT_SCHEME }, { provideCodeLenses }));

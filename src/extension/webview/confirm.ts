@@ -1,18 +1,18 @@
 /**
- * The host's own question before something that a page asked for has an effect beyond its panel: what a page draws, its
- * user may not have clicked.
+ * Asks for confirmation before a request of a page has an effect outside its panel. The user may not
+ * have made that request.
  */
 import { window } from 'vscode';
 import { withoutLinks } from '../common/plainText.ts';
 
-/** One question at a time: a page that asks again and again covers nothing with them. */
+/** True while a question is open. Only one is shown at a time, so that a page cannot flood the user. */
 let asking = false;
 
 /**
- * Asks in a dialog of the editor.
- * @param action the word on the button that confirms
- * @param detail what it is about, where the question does not hold it
- * @returns false where it was not confirmed, or another question is open
+ * Asks in a modal dialog of the editor.
+ * @param action the label of the button that confirms
+ * @param detail further text below the question
+ * @returns false if the user declined or another question is open
  */
 export async function confirmed(question: string, action: string, detail?: string): Promise<boolean> {
   if (asking) {

@@ -1,11 +1,11 @@
-/** What work may cost at servers: said and agreed to before it begins. */
+/** Asks for consent to the cost of servers, before work begins. */
 import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
 import { confirmed } from './confirm.ts';
 
 /**
- * Asks whether work may cost so much; not where all of it stays on this machine and has no price.
- * @param question what is asked
- * @param action the word on the button that confirms
+ * Asks for consent to a cost. Returns true without a question if all servers are local and free.
+ * @param question the text of the question
+ * @param action the label of the button that confirms
  */
 export async function confirmCosts(costs: readonly EndpointCost[], question: string, action: string): Promise<boolean> {
   return costs.some(({ local, money }) => !local || money > 0)

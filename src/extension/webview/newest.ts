@@ -1,21 +1,21 @@
 /**
- * Sending what makes earlier messages of its type stale, no faster than it arrives: a page that is slow is never far
- * behind.
+ * Sends messages that make earlier ones of their type obsolete, no faster than they arrive, so that a
+ * slow page does not fall behind.
  */
 
 export class Newest<Message extends { readonly type: string }> {
   private readonly send: (message: Message) => PromiseLike<unknown>;
-  /** The types of which a message is on its way, each with the one that waits behind it. */
+  /** Types of which a message is in transit, each with the message that waits behind it, or null. */
   private underWay = new Map<string, Message | null>();
 
-  /** @param send ends once the message has arrived, or cannot */
+  /** @param send resolves once the message has arrived, and rejects if it cannot arrive */
   constructor(send: (message: Message) => PromiseLike<unknown>) {
     this.send = send;
   }
 
   /**
-   * Sends a message at once, or once the one of its type that is on its way has arrived; a newer one takes its place
-   * until then.
+   * Sends a message at once, or after the message of its type in transit has arrived. A newer message
+   * replaces one that waits.
    */
   post(message: Message): void {
     const { type } = message;
@@ -35,7 +35,7 @@ export class Newest<Message extends { readonly type: string }> {
     this.send(message).then(arrived, arrived);
   }
 
-  /** Whoever listened is gone: nothing is on its way any more. */
+  /** Forgets all messages in transit, after the receiver is gone. */
   forget(): void {
     this.underWay = new Map();
   }

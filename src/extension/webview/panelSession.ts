@@ -1,6 +1,6 @@
 /**
- * What is behind a panel while its tab is there. A session says what it does with each event of its page and how it
- * answers each request; it knows nothing of the editor.
+ * The session of an open panel: its handlers for events of the page and its answers to requests. A
+ * session does not depend on the editor.
  */
 import type { EventOf, Events, Panel } from '../../shared/protocols/panel.ts';
 import {
@@ -11,44 +11,44 @@ import {
   type Requests,
 } from '../../shared/protocols/requests.ts';
 
-/** What is done with each event of a page. */
+/** The handlers for the events of a page. */
 type EventHandlers<E extends Events> = {
   readonly [Type in keyof E & string]: (event: EventOf<E, Type>) => void | Promise<void>;
 };
 
 export interface Session<E extends Events = Events, R extends Requests = Requests> {
   readonly events: EventHandlers<E>;
-  /** Left out where the page asks nothing. */
+  /** The answers to requests; omitted if the page has no requests. */
   readonly answers?: Answers<R>;
-  /** Whether what fails is shown beside the page, which may be hidden by then. */
+  /** True if failures are shown in a notification, since the page may be hidden by then. */
   readonly failsBeside?: true;
-  /** The store may hold more; said while the page listens. */
+  /** Called after a change of the store, while the page is listening. */
   storeChanged?(): void;
-  /** What shows the store and the run in progress, and how often at most. */
+  /** Publishes the store and the run in progress, with the minimum time between two updates. */
   readonly following?: { readonly milliseconds: number; readonly publish: () => void };
-  /** The tab is closed. */
+  /** Called when the tab is closed. */
   dispose?(): void;
 }
 
-/** The session of a kind of panel, and its tables. */
+/** The session of a kind of panel. */
 export type SessionOf<P extends Panel> = Session<P['events'], P['requests']>;
 export type EventsOf<P extends Panel> = EventHandlers<P['events']>;
 export type AnswersOf<P extends Panel> = Answers<P['requests']>;
 
 /** The page of a session, as the session sees it. */
 export interface Page<FromHost> {
-  /** Whether it is there to receive; a hidden one gets everything with its next "ready". */
+  /** True if the page can receive messages. A hidden page gets everything after its next "ready". */
   readonly isListening: boolean;
   post(message: FromHost): void;
-  /** Sends what makes earlier messages of its type stale. */
+  /** Sends a message that makes earlier ones of its type obsolete. */
   postNewest(message: FromHost): void;
-  /** Shows in the page what went wrong, and notes it in the log. */
+  /** Shows an error in the page, and logs it. */
   fail(error: unknown): void;
-  /** Shows it in a notification instead. */
+  /** Shows an error in a notification, and logs it. */
   report(error: unknown): void;
 }
 
-/** Hands a session what its page sent. Never rejects: what fails is shown. */
+/** Passes a message of the page to its session. Never rejects: failures are shown. */
 export async function receive<E extends Events, R extends Requests>(
   session: Session<E, R>,
   message: EventOf<E> | RequestMessage<R>,
@@ -69,7 +69,7 @@ export async function receive<E extends Events, R extends Requests>(
   }
 }
 
-/** Does something for a page, which shows what fails of it. */
+/** Runs work for a page, and shows a failure in the page. */
 export function attempt(page: Pick<Page<never>, 'fail'>, work: () => void): void {
   try {
     work();

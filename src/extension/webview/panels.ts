@@ -1,4 +1,4 @@
-/** Tabs of panels: each has a page and a session for as long as it is there. */
+/** Tabs of panels, each with a page and a session until it is closed. */
 import { ViewColumn, type Event, type Tab, type WebviewPanel, commands, TabInputWebview, window } from 'vscode';
 import type { Panel } from '../../shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../shared/protocols/requests.ts';
@@ -8,16 +8,16 @@ import { Throttle } from '../common/throttle.ts';
 import { receive, type Page, type SessionOf } from './panelSession.ts';
 import { createPanel, WebviewDoor, type DoorContext } from './webviewDoor.ts';
 
-/** What every panel needs of the extension. */
+/** The part of the extension that every panel needs. */
 interface PanelContext extends DoorContext {
   readonly store: DoorContext['store'] & { readonly onDidChange: Event<void> };
   readonly runs: { readonly onDidChange: Event<unknown> };
 }
 
-/** What a host may send to any page. */
+/** A message to a page. */
 type FromHost = { readonly type: string };
 
-/** Loads the page of a tab and joins it to a session until the tab is closed. */
+/** Loads the page of a tab and connects it with a session until the tab is closed. */
 export function openSession<P extends Panel, Sent extends FromHost, Opened extends SessionOf<P>>(
   tab: WebviewPanel,
   kind: P,
@@ -59,13 +59,13 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
   return session;
 }
 
-/** What the one panel of its kind shows. */
+/** A session that can show another subject. */
 interface Showing<Opening> {
-  /** Shows something else. */
+  /** Shows another subject. */
   show(opening: Opening): void;
 }
 
-/** The one panel of its kind that a window has. */
+/** A panel of which a window has at most one. */
 export class SinglePanel<
   P extends Panel,
   Sent extends FromHost,
@@ -77,7 +77,7 @@ export class SinglePanel<
   private readonly begin: (opening: Opening, page: Page<Sent>, tab: Pick<WebviewPanel, 'title'>) => Opened;
   private tab: WebviewPanel | null = null;
   private opened: Opened | null = null;
-  /** What a kept tab shows once it is back; null for what it showed before. */
+  /** The subject for a tab that is being restored, or null for its previous one. */
   private wanted: Opening | null = null;
 
   constructor(
@@ -90,17 +90,17 @@ export class SinglePanel<
     this.begin = begin;
   }
 
-  /** What is behind the panel; null where it is not there. */
+  /** The session of the panel, or null if it is closed. */
   get session(): Opened | null {
     return this.opened;
   }
 
-  /** Whether it is the editor in front. */
+  /** True if the panel is the active editor. */
   get isInFront(): boolean {
     return this.tab?.active === true;
   }
 
-  /** Shows it in front: the panel that is there, the tab that was kept over a reload, or a new one. */
+  /** Shows the panel: the open one, a tab kept from before a reload, or a new one. */
   open(opening: Opening): void {
     if (this.tab !== null && this.opened !== null) {
       this.opened.show(opening);
@@ -116,8 +116,9 @@ export class SinglePanel<
   }
 
   /**
-   * Brings the panel back after a reload; a second tab of it, which a window may have kept, goes.
-   * @param choose what it shows, from what was asked for meanwhile, null for nothing; null closes the tab
+   * Restores the panel after a reload. Closes a second tab of it, which a window may have kept.
+   * @param choose returns the subject to show, or null to close the tab; its argument is the subject
+   *   that was requested meanwhile, or null
    */
   restore(tab: WebviewPanel, choose: (wanted: Opening | null) => Opening | null): void {
     const opening = this.tab === null ? choose(this.wanted) : null;
@@ -133,7 +134,7 @@ export class SinglePanel<
     this.tab?.dispose();
   }
 
-  /** Shows the tab that was kept over a reload instead of a second one. */
+  /** Shows the tab that was kept from before a reload, or a new one if that fails. */
   private async bringBack(kept: Tab, opening: Opening): Promise<void> {
     this.wanted = opening;
     if (await bringBack(kept)) {
@@ -157,12 +158,13 @@ export class SinglePanel<
   }
 }
 
-// Tabs that the editor kept over a reload and whose panels it brings back only when they are seen.
+// Tabs that the editor kept from before a reload. It restores their panels only when they become
+// visible.
 
-/** How the groups of a window are focused, by their column. */
+/** Names of the editor groups in the commands that focus them, by column. */
 const GROUPS = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh', 'Eighth'] as const;
 
-/** The tabs of a kind of panel; the editor puts a prefix of its own before the kind. */
+/** Returns the tabs of a kind of panel. The editor adds its own prefix to the view type. */
 function tabsOfPanel(viewType: string): readonly Tab[] {
   return window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
@@ -170,8 +172,8 @@ function tabsOfPanel(viewType: string): readonly Tab[] {
 }
 
 /**
- * Shows the tab of a kind of panel that was kept over a reload, instead of a second one beside it.
- * @returns false where it cannot be shown: it is closed then
+ * Shows a tab that was kept from before a reload. Closes it if that fails.
+ * @returns false if it could not be shown
  */
 async function bringBack(tab: Tab): Promise<boolean> {
   if (await showTab(tab)) {
@@ -181,7 +183,7 @@ async function bringBack(tab: Tab): Promise<boolean> {
   return false;
 }
 
-/** Shows a tab, so that the editor brings its panel back. @returns false where the editor has no way to it */
+/** Shows a tab, so that the editor restores its panel. @returns false if no command can focus it */
 async function showTab(tab: Tab): Promise<boolean> {
   const group = GROUPS[tab.group.viewColumn - 1];
   const index = tab.group.tabs.indexOf(tab);

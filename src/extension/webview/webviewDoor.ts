@@ -1,5 +1,6 @@
 /**
- * The door between a panel and its web page: typed both ways, checked on the way in, open only while the page listens.
+ * The connection between a panel and its web page. Messages are typed in both directions, and those of
+ * the page are validated. Messages are sent only while the page is listening.
  */
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
 import { messageOf } from '../../shared/errors.ts';
@@ -11,11 +12,11 @@ import { Newest } from './newest.ts';
 import type { Page } from './panelSession.ts';
 import { webviewPage } from './webviewPage.ts';
 
-/** What every panel needs to know of the extension. */
+/** The part of the extension that every connection needs. */
 export interface DoorContext {
   readonly extensionUri: Uri;
   readonly log: Log;
-  /** What to wait for before a page is answered from the store; null for nothing. */
+  /** Returns a promise to wait for before the store is read, or null. */
   readonly store: { pending(): Promise<void> | null };
 }
 
@@ -24,8 +25,8 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
   private readonly log: Log;
   private readonly disposables = new Disposables();
   /**
-   * A page listens from its "ready" until it is hidden: the editor then throws it away and loads it anew when shown
-   * again.
+   * True from the page's "ready" until it is hidden. The editor then discards the page, and reloads it
+   * when it is shown again.
    */
   private listening = false;
   private closed = false;
@@ -34,8 +35,8 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
   );
 
   /**
-   * Loads the page. The page's first message is "ready", which the panel answers with all that it has to show; so
-   * nothing needs to be kept for a page that does not listen.
+   * Loads the page. Its first message is "ready", which the panel answers with its whole content, so
+   * that no messages need to be kept for a page that is not listening.
    */
   constructor(panel: WebviewPanel, kind: P, context: DoorContext, receive: (message: ToHost<P>) => void) {
     this.panel = panel;
@@ -46,7 +47,7 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
     const { webview } = panel;
     webview.options = { enableScripts: true, localResourceRoots: [folder] };
     const load = (): void => {
-      // The nonces are new each time, so the editor sees another page, and loads it.
+      // New nonces make the HTML differ each time, so that the editor loads it again.
       webview.html = webviewPage({
         title: panel.title,
         cspSource: webview.cspSource,
@@ -69,7 +70,7 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
           return;
         }
         if (message.type === 'ready') {
-          // A page that was thrown away never confirms that something arrived.
+          // A discarded page never confirms messages in transit.
           if (!this.listening) {
             this.newest.forget();
           }
@@ -115,31 +116,31 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
     }
   }
 
-  /** Whether the page is there to receive it; a hidden one gets everything with its next "ready". */
+  /** True if the page can receive messages. A hidden page gets everything after its next "ready". */
   get isListening(): boolean {
     return this.listening;
   }
 
-  /** Sends to the page, when it listens. */
+  /** Sends a message if the page is listening. */
   post(message: FromHost): void {
     if (this.listening) {
       void this.panel.webview.postMessage(message);
     }
   }
 
-  /** Sends to the page what makes earlier messages of its type stale. */
+  /** Sends a message that makes earlier ones of its type obsolete, if the page is listening. */
   postNewest(message: FromHost): void {
     if (this.listening) {
       this.newest.post(message);
     }
   }
 
-  /** Shows in a notification what went wrong, and notes it in the log. */
+  /** Shows an error in a notification, and logs it. */
   report(error: unknown): void {
     void report(error, this.log);
   }
 
-  /** Shows it in the page. */
+  /** Shows an error in the page, and logs it. */
   fail(error: unknown): void {
     const message = messageOf(error);
     this.log.error(message);
@@ -149,7 +150,7 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
   }
 }
 
-/** Makes the tab of a panel; a WebviewDoor then loads its page. */
+/** Creates the tab of a panel. A WebviewDoor then loads its page. */
 export function createPanel(
   { view, title }: Panel,
   { extensionUri }: Pick<DoorContext, 'extensionUri'>,
@@ -161,19 +162,17 @@ export function createPanel(
   });
 }
 
-/** Where the bundles of the panels lie; nothing else can be loaded by them. */
+/** Returns the folder of the panels' bundles, the only folder from which they can load resources. */
 function webviewFolder(extensionUri: Uri): Uri {
   return Uri.joinPath(extensionUri, 'dist', 'webview');
 }
 
-/**
- * Loads a page again that stays blank: the editor answers a page's requests for its script and style within 30 seconds
- * or never, and a page whose script did not come has no other way to ask again.
- */
+// Reloading a page that stays blank. The editor answers a page's requests for its script and style
+// within 30 seconds or never, and a page without its script cannot repeat them.
 
-/** Longer than the editor waits for a resource, so that a load that is still in progress is left alone. */
+/** Milliseconds before the first reload: longer than the editor waits for a resource. */
 const FIRST_WAIT = 45_000;
-/** Each wait is twice the one before it: on a machine that is only slow, the page gets there. */
+/** Maximum number of reloads. Each wait is twice as long as the last, for slow machines. */
 const MOST_RELOADS = 3;
 
 class BlankPage {
@@ -183,15 +182,15 @@ class BlankPage {
   private timer: NodeJS.Timeout | null = null;
 
   /**
-   * @param reload what loads the page anew
-   * @param giveUp called when the page stayed blank after the last reload
+   * @param reload loads the page again
+   * @param giveUp called when the page stays blank after the last reload
    */
   constructor(reload: () => void, giveUp: () => void) {
     this.reload = reload;
     this.giveUp = giveUp;
   }
 
-  /** The page is loading where it can be seen; waits for it, unless it is waited for already. */
+  /** Starts to wait for a visible page that is loading, unless a wait is in progress. */
   loading(): void {
     this.timer ??= setTimeout(
       () => {
@@ -208,13 +207,13 @@ class BlankPage {
     ).unref();
   }
 
-  /** The page has loaded: what fails after this is counted anew. */
+  /** Ends the wait after the page has loaded, and resets the count of reloads. */
   loaded(): void {
     this.stop();
     this.reloads = 0;
   }
 
-  /** The page is hidden or closed: the editor loads it anew when it is shown again. */
+  /** Ends the wait, as for a page that is hidden or closed. The editor reloads it when it is shown again. */
   stop(): void {
     if (this.timer !== null) {
       clearTimeout(this.timer);

@@ -1,19 +1,20 @@
-/** The page around a panel's bundle. */
+/** Writes the HTML page around a panel's bundle. */
 import { randomBytes } from 'node:crypto';
 
 export interface PageParts {
   readonly title: string;
-  /** What the editor calls the origin of its webview resources. */
+  /** The origin of the editor's webview resources, for the content security policy. */
   readonly cspSource: string;
   readonly script: string;
   readonly style: string;
 }
 
 /**
- * The HTML of a panel. The policy allows one script, by nonce, what that script loads with its own nonce, and our own
- * style sheet: no image, no network, no evaluation, no style in markup. The toolkit's styles are constructed style
- * sheets; it only tries one style element, with the nonce that it finds in the page. That is another nonce than the
- * script's, so that nothing in the page names the one that could run a script.
+ * Returns the HTML of a panel. The content security policy allows one script by its nonce, scripts
+ * that it loads with that nonce, and the style sheet of C3. It allows no images, network, evaluation
+ * or inline styles. The toolkit uses constructed style sheets, and tries one style element with the
+ * nonce of the `csp-nonce` tag. That nonce differs from the script's, so that no markup reveals a
+ * nonce that could run a script.
  */
 export function webviewPage({ title, cspSource, script, style }: PageParts): string {
   const scriptNonce = randomBytes(24).toString('base64url');
@@ -36,7 +37,7 @@ export function webviewPage({ title, cspSource, script, style }: PageParts): str
 </html>`;
 }
 
-/** Escapes what HTML reads as markup, in text and in quoted attributes. */
+/** Escapes HTML markup in a text or a quoted attribute. */
 export function escapeAttribute(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

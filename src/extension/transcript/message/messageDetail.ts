@@ -1,5 +1,5 @@
+/** Reads the content of a transcript page: its header, windows of rows, and single messages. */
 import { basename } from 'node:path';
-/** What a page shows of a transcript, read from the store: its header, a window of rows, one message in full. */
 import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
 import { roundTitleOf } from '../../../domain/evaluation.ts';
 import {
@@ -32,15 +32,15 @@ import type { ProtocolReader } from './protocolReader.ts';
 import { shownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 
-/** Request buckets shown for one message, newest first. */
+/** Maximum number of request buckets shown for one message, newest first. */
 const REQUESTS_SHOWN = 12;
-/** Alternatives shown of one bucket; every other one has its row in the tree. */
+/** Maximum number of alternatives shown of one bucket. All others have their rows in the tree. */
 const ALTERNATIVES_SHOWN = 100;
 
-/** Characters of an environment event in a row; the message's page has all of it. */
+/** Characters of an environment event that a row shows. The details of the message show all of it. */
 const EVENT_PREVIEW = 160;
 
-/** Question, answer and place of a transcript. @param protocols null while it is not loaded */
+/** Reads the header of a transcript. @param protocols null until it is loaded */
 export function headerOf(
   reader: StoreReader,
   target: TranscriptTarget,
@@ -59,12 +59,15 @@ export function headerOf(
   };
 }
 
-/** The roles of the run's protocol. */
+/** Returns the roles of the run's protocol. */
 export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
-/** Rows with the marks that they have, and the environment events beside them. @param graph null while not loaded */
+/**
+ * Adds outcomes, verification marks and environment events to rows. @param graph null until it is
+ * loaded
+ */
 export function markedRows(
   reader: MarkReader & EventReader & Pick<StoreReader, 'returnScale'>,
   { run }: TranscriptTarget,
@@ -90,7 +93,10 @@ export function markedRows(
   });
 }
 
-/** A message in full, with its buckets, the vote on it, and what its replays can be continued with. */
+/**
+ * Reads a message with its buckets, its vote, and the snapshots with which its replays can be
+ * continued.
+ */
 export async function messageDetail(
   reader: StoreReader,
   target: TranscriptTarget,
@@ -134,13 +140,13 @@ export async function messageDetail(
   };
 }
 
-/** What was measured of a message; what was not is said of one from elsewhere alone. */
+/** Returns the measured facts of a message. Missing facts are listed only for imported messages. */
 function measuredOf(reader: StoreReader, { id, run }: Message): readonly MeasuredFact[] {
   const facts = measuredFacts(reader.measured(id) ?? NOTHING_MEASURED);
   return reader.run(run).method === IMPORTED ? facts : recordedOnly(facts);
 }
 
-/** What follows a message that was recorded elsewhere, where that is no message. */
+/** Returns the event that follows an imported message, such as the result of a tool. */
 function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<MessageDetail, 'result'> {
   if (phase === 'replay' || reader.run(run).method !== IMPORTED) {
     return {};
@@ -152,7 +158,7 @@ function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<
   return event === undefined ? {} : { result: { source: event.source, text: event.text } };
 }
 
-/** Whether a message is what the tests of its problem run. */
+/** Returns true if the message is the code that the tests of its problem run. */
 function isCode(
   reader: StoreReader,
   { problem }: TranscriptTarget,
@@ -162,14 +168,14 @@ function isCode(
   return reader.problem(problem).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
 }
 
-// What a message's replays can be continued with: what it was made with itself, and the snapshots of its run.
+// Continuations of a message's replays: as it was sampled itself, or with a snapshot of its run
 
 interface Continuations {
   readonly own: OwnContinuation;
   readonly snapshots: readonly OfferedSnapshot[];
 }
 
-/** The run's part costs a read of its snapshots. */
+/** Reads the continuations of a message, including all snapshots of its run. */
 function continuationsOf(
   reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>,
   { id, run }: Pick<FullMessage, 'id' | 'run'>,
@@ -184,11 +190,11 @@ function continuationsOf(
   return { own: reader.ownContinuation(id), snapshots: offeredSnapshots(all) };
 }
 
-// What answered for a role of a stored run in the place of its model.
+// The policy of a role, if it is not the run's model
 
 /**
- * The kind of policy of a role, from the recipe that the run's row keeps, with the weights that answered where it has
- * its own; null for the run's model, and for a kind of another version.
+ * Reads the kind of a role's policy from the run's recipe, with its weights if it has its own. Returns
+ * null for the run's model, or for an unknown kind of another version.
  */
 export function policyOfRole(reader: Pick<StoreReader, 'runConfig'>, run: string, role: string): PolicyKind | null {
   const recipe = storedRecipe(reader.runConfig(run));
@@ -210,13 +216,13 @@ function valueIn(recipe: unknown, path: readonly string[]): unknown {
   );
 }
 
-// What environments added beside a message, as a page shows it.
+// Events of environments beside a message
 
 export type EventReader = Pick<StoreReader, 'environmentEvents' | 'message'>;
 
 /**
- * The events before a message, and after one that ends its episode.
- * @param most characters of a text
+ * Reads the events before a message, and after it if it ends its episode.
+ * @param most maximum length of a text, in characters
  */
 export function shownEvents(reader: EventReader, graph: ProtocolGraph | null, id: number, most: number): ShownEvents {
   const [before, after] = [reader.environmentEvents(id, 'before'), reader.environmentEvents(id, 'after')];
@@ -228,7 +234,7 @@ export function shownEvents(reader: EventReader, graph: ProtocolGraph | null, id
     return roundOf(graph, role, turn);
   };
   const shown = (events: typeof before, of: () => number | null): readonly ShownEvent[] => {
-    // Most messages have none; what they follow is then not read.
+    // Most messages have no events, so their round is not read.
     const number = events.length === 0 ? null : of();
     return events.map(({ event: { source, text, closing, derived, done, reward } }) => ({
       source,

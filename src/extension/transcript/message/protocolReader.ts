@@ -1,18 +1,18 @@
-/** The protocol of a stored run, for its picture. */
+/** Reads the protocol of a stored run for its diagram. */
 import { isRecord } from '../../../shared/guard.ts';
 import type { ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';
 
-/** A protocol with more occurrences than this is not drawn. */
+/** Maximum number of occurrences of a protocol that is drawn. */
 const MOST_NODES = 60;
-/** Nor is a longer text read for its picture. */
+/** Maximum length of a protocol's text that is read, in characters. */
 const MOST_CHARACTERS = 1 << 16;
 
-/** The protocol that a run was made with; null where its configuration holds none that can be read or drawn. */
+/** Returns the protocol of a run, or null if its recipe holds none that can be read and drawn. */
 export type ProtocolReader = (reader: Pick<StoreReader, 'runConfig'>, run: string) => ProtocolGraph | null;
 
-/** Loads the parser when it is first asked for: an editor that shows no transcript needs none. */
+/** Loads the parser on demand, since only transcripts need it. */
 export async function protocolReader(): Promise<ProtocolReader> {
   const service = await loadService();
   return (reader, run) => protocolOf(reader, run, service);
@@ -21,7 +21,7 @@ export async function protocolReader(): Promise<ProtocolReader> {
 type Parser = Service['parseProtocol'];
 type Order = NonNullable<ReturnType<Parser>['rounds']>['order'];
 
-/** Whether one message is a round, by any of the roles. */
+/** Returns true if each round is a single message by any of the roles. */
 const isOneByOne = (order: Order | undefined): boolean => order === 'drawn' || order === 'chosen';
 
 function protocolOf(
@@ -42,12 +42,12 @@ function protocolOf(
     const graph = graphOf(parseProtocol(config['protocolText'], source, storedRounds(config['config'])));
     return graph.nodes.length > MOST_NODES ? null : graph;
   } catch {
-    // A picture is no reason to refuse a transcript.
+    // The transcript is shown without the diagram.
     return null;
   }
 }
 
-/** The picture of a protocol: all of it, or one round with what environments add. */
+/** Returns the diagram of a protocol: all occurrences, or one round with its environments. */
 export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): ProtocolGraph {
   const shown = rounds === undefined ? occurrences : occurrences.slice(0, rounds.size);
   const inOrder = rounds?.order !== 'random' && !isOneByOne(rounds?.order);

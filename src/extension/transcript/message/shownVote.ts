@@ -1,4 +1,4 @@
-/** The vote that ended the episode of a message, read from the store. */
+/** Reads the vote that ended the episode of a message. */
 import { isRecord } from '../../../shared/guard.ts';
 import type { MarkedRow } from '../../../shared/protocols/transcriptProtocol.ts';
 import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
@@ -8,10 +8,10 @@ import { loadService, type Service } from '../../configuration/load.ts';
 
 export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEvents' | 'problem' | 'runConfig'>;
 
-/** A longer configuration is not read for it. */
+/** Maximum length of a recipe that is read, in characters. */
 const MOST_CHARACTERS = 1 << 18;
 
-/** How the votes of runs are counted, by run; null for a run whose configuration cannot be read. */
+/** The rules of runs for counting votes, by run; null for a run whose recipe cannot be read. */
 type Rules = Map<string, RuleOfVotes | null>;
 
 interface RuleOfVotes {
@@ -19,17 +19,17 @@ interface RuleOfVotes {
   readonly evaluator: ReturnType<Service['evaluatorWithoutCode']>;
 }
 
-/** What was read of votes before: a vote that was counted stays as it is, and so does how a run counts them. */
+/** Cache of counted votes and of the rules of runs, which never change. */
 export class KnownVotes {
-  /** By message. */
+  /** Voters, by message. */
   readonly voters = new Map<number, ShownVoter>();
   readonly rules: Rules = new Map();
 }
 
 /**
- * The vote that ended the episode that a message is part of.
- * @param service as far as it is needed; loaded where there is a vote
- * @returns null where there was none, where the message is part of several episodes, and where the run's configuration
+ * Returns the vote that ended the episode of a message.
+ * @param service loads the parser and the evaluators; called only if there is a vote
+ * @returns null if there was no vote, the message is part of several episodes, or the run's recipe
  *   cannot be read
  */
 export async function shownVote(
@@ -58,12 +58,12 @@ export async function shownVote(
   try {
     return await countedVote({ problem, protocol: rule.protocol, messages, event }, rule.evaluator);
   } catch {
-    // Messages that the protocol does not have: the event's own text stays.
+    // The protocol lacks some of the messages. The page then shows the event's own text.
     return null;
   }
 }
 
-/** How a run counts votes; null where its configuration is of another version: the events' own texts stay. */
+/** Reads the rule of a run for counting votes, or returns null if its recipe is from another version. */
 function ruleOf(stored: string, service: Omit<Pick<Service, VoteParts>, 'countedVote'>): RuleOfVotes | null {
   const recipe = recipeOf(stored);
   if (recipe === null) {
@@ -81,7 +81,7 @@ function ruleOf(stored: string, service: Omit<Pick<Service, VoteParts>, 'counted
   }
 }
 
-/** Rows with what their messages did to the votes that ended their episodes. */
+/** Adds to rows the part of their messages in the votes that ended their episodes. */
 export async function votedRows(
   reader: VoteReader,
   rows: readonly MarkedRow[],
@@ -111,7 +111,7 @@ type VoteParts =
   | 'answerFormOf'
   | 'evaluatorWithoutCode';
 
-/** What a run was made with; null where it has no recipe, as one that was imported. */
+/** Reads a run's recipe, or returns null if it has none, as an imported run. */
 function recipeOf(stored: string): { readonly config: Record<string, unknown>; readonly text: string } | null {
   if (stored.length > MOST_CHARACTERS) {
     return null;

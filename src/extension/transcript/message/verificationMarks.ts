@@ -1,6 +1,6 @@
 /**
- * Which marks a row of the transcript has: what re-executing the replays of its message showed, and what continued
- * it.
+ * Computes the marks of rows in the transcript: the result of re-executing the replays, and the
+ * continuation.
  */
 import type { Message } from '../../../domain/message.ts';
 import { continuationWords, type Bucket } from '../../../domain/replay.ts';
@@ -8,8 +8,8 @@ import { markOf, type VerificationMark } from '../../../domain/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';
 
 /**
- * A reader that reads each message once: rows and their marks ask for the same ones. Only for as long as nothing new is
- * to be seen.
+ * Returns a reader that caches messages, since rows and their marks read the same ones. Use it for a
+ * single request only: it does not see later changes.
  */
 export function remembering<Base extends Pick<StoreReader, 'message' | 'messages'>>(reader: Base): Base {
   const known = new Map<number, Message>();
@@ -31,13 +31,13 @@ export type MarkReader = Pick<
 
 type VerdictsByMessage = ReadonlyMap<number, readonly ReplayVerdict[]>;
 
-/** Answers for the rows of one window; every bucket is read once. */
+/** Computes the marks for one window of rows. Reads each bucket once. */
 export class VerificationMarks {
   private readonly reader: MarkReader;
   private readonly verdicts = new Map<number, readonly ReplayVerdict[]>();
   private readonly direct = new Map<number, VerdictsByMessage>();
   private readonly through = new Map<number, VerdictsByMessage>();
-  /** The replay requests about each problem. */
+  /** The replay requests of each problem, by run and problem. */
   private readonly requests = new Map<string, readonly Bucket[]>();
   private readonly others = new Map<number, string | null>();
 
@@ -46,10 +46,10 @@ export class VerificationMarks {
   }
 
   /**
-   * The mark of a message over the replays that begin with it or run through it: those of its own bucket, or of the
-   * request that sampled it.
-   * @param branch whether a request sampled it: such a message says so too while nothing was verified; a run's own
-   *   has a mark only once there is one
+   * Returns the mark of a message over the replays that begin with it or run through it. They are those
+   * of its own bucket, or of the request that sampled it.
+   * @param branch true if a request sampled the message, which then has a mark even before a
+   *   verification; a message of the run itself has one only after it
    */
   of(id: number, branch: boolean): VerificationMark | null {
     const message = this.reader.message(id);
@@ -72,8 +72,8 @@ export class VerificationMarks {
   }
 
   /**
-   * What continued a branch, in words, where that is another distribution than that of the message asked about; null
-   * elsewhere.
+   * Describes the continuation of a branch if it had another distribution than the replayed message.
+   * Otherwise returns null.
    */
   otherOf(id: number): string | null {
     const bucket = this.bucketOf(this.reader.message(id));
@@ -90,7 +90,7 @@ export class VerificationMarks {
     return words;
   }
 
-  /** The bucket of an alternative, or of the request that a continuation belongs to. */
+  /** Returns the bucket of an alternative, or of the request to which a continuation belongs. */
   private bucketOf(message: Message): number | null {
     return message.bucket ?? (message.phase === 'replay' ? this.requestOf(message) : null);
   }
@@ -101,14 +101,14 @@ export class VerificationMarks {
     return known;
   }
 
-  /** The verdicts on the replays of a bucket, by the alternative that they begin with. */
+  /** Returns the verdicts on a bucket's replays, by the alternative with which they begin. */
   private ofAlternatives(bucket: number): VerdictsByMessage {
     const known = this.direct.get(bucket) ?? Map.groupBy(this.verdictsOf(bucket), ({ alternative }) => alternative);
     this.direct.set(bucket, known);
     return known;
   }
 
-  /** The same by every message of the request that they run through. */
+  /** Returns the verdicts on a bucket's replays, by each message of the request that they run through. */
   private throughOf(bucket: number, { run, phase, iteration, problem }: Message): VerdictsByMessage {
     const known = this.through.get(bucket);
     if (known !== undefined) {

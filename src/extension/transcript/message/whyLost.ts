@@ -1,4 +1,4 @@
-/** Why an episode was lost, read from the store. */
+/** Summarizes why an episode was lost. */
 import type { Message } from '../../../domain/message.ts';
 import type { Alternative } from '../../../domain/replay.ts';
 import type { Headline } from '../../../shared/credit/headline.ts';
@@ -11,12 +11,13 @@ import type { StoreReader } from '../../../store/read/reader.ts';
 
 type Reader = Pick<StoreReader, 'chain' | 'children' | 'bucketsFor' | 'returnScale'>;
 
-/** Alternatives looked through in each bucket. */
+/** Maximum number of alternatives that are read from each bucket. */
 const MOST_ALTERNATIVES = 1_000;
 
 /**
- * The summary of the episode that a message is part of; of several, the one that returned least, the first of them.
- * @returns null where that episode was not lost, or not scored
+ * Summarizes the episode of a message. If there are several, takes the first one with the lowest
+ * return.
+ * @returns null if that episode was not lost or not scored
  */
 export function whyLost(reader: Reader, id: number): WhyLost | null {
   const messages = episodeThrough(reader, id);
@@ -40,7 +41,7 @@ export function whyLost(reader: Reader, id: number): WhyLost | null {
   return { leaf, return: value, outcome, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
 }
 
-/** What was sampled or typed in the place of a message, and continued as it was. */
+/** Returns the alternatives of a message that were continued with its own distribution. */
 function alternativesOf(reader: Reader, { id }: Message): readonly Alternative[] {
   const buckets = reader.bucketsFor(id, MOST_ALTERNATIVES).filter(({ continuation }) => continuation === null);
   return buckets.flatMap(({ alternatives }) => alternatives);

@@ -1,4 +1,4 @@
-/** The transcript of a panel under its filter, as the store has it now. Each change of its layout is a new revision. */
+/** The filtered transcript of a panel, kept up to date. Each change of its layout has a new revision. */
 import {
   NO_FILTER,
   type TranscriptFilter,
@@ -16,12 +16,12 @@ export class PanelReading {
   private read: TranscriptReading | null = null;
   private inForce: TranscriptFilter = NO_FILTER;
   private count = 0;
-  /** Members of the failure classes by the workspace's thresholds, once a filter asked for one. */
+  /** Members of the failure classes under the workspace's thresholds, or null until a filter needs them. */
   classes: ClassMembers | null = null;
 
   /**
-   * @param reader the store; throws where it is gone
-   * @param sightOf whom the roles of a run see, as far as it is known
+   * @param reader returns the store; throws if it no longer exists
+   * @param sightOf returns the roles that each role of a run sees, or null if that is not known
    */
   constructor(reader: () => StoreReader, target: TranscriptTarget, sightOf: (run: string) => Sight) {
     this.reader = reader;
@@ -41,7 +41,7 @@ export class PanelReading {
     return this.count;
   }
 
-  /** The transcript, read when it is first asked for. */
+  /** The transcript, which is read on first use. */
   get reading(): TranscriptReading {
     if (this.read === null) {
       const [reader, target] = [this.reader(), this.shown];
@@ -53,9 +53,9 @@ export class PanelReading {
   }
 
   /**
-   * The layout for a page.
-   * @param folded messages whose places it needs
-   * @param landmarks messages of which it needs the nearest rows, too, where the filter hides them
+   * Returns the layout for a page.
+   * @param folded messages whose places the page needs
+   * @param landmarks messages whose nearest rows the page needs too, if the filter hides them
    */
   layout(folded: readonly number[], landmarks: readonly number[]): TranscriptLayout {
     const { reading } = this;
@@ -70,7 +70,7 @@ export class PanelReading {
     };
   }
 
-  /** Shows another transcript, unfiltered. */
+  /** Shows another transcript without a filter. */
   change(target: TranscriptTarget): void {
     this.shown = target;
     this.read = null;
@@ -78,19 +78,19 @@ export class PanelReading {
     this.classes = null;
   }
 
-  /** More is known of whom roles see: the transcript is laid out anew. */
+  /** Discards the layout, after more is known about the roles that see each other. */
   layOut(): void {
     this.read = null;
   }
 
-  /** Puts a filter in force. */
+  /** Applies a filter. */
   filterBy(filter: TranscriptFilter): void {
     this.read = this.reading.filtered(this.reader(), filter, this.classes);
     this.inForce = filter;
     this.count++;
   }
 
-  /** Takes what was added meanwhile; whether the layout is another one now. */
+  /** Reads messages that were added meanwhile. @returns true if the layout has changed */
   catchUp(): boolean {
     const fresh = this.read?.refreshed(this.reader()) ?? null;
     if (fresh === this.read) {

@@ -1,18 +1,18 @@
-/** Which messages of a transcript match a filter. Pure. */
+/** Matches messages of a transcript with a filter. Pure. */
 import { isLost, outcomeOf, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { TranscriptFilter } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { MessageFacts } from '../../../store/read/reader.ts';
 
-/** Whether a filter lets everything through. */
+/** Returns true if a filter accepts every message. */
 export function isOpen(filter: TranscriptFilter): boolean {
   return Object.values(filter).every((value) => value === null);
 }
 
 /**
- * Whether a message matches a filter.
- * @param scale of the returns of its run
- * @param replayed whether a replay request sampled it
- * @param labelled the messages that have the label that the filter asks for
+ * Returns true if a message matches a filter.
+ * @param scale the scale of its run's returns
+ * @param replayed true if a replay request sampled it
+ * @param labelled the messages with the label of the filter
  */
 export function matches(
   filter: TranscriptFilter,
@@ -43,7 +43,7 @@ function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> 
   return credit > 0 ? 'positive' : credit < 0 ? 'negative' : 'zero';
 }
 
-/** Whether an episode, or a message by the mean of its episodes, ended so. */
+/** Returns true if the return of an episode, or the mean return of a message, has the outcome. */
 function hasOutcome(
   value: number | null,
   outcome: NonNullable<TranscriptFilter['outcome']>,

@@ -1,6 +1,7 @@
 /**
- * The layout of one transcript: the run's own tree, and below a message that was replayed a lane with what its replays
- * sampled, depth first. It holds ids only; what a row shows is read with its window.
+ * The layout of one transcript, depth first: the run's own tree, and below each replayed message a
+ * lane with the messages of its replays. It holds only ids. The content of rows is read with each
+ * window.
  */
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
@@ -15,34 +16,37 @@ import {
 import { beginning } from '../../../shared/text/visible.ts';
 import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 
-/** What a layout is read from. */
+/** The part of the store that a layout is read from. */
 export type OutlineReader = Pick<StoreReader, 'outline' | 'requestsOf' | 'messages' | 'problem' | 'facts'>;
 
-/** Whom each role sees, where messages are below the last one that they see; null: below the one before them. */
+/**
+ * The roles that each role sees. Each message is then below the last one that it sees. If null, each
+ * message is below its predecessor.
+ */
 export type Sight = ReadonlyMap<string, ReadonlySet<string>> | null;
 
 /**
- * What a row is numbered with: the rows of one parent; in a lane, what continues the message and its alternatives
- * apart.
+ * The group of rows that are numbered together: the rows of one parent. In a lane, the continuations
+ * of the message and its alternatives are separate groups.
  */
 type Among = number | string | null;
 
-/** A row as the outline keeps it: a message, or the lane of a message's replays. */
+/** A row of the outline: a message, or the lane of a message's replays. */
 interface Node {
   readonly key: number;
-  /** The message, or the one whose replays the lane holds. */
+  /** The message, or the message whose replays are in the lane. */
   readonly id: number;
   readonly lane: Replays | null;
   readonly branch: boolean;
   readonly among: Among;
   readonly children: Node[];
   readonly parent: Node | null;
-  /** One-based, and the number of those that it is counted with; a filter changes neither. */
+  /** One-based position in its group. `siblings` is the size of that group. A filter changes neither. */
   readonly position: number;
   siblings: number;
-  /** False where a filter left the row only because of what is below it. */
+  /** False if a filter keeps the row only because of a row below it. */
   readonly match: boolean;
-  /** Row index; 0 is the question. */
+  /** Row index. The question has index 0. */
   index: number;
   depth: number;
   descendants: number;
@@ -51,26 +55,26 @@ interface Node {
 interface Member {
   readonly key: number;
   readonly id: number;
-  /** Key of the row above; null for one below the question. */
+  /** Key of the parent row, or null for a row below the question. */
   readonly parent: number | null;
   readonly lane: Replays | null;
   readonly branch: boolean;
   readonly among: Among;
-  /** Key of the row beside which it is: it is numbered as that one. */
+  /** Key of the row beside it, whose number it shares. */
   readonly beside?: number;
-  /** Its place among all, where the members are a part of them. */
+  /** Its position among all rows, if the members are only a part of them. */
   readonly position?: number;
   readonly siblings?: number;
   readonly match?: boolean;
 }
 
-/** Messages of one kind, and those of them that match the filter. */
+/** Numbers of messages of one kind: all, and those that match the filter. */
 interface Counted {
   readonly messages: number;
   readonly matching: number;
 }
 
-/** What an outline holds: messages of the run itself, those of replay requests, and what these made. */
+/** Numbers of messages of the run itself and of replay requests, and of the requests and replays. */
 export interface OutlineCounts {
   readonly own: Counted;
   readonly replayed: Counted;
@@ -80,17 +84,20 @@ export interface OutlineCounts {
 interface Made {
   readonly made: Replays;
   readonly sight: Sight;
-  /** Keys of voters beside each other that were not replayed: each shows what training learned from it. */
+  /**
+   * Keys of voters beside each other that were not replayed. Their rows show the credit used in
+   * training.
+   */
   readonly voters: ReadonlySet<number>;
 }
 
 export class TranscriptOutline {
-  /** Rows in all, the question included. */
+  /** Number of rows, including the question. */
   readonly rows: number;
-  /** Another text whenever a message, a return or a credit was added. */
+  /** A text that changes whenever a message, a return or a credit is added. */
   readonly signature: string;
   readonly counts: OutlineCounts;
-  /** The sampling groups whose messages are here: the run's own, then those of replay requests. */
+  /** The sampling groups of the messages: that of the run first, then those of replay requests. */
   readonly groups: readonly TreeGroup[];
   private readonly nodes: readonly Node[];
   private readonly byKey: ReadonlyMap<number, Node>;
@@ -144,7 +151,7 @@ export class TranscriptOutline {
     this.sight = sight;
     this.voters = voters;
     const messages = this.nodes.filter(({ lane }) => lane === null);
-    // A transcript that is itself a replay request has no other messages.
+    // A transcript of a replay request has no other messages.
     const [replayed, own] =
       groups[0]?.phase === 'replay'
         ? [[], messages]
@@ -154,8 +161,8 @@ export class TranscriptOutline {
 
   /**
    * Reads the layout of a transcript.
-   * @param sight of a team whose messages are below what they see
-   * @throws C3Error('store') when the store cannot be read
+   * @param sight the roles that each role sees, for a team whose messages are below those that they see
+   * @throws C3Error('store') if the store cannot be read
    */
   static read(reader: OutlineReader, target: TranscriptTarget, sight: Sight = null): TranscriptOutline {
     const { run, problem } = target;
@@ -203,7 +210,7 @@ export class TranscriptOutline {
         count.replays += replays;
       }
       members.push(...laneMembers(message, placedOf(group, sampled)));
-      // A later request may be about what this one sampled.
+      // A later request may be about a message of this one.
       for (const { id } of sampled.messages) {
         ids.add(id);
       }
@@ -215,12 +222,12 @@ export class TranscriptOutline {
     return new TranscriptOutline(members, { signature: versions.join(', '), groups, made, sight, voters });
   }
 
-  /** The same transcript as the store has it now. */
+  /** Reads the same transcript again. */
   again(reader: OutlineReader, target: TranscriptTarget): TranscriptOutline {
     return TranscriptOutline.read(reader, target, this.sight);
   }
 
-  /** The same transcript with some messages only, and those above them. */
+  /** Returns the transcript with only some messages and their ancestors. */
   filtered(kept: ReadonlySet<number>): TranscriptOutline {
     const needed = new Set<Node>();
     for (const id of kept) {
@@ -245,12 +252,12 @@ export class TranscriptOutline {
     return new TranscriptOutline(members, { signature, groups, sight, voters, made: this.counts.made });
   }
 
-  /** Where the lanes of replays are. */
+  /** The places of the lanes. */
   get lanes(): readonly RowPlace[] {
     return this.nodes.filter(({ lane }) => lane !== null).map(placeOf);
   }
 
-  /** The window of rows that starts at an offset. */
+  /** Reads the window of rows that starts at an offset. */
   window(reader: OutlineReader, target: TranscriptTarget, offset: number): readonly TranscriptRow[] {
     const rows = offset === 0 ? [this.question(reader, target)] : [];
     const nodes = this.nodes.slice(Math.max(0, offset - 1), offset + WINDOW - 1);
@@ -266,24 +273,24 @@ export class TranscriptOutline {
     return rows;
   }
 
-  /** Where a row is, by its key; null when it is not in this transcript. */
+  /** Returns the place of the row with a key, or null if it is not in this transcript. */
   place(key: number): RowPlace | null {
     const node = this.byKey.get(key);
     return node === undefined ? null : placeOf(node);
   }
 
-  /** Where a row is; null for the question and for no row. */
+  /** Returns the place of the row at an index, or null for the question or a missing row. */
   placeAt(index: number): RowPlace | null {
     const node = this.nodes[index - 1];
     return node === undefined ? null : placeOf(node);
   }
 
-  /** The row with this key; null when it is not in this transcript. */
+  /** Returns the index of the row with a key, or null if it is not in this transcript. */
   indexOf(key: number): number | null {
     return this.byKey.get(key)?.index ?? null;
   }
 
-  /** The key of a row; null for the question and for no row. */
+  /** Returns the key of the row at an index, or null for the question or a missing row. */
   keyAt(index: number): number | null {
     return this.nodes[index - 1]?.key ?? null;
   }
@@ -317,7 +324,10 @@ export class TranscriptOutline {
   }
 }
 
-/** The transcript in which a message is; one that a request sampled is in that of the message asked about. */
+/**
+ * Returns the transcript of a message. A message of a replay request is in that of the replayed
+ * message.
+ */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);
   if (message.phase !== 'replay') {
@@ -357,8 +367,8 @@ function counted(nodes: readonly Node[]): Counted {
 }
 
 /**
- * What a request sampled, in the lane of the message that it is about: first what continues the message itself, then
- * its alternatives with theirs.
+ * Returns the messages of a request in the lane of the replayed message: first the continuations of
+ * that message, then its alternatives with their continuations.
  */
 function laneMembers(message: number, sampled: readonly Placed[]): readonly Member[] {
   const continues = new Map<number, boolean>();
@@ -384,16 +394,16 @@ function laneMembers(message: number, sampled: readonly Placed[]): readonly Memb
 interface Placed {
   readonly id: number;
   readonly parent: number | null;
-  /** The message beside which it is: of the same episodes, and neither sees the other. */
+  /** A message of the same episodes, such that neither sees the other. */
   readonly beside?: number;
-  /** The message that its alternatives follow as well, where these are beside that one. */
+  /** The message that its alternatives follow too, if they are beside that one. */
   readonly among?: number;
 }
 
 /**
- * Messages below the last one before them that they see. Alternatives that others follow stay where they are, since
- * each has episodes of its own below it.
- * @param messages depth first; none is moved above what one of them follows
+ * Moves each message below the last earlier one that it sees. Alternatives that other messages follow
+ * stay in place, since each has its own episodes below it.
+ * @param messages the messages, depth first; none is moved above the parent of the first
  */
 export function belowSeen(
   messages: GroupOutline['messages'],
@@ -427,13 +437,13 @@ export function belowSeen(
 const rolesOf = (facts: readonly Pick<MessageFacts, 'id' | 'role'>[]): ReadonlyMap<number, string> =>
   new Map(facts.map(({ id, role }) => [id, role]));
 
-/** How many messages of a group nothing in it continues: its replays. */
+/** Returns the number of messages of a group without continuations, which is that of its replays. */
 function leavesOf(messages: readonly { readonly id: number; readonly parent: number | null }[]): number {
   const continued = new Set(messages.map(({ parent }) => parent));
   return messages.filter(({ id }) => !continued.has(id)).length;
 }
 
-/** Numbers the tree depth first, without recursion: a transcript may be one long chain. */
+/** Numbers the tree depth first, without recursion, since a transcript may be one long chain. */
 function numbered(roots: readonly Node[]): readonly Node[] {
   const ordered: Node[] = [];
   const stack = roots.toReversed();
@@ -452,7 +462,7 @@ function numbered(roots: readonly Node[]): readonly Node[] {
   return ordered;
 }
 
-/** @param voter whether it shows what training learned from it, as the voters beside it do */
+/** @param voter true if the row shows the credit used in training, as the voters beside it do */
 function rowOf(node: Node, message: Message, voter: boolean): TranscriptRow {
   const learned = voter ? message.trainingCredit : learnedFrom(message);
   return {

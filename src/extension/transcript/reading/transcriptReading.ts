@@ -1,4 +1,4 @@
-/** What one panel reads of its transcript: the layout under the filter in force, kept up to date, and searched. */
+/** Reads a transcript under a filter, keeps it up to date, and searches it. */
 import type { VerdictName } from '../../../domain/taxonomy.ts';
 import {
   MOST_HITS,
@@ -14,7 +14,7 @@ import type { StoreReader } from '../../../store/read/reader.ts';
 import { isOpen, matches } from './transcriptFilter.ts';
 import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 
-/** Hits counted in a run; finding more takes too long. */
+/** Maximum number of hits in a run. Finding more takes too long. */
 const MOST_FOUND = 300_000;
 
 type Reader = OutlineReader &
@@ -35,7 +35,7 @@ export class TranscriptReading {
   readonly filter: TranscriptFilter;
   private readonly classes: ClassMembers | null;
 
-  /** Reads a transcript. @param classes needed for a filter by class; without it such a filter matches nothing */
+  /** Reads a transcript. @param classes needed for a filter by class, which otherwise matches nothing */
   constructor(
     reader: Reader,
     target: TranscriptTarget,
@@ -52,7 +52,7 @@ export class TranscriptReading {
     this.shown = isOpen(filter) ? this.full : this.full.filtered(this.matching(reader));
   }
 
-  /** The same transcript as it is now; this very reading where nothing was added. */
+  /** Reads the transcript again. Returns this object if nothing was added. */
   refreshed(reader: Reader): TranscriptReading {
     const verification = reader.newestVerification();
     const stamp = reader.version();
@@ -67,15 +67,12 @@ export class TranscriptReading {
     return new TranscriptReading(reader, this.target, this.filter, this.classes, full);
   }
 
-  /** The same transcript under another filter. */
+  /** Returns the transcript under another filter. */
   filtered(reader: Reader, filter: TranscriptFilter, classes: ClassMembers | null): TranscriptReading {
     return new TranscriptReading(reader, this.target, filter, classes, this.full);
   }
 
-  /**
-   * Rows of the layout, what the run and replay requests sampled, how much of it matches, and the lanes that begin
-   * folded.
-   */
+  /** The numbers of rows, messages, matches and replays, and the lanes that are collapsed at first. */
   get sizes(): Pick<TranscriptLayout, 'rows' | 'messages' | 'matching' | 'replayed' | 'lanes'> {
     const { own, replayed, made } = this.full.counts;
     const shown = this.shown.counts;
@@ -88,22 +85,25 @@ export class TranscriptReading {
     };
   }
 
-  /** A window of rows. */
+  /** Reads a window of rows. */
   window(reader: Reader, offset: number): readonly TranscriptRow[] {
     return this.shown.window(reader, this.target, offset);
   }
 
-  /** Where a message is; null when the layout does not have it. */
+  /** Returns the place of a message, or null if the layout does not contain it. */
   place(message: number): RowPlace | null {
     return this.shown.place(message);
   }
 
-  /** Whether a message is hidden by the filter alone. */
+  /** Returns true if the filter hides a message of the transcript. */
   hides(message: number): boolean {
     return this.shown.place(message) === null && this.full.place(message) !== null;
   }
 
-  /** The nearest row that is left before a message which the filter hides; null for any other message. */
+  /**
+   * Returns the nearest visible row before a message that the filter hides, or null for any other
+   * message.
+   */
   nearest(message: number): number | null {
     if (!this.hides(message)) {
       return null;
@@ -117,12 +117,12 @@ export class TranscriptReading {
     return 0;
   }
 
-  /** Where a row is; null for the question and for no row. */
+  /** Returns the place of the row at an index, or null for the question or a missing row. */
   placeAt(index: number): RowPlace | null {
     return this.shown.placeAt(index);
   }
 
-  /** The rows whose messages contain every word of a query; the first row is the question. */
+  /** Finds the rows whose texts contain every word of a query. Row 0 is the question. */
   search(reader: Reader, query: string): SearchHits {
     if (query.trim() === '') {
       return { query, rows: [], total: 0, hidden: 0, elsewhere: 0 };
