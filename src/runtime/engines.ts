@@ -1,6 +1,6 @@
 /**
- * Compiled graphs of one architecture: of the model as it is, and of the model under the adapters that were asked for
- * last.
+ * The compiled graphs of one architecture: those of the plain model, and those of the model under the
+ * adapter settings that were requested last.
  */
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { Generator } from './generate/generate.ts';
@@ -13,7 +13,7 @@ import type { AdapterSettings, TransformerConfig } from './model/transformer.ts'
 import { floats, halves, Session, type DeviceSettings } from './session/session.ts';
 import { Trainer } from './train/trainer.ts';
 
-/** What samples and what trains. */
+/** The sampler and the trainer of one architecture. */
 export interface Engine {
   readonly generator: Generator;
   readonly trainer: Trainer;
@@ -46,7 +46,8 @@ export class Engines {
   }
 
   /**
-   * Graphs for adapters of these settings, or for none. Those of the last settings stay, so that a run compiles once.
+   * Returns the engine for the given adapter settings, or the plain one for none. The last adapted
+   * engine is kept, so a run compiles only once.
    */
   async of(settings: AdapterSettings | undefined): Promise<Engine> {
     if (settings === undefined) {
@@ -66,12 +67,12 @@ export class Engines {
     return this.adapted.engine;
   }
 
-  /** @param bytes that the key-value cache of a call may take */
+  /** @param bytes upper limit of the key-value cache of one call */
   boundCache(bytes: number): void {
     this.memory.limit = bytes;
   }
 
-  /** Lets go of what devices hold of training that is given up. */
+  /** Frees the device memory of training that was given up. */
   async forget(): Promise<void> {
     this.plain.trainer.forget();
     (await this.adapted?.engine)?.trainer.forget();
@@ -85,7 +86,7 @@ export class Engines {
   }
 }
 
-/** @throws C3Error('model') where a device cannot compute in float16 */
+/** @throws C3Error('model') if a device cannot compute in float16 */
 async function tryHalves(device: DeviceSettings): Promise<void> {
   const g = new Graph('halves');
   g.output('y', linear(g, g.floatInput('x', [2, 16]), g.input('weight', 'float16', [16, 16])));

@@ -1,4 +1,4 @@
-/** Models, snapshots and the training state of one runtime: what the worker thread holds. */
+/** The models, snapshots and training state of one runtime, which the worker thread holds. */
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';
@@ -40,11 +40,11 @@ import {
 } from './train/valueHead.ts';
 import { loadValueHeadFile, saveValueHeadFile } from './train/valueHeadFile.ts';
 
-/** Whether adapters have the same shape and count as much. */
+/** Returns true if two adapter settings have the same rank, scale and modules. */
 const sameAdapters = (one: AdapterSettings, other: AdapterSettings): boolean =>
   JSON.stringify(settingsToJson(one)) === JSON.stringify(settingsToJson(other));
 
-/** The runtime in the calling thread; every native call blocks it. */
+/** The runtime in the calling thread. Every native call blocks it. */
 export class ModelHost implements ModelRuntime {
   readonly environment: NumericEnvironment;
   private readonly device: DeviceSettings;
@@ -176,7 +176,7 @@ export class ModelHost implements ModelRuntime {
     return meanRanks(sums);
   }
 
-  /** Contexts in parts for which each snapshot answers with one set of its weights. */
+  /** Yields groups of contexts for which each snapshot answers with one set of its weights. */
   private async *pairs(snapshot: string, other: string, contexts: readonly TrainingContext[], temperature: number) {
     const loaded = this.model();
     const [one, another] = [loaded.held(snapshot), loaded.held(other)];

@@ -1,4 +1,4 @@
-/** A loaded architecture with its weights: the snapshots that are held, and the training state. */
+/** A loaded architecture: its weights, its snapshots and its training state. */
 import type { AbortFlag } from '../shared/cancellation.ts';
 import type { Precision } from '../shared/devices.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -12,31 +12,31 @@ import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsG
 import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
 
-/** What a model folder holds once it is loaded, and where. */
+/** A loaded model folder. */
 export interface LoadedFolder {
   readonly config: TransformerConfig;
   readonly folder: string;
-  /** Snapshot of the folder's weights. */
+  /** Name of the snapshot of the folder's weights. */
   readonly base: string;
   readonly engines: Engines;
   readonly precision: Precision;
 }
 
-/** Its snapshots and its training stay until another architecture replaces it. */
+/** A loaded model. Its snapshots and its training stay until another architecture replaces it. */
 export class LoadedModel {
   readonly config: TransformerConfig;
-  /** Where the weights of `base` can be read again. */
+  /** The folder that the weights of `base` can be read from again. */
   folder: string;
   base: string;
   readonly engines: Engines;
   readonly snapshots = new Map<string, Held>();
   training: TrainingStates | undefined;
-  /** What keepTraining kept of it. */
+  /** The copy of `training` that keepTraining made. */
   kept: TrainingStates | undefined;
-  /** Of the training; undefined where it values everything at 0 still. */
+  /** The value head of the training, or undefined while it still gives 0 for every state. */
   valueHead: ValueHead | undefined;
   private readonly precision: Precision;
-  /** Of parameters that were frozen before: they never change. */
+  /** Snapshot names of parameters that were frozen before and never change. */
   private readonly names = new WeakMap<Float32Array, string>();
 
   constructor({ config, folder, base, engines, precision }: LoadedFolder) {
@@ -64,7 +64,7 @@ export class LoadedModel {
     return this.hold({ settings, base }, parameters, model);
   }
 
-  /** @throws C3Error('model') where it is not held */
+  /** @throws C3Error('model') if the snapshot is not loaded */
   held(snapshot: string): Held {
     const held = this.snapshots.get(snapshot);
     if (held === undefined) {
@@ -73,7 +73,7 @@ export class LoadedModel {
     return held;
   }
 
-  /** Adds the snapshot that adapters make of another one. */
+  /** Adds the snapshot of adapters over another snapshot and returns its name. */
   async holdAdapters({ settings, adapters }: StoredAdapters, base: string): Promise<string> {
     return this.hold({ settings, base }, adapters, await this.baseModel(base));
   }
@@ -86,8 +86,9 @@ export class LoadedModel {
   }
 
   /**
-   * The model under adapters: a snapshot that is held or is under one, or the model folder's, which may have been
-   * let go.
+   * Returns the model under adapters: from a loaded snapshot, from under the adapters of one, from the
+   * training, or from the model folder again.
+   * @throws C3Error('model') if it is in none of them
    */
   async baseModel(base: string): Promise<ModelNumbers> {
     const held =
@@ -111,14 +112,14 @@ export class LoadedModel {
     );
   }
 
-  /** What values states now: it begins at 0. */
+  /** The current value head. A new one gives 0 for every state. */
   get head(): ValueHead {
     return this.valueHead ?? initialValueHead(this.config.hiddenSize);
   }
 
   /**
-   * The whole distributions of a snapshot for messages that one set of its weights answers for.
-   * @throws C3Error('model') where several do
+   * Returns the whole distributions of a snapshot for messages that use one set of its weights.
+   * @throws C3Error('model') if they use several
    */
   async distributions(
     snapshot: string,
@@ -139,12 +140,12 @@ export class LoadedModel {
     return trainer.distributions(group.weights, temperature);
   }
 
-  /** The final hidden state of each state's last token, of the policy in training. */
+  /** Returns the final hidden state of each state's last token under the policy in training. */
   async trainedStates(states: readonly ValueState[], signal: AbortFlag): Promise<Float32Array[]> {
     return this.lastStates(trainedGroups(this.trainingOf(states), states), states, signal);
   }
 
-  /** The final hidden state of each state's last token, of these weights. */
+  /** Returns the final hidden state of each state's last token under the given weights. */
   async lastStates(
     groups: readonly WeightsGroup[],
     states: readonly ValueState[],
@@ -163,7 +164,10 @@ export class LoadedModel {
     return found;
   }
 
-  /** The training, which must have something for every role. */
+  /**
+   * Returns the training state.
+   * @throws C3Error('model') if a role has nothing to train
+   */
   trainingOf(items: readonly { readonly role?: string }[]): TrainingStates {
     const training = this.states;
     const stranger = items.find(({ role }) => !training.has(stateOf(training, role)));
@@ -177,7 +181,7 @@ export class LoadedModel {
     return training;
   }
 
-  /** The training with its moments in ordinary memory. */
+  /** Returns the training state with its moments in ordinary memory. */
   async downloaded(): Promise<TrainingStates> {
     const training = this.states;
     const { trainer } = await this.engines.of(adapterOf(training)?.settings);
@@ -187,7 +191,7 @@ export class LoadedModel {
     return training;
   }
 
-  /** @throws C3Error('model') where no training was begun */
+  /** @throws C3Error('model') if no training was begun */
   get states(): TrainingStates {
     const { training } = this;
     if (training === undefined) {

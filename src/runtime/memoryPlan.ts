@@ -1,7 +1,7 @@
 /**
- * What generation and training will need at most, counted from the graphs and from who holds which arrays. Every
- * compiled graph keeps the working memory of its largest call (ONNX Runtime's arenas never shrink), so what graphs need
- * adds up.
+ * Plans the largest memory that generation and training need, from the graphs and from the arrays that
+ * each part holds. Every compiled graph keeps the working memory of its largest call (ONNX Runtime's
+ * arenas never shrink), so the needs of the graphs add up.
  */
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
@@ -12,12 +12,12 @@ import { parameterCount } from './model/model.ts';
 import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './model/transformer.ts';
 import { headChunks, roundUp, TIME_MULTIPLE } from './train/graph/pack.ts';
 
-/** Prompts that are answered together. */
+/** One call of generation. */
 export interface GenerationDemand {
-  /** Messages, and how many different prompts they answer. */
+  /** Number of messages. `prompts` is the number of distinct prompts. */
   readonly rows: number;
   readonly prompts: number;
-  /** Of the longest. */
+  /** Tokens of the longest prompt. */
   readonly promptTokens: number;
   readonly newTokens: number;
 }
@@ -25,90 +25,92 @@ export interface GenerationDemand {
 /** Contexts of one step that are scored and trained on. */
 export interface ContextDemand {
   readonly contexts: number;
-  /** Of each context. */
+  /** Messages of each context. */
   readonly messages: number;
   readonly promptTokens: number;
   readonly newTokens: number;
 }
 
 export interface TrainingDemand {
-  /** What is trained; null for the whole model. */
+  /** Settings of the trained adapters, or null if the whole model is trained. */
   readonly adapter: AdapterSettings | null;
-  /** Adapters that are trained side by side. */
+  /** Number of adapters that are trained. */
   readonly adapters: number;
   readonly microBatchTokens: number;
   readonly recompute: boolean;
-  /** Whether a KL penalty compares whole distributions. */
+  /** True if a KL penalty compares whole distributions. */
   readonly exact?: boolean;
   readonly contexts: readonly ContextDemand[];
 }
 
 export interface MemoryDemand {
   readonly config: TransformerConfig;
-  /** What weights that are not trained are held in. */
+  /** Element type of weights that are not trained. */
   readonly precision: Precision;
-  /** True where graphs compute in an accelerator's own memory. */
+  /** True if graphs compute in the own memory of an accelerator. */
   readonly accelerated: boolean;
-  /** One for each kind of call; the largest counts. */
+  /** One for each kind of call. The largest counts. */
   readonly generation: readonly GenerationDemand[];
-  /** Null where nothing is trained. */
+  /** Null if nothing is trained. */
   readonly training: TrainingDemand | null;
-  /** What the key-value cache of a call may take; LEAST_CACHE_BYTES unless given. */
+  /** Bytes that the key-value cache of a call may take; default LEAST_CACHE_BYTES. */
   readonly cacheBytes?: number;
 }
 
-/** Bytes that there are; null where the system does not say. */
+/** Available bytes, or null if the system does not report them. */
 export type AvailableMemory = Readonly<Record<MemoryPlace, number | null>>;
 
 const FLOAT = Float32Array.BYTES_PER_ELEMENT;
 const HALF = Uint16Array.BYTES_PER_ELEMENT;
 /**
- * Matrices that are float32 at the same time where all are held in float16: the one of a product and the one made ready
- * for the next.
+ * Number of matrices that are float32 at the same time if all are held in float16: one in a product,
+ * and one that is prepared for the next.
  */
 const WIDENED = 2;
 /**
- * Program, store and compiled graphs without any weights, measured as the peak of runs of models of 0.1 million
- * parameters; drivers of an accelerator come on top.
+ * Bytes of program, store and compiled graphs without weights: the measured peak of runs of models
+ * with 0.1 million parameters. Drivers of an accelerator add DRIVERS.
  */
 const PROGRAM = 320e6;
 const DRIVERS = 350e6;
-/** What an arena takes beyond the tensors in it: pieces between them that fit nothing. Measured. */
+/** Measured factor for the fragmentation of an arena: gaps between its tensors that fit nothing. */
 const ARENA = 1.15;
-/** Micro-batches are scored with this many input slots (MICRO_BATCH_TOKENS of the trainer). */
+/** Input slots of a scored micro-batch (MICRO_BATCH_TOKENS of the trainer). */
 const SCORED_SLOTS = 2048;
 /**
- * Arrays of logits that are there at once: in the output projection of a decoding step; with the copy that is sampled
- * from; and in the backward pass.
+ * Arrays of logits in memory at the same time: in the output projection of a decoding step; with the
+ * copy that is sampled from; and in the backward pass.
  */
 const LOGITS_DECODING = 3;
 const LOGITS_COPIES = 2;
 const LOGITS_TRAINING = 3;
-/** More of an exact KL: those of the other policy's graph, and probabilities, differences and products. Measured. */
-const LOGITS_EXACT = 6;
-/** Graphs that hold tables of rotary positions. */
-const TABLE_HOLDERS = 7;
-/** Sets of weights of a full training: the reference, the one that samples, the one that a step makes. */
-const FULL_SETS = 3;
 /**
- * Vocabularies above this get the gradient of their embeddings by a scatter into an array of its own (ops/gather.ts).
+ * Further arrays of logits for an exact KL: those of the other policy's graph, and probabilities,
+ * differences and products. Measured.
  */
+const LOGITS_EXACT = 6;
+/** Number of graphs that hold tables of rotary positions. */
+const TABLE_HOLDERS = 7;
+/** Sets of weights of a full training: the reference, the sampling one, and that of the next step. */
+const FULL_SETS = 3;
+/** Vocabulary above which the gradient of embeddings is a scatter into a new array (ops/gather.ts). */
 const PRODUCT_ROWS = 1024;
 
 /** Numbers per input slot of one layer. */
 interface LayerCost {
   /** Kept for the backward pass. */
   readonly kept: number;
-  /** There for a moment in a forward pass, and in a backward pass. */
+  /** In memory for a moment of the forward pass. `backward` is the same for the backward pass. */
   readonly forward: number;
   readonly backward: number;
 }
 
 /**
- * Counted along decoder.ts. Kept: what each matrix product, normalisation and the gated unit read (hidden states around
- * both blocks and their cotangents, queries before and after transposition, attention's result likewise, the four
- * arrays of the gated unit) and attention's exponentials. What passes is the most of either attention's scores or the
- * gated unit. Coefficients were set by measuring gradient graphs of 4 and 8 layers at 128 and 496 slots a row.
+ * Counts the numbers of one layer as decoder.ts computes it. Kept: the inputs of each matrix product,
+ * normalization and the gated unit (hidden states around both blocks and their cotangents, queries
+ * before and after transposition, attention's result likewise, the four arrays of the gated unit) and
+ * attention's exponentials. Not kept: the larger of attention's scores and the gated unit. The
+ * coefficients were set by measuring gradient graphs of 4 and 8 layers at 128 and 496 slots a row.
  */
 function layerCost(config: TransformerConfig, time: number): LayerCost {
   const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim } = config;
@@ -122,11 +124,11 @@ function layerCost(config: TransformerConfig, time: number): LayerCost {
   };
 }
 
-/** Bias and visibility of every slot for every other, repeated for the heads of a group: numbers per slot. */
+/** Returns the numbers of the masks per slot, repeated for the heads of a group. */
 const maskCost = ({ heads, keyValueHeads }: TransformerConfig, time: number): number =>
   2 * (heads / keyValueHeads) * time;
 
-/** Bytes of a generation call: rows that fit, their cache, and what prefill and decoding pass through. */
+/** Returns the bytes of a generation call: cache, prefill and decoding. */
 function generationBytes(
   config: TransformerConfig,
   { rows, prompts, promptTokens, newTokens }: GenerationDemand,
@@ -141,7 +143,7 @@ function generationBytes(
   const logits = FLOAT * config.vocabularySize;
   return {
     cache: capacity * roundUp(slots, TIME_MULTIPLE) * bytes,
-    // Keys and values come out of the graph as copies.
+    // The graph returns keys and values as copies.
     prefill:
       ARENA * prefillSlots * (FLOAT * (layerCost(config, time).forward + maskCost(config, time)) + bytes) +
       prefillSlots * bytes +
@@ -153,12 +155,15 @@ function generationBytes(
 /** The largest micro-batch of some contexts. */
 interface MicroBatchShape {
   readonly slots: number;
-  /** Slots of its longest row. */
+  /** Slots of the longest row. */
   readonly time: number;
   readonly targets: number;
 }
 
-/** As of packContexts, at most; a row holds a context with as many of its messages as exactness allows. */
+/**
+ * Returns an upper bound of the micro-batches that packContexts makes. A row holds a context with as
+ * many of its messages as exactness allows.
+ */
 export function largestMicroBatch(
   config: TransformerConfig,
   contexts: readonly ContextDemand[],
@@ -196,7 +201,7 @@ export function largestMicroBatch(
   return { slots, time, targets: Math.max(2, Math.min(targets, Math.ceil(share * slots))) };
 }
 
-/** Logits that are in work at once, of all targets or of one run through the output projection. */
+/** Returns the number of chunks of the output projection, and the bytes of the logits of one chunk. */
 function headBytes(
   { vocabularySize }: TransformerConfig,
   targets: number,
@@ -205,35 +210,39 @@ function headBytes(
   return { chunks, bytes: LOGITS_TRAINING * Math.ceil(targets / chunks) * vocabularySize * FLOAT };
 }
 
-/** Bytes that scoring's graph takes. */
+/** Returns the bytes of the scoring graph. */
 function scoringBytes(config: TransformerConfig, contexts: readonly ContextDemand[]): number {
   const { slots, time, targets } = largestMicroBatch(config, contexts, SCORED_SLOTS);
   const passing = slots * FLOAT * (layerCost(config, time).forward + maskCost(config, time));
   return ARENA * Math.max(passing, headBytes(config, targets).bytes);
 }
 
-/** Bytes of the gradient graph: what is kept for the backward pass, what passes through, the logits. */
+/** Returns the bytes of the gradient graph: kept and transient activations, and logits. */
 function gradientGraphBytes(
   config: TransformerConfig,
   { microBatchTokens, recompute, contexts }: TrainingDemand,
 ): { activations: number; logits: number } {
   const { slots, time, targets } = largestMicroBatch(config, contexts, microBatchTokens);
   const { kept, forward, backward } = layerCost(config, time);
-  // Recomputing keeps the hidden states between layers, and one layer's activations twice for a moment.
+  // Recomputing keeps the hidden states between layers, and for a moment the activations of one layer
+  // twice.
   const stays = recompute ? 2 * config.layers * config.hiddenSize + kept + forward : config.layers * kept;
   const logits = headBytes(config, targets).bytes;
-  // Logits are gone when the backward pass comes to the layers.
+  // Logits are freed before the backward pass reaches the layers.
   const passes = Math.max(0, slots * FLOAT * backward - logits);
   return { activations: ARENA * (slots * FLOAT * (stays + maskCost(config, time)) + passes), logits: ARENA * logits };
 }
 
-/** Bytes of whole distributions at the targets of a micro-batch. */
+/** Returns the bytes of whole distributions at the targets of a micro-batch. */
 function exactBytes(config: TransformerConfig, { exact = false, microBatchTokens, contexts }: TrainingDemand): number {
   const { targets } = largestMicroBatch(config, contexts, microBatchTokens);
   return exact ? ARENA * LOGITS_EXACT * targets * config.vocabularySize * FLOAT : 0;
 }
 
-/** Numbers of the embedding and output tables that a backward pass makes beside the gradients that it gives. */
+/**
+ * Returns the numbers of the embedding and output tables that a backward pass allocates in addition to
+ * the gradients that it returns.
+ */
 function extraTables(config: TransformerConfig, { adapter, microBatchTokens, contexts }: TrainingDemand): number {
   if (adapter !== null || config.vocabularySize <= PRODUCT_ROWS) {
     return 0;
@@ -242,13 +251,13 @@ function extraTables(config: TransformerConfig, { adapter, microBatchTokens, con
   return (headBytes(config, targets).chunks > 1 ? 2 : 1) * config.vocabularySize * config.hiddenSize;
 }
 
-/** What the tables of positions take in all graphs: sized by config.json alone, whatever the weights are. */
+/** Returns the bytes of the tables of positions in all graphs. They depend only on config.json. */
 export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number =>
   TABLE_HOLDERS * maxPositions * headDim * FLOAT;
 
 /**
- * The plan of a run or of a smaller piece of work.
- * @returns without advice; see `advise`
+ * Plans the memory of a run or of a smaller task.
+ * @returns a plan without advice; see `advise`
  */
 export function planMemory(demand: MemoryDemand, available: AvailableMemory): MemoryPlan {
   const { config, precision, accelerated, generation, training, cacheBytes } = demand;
@@ -262,7 +271,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
         ? weights
         : FLOAT * training.adapters * adapterParameterCount(config, training.adapter);
   const sets = full ? FULL_SETS : 1;
-  // An adapter's own sets are as many, and small.
+  // An adapter has as many sets of its own; they are small.
   const held = sets * weights + (full ? 0 : FULL_SETS * trained);
   const calls = generation.map((call) => generationBytes(config, call, cacheBytes));
   const most = (part: 'cache' | 'prefill' | 'decoding'): number => Math.max(0, ...calls.map((call) => call[part]));
@@ -287,10 +296,10 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
     put('Weights converted to float32 for a product', work, WIDENED * FLOAT * largestMatrix(config));
   }
   if (accelerated) {
-    put('Weights, as they are read and stored', 'host', held + 2 * trained);
+    put('Copies of weights for loading and saving', 'host', held + 2 * trained);
   }
   put('Key-value cache', work, caches(accelerated) * most('cache'), 'Fewer new tokens and shorter prompts need less.');
-  // Graphs with an adapter are beside those without one, which evaluated the model as it came.
+  // With an adapter, the graphs without one stay in memory too, from the evaluation of the plain model.
   put(
     'Generation',
     work,
@@ -310,7 +319,7 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
     );
     put('Logits of training', work, logits);
     put('Distributions of the exact KL', work, exactBytes(config, training), 'kl_estimator: k3 needs none.');
-    // Sums so far, their start at zero, new sums, and these once more as they leave the graph.
+    // The sums so far, their start at zero, the new sums, and a copy of these as they leave the graph.
     put(
       'Gradients',
       work,
@@ -328,13 +337,15 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   return { items, totals: places.map((place) => totalOf(items, place, available[place])), advice: [] };
 }
 
-/** Caches at the same time: an accelerator's step gives the enlarged cache beside the old one. */
+/** Number of caches at a time: a step of an accelerator returns a new cache beside the old one. */
 const caches = (accelerated: boolean): number => (accelerated ? 2 : 1);
 
 /**
- * What the key-value cache may take: as much as always, and a share of the memory that a plan leaves.
- * @param plan made with LEAST_CACHE_BYTES; where it does not fit, or where nobody knows, there is no more
- * @param accelerated as of the demand
+ * Returns the bytes that the key-value cache may take: LEAST_CACHE_BYTES, and a share of the memory
+ * that a plan leaves free.
+ * @param plan made with LEAST_CACHE_BYTES; if it does not fit or free memory is unknown, nothing is
+ *   added
+ * @param accelerated as in the demand
  */
 export function cacheRoom({ totals }: MemoryPlan, accelerated: boolean, share: number): number {
   const total = totals.find(({ place }) => place === (accelerated ? 'device' : 'host'));
@@ -350,29 +361,29 @@ function totalOf(items: readonly MemoryItem[], place: MemoryPlace, available: nu
   return { place, bytes, available, fits: available === null ? null : bytes <= available };
 }
 
-/** The first place where a plan does not fit; null where it fits as far as anyone knows. */
+/** Returns the first place in which a plan does not fit, or null if it fits as far as is known. */
 export const lacking = ({ totals }: MemoryPlan): MemoryTotal | null =>
   totals.find(({ fits }) => fits === false) ?? null;
 
-/** A setting that could be changed: from little to much. */
+/** A setting that could be changed, from a small to a large change. */
 export interface Lever {
-  /** `key: value`, and what the work would then ask for. */
+  /** `setting` is `key: value`; `demand` is the demand with that value. */
   readonly changes: readonly { readonly setting: string; readonly demand: MemoryDemand }[];
 }
 
-/** Less than this share of what is needed is not worth a setting. */
+/** A saving below this share of the needed memory is not suggested. */
 const WORTHWHILE = 0.01;
 
-/** What a setting would save. */
+/** The saving of one setting. */
 export interface Saving {
   readonly setting: string;
   readonly bytes: number;
-  /** Whether the plan fits with it alone. */
+  /** True if the plan fits with this setting alone. */
   readonly enough: boolean;
 }
 
 /**
- * Which settings would make a plan smaller where it does not fit, found by trying each alone.
+ * Lists settings that would shrink a plan that does not fit. Tries each lever alone.
  * @returns the most effective first; of each lever its first change that is enough, else its last
  */
 export function savings(demand: MemoryDemand, available: AvailableMemory, levers: readonly Lever[]): readonly Saving[] {

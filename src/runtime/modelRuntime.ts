@@ -1,4 +1,4 @@
-/** What can be done with the weights of models: the interface of the runtime, whatever thread it runs in. */
+/** The interface of the runtime to the weights of models, independent of its thread. */
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
@@ -19,9 +19,9 @@ export interface ModelInfo {
 /** Fresh adapters to train. */
 export interface AdapterStart {
   readonly settings: AdapterSettings;
-  /** Roles that get one of their own; left out: one for the whole team. */
+  /** Roles that get an adapter of their own. Without it, the whole team shares one. */
   readonly roles?: readonly string[];
-  /** From which their first values are drawn. */
+  /** Seed of the initial values. */
   readonly seed: number;
 }
 
@@ -30,31 +30,35 @@ export interface RuntimeControl extends GenerationControl {
   readonly signal: AbortSignal;
 }
 
-/** Everything that needs weights. Snapshots are named by the hash of their weights and stay until they are released. */
+/**
+ * All operations that need weights. Snapshots are named by the hash of their weights and stay until
+ * they are released.
+ */
 export interface ModelRuntime {
   readonly environment: NumericEnvironment;
   /**
-   * Loads a model folder; its weights become a snapshot. One architecture at a time: another folder replaces
-   * everything.
-   * @param onProgress gets how many bytes of the weights' files have been read, never less than before, in the end all
-   *   of them; about ten times a second
-   * @param signal looked at meanwhile; cancelled or failed, what was loaded before stays
+   * Loads a model folder and adds its weights as a snapshot. Only one architecture is loaded at a time:
+   * another one replaces everything.
+   * @param onProgress receives the bytes read so far from the weights files, about ten times a second;
+   *   they never decrease, and the last report is the total
+   * @param signal read during loading; if loading is cancelled or fails, the previous model stays
    */
   load(folder: string, onProgress?: OnLoadProgress, signal?: AbortSignal): Promise<ModelInfo>;
   /**
-   * Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its name; an adapter's
-   * needs its base loaded.
+   * Adds a snapshot of the loaded architecture from a file that `saveSnapshot` wrote and returns its
+   * name. A snapshot with adapters needs its base loaded.
    */
   loadSnapshot(path: string): Promise<string>;
   /**
-   * Bounds the key-value cache of a call, and so how many messages are decoded together, which changes none of them.
-   * @param bytes LEAST_CACHE_BYTES until it is called
+   * Limits the key-value cache of a call, and thereby the number of messages that are decoded together.
+   * It changes no message.
+   * @param bytes default LEAST_CACHE_BYTES
    */
   boundCache(bytes: number): Promise<void>;
-  /** Names of the snapshots that are held. */
+  /** Lists the names of the loaded snapshots. */
   snapshots(): Promise<readonly string[]>;
   generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]>;
-  /** Log-probabilities of every message token, per context and message, at a temperature. */
+  /** Returns the log-probabilities of every message token, per context and message, at a temperature. */
   score(
     snapshot: string,
     contexts: readonly TrainingContext[],
@@ -62,9 +66,9 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<Float32Array[][]>;
   /**
-   * KL(one snapshot || another) over the whole vocabulary at every message token, per context and message, at a
-   * temperature.
-   * @throws C3Error('input') where the vocabulary is too large for that
+   * Returns KL(snapshot || other) over the whole vocabulary at every message token, per context and
+   * message, at a temperature.
+   * @throws C3Error('input') if the vocabulary is too large
    */
   divergence(
     snapshot: string,
@@ -74,9 +78,9 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<Float32Array[][]>;
   /**
-   * Probabilities of tokens by their rank under one snapshot, and what another one gives the same tokens: means over
-   * all message tokens at a temperature.
-   * @throws C3Error('input') where the vocabulary is too large for that
+   * Returns the probabilities of tokens by their rank under one snapshot, and the probabilities of the
+   * same tokens under another: means over all message tokens at a temperature.
+   * @throws C3Error('input') if the vocabulary is too large
    */
   rankShift(
     snapshot: string,
@@ -86,21 +90,21 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<RankShift>;
   /**
-   * Starts training from a snapshot with a fresh optimiser: all parameters, or adapters over them, which go on from
-   * those that the snapshot has. The value head begins at 0.
-   * @throws C3Error('model') where the snapshot has adapters of other settings, or has some and none are to be trained
+   * Starts training from a snapshot with a new optimizer: all parameters, or adapters over them.
+   * Adapters continue from those of the snapshot if it has any. The value head starts at 0.
+   * @throws C3Error('model') if the snapshot has adapters and `adapter` is missing or has other settings
    */
   beginTraining(snapshot: string, adapter?: AdapterStart): Promise<void>;
   /**
-   * One optimiser step, of each role's adapter on that role's contexts; cancelled or failed, the training state is as
-   * before.
+   * Does one optimizer step of each role's adapter on that role's contexts. If it is cancelled or fails,
+   * the training state does not change.
    */
   step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortSignal): Promise<StepReport>;
-  /** What the value head says of states, as the policy in training sees them. */
+  /** Returns the values of states from the value head, under the policy in training. */
   values(states: readonly ValueState[], signal: AbortSignal): Promise<number[]>;
   /**
-   * What a kept value head says of states, as the policy of its snapshot sees them.
-   * @param head a file that `saveValueHead` wrote; null values everything at 0
+   * Returns the values of states from a saved value head, under the policy of its snapshot.
+   * @param head a file that `saveValueHead` wrote; null gives 0 for every state
    */
   valuesUnder(
     snapshot: string,
@@ -109,9 +113,9 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<number[]>;
   /**
-   * Lets the value head learn from what followed states: an advantage is one over the value that it gives them now. The
-   * policy stays as it is.
-   * @returns what the head was worth before; cancelled or failed, it is as before
+   * Trains the value head on examples. An advantage is relative to the current value of its state. The
+   * policy does not change.
+   * @returns a report on the head before training; if it is cancelled or fails, the head does not change
    */
   learnValues(
     states: readonly ValueState[],
@@ -120,43 +124,42 @@ export interface ModelRuntime {
     signal: AbortSignal,
   ): Promise<ValueReport>;
   /**
-   * Keeps the training state with its optimizer as it is now, in the place of one that was kept before; the value head
-   * is not part of it.
+   * Keeps a copy of the current training state with its optimizer, in place of an earlier copy. The
+   * value head is not part of it.
    */
   keepTraining(): Promise<void>;
   /**
-   * Goes back to the state that was kept: whole and with its optimizer (0), or by a share of the way that the
-   * parameters have gone since, each kept + share * (now - kept), with the optimizer as it is now. What was kept stays
-   * kept.
+   * Goes back to the kept state. A share of 0 restores it whole, with its optimizer. Otherwise each
+   * parameter becomes kept + share * (now - kept), with the current optimizer. The copy stays kept.
    */
   revertTraining(share: number): Promise<void>;
   /** Freezes the trained parameters as a snapshot and returns its name. */
   freeze(): Promise<string>;
-  /** Writes the training state with its optimiser and the value head, whole or not at all. */
+  /** Writes the training state with its optimizer and the value head, whole or not at all. */
   saveCheckpoint(path: string): Promise<void>;
-  /** Goes back to a written training state; its parameters become a snapshot, whose name is returned. */
+  /** Restores a saved training state, adds its parameters as a snapshot and returns its name. */
   loadCheckpoint(path: string): Promise<string>;
-  /** Writes a snapshot as float32 safetensors; of an adapter's, only the adapter. */
+  /** Writes a snapshot as float32 safetensors. If it has adapters, only these are written. */
   saveSnapshot(snapshot: string, path: string): Promise<void>;
-  /** Writes the value head of the training, to be asked under the snapshot that was frozen with it. */
+  /** Writes the value head of the training for the snapshot that was frozen with it. */
   saveValueHead(snapshot: string, path: string): Promise<void>;
-  /** Whether a snapshot is a model under adapters. */
+  /** Returns true if a snapshot has adapters. */
   hasAdapter(snapshot: string): Promise<boolean>;
   /**
    * Writes the adapters of a snapshot in PEFT's layout and returns their folders.
-   * @param baseModel what others shall load them over
+   * @param baseModel name of the base model for other programs
    */
   saveAdapter(snapshot: string, folder: string, baseModel: string | null): Promise<readonly string[]>;
-  /** Adds the snapshot that a folder in PEFT's layout makes of another one and returns its name. */
+  /** Adds the snapshot of an adapter folder in PEFT's layout over another snapshot and returns its name. */
   loadAdapter(folder: string, base: string): Promise<string>;
   releaseSnapshot(snapshot: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A call of the runtime by its name. */
+/** The name of a call of the runtime. */
 export type RuntimeMethod = Exclude<keyof ModelRuntime, 'environment'>;
 
-/** What follows the arguments of a call that are data: nothing, its cancel, or also who hears of it meanwhile. */
+/** The kind of arguments that follow the data of a call: none, a cancel signal, or also callbacks. */
 type Followed<Name extends RuntimeMethod> = Name extends 'load'
   ? 'loading'
   : Parameters<ModelRuntime[Name]> extends [...unknown[], AbortSignal]
@@ -165,7 +168,10 @@ type Followed<Name extends RuntimeMethod> = Name extends 'load'
       ? 'control'
       : 'nothing';
 
-/** All that another thread has to know of each call: how many of its arguments are data, and what follows them. */
+/**
+ * For each call, the number of its arguments that are data, and the arguments that follow them.
+ * Another thread needs no more to forward a call.
+ */
 export const RUNTIME_CALLS: {
   readonly [Name in RuntimeMethod]: { readonly data: number; readonly then: Followed<Name> };
 } = {

@@ -1,6 +1,7 @@
 /**
- * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
- * A number depends only on its stream's key and its position in the stream, never on the order of calls.
+ * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
+ * 2, 3", SC 2011). A number depends only on the key of its stream and its position in it, never on the
+ * order of calls.
  */
 import { createHash } from 'node:crypto';
 
@@ -12,7 +13,7 @@ const ROUNDS = 10;
 
 export type Words4 = readonly [number, number, number, number];
 
-/** One Philox4x32-10 block: a 128-bit counter and a 64-bit key to four unsigned 32-bit words. */
+/** Computes one Philox4x32-10 block from a 128-bit counter and a 64-bit key. */
 export function philox(counter: Words4, key: readonly [number, number]): Words4 {
   let [c0, c1, c2, c3] = counter;
   let [k0, k1] = key;
@@ -28,7 +29,7 @@ export function philox(counter: Words4, key: readonly [number, number]): Words4 
   return [c0, c1, c2, c3];
 }
 
-/** Upper 32 bits of the product of two unsigned 32-bit numbers. */
+/** Returns the upper 32 bits of the product of two unsigned 32-bit numbers. */
 function multiplyHigh(a: number, b: number): number {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
@@ -40,8 +41,8 @@ function multiplyHigh(a: number, b: number): number {
 }
 
 /**
- * What names a stream (design promise 1). The alternative indices of ancestors are left out: replay m of two siblings
- * shares its numbers.
+ * The name of a stream (design promise 1). It omits the alternative indices of ancestors, so replay m
+ * of two siblings shares its numbers.
  */
 export interface StreamName {
   readonly seed: number;
@@ -53,7 +54,7 @@ export interface StreamName {
   readonly sibling: number;
 }
 
-/** The stream's 128-bit key as 32 hex digits: the first half of SHA-256 over its canonical name. */
+/** Returns the 128-bit key of a stream as 32 hex digits: half of SHA-256 over its canonical name. */
 export function streamKey(name: StreamName): string {
   const canonical = JSON.stringify([name.seed, name.scope, name.uidSha, name.role, name.turn, name.sibling]);
   return createHash('sha256').update(canonical, 'utf8').digest('hex').slice(0, 32);
@@ -72,7 +73,7 @@ export class Stream {
     this.words = [word(0), word(1), word(2), word(3)];
   }
 
-  /** The uniform number in [0, 1) at a position, a multiple of 2^-53. */
+  /** Returns the uniform number in [0, 1) at a position, a multiple of 2^-53. */
   uniform(position: number): number {
     const [a, b] = philox(
       [position >>> 0, Math.floor(position / 0x1_0000_0000) >>> 0, this.words[2], this.words[3]],
@@ -81,7 +82,7 @@ export class Stream {
     return ((a >>> 5) * 0x400_0000 + (b >>> 6)) / 0x20_0000_0000_0000;
   }
 
-  /** The standard normal number at a position (Box-Muller). */
+  /** Returns the standard normal number at a position (Box-Muller). */
   normal(position: number): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.uniform(2 * position)));
     return radius * Math.cos(2 * Math.PI * this.uniform(2 * position + 1));

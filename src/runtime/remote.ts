@@ -1,6 +1,6 @@
 /**
- * The runtime in a worker thread: native calls block the worker, the caller's thread stays responsive, a cancel is a
- * shared flag.
+ * The runtime in a worker thread. Native calls block the worker, while the thread of the caller stays
+ * responsive. A shared flag carries a cancel.
  */
 import { Worker } from 'node:worker_threads';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
@@ -19,18 +19,18 @@ interface Pending {
   readonly release: () => void;
 }
 
-/** A runtime that can be given up in the middle of what it does. */
+/** A runtime that can be ended in the middle of a call. */
 export interface EndableRuntime extends ModelRuntime {
-  /** Whether its thread has ended, so that whatever is asked of it fails. */
+  /** True if its thread has ended, so that every call fails. */
   readonly ended: boolean;
-  /** Ends the thread at once; whatever was asked of it fails. */
+  /** Ends the thread at once. All pending calls fail. */
   abandon(): void;
 }
 
-/** The methods that only carry their call to the worker. */
+/** The methods that only forward their call to the worker. */
 type CarriedMethod = Exclude<RuntimeMethod, 'close'>;
 
-/** The caller's side, beneath the methods that its table of calls makes. */
+/** The side of the caller, without the methods that `remoteRuntime` adds. */
 class RuntimeThread {
   readonly environment: NumericEnvironment;
   private readonly worker: Worker;
@@ -71,7 +71,7 @@ class RuntimeThread {
     }
   }
 
-  /** The worker answers with the result of the method. */
+  /** Sends a call to the worker and resolves with its result. */
   call(call: Call, signal: AbortSignal = NEVER, listeners: Listeners = {}): Promise<unknown> {
     if (this.failure !== undefined) {
       return Promise.reject(this.failure);
@@ -127,7 +127,7 @@ class RuntimeThread {
   }
 }
 
-/** A runtime whose methods carry what the table says of each to the worker. */
+/** Adds the methods of RUNTIME_CALLS to a thread. Each forwards its data to the worker. */
 function remoteRuntime(thread: RuntimeThread): EndableRuntime {
   const { close: _, ...carried } = RUNTIME_CALLS;
   const methods = Object.entries(carried).map(([method, { data, then }]) => [
@@ -137,11 +137,11 @@ function remoteRuntime(thread: RuntimeThread): EndableRuntime {
       return thread.call({ method: method as CarriedMethod, data: given.slice(0, data) }, signal, listeners);
     },
   ]);
-  // Names and types come from one table.
+  // Names and types both come from RUNTIME_CALLS.
   return Object.assign(thread, Object.fromEntries(methods) as Pick<ModelRuntime, CarriedMethod>);
 }
 
-/** Who hears of a call, and its cancel, from what follows its data. */
+/** Returns the callbacks and the cancel signal of a call from the arguments that follow its data. */
 function heard(
   then: (typeof RUNTIME_CALLS)[RuntimeMethod]['then'],
   [first, second]: readonly unknown[],
@@ -159,8 +159,8 @@ function heard(
 }
 
 /**
- * Starts a worker thread from its entry file and waits until it serves.
- * @throws C3Error('engine') when it cannot start
+ * Starts a worker thread from its entry file and waits until it is ready.
+ * @throws C3Error('engine') if it cannot start
  */
 export async function startRuntime(entry: URL, device: DeviceSettings): Promise<EndableRuntime> {
   const worker = new Worker(entry, { workerData: { device } satisfies WorkerData });

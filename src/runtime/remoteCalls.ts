@@ -6,13 +6,13 @@ import type { Completion, GenerationControl } from './generate/generate.ts';
 import type { RuntimeMethod } from './modelRuntime.ts';
 import type { DeviceSettings } from './session/session.ts';
 
-/** A call without what follows its data. */
+/** A call without the callbacks and signals that follow its data. */
 export interface Call {
   readonly method: RuntimeMethod;
   readonly data: readonly unknown[];
 }
 
-/** Who hears of a call before its end. */
+/** Callbacks of a call that are called before its end. */
 export interface Listeners extends Pick<GenerationControl, 'onCompletion' | 'onToken'> {
   readonly onLoading?: OnLoadProgress | undefined;
 }

@@ -1,4 +1,4 @@
-/** The worker thread's side of the runtime: it answers calls in order, on models of its own. */
+/** The runtime on the side of the worker thread. */
 import type { MessagePort } from 'node:worker_threads';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
@@ -8,13 +8,13 @@ import { ModelHost } from './host.ts';
 import { RUNTIME_CALLS } from './modelRuntime.ts';
 import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';
 
-/** The worker's side: answers calls in order, on a host of its own. */
+/** Answers calls in order, on a ModelHost of its own. */
 export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
   const host = new ModelHost(device);
   const send = (message: ReplyMessage): void => port.postMessage(message);
   let queue = Promise.resolve();
   port.on('message', ({ id, call, flag }: RequestMessage) => {
-    // A flag and no message: native calls block this thread's event loop.
+    // Cancel is a flag and not a message, because native calls block the event loop of this thread.
     const signal: AbortFlag = {
       get aborted() {
         return Atomics.load(flag, 0) !== 0;
@@ -46,7 +46,7 @@ type Control = Required<GenerationControl & Pick<Listeners, 'onLoading'>>;
 function perform(host: ModelHost, { method, data }: Call, control: Control): Promise<unknown> {
   const { signal, onLoading } = control;
   const follows = { nothing: [], signal: [signal], control: [control], loading: [onLoading, signal] };
-  // Both sides keep to the table of calls, which is checked against the interface that the host has.
+  // Both sides follow RUNTIME_CALLS, which is checked against the interface of the host.
   const handle: (...all: readonly unknown[]) => Promise<unknown> = host[method] as never;
   return handle.call(host, ...data, ...follows[RUNTIME_CALLS[method].then]);
 }

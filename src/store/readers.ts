@@ -1,6 +1,7 @@
 /**
- * What can be read of a store, by what it is about. Every function throws C3Error('store') when the store cannot be
- * read, and C3Error('input') for an id or a page that cannot be. Lists of something that does not exist are empty.
+ * The read operations of a store, by topic. Every function throws C3Error('store') if the store cannot
+ * be read, and C3Error('input') for an unknown id or an invalid page. Lists of something that does not
+ * exist are empty.
  */
 import type { Episode } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
@@ -62,226 +63,222 @@ import type {
   DiagnosticRow,
 } from './rowTypes.ts';
 
-/** Runs: what they are, their steps and weights. */
+/** Runs, their steps and their weights. */
 export interface RunReader {
-  /** The run. @throws C3Error('input') when there is none of this id */
+  /**
+   * Returns the run.
+   * @throws C3Error('input') if it does not exist
+   */
   run(id: string): RunRecord;
-  /** The run's configuration, the JSON text given to insertRun. */
+  /** Returns the configuration of the run, the JSON text given to insertRun. */
   runConfig(id: string): string;
-  /** What the returns of a run mean; null where its evaluator is not known. */
+  /** Returns the scale of the returns of a run, or null if its evaluator is not known. */
   returnScale(run: string): ReturnScale | null;
-  /** Runs, newest first. */
+  /** Lists runs, newest first. */
   runs(offset: number, limit: number): RunRecord[];
   countRuns(): number;
-  /** Steps in the order of iterations; metrics are null for one that has not finished. */
+  /** Lists steps in the order of iterations. The metrics of an unfinished step are null. */
   steps(run: string, offset: number, limit: number): Step[];
   countSteps(run: string): number;
-  /** Every run's record of these weights (the same weights may come in several runs). */
+  /** Lists the records of these weights, one for each run that has them. */
   snapshots(id: string): Snapshot[];
   /**
-   * The snapshots that the run had after its steps, in the order of iterations; weights between two updates and other
-   * models that continued replays are none of them.
+   * Lists the snapshots that the run had after its steps, in the order of iterations, without weights
+   * between two updates and without other models that continued replays.
    */
   snapshotsOfRun(run: string): Snapshot[];
   environment(id: number): NumericEnvironment;
-  /** The complete evaluations of a run, by step. */
+  /** Lists the complete evaluations of a run, by step. */
   evaluations(run: string): StoredEvaluation[];
-  /** The numbers of the evaluations that a run has episodes of, complete or not, ascending. */
+  /** Lists the numbers of the evaluations that a run has episodes of, complete or not, ascending. */
   evaluationNumbers(run: string): number[];
 }
 
-/** What runs cost. */
+/** The cost of runs. */
 export interface CostReader {
-  /** What one round cost, summed over its messages and episodes; an episode counts every scored message on its path. */
+  /** Returns the cost of one round. An episode counts every scored message on its path. */
   roundCost(round: Round): RoundCost;
-  /** The cumulative cost of a run when its last finished step ended; null before the first. */
+  /** Returns the cumulative cost of a run at the end of its last finished step, or null before the first. */
   latestLedger(run: string): Ledger | null;
-  /** Requests to the server of a role that a run and its replays made, and the tokens that these cost. */
+  /** Returns the number of requests of a run and its replays to the server of a role, and their tokens. */
   spent(run: string, role: string): { readonly calls: number; readonly prompt: number; readonly completion: number };
-  /** What a run's own messages cost (replay requests left out), positions in the order in which they first came. */
+  /** Lists the cost of a run's own messages by position, in the order of appearance. */
   costs(run: string): PositionCost[];
-  /** What a run's replays cost beside its own messages, by origin and position. */
+  /** Lists the cost of a run's replays, in addition to its own messages, by origin and position. */
   replayCosts(run: string): ReplayCost[];
-  /** Evaluator calls of a run's episodes: what its messages cost less than one call each was known from equal ones. */
+  /**
+   * Lists the evaluator calls of a run's episodes. Calls that are missing from one for each message were
+   * reused from equal ones.
+   */
   episodeCosts(run: string): EpisodeCost[];
-  /** The run's account; null for one that has none yet. */
+  /** Returns the account of the run, or null if it has none yet. */
   account(run: string): RunAccount | null;
 }
 
-/** What training steps learned from, and what they carry on. */
+/** The data that training steps learned from, and the state that they carry on. */
 export interface TrainingReader {
-  /** What the messages of a training iteration were credited with when it learned from them. */
+  /** Returns the credits of the messages of a training iteration when it learned from them. */
   stepCredits(run: string, iteration: number): StepCredits;
-  /**
-   * The returns of the episodes that a training iteration learns from, in the order in which they were stored; null for
-   * a masked one.
-   */
+  /** Lists the returns that a training iteration learns from, in storage order; null for masked. */
   learnedReturns(run: string, iteration: number): (number | null)[];
-  /** The episodes that a training iteration learns from, as learnedReturns, with what was said of their score. */
+  /** Lists the episodes of learnedReturns with the rules of their scores. */
   learnedRules(run: string, iteration: number): EpisodeRule[];
-  /** The messages that a training iteration learns from, in the order in which they were stored. */
+  /** Lists the messages that a training iteration learns from, in storage order. */
   learnedPlaces(run: string, iteration: number): MessagePlace[];
-  /** The stages of a training step that are stored, in order; empty for a step that samples at its beginning only. */
+  /** Lists the stored stages of a training step in order. Most steps have none. */
   stages(run: string, iteration: number): Stage[];
-  /** The first stage of a run that these weights sampled; null where none was. */
+  /** Returns the first stage of a run that these weights sampled, or null if there is none. */
   stageOfSnapshot(run: string, snapshot: string): Stage | null;
   /**
-   * What a run's method carried on after a step, or after one of its stages; null where it carries nothing, or the
-   * messages are not stored.
+   * Returns the state that a run's method carried on after a step or one of its stages, or null if it
+   * carries none or the messages are not stored.
    */
   methodState(run: string, iteration: number, stage?: number): StoredMethodState | null;
-  /**
-   * The messages of one stage of a training iteration, 0 unless given, in the order in which they were appended:
-   * buckets, then alternatives.
-   */
+  /** Lists the messages of a stage (default 0) in storage order: buckets, then alternatives. */
   trainingMessages(run: string, iteration: number, estimator: string, stage?: number): TrainingMessage[];
 }
 
 /** Problems, episodes and their messages. */
 export interface EpisodeReader {
-  /** The problem of a uidSha. */
+  /** Returns the problem with a uidSha. */
   problem(uidSha: string): Problem;
-  /** Episodes of a round. */
+  /** Lists episodes of a round. */
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
-  /**
-   * What environments said directly before a message, or after one that ends its episode, in order; empty where none
-   * did.
-   */
+  /** Lists the environment events directly before a message, or after the last of an episode. */
   environmentEvents(message: number, side: 'before' | 'after'): StoredEvent[];
-  /** Episodes of a run's training and evaluations that the evaluator failed to score; they count nowhere else. */
+  /** Counts the episodes of a run's training and evaluations that the evaluator failed to score. */
   maskedEpisodes(run: string): number;
-  /** The message with its tokens and its context. */
+  /** Returns the message with its tokens and its context. */
   fullMessage(id: number): FullMessage;
   message(id: number): Message;
-  /** The run of a message. */
+  /** Returns the id of the run of a message. */
   messageRun(id: number): string;
-  /** Many messages in the order of the ids as given; far quicker than one by one. */
+  /** Returns many messages in the order of the ids, much faster than one by one. */
   messages(ids: readonly number[]): Message[];
-  /** Messages whose parent this is, of any phase, by phase and sibling index. */
+  /** Lists the messages of any phase whose parent this is, by phase and sibling index. */
   children(message: number): Message[];
-  /** The path from the root of the episode to this message. */
+  /** Lists the messages from the root of the episode to this one. */
   chain(leaf: number): Message[];
-  /** The last messages of the episodes that go through a message in its own round, in the order of their tree. */
+  /** Lists the last messages of the episodes through a message in its own round, in tree order. */
   lastMessages(message: number): number[];
   /**
-   * What the alternatives of a message are continued with as recorded: its own weights and temperature; of one that was
-   * picked greedily the run's temperature.
+   * Returns the recorded settings that continue the alternatives of a message: its own weights and
+   * temperature, or the temperature of the run if the message was picked greedily.
    */
   ownContinuation(message: number): OwnContinuation;
 }
 
-/** Transcripts as trees, and what is shown and filtered in them. */
+/** Transcripts as trees, and the values that are shown and filtered in them. */
 export interface TranscriptReader {
-  /** What was measured of a message; null for one that is not in the store. */
+  /** Returns the measurements of a message, or null if it is not in the store. */
   measured(message: number): Measured | null;
-  /** The same of the episodes of a problem in a round together. */
+  /** Returns the combined measurements of the episodes of a problem in a round. */
   episodesMeasured(group: TreeGroup): EpisodeMeasured;
-  /** One window of a transcript tree in depth-first order, siblings by their index. */
+  /** Returns one window of a transcript tree in depth-first order, siblings by index. */
   transcript(query: TreeGroup & Page): MessagePage;
-  /** The shape of a transcript tree; what it shows is read by windows. */
+  /** Returns the shape of a transcript tree. Its content is read by windows. */
   outline(group: TreeGroup): GroupOutline;
   /**
-   * The lowest-credit message of a transcript tree whose credit is decided; else, of those that are not, the one that
-   * lies the most below 0 for the width of its interval. Null where none was measured.
+   * Returns the message of a transcript tree with the lowest decided credit. If none is decided, returns
+   * the one that is farthest below 0 in relation to the width of its interval. Null if none was
+   * measured.
    */
   costliestOf(group: TreeGroup): CreditedMessage | null;
-  /** The same among the messages on the way to a message, and those that continue it in its own round. */
+  /** Returns the same for the path to a message and the messages that continue it in its round. */
   costliestThrough(message: number): CreditedMessage | null;
-  /** What every message of a transcript is filtered by, in no order. */
+  /** Returns the values that messages of a transcript are filtered by, unordered. */
   facts(group: TreeGroup): MessageFacts[];
-  /**
-   * The run's own messages by how clear their headline credit is, clearest first; those without bounds are left out.
-   */
+  /** Lists the run's own messages by clarity of their headline, without those that have no bounds. */
   clearestMessages(run: string, limit: number): MessageHeadline[];
-  /** The run's own messages of the lowest headline credits: those that hurt, then those that are undecided. */
+  /** Lists the run's own messages with the lowest headlines: harmful ones, then undecided ones. */
   lowestMessages(run: string, limit: number): PooledHeadline[];
 }
 
-/** Messages and questions by their words. */
+/** Full-text search in messages and questions. */
 export interface SearchReader {
   /**
-   * Messages that contain every word of the query, at least as a beginning; best match first. A query without a letter
-   * or digit finds nothing.
+   * Finds messages that contain every word of the query, at least as a prefix, best match first. A query
+   * without a letter or digit finds nothing.
    */
   searchMessages(query: SearchQuery): FoundMessages;
-  /**
-   * Problems, newest first and at most `limit`, whose questions contain every word of the query, at least as a
-   * beginning.
-   */
+  /** Finds problems by question, as searchMessages finds messages, newest first, at most `limit`. */
   searchQuestions(query: QuestionQuery): FoundQuestion[];
-  /** Whether the question of a problem (uidSha) contains every word of a query, as searchQuestions finds them. */
+  /** Returns true if searchQuestions would find the question of a problem (uidSha). */
   questionHas(problem: string, query: string): boolean;
-  /** Ids of up to `limit` messages of a run, replays among them, that contain every word of the query; in no order. */
+  /** Finds up to `limit` messages of a run, including replays, as searchMessages does, unordered. */
   searchIds(run: string, query: string, limit: number): number[];
 }
 
 /** Buckets: contexts with their alternatives and credits. */
 export interface BucketReader {
-  /** A bucket with its alternatives and what is known of them. */
+  /** Returns a bucket with its alternatives and their data. */
   bucketView(id: number): BucketView;
   /**
-   * The bucket that the message belongs to and every request's bucket of the same context, newest last.
-   * @param most alternatives read of each, the first ones with the message itself; all where it is left out
+   * Returns the bucket that the message belongs to and the buckets of requests in the same context,
+   * newest last.
+   * @param most largest number of alternatives of each bucket: the first ones and the message itself;
+   *   default all
    */
   bucketsFor(message: number, most?: number): BucketView[];
-  /** Buckets of one context, oldest first. */
+  /** Lists buckets of one context, oldest first. */
   bucketsOfContext(query: RoleContext & Page): Bucket[];
-  /** How a request was continued where that is not how its message was made; null elsewhere. */
+  /** Returns the continuation settings of a request if they differ from those of its message, else null. */
   continuationOf(bucket: number): OtherContinuation | null;
-  /** The buckets of a run's replay requests on one problem (a uidSha), oldest first. */
+  /** Lists the buckets of a run's replay requests on one problem (a uidSha), oldest first. */
   requestsOf(run: string, problem: string): Bucket[];
-  /** Buckets of a run in the order in which they were appended. */
+  /** Lists buckets of a run in storage order. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];
   countBuckets(query: BucketQuery): number;
   /**
-   * Buckets of a run by what they are ranked by, largest first; those where it was not measured are last. Of those that
-   * share a pool, and so a context and its credit, the first that passes; by distance, a row for each removed message.
+   * Lists buckets of a run by a ranking value, largest first, those without the value last. Of the
+   * buckets that share a pool, and thereby a context and its credit, it lists the first that passes the
+   * filter. Ranked by distance, it lists a row for each removed message.
    */
   rankedBuckets(query: RankingQuery): RankedBucket[];
-  /** How many of these there are. */
+  /** Counts the rows of rankedBuckets. */
   countRanked(run: string, order: BucketOrder, filter?: BucketFilter): number;
-  /** How many buckets of each kind a run has, roles in alphabetical order. */
+  /** Counts the buckets of each kind in a run, roles in alphabetical order. */
   bucketKinds(run: string): BucketKind[];
   bucket(id: number): Bucket;
-  /** Every credit given in a bucket, by any estimator, oldest first. */
+  /** Lists every credit in a bucket, by any estimator, oldest first. */
   credits(bucket: number): StoredCredit[];
   /**
-   * The credit that each message of a run shows, in each of its buckets, newest buckets first; those of another
-   * continuation distribution are left out.
+   * Lists the shown credit of each message of a run in each of its buckets, newest buckets first,
+   * without buckets of another continuation distribution.
    */
   creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
 }
 
 /** Replays and their verifications. */
 export interface ReplayReader {
-  /** Replays of a bucket by alternative and m. */
+  /** Lists replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];
-  /** Replays of a run in the order in which they were appended. */
+  /** Lists replays of a run in storage order. */
   replaysOfRun(run: string, offset: number, limit: number): Replay[];
-  /** @param origin of which buckets; of all unless given */
+  /** @param origin of the buckets to count; default all */
   countReplays(run: string, origin?: BucketOrigin | null): number;
-  /** The replays of all buckets of a run by their newest verification. */
+  /** Counts the replays of all buckets of a run by their newest verification. */
   verdictsOfRun(run: string): VerdictCounts;
-  /** Verifications of a replay, oldest first. */
+  /** Lists verifications of a replay, oldest first. */
   verifications(replay: number): Verification[];
-  /** The replays of a bucket by alternative and m, each with its newest verification. */
+  /** Lists the replays of a bucket by alternative and m, each with its newest verification. */
   verdictsOfBucket(bucket: number): ReplayVerdict[];
-  /** The number of the newest verification in the store; 0 while there is none. */
+  /** Returns the number of the newest verification in the store, or 0 if there is none. */
   newestVerification(): number;
 }
 
 /** The table of problems of a run. */
 export interface ProblemReader {
-  /** Ids of the problems of a run that pass a filter, sorted; those without a value are last. */
+  /** Lists the ids of the problems of a run that pass a filter, sorted, those without a value last. */
   problemIds(query: ProblemQuery): number[];
-  /** Problems in the order of the ids as given; unknown ids are left out. */
+  /** Returns problems in the order of the ids, without unknown ones. */
   problems(ids: readonly number[]): ProblemRow[];
-  /** What the filters of a run's problems offer. */
+  /** Returns the choices of the filters of a run's problems. */
   problemFacets(run: string): ProblemFacets;
   /**
-   * Where the transcript of a problem opens: in a round at its lost episode, or, where none is named, at the clearest
-   * message; null where there is nothing.
+   * Returns the place at which the transcript of a problem opens: the lost episode of the round, or the
+   * clearest message if no round is given. Null if there is none.
    */
   problemOpening(
     problem: number,
@@ -291,29 +288,29 @@ export interface ProblemReader {
 
 /** The user's labels and notes. */
 export interface LabelReader {
-  /** Names of the labels that messages of a run have, in alphabetical order. */
+  /** Lists the names of the labels on messages of a run, in alphabetical order. */
   labelNames(run: string): string[];
   /**
-   * Messages of a run that have a label: the newest on the message itself, or on the bucket that it is an alternative
-   * of.
+   * Lists the messages of a run with a label: the newest label on the message itself, or on the bucket
+   * that it is an alternative of.
    */
   labelledMessages(run: string, name: string): number[];
-  /** The user's labels on a message, oldest first. */
+  /** Lists the user's labels on a message, oldest first. */
   labelsOfMessage(message: number): Label[];
-  /** The user's labels on a bucket, oldest first. */
+  /** Lists the user's labels on a bucket, oldest first. */
   labelsOfBucket(bucket: number): Label[];
-  /** The user's labels on all buckets of a run, oldest first. */
+  /** Lists the user's labels on all buckets of a run, oldest first. */
   labelsOfRun(run: string): Label[];
-  /** What the user says of the one episode that a message is of; null where nothing was ever said, or of several. */
+  /** Returns the user's note on the episode of a message. Null without a note or with more episodes. */
   episodeNote(message: number): StoredEpisodeNote | null;
 }
 
-/** Buckets that were sampled to be measured on. */
+/** Buckets that were sampled for measurements. */
 export interface DiagnosticReader {
-  /** The samples of diagnostic buckets of a run, oldest first. */
+  /** Lists the samples of diagnostic buckets of a run, oldest first. */
   diagnosticSamples(run: string): DiagnosticSample[];
-  /** The complete buckets of a sample, oldest first. */
+  /** Lists the complete buckets of a sample, oldest first. */
   diagnosticBuckets(sample: number, offset: number, limit: number): DiagnosticRow[];
-  /** What a bucket is to the diagnostics; null where it was not sampled for them or is not complete. */
+  /** Returns the diagnostic data of a bucket, or null if it has none or is not complete. */
   diagnosticBucket(bucket: number): DiagnosticRow | null;
 }

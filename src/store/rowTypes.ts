@@ -1,4 +1,4 @@
-/** What the store is asked with and answers in: the rows as they cross its doors. */
+/** The types of queries to the store and of its rows. */
 import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
 import type { EpisodeNote } from '../domain/episodeNote.ts';
 import type { MessagePage } from '../domain/message.ts';
@@ -24,7 +24,7 @@ export interface TreeGroup extends Round {
   readonly problem: string;
 }
 
-/** What a role was shown in a run: the context that buckets are linked by. */
+/** The context of a role in a run, by which buckets are linked. */
 export interface RoleContext {
   readonly run: string;
   readonly role: string;
@@ -33,25 +33,25 @@ export interface RoleContext {
 
 /** The shape of a transcript tree, without its texts. */
 export interface GroupOutline {
-  /** Another text whenever a message, a return or a credit was added to the group. */
+  /** A text that changes whenever a message, a return or a credit is added to the group. */
   readonly version: string;
-  /** Every message in depth-first order, siblings by their index. A parent may be outside the group. */
+  /** Every message in depth-first order, siblings by index. A parent may be outside the group. */
   readonly messages: readonly { readonly id: number; readonly parent: number | null }[];
 }
 
-/** What a transcript is filtered by. */
+/** The values by which messages of a transcript are filtered. */
 export interface MessageFacts {
   readonly id: number;
   readonly role: string;
-  /** The value of the credit that the message shows; null where it has none. */
+  /** The value of the shown credit, or null if there is none. */
   readonly credit: number | null;
-  /** Mean return of what was scored at or below it; null where nothing was. */
+  /** Mean return of the scored episodes at or below the message, or null if there are none. */
   readonly return: number | null;
 }
 
-/** Messages found. */
+/** The result of a search for messages. */
 export interface FoundMessages extends MessagePage {
-  /** True when there are more than `total`, too many to rank: the newest then come first instead of the best. */
+  /** True if there are more than `total` matches, too many to rank: the newest then come first. */
   readonly more: boolean;
 }
 
@@ -61,9 +61,9 @@ export interface QuestionQuery {
   readonly limit: number;
 }
 
-/** A problem of a run whose question was found, with the first message of the round that it is opened at. */
+/** A problem of a run whose question matched, with the first message of the round that it is opened at. */
 export interface FoundQuestion extends TreeGroup {
-  /** Its beginning. */
+  /** The beginning of the question. */
   readonly question: string;
   readonly message: number;
 }
@@ -76,35 +76,35 @@ export interface BucketQuery {
 export interface RankingQuery extends Page {
   readonly run: string;
   readonly order: BucketOrder;
-  /** Which of them; all where it is left out. */
+  /** Buckets to list; default all. */
   readonly filter?: BucketFilter;
 }
 
-/** Episodes of a round, in the order in which they were appended. */
+/** A page of the episodes of a round, in storage order. */
 export interface EpisodeQuery extends Round, Page {}
 
-/** Which problems of a run, and in which order. */
+/** The filter and order of a run's problems. */
 export interface ProblemQuery {
   readonly run: string;
   readonly filter: ProblemFilter;
   readonly sort: ProblemSort;
-  /** Taxonomy classes by uidSha; problems that are not named are not classified. */
+  /** Taxonomy classes by uidSha. Problems that are not listed are not classified. */
   readonly classes: Readonly<Record<string, string>>;
-  /** What was found of lost problems, likewise; left out where nothing was. */
+  /** Findings on lost problems by uidSha, if there are any. */
   readonly losses?: Readonly<Record<string, { readonly order: number; readonly start: number }>>;
 }
 
-/** Where a transcript opens for a problem. */
+/** The place at which a transcript of a problem opens. */
 export interface ProblemOpening {
   readonly target: TreeGroup;
   readonly message: number;
 }
 
-/** A message with what it was worth. */
+/** A message with its credit. */
 export interface CreditedMessage {
   readonly message: number;
   readonly value: number;
-  /** Whether its interval lies below 0; else it is the clearest candidate only. */
+  /** True if its interval is below 0. Otherwise it is only the clearest candidate. */
   readonly decided: boolean;
 }
 
@@ -114,13 +114,13 @@ export interface MessageHeadline {
   readonly credit: Headline;
 }
 
-/** The same, with the bucket that stands for all that it was compared in. */
+/** A message with its headline credit, and the bucket that represents all buckets it was compared in. */
 export interface PooledHeadline extends MessageHeadline {
   readonly bucket: number;
 }
 
 export interface SearchQuery extends Page {
-  /** Anything the user typed. */
+  /** The text that the user typed. */
   readonly query: string;
   readonly run?: string;
   readonly role?: string;
@@ -141,39 +141,39 @@ export interface NewRun {
 export interface NewStep {
   readonly run: string;
   readonly iteration: number;
-  /** The behaviour policy of this iteration. */
+  /** The behavior policy of this iteration. */
   readonly snapshot: string;
-  /** Cumulative cost when the step's messages were stored. */
+  /** Cumulative cost when the messages of the step were stored. */
   readonly ledger: Ledger;
 }
 
 /** Rollouts between two updates of a training step. */
 export interface Stage {
   readonly iteration: number;
-  /** From 1; what the step sampled at its beginning is stage 0. */
+  /** From 1. The rollouts at the beginning of the step are stage 0. */
   readonly stage: number;
   /** The policy that sampled them. */
   readonly snapshot: string;
 }
 
-/** What a run's rows do not say. */
+/** The account of a run: values that do not follow from its rows. */
 export interface RunAccount {
   /**
-   * Evaluator calls of the work that was begun last and is not stored yet; lost, at most as many, when the run ends
-   * before it is.
+   * Evaluator calls of the work that was started last and is not stored yet. At most this many are lost
+   * if the run ends before.
    */
   readonly pendingCalls: number;
-  /** Evaluator calls whose results were lost so far, at most. */
+  /** Upper bound of the evaluator calls whose results were lost so far. */
   readonly lostCalls: number;
   /** Seconds spent on the run by all processes that worked on it. */
   readonly seconds: number;
-  /** Those of them that went into training. */
+  /** Seconds of these that were spent in training. */
   readonly trainingSeconds: number;
-  /** Seconds that sampling took in the training iteration whose messages were stored last. */
+  /** Seconds of sampling in the training iteration whose messages were stored last. */
   readonly samplingSeconds: number;
 }
 
-/** A message as the optimiser learned from it. */
+/** A message as training data of the optimizer. */
 export interface TrainingMessage {
   readonly bucket: number;
   readonly message: number;
@@ -187,33 +187,33 @@ export interface TrainingMessage {
   readonly promptTokens: number;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
-  /** Its credit by the estimator that was asked for; null where there is none. */
+  /** Its credit by the requested estimator, or null if there is none. */
   readonly credit: number | null;
 }
 
-/** The last message of an episode, with how its evaluator came to each score. */
+/** The last message of an episode, and the rules of its scores. */
 export interface EpisodeRule {
   readonly leaf: number;
-  /** Of all scored messages in order; programs write parts of it. */
+  /** The rules of all scored messages in order. External programs write parts of it. */
   readonly rule: string;
 }
 
 /** The place of a message in its tree. */
 export interface MessagePlace {
   readonly message: number;
-  /** The number of its problem in the store. */
+  /** Row number of its problem. */
   readonly problem: number;
   /** The message before it. */
   readonly parent: number | null;
   readonly position: number;
 }
 
-/** What the replays of one origin cost at one position of the protocol. */
+/** The cost of the replays of one origin at one position of the protocol. */
 export interface ReplayCost extends Omit<PositionCost, 'environment'> {
   readonly origin: BucketOrigin;
 }
 
-/** What the messages at one position of the protocol cost, under one environment. */
+/** The cost of the messages at one position of the protocol, under one environment. */
 export interface PositionCost {
   readonly role: string;
   readonly position: number;
@@ -222,16 +222,13 @@ export interface PositionCost {
   readonly promptTokens: number;
   readonly reusedTokens: number;
   readonly completionTokens: number;
-  /**
-   * Of messages that were taken from an equal request: nothing was computed for them, and the other sums leave them
-   * out.
-   */
+  /** Completion tokens of messages reused from an equal request, which the other sums exclude. */
   readonly reusedCompletionTokens: number;
 }
 
 /** Evaluator calls of the episodes that end at one position. */
 export interface EpisodeCost {
-  /** Null for a run's own training and evaluations, else what the replays were made for. */
+  /** Null for a run's own training and evaluations, else the purpose of the replays. */
   readonly origin: Exclude<BucketOrigin, 'training'> | null;
   readonly position: number;
   readonly episodes: number;
@@ -243,7 +240,7 @@ export interface StoredCredit extends Credit {
   readonly message: number;
 }
 
-/** A message's credit as it is shown, without what is behind it. */
+/** The shown credit of a message, without its details. */
 export interface RunCredit {
   readonly bucket: number;
   readonly message: number;
@@ -254,7 +251,7 @@ export interface RunCredit {
   readonly high: number | null;
 }
 
-/** Replays by what their newest verification showed. */
+/** Numbers of replays by the result of their newest verification. */
 export interface VerdictCounts {
   readonly identical: number;
   readonly different: number;
@@ -262,20 +259,20 @@ export interface VerdictCounts {
   readonly unverified: number;
 }
 
-/** A replay with its newest verification; null while it was not re-executed. */
+/** A replay with its newest verification. `result` is null before the first one. */
 export interface ReplayVerdict extends Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'> {
   readonly result: VerificationResult | null;
   readonly detail: string;
   readonly difference: Difference | null;
 }
 
-/** What the re-execution of a stored replay showed, and where it ran. */
+/** The result of the re-execution of a stored replay, and its environment. */
 export interface NewVerification {
   readonly replay: number;
   readonly result: VerificationResult;
   readonly detail: string;
   readonly environment: number;
-  /** What differed; absent where nothing does. */
+  /** The difference, if there is one. */
   readonly difference?: Difference | null;
 }
 
@@ -284,11 +281,11 @@ export interface Verification extends NewVerification {
   readonly difference: Difference | null;
 }
 
-/** The user's own word on a message or a bucket (at least one of them). */
+/** A label of the user on a message, a bucket or both. */
 export interface NewLabel {
   readonly message: number | null;
   readonly bucket: number | null;
-  /** Empty takes the label before it back. */
+  /** Empty to remove the previous label. */
   readonly name: string;
   readonly note: string;
   readonly author: string;
@@ -300,7 +297,7 @@ export interface Label extends NewLabel {
   readonly id: number;
 }
 
-/** One round of sampling buckets to measure on, or one imported file. */
+/** One round of sampling buckets for measurements, or one imported file. */
 export interface DiagnosticSample {
   readonly id: number;
   readonly run: string;
@@ -308,25 +305,25 @@ export interface DiagnosticSample {
   readonly settings: string;
 }
 
-/** What makes a complete bucket one to measure on. Alternatives are counted by their index. */
+/** The diagnostic data of a complete bucket. Alternatives are counted by index. */
 export interface DiagnosticRow {
   readonly bucket: number;
   readonly sample: number;
-  /** So many of the first alternatives are credited. */
+  /** Number of the first alternatives that are credited. */
   readonly credited: number;
-  /** Independent value samples: so many from this index on. */
+  /** Index of the first independent value sample. `valueCount` is their number. */
   readonly valueFrom: number;
   readonly valueCount: number;
-  /** Index of the message that was really said. */
+  /** Index of the message that was actually sent. */
   readonly real: number | null;
-  /** What sampling it took; null where it was not measured. */
+  /** Seconds of sampling, or null if they were not measured. `joules` is its energy. */
   readonly seconds: number | null;
   readonly joules: number | null;
-  /** The line that it was imported from, as it was there. */
+  /** The unchanged line that it was imported from. */
   readonly source: string | null;
 }
 
-/** Rows by table, for `c3 doctor` and the like. */
+/** Numbers of rows by table, for `c3 doctor` and similar reports. */
 export interface StoreCounts {
   readonly runs: number;
   readonly instances: number;
@@ -337,27 +334,27 @@ export interface StoreCounts {
   readonly texts: number;
 }
 
-/** An environment event as it is appended. */
+/** An environment event to append. */
 export interface NewEvent {
   readonly run: string;
-  /** The message that it follows; null at the start of an episode. */
+  /** The message before it, or null at the start of an episode. */
   readonly parent: number | null;
-  /** The event between that message and this one; null where there is none. */
+  /** The event between that message and this event, or null if there is none. */
   readonly previous: number | null;
   readonly event: EnvironmentEvent;
-  /** What the evaluator gave it; null where that is masked, or it is not scored. */
+  /** Its reward from the evaluator, or null if it is masked or not scored. */
   readonly reward: number | null;
 }
 
-/** An environment event as it is stored. */
+/** A stored environment event. */
 export interface StoredEvent {
   readonly id: number;
   readonly event: EnvironmentEvent;
-  /** The hash that was taken when it was appended. */
+  /** Its hash at the time of appending. */
   readonly sha256: string;
 }
 
-/** What the user calls a run and says of it. */
+/** The user's title, note and tags of a run. */
 export interface NewRunNote {
   readonly run: string;
   readonly title: string;
@@ -367,7 +364,7 @@ export interface NewRunNote {
   readonly createdAt: string;
 }
 
-/** What the user says of an episode. */
+/** The user's note on an episode. */
 export interface NewEpisodeNote extends EpisodeNote {
   readonly run: string;
   /** The last message of the episode. */
@@ -377,10 +374,10 @@ export interface NewEpisodeNote extends EpisodeNote {
   readonly createdAt: string;
 }
 
-/** What went with a run. */
+/** The result of the deletion of a run. */
 export interface DeletedRun {
-  /** By which the store's file is smaller. */
+  /** Bytes by which the file of the store shrank. */
   readonly bytes: number;
-  /** Hashes of weights that no other run of the store has. */
+  /** Hashes of weights that no other run of the store uses. */
   readonly weights: readonly string[];
 }

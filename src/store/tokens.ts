@@ -1,27 +1,27 @@
 /**
- * How token ids and log-probabilities lie in the store: little-endian int32 and float32, as every supported platform
- * holds them in memory.
+ * The storage format of token ids and log-probabilities: little-endian int32 and float32, which is the
+ * memory format of every supported platform.
  */
 import { hash } from 'node:crypto';
 import type { EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
 
-/** Bytes of a token id, and of a log-probability. */
+/** Bytes of a token id or a log-probability. */
 const WIDTH = 4;
 
-/** SHA-256 (hex) of the little-endian int32 bytes of the token ids. */
+/** Returns the SHA-256 (hex) of the little-endian int32 bytes of the token ids. */
 export function tokenHash(tokens: Int32Array): string {
   return tokens.length === 0 ? NO_TOKENS : hash('sha256', bytesOf(tokens));
 }
-/** Of a message that a server said: it has texts alone. */
+/** The hash of a message from a server, which has texts only. */
 const NO_TOKENS = hash('sha256', '');
 
-/** SHA-256 (hex) of the UTF-8 bytes of a text. */
+/** Returns the SHA-256 (hex) of the UTF-8 bytes of a text. */
 export function textHash(text: string): string {
   return hash('sha256', text);
 }
 
-/** SHA-256 (hex) over everything that an environment event is; what it was scored with is part of the return. */
+/** Returns the SHA-256 (hex) over all fields of an environment event except its score. */
 export function eventHash({
   source,
   text,
@@ -35,22 +35,22 @@ export function eventHash({
   return hash('sha256', JSON.stringify([source, text, json, answers ?? null, done, derived, streamKey, closing]));
 }
 
-/** The bytes of the array, not copied. */
+/** Returns the bytes of the array without copying them. */
 export function bytesOf(values: Int32Array | Float32Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** @throws C3Error('store') for bytes that are no whole number of ids */
+/** @throws C3Error('store') if the bytes are not a whole number of ids */
 export function int32Of(bytes: Buffer): Int32Array {
   return new Int32Array(copyOf(bytes, 'token ids'));
 }
 
-/** @throws C3Error('store') for bytes that are no whole number of log-probabilities */
+/** @throws C3Error('store') if the bytes are not a whole number of log-probabilities */
 export function float32Of(bytes: Buffer): Float32Array {
   return new Float32Array(copyOf(bytes, 'log-probabilities'));
 }
 
-/** A copy that begins at an aligned address. */
+/** Returns a copy that starts at an aligned address. */
 function copyOf(bytes: Buffer, what: string): ArrayBuffer {
   if (bytes.byteLength % WIDTH !== 0) {
     throw new C3Error(

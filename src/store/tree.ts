@@ -1,11 +1,11 @@
-/** The shape of a transcript tree: its depth-first order and what its leaves returned. Pure. */
+/** The shape of a transcript tree: its depth-first order and the returns of its leaves. */
 
 export interface TreeRow {
   readonly id: number;
   /** A parent outside the tree makes the row a root. */
   readonly parent: number | null;
   readonly siblingIndex: number;
-  /** Of its training step; those of its beginning have none. */
+  /** Stage of the training step; undefined for its beginning. */
   readonly stage?: number;
 }
 
@@ -13,28 +13,31 @@ export interface LeafEpisode {
   readonly leaf: number;
   readonly return: number | null;
   readonly evaluatorCalls: number;
-  /** 1 where the user gave the return. */
+  /** 1 if the user gave the return. */
   readonly byHand?: 0 | 1;
 }
 
-/** A place in the outline of a tree. */
+/** An entry in the outline of a tree. */
 export interface TreeEntry {
   readonly id: number;
   readonly parent: number | null;
 }
 
 export interface Tree {
-  /** Every message in depth-first order, siblings by their index, the roots of later stages last. */
+  /** Every message in depth-first order, siblings by index, the roots of later stages last. */
   readonly entries: readonly TreeEntry[];
-  /** The mean return of the unmasked episodes at or below a message, their number, and whether the user gave any. */
+  /**
+   * Returns the mean return of the unmasked episodes at or below a message, their number, and whether
+   * the user gave any.
+   */
   outcome(id: number): { readonly return: number | null; readonly leaves: number; readonly byHand?: true };
-  /** The messages at or below a message that nothing follows, in depth-first order. */
+  /** Lists the leaf messages at or below a message, in depth-first order. */
   leaves(id: number): number[];
-  /** The episodes at or below a message, leaves in depth-first order. */
+  /** Lists the episodes at or below a message, leaves in depth-first order. */
   episodes(id: number): LeafEpisode[];
 }
 
-/** What is wrong with a message that does not follow the one that it names, as a part of a sentence. */
+/** Describes the fault of a message that does not follow its parent, as a part of a sentence. */
 export const parentFault = (id: number): string => `message ${id} follows one that was not stored before it`;
 
 interface Node {
@@ -46,7 +49,10 @@ interface Node {
   byHand: boolean;
 }
 
-/** @param rows any order; a parent's id is below its children's, as in every store */
+/**
+ * Builds the tree of some rows.
+ * @param rows in any order; the id of a parent is below those of its children, as in every store
+ */
 export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpisode[]): Tree {
   const nodes = new Map<number, Node>();
   for (const row of rows) {

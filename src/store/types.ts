@@ -1,4 +1,4 @@
-/** The doors of the store: what can be asked of it, and what can be appended to it. */
+/** The interfaces of the store for reading and appending. */
 import type { NewEpisode } from '../domain/episode.ts';
 import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { NewMessage } from '../domain/message.ts';
@@ -41,7 +41,7 @@ export type * from './rowTypes.ts';
 export { type StoredEvaluation } from '../domain/evaluation.ts';
 export type * from './readers.ts';
 
-/** All that can be read of a store. */
+/** All read operations of a store. */
 export interface StoreReader
   extends
     RunReader,
@@ -56,114 +56,112 @@ export interface StoreReader
     LabelReader,
     DiagnosticReader {
   readonly path: string;
-  /** Whether the file was opened as one that nobody changes; where somebody did, it is to be opened anew. */
+  /** True if the file was opened as one that nobody changes. After a change, it must be opened again. */
   readonly fixed: boolean;
   counts(): StoreCounts;
-  /** Another text whenever anything in the store may have changed; costs next to nothing. */
+  /** Returns a text that changes whenever anything in the store may have changed. It is cheap. */
   version(): string;
   close(): void;
 }
 
 /**
- * Writing. Appends are immediate unless they are in a `transaction`; one that fails leaves nothing behind.
- * Every function throws C3Error('store') when the row cannot be stored.
+ * All write operations of a store. Appends are immediate unless they are in a `transaction`; a failed
+ * transaction leaves nothing behind. Every function throws C3Error('store') if the row cannot be
+ * stored.
  */
 export interface StoreWriter extends StoreReader {
-  /**
-   * Everything that `work` appends is stored together, or nothing of it when it throws. `work` is synchronous;
-   * transactions may nest.
-   */
+  /** Stores all that `work` appends, or nothing if it throws. `work` is synchronous and may nest. */
   transaction<Result>(work: () => Result): Result;
 
   /**
-   * A transaction that appends very many messages with their problems, episodes and events: what follows from them,
-   * such as the words that are searched, is added at its end. `work` reads nothing that follows from what it appends.
+   * Runs a transaction that appends many messages with their problems, episodes and events. Derived
+   * rows, such as the words of the search index, are added at its end, so `work` must not read them.
    */
   bulk<Result>(work: () => Result): Result;
 
   /** Appends a run with status 'running'. */
   insertRun(run: NewRun): void;
-  /** Gives a run that is being recorded the configuration that it has with what came to it. */
+  /** Updates the configuration of a run that is being recorded. */
   updateRunConfig(id: string, config: string): void;
   updateRunStatus(id: string, status: RunStatus, finishedAt: string | null, summary: RunSummary | null): void;
   /**
-   * Marks every run that still says 'running' as failed at an unknown time: only for who has just taken the writer
-   * lock, without which none continues.
+   * Marks every run with status 'running' as failed at an unknown time. Only for a process that has just
+   * taken the writer lock, because no such run continues without it.
    */
   markInterrupted(): void;
-  /** Records weights of a run; again with a file, it adds the file to the record. */
+  /** Records weights of a run. A second call with a file adds the file to the record. */
   insertSnapshot(snapshot: Snapshot): void;
-  /** Stores problems not yet stored. @throws C3Error('store') when a stored problem has another answer */
+  /**
+   * Stores problems that are not stored yet.
+   * @throws C3Error('store') if a stored problem has another answer
+   */
   insertProblems(problems: readonly Problem[]): void;
-  /** The number of an environment, stored on first sight. */
+  /** Returns the number of an environment, which is stored on first use. */
   environmentId(environment: NumericEnvironment): number;
   insertBucket(bucket: NewBucket): number;
   /**
-   * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no insertAlternative
-   * needed).
-   * @throws C3Error('store') naming both hashes when its context key already represents another context
+   * Appends a message; its texts are stored once. With a bucket it is an alternative of it (no
+   * insertAlternative needed).
+   * @throws C3Error('store') naming both hashes if its context key already represents another context
    */
   insertMessage(message: NewMessage): number;
   /**
-   * Makes a message that is already stored an alternative of a bucket: the clicked one (`original`), or one shared by
-   * two buckets.
+   * Makes a stored message an alternative of a bucket: the message that the user selected (`original`),
+   * or one that two buckets share.
    */
   insertAlternative(bucket: number, message: number, index: number, original: boolean): void;
   insertEpisode(episode: NewEpisode): number;
-  /**
-   * Appends a replay. Headlines follow at the end of its transaction; of one that is in none, with
-   * refreshHeadlines.
-   */
+  /** Appends a replay. Its transaction updates headlines; without one, call refreshHeadlines. */
   insertReplay(replay: NewReplay): number;
-  /** Brings the headline credits up to date with the replays that are stored. */
+  /** Updates the headline credits from the stored replays. */
   refreshHeadlines(): void;
   insertCredit(bucket: number, message: number, credit: Credit): number;
-  /** Begins a step; one that a crash left unfinished may be begun again. */
+  /** Begins a step. A step that a crash left unfinished may be begun again. */
   insertStep(step: NewStep): void;
-  /** Begins a stage of a step, in the transaction that appends its messages, before them. */
+  /** Begins a stage of a step, in the transaction of its messages and before them. */
   insertStage(run: string, stage: Stage): void;
-  /** Adds a begun step's metrics and its cumulative cost. */
+  /** Adds the metrics and the cumulative cost of a step. */
   finishStep(run: string, iteration: number, metrics: StepMetrics, ledger: Ledger): void;
-  /** Stores what an evaluation measured, once all of its episodes are stored. */
+  /** Stores the results of an evaluation after all of its episodes are stored. */
   insertEvaluation(run: string, evaluation: StoredEvaluation): void;
   /**
-   * Stores what a run's method carries on from a step, or a stage of it, in the transaction of its messages.
+   * Stores the state that a run's method carries on from a step or a stage of it, in the
+   * transaction of its messages.
    * @throws C3Error('store') for a number that is not finite
    */
   insertMethodState(run: string, iteration: number, state: StoredMethodState, stage?: number): void;
-  /** Appends what an environment said. */
+  /** Appends an environment event. */
   insertEnvironmentEvent(event: NewEvent): number;
-  /** Says which event is the last directly before a message, or after one that ends its episode. */
+  /** Sets the last event directly before a message, or after a message that ends its episode. */
   linkEnvironmentEvent(message: number, side: 'before' | 'after', event: number): void;
-  /** Rewrites a run's account. */
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;
-  /** Appends what one request to a server of a role cost. */
+  /** Appends the cost of one request to the server of a role. */
   insertSpending(run: string, role: string, tokens: { readonly prompt: number; readonly completion: number }): void;
   insertLabel(label: NewLabel): number;
-  /** Appends what the user calls a run and says of it, in the place of what was there. */
+  /** Appends the user's note on a run, which replaces the previous one. */
   insertRunNote(note: NewRunNote): void;
-  /** Appends what the user says of an episode, in the place of what was there. */
+  /** Appends the user's note on an episode, which replaces the previous one. */
   insertEpisodeNote(note: NewEpisodeNote): void;
   /**
-   * Takes a run out of the store with all that belongs to it and makes the file smaller; not within a transaction. What
-   * other runs refer to stays.
-   * @throws C3Error('store') where something that stays needs a row of it; nothing is changed then
+   * Deletes a run with all rows that belong to it and shrinks the file; not within a transaction. Rows
+   * that other runs refer to stay.
+   * @throws C3Error('store') if a remaining row refers to a deleted one; then nothing changes
    */
   deleteRun(run: string): DeletedRun;
   insertDiagnosticSample(run: string, settings: string): number;
-  /** Marks a diagnostic bucket that is complete. */
+  /** Marks a diagnostic bucket as complete. */
   insertDiagnosticBucket(row: DiagnosticRow): void;
-  /** The number of the run's next replay request: its request and diagnostic buckets + 1. */
+  /** Returns the number of the next replay request: request and diagnostic buckets + 1. */
   nextRequestNumber(run: string): number;
 
-  /** Says in the lock file what this writer does now. */
+  /** Writes the current purpose of this writer into the lock file. */
   describeHolder(purpose: HolderPurpose): void;
-  /** Closes the store, seals it, and gives the writer lock back. */
+  /** Closes the store, seals it and releases the writer lock. */
   close(): void;
   /**
-   * Closes without the seal, which takes a look at the whole file: for a process that may write again soon, and seals
-   * the store after that (sealStore).
+   * Closes the store without sealing it, because a seal reads the whole file. For a process that may
+   * write again soon and calls sealStore later.
    */
   closeUnsealed(): void;
 }

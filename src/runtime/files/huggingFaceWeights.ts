@@ -1,4 +1,4 @@
-/** The weights of a model folder: one safetensors file, or several with an index that says which tensor is where. */
+/** Reads the weights of a model folder: one safetensors file, or several shards with an index. */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -9,22 +9,22 @@ import { SafetensorsFile, type OnPart, type TensorTarget } from './safetensorsFi
 export const WEIGHTS_FILE = 'model.safetensors';
 export const INDEX_FILE = 'model.safetensors.index.json';
 
-/** An index is text, one short line for each tensor: 10 MB for the largest mixtures of experts. */
+/** Largest index that is read. The largest mixtures of experts have 10 MB: a line for each tensor. */
 export const MAX_INDEX_BYTES = 32 * 1024 * 1024;
-/** Files that an index may name; the largest published models have some hundred. */
+/** Largest number of files in an index. The largest published models have a few hundred. */
 const MAX_SHARDS = 4096;
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
-/** A shard lies beside its index. */
+/** The file name of a shard, which lies in the folder of its index. */
 const SHARD_NAME = /^[\w.-]+\.safetensors$/;
-/** Tables of rotary frequencies that older versions of Transformers stored; they follow from the configuration. */
+/** Rotary frequencies that older versions of Transformers stored. They follow from config.json. */
 const DERIVED = /(^|\.)inv_freq$/;
 
-/** Receives how far reading is: never less than before, and at the end all. */
+/** Receives the progress of reading. It never goes back, and the last report is complete. */
 export type OnLoadProgress = (bytesDone: number, bytesTotal: number) => void;
 
-/** Who follows the reading. */
+/** Callbacks that follow the reading. */
 export interface Reading {
-  /** Receives each part of a target as soon as it is filled; what it throws ends the reading. */
+  /** Receives each part of a target as soon as it is filled. An error thrown here ends the reading. */
   readonly onPart?: OnPart | undefined;
   /** Called about ten times a second. */
   readonly onProgress?: OnLoadProgress | undefined;
@@ -35,9 +35,9 @@ const PACE = 100;
 
 /**
  * Reads every target from the weights of a folder.
- * @param ignored a tensor that the architecture has no use for
- * @throws C3Error('model') naming file and tensor: files or tensors that are missing, damaged or of another shape, or
- *   belong to another architecture
+ * @param ignored returns true for a tensor that the architecture does not use
+ * @throws C3Error('model') naming the file and the tensor, if one is missing, damaged, of another
+ *   shape, or belongs to another architecture
  */
 export async function readWeights(
   folder: string,
@@ -103,12 +103,13 @@ export async function readWeights(
   }
 }
 
-/** Numbers of two tensors that are compared at a time. */
+/** Elements of two tensors that are compared at a time. */
 const COMPARED = 1 << 18;
 
 /**
- * Whether two tensors of a folder have the same shape and numbers; null where one is not stored.
- * @throws C3Error('model') as of readWeights
+ * Returns true if two tensors of a folder have the same shape and numbers, or null if one of them is
+ * not stored.
+ * @throws C3Error('model') for the reasons of readWeights
  */
 export async function sameTensors(folder: string, first: string, second: string): Promise<boolean | null> {
   const single = join(folder, WEIGHTS_FILE);
@@ -152,7 +153,7 @@ async function compared(
   return true;
 }
 
-/** Counts the bytes of files; headers and unused tensors are counted at a file's end. */
+/** Counts the bytes that were read. Headers and unused tensors are counted at the end of their file. */
 class FileProgress {
   readonly onPart: OnPart;
   private readonly total: number;
@@ -188,7 +189,10 @@ class FileProgress {
   }
 }
 
-/** Reads every target from one file. @throws C3Error('model') as of readWeights */
+/**
+ * Reads every target from one file.
+ * @throws C3Error('model') for the reasons of readWeights
+ */
 export async function readTensors(
   path: string,
   targets: readonly TensorTarget[],
@@ -207,14 +211,14 @@ export async function readTensors(
   });
 }
 
-/** Weights that nothing would use mean that something else would be computed than the model. */
+/** An unknown tensor is an error: the result without it would not be the result of the model. */
 const unexpected = (path: string, name: string): C3Error =>
   new C3Error(
     'model',
     `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`,
   );
 
-/** What a parser says of a text may quote it. */
+/** The message of a parser on one short line, because it may quote the text. */
 const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
 
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
@@ -230,7 +234,7 @@ async function readIndex(path: string): Promise<Readonly<Record<string, string>>
   const wrong = (what: string): C3Error =>
     new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
   if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) {
-    throw wrong('is far longer than an index');
+    throw wrong('is too long for an index');
   }
   const bytes = await readModelFile(path, MAX_INDEX_BYTES, 'copy the weights again from their source');
   let json: unknown;

@@ -1,4 +1,4 @@
-/** The safetensors file format: an 8-byte little-endian header length, a JSON header, then the tensors' bytes. */
+/** The safetensors format: an 8-byte little-endian header length, a JSON header, then the tensors. */
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 export interface NamedTensor {
@@ -7,21 +7,21 @@ export interface NamedTensor {
   readonly data: Float32Array;
 }
 
-/** Twenty times the longest header of a published dense model; what is longer would take its reader seconds. */
+/** Twenty times the longest header of a published dense model. Parsing a longer one would take seconds. */
 const MAX_HEADER_BYTES = 16 * 1024 * 1024;
-/** The largest model that config.json may describe has some 6,000. */
+/** The largest model that config.json may describe has about 6,000. */
 const MAX_TENSORS = 65_536;
 const MAX_AXES = 8;
 /** Bytes that are hashed or written in one go. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
-/** Text of a file as error messages show it: one line of bounded length. */
+/** The text of a file for an error message: one line of bounded length. */
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
 
-/** Bytes before the header that say how long it is. */
+/** Bytes in front of the header that hold its length. */
 export const HEADER_LENGTH_BYTES = 8;
 
-/** Types that are read, with the bytes of an element. */
+/** The element types that are read, and their bytes per element. */
 export const ELEMENT_BYTES = { F32: 4, F16: 2, BF16: 2 } as const;
 export type StoredType = keyof typeof ELEMENT_BYTES;
 
@@ -29,7 +29,7 @@ export type StoredType = keyof typeof ELEMENT_BYTES;
 export interface StoredTensor {
   readonly dtype: StoredType;
   readonly shape: readonly number[];
-  /** First byte and the one after the last, counted from the end of the header. */
+  /** First byte of the tensor, counted from the end of the header; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
 }
@@ -38,10 +38,10 @@ const damaged = (place: string, what: string): C3Error =>
   new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
 
 /**
- * Length of the header in bytes.
+ * Returns the length of the header in bytes.
  * @param start the first bytes of the file
  * @param fileBytes length of the whole file
- * @throws C3Error('model') where the file cannot hold such a header
+ * @throws C3Error('model') if the file cannot hold such a header
  */
 export function headerLength(start: Uint8Array, fileBytes: number, place: string): number {
   if (start.length < HEADER_LENGTH_BYTES) {
@@ -110,7 +110,7 @@ export function parseHeader(
   let end = 0;
   for (const [name, tensor] of [...tensors].sort(([, a], [, b]) => a.start - b.start || a.end - b.end)) {
     if (tensor.start < end) {
-      throw fail(`tensor ${shown(name)} begins before the one in front of it ends`);
+      throw fail(`tensor ${shown(name)} overlaps the tensor before it`);
     }
     end = tensor.end;
   }
@@ -118,10 +118,10 @@ export function parseHeader(
 }
 
 /**
- * Reads every tensor as float32 (F32, F16 and BF16 at rest).
- * @param file the whole file
- * @param place how error messages name the file
- * @throws C3Error('model') on a truncated or inconsistent file, naming the file and the tensor
+ * Reads every tensor as float32 from F32, F16 or BF16.
+ * @param file the bytes of the whole file
+ * @param place name of the file in error messages
+ * @throws C3Error('model') naming the file and the tensor, if the file is truncated or inconsistent
  */
 export function readSafetensors(
   file: Uint8Array,
@@ -165,9 +165,12 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
   return { dtype, shape, start, end };
 }
 
-/** Elements as numbers; file and memory are little-endian on every platform that the runtime supports. */
+/**
+ * Converts stored elements to float32. File and memory are little-endian on every platform that the
+ * runtime supports.
+ */
 export function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
-  // A copy begins at an aligned address, and the file's own memory can be freed.
+  // A copy starts at an aligned address, and the memory of the file can be freed.
   const { buffer } = new Uint8Array(bytes);
   if (dtype === 'F32') {
     return new Float32Array(buffer);
@@ -189,13 +192,16 @@ export function toFloat32(bytes: Uint8Array, dtype: StoredType): Float32Array {
 }
 
 let halfValues: Float32Array | undefined;
-/** Every binary16 number by its bits, made when first needed: weights have billions of them. */
+/**
+ * Returns the value of every binary16 number by its bits. The table is made on first use, because
+ * weights have billions of elements.
+ */
 export function halfTable(): Float32Array {
   halfValues ??= Float32Array.from({ length: 2 ** 16 }, (_, half) => halfToFloat(half));
   return halfValues;
 }
 
-/** IEEE 754 binary16 to a number. */
+/** Converts IEEE 754 binary16 to a number. */
 export function halfToFloat(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 0x1f;
@@ -209,7 +215,7 @@ export function halfToFloat(half: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** A float32 number to IEEE 754 binary16, rounded to nearest, ties to even. */
+/** Converts a float32 number to IEEE 754 binary16, rounded to nearest, ties to even. */
 export function floatToHalf(value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const magnitude = Math.abs(value);
@@ -237,10 +243,9 @@ function roundHalfToEven(value: number): number {
 }
 
 /**
- * Serialises float32 tensors, as F32 or rounded to F16, in the order given.
- * @param pieceBytes a file is never in memory as a whole: it may be longer than any buffer
- * @returns the file's bytes: first the header, then pieces of at most so many bytes, which may share the tensors'
- *   memory
+ * Serializes float32 tensors as F32, or rounded to F16, in the given order.
+ * @param pieceBytes largest size of a piece, because the whole file may be longer than any buffer
+ * @returns the header, then the pieces, which may share memory with the tensors
  */
 export function* writeSafetensors(
   tensors: readonly NamedTensor[],
@@ -269,8 +274,8 @@ export function* writeSafetensors(
 }
 
 /**
- * The bytes of float32 numbers in views of at most so many bytes: what hashes or writes them may take less than a whole
- * vector at a time.
+ * Yields the bytes of float32 numbers in views of at most `pieceBytes`, so that a caller can hash or
+ * write a large vector in parts.
  */
 export function* bytePieces(data: Float32Array, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
   for (const piece of piecesOf(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) {

@@ -1,7 +1,4 @@
-/**
- * Reading tensors of safetensors files into memory that is there already: piece by piece, so that a file is never in
- * memory as a whole.
- */
+/** Reads tensors of safetensors files piece by piece into existing memory, never a whole file. */
 import type { FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { openModelFile } from './modelFile.ts';
@@ -15,24 +12,24 @@ import {
   type StoredType,
 } from './safetensors.ts';
 
-/** Bytes that are read in one go: few enough to stay in a processor's cache until they are converted. */
+/** Bytes of one read: few enough to stay in the cache of the processor until they are converted. */
 const PIECE = 1024 * 1024;
 
 const ADVICE = 'choose a folder with config.json and model.safetensors';
 
-/** Where a tensor goes. */
+/** A tensor to read and the memory that receives it. */
 export interface TensorTarget {
   readonly name: string;
   readonly shape: readonly number[];
-  /** As many elements as the shape has: float32, or the bits of float16. */
+  /** One element for each of the shape: float32, or the bits of float16. */
   readonly into: TargetNumbers;
 }
 
 type TargetNumbers = Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
 
 /**
- * Gets each part of a target as soon as it is filled, and the bytes it took in the file; what it throws ends the
- * reading.
+ * Receives each part of a target as soon as it is filled, and the bytes that the part took in the
+ * file. An error thrown here ends the reading.
  */
 export type OnPart = (part: TargetNumbers, bytes: number) => void;
 
@@ -43,7 +40,7 @@ export class SafetensorsFile {
   readonly metadata: Readonly<Record<string, string>>;
   private readonly file: FileHandle;
   private readonly start: number;
-  /** One is converted while the other is read into. */
+  /** Two buffers that take turns: one is converted while the other is filled. */
   private buffers: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] = [
     new Uint8Array(PIECE),
     new Uint8Array(PIECE),
@@ -65,9 +62,10 @@ export class SafetensorsFile {
   }
 
   /**
-   * Opens a file for a piece of work and closes it whatever happens.
-   * @param advice what to do where it cannot be read
-   * @throws C3Error('model') where it cannot be read, or is truncated or inconsistent, naming the file and the tensor
+   * Opens a file, calls `work` with it and always closes it.
+   * @param advice what the user can do if the file cannot be read
+   * @throws C3Error('model') naming the file and the tensor, if the file cannot be read, is truncated or
+   *   is inconsistent
    */
   static async reading<Result>(
     path: string,
@@ -87,8 +85,8 @@ export class SafetensorsFile {
 
   /**
    * Reads one tensor.
-   * @throws C3Error('model') where it is missing, of another shape, or holds a value that is no finite number, or none
-   *   that its place can hold
+   * @throws C3Error('model') if it is missing, of another shape, or holds a value that is not
+   *   finite or does not fit the type of the target
    */
   async read({ name, shape, into }: TensorTarget, onPart: OnPart = () => undefined): Promise<void> {
     const tensor = this.tensors.get(name);
@@ -114,7 +112,7 @@ export class SafetensorsFile {
       done += part.length;
       if (done < into.length) {
         next = this.piece(tensor, into, done);
-        // It is read meanwhile; where this piece ends the reading, nobody waits for it any more.
+        // The next piece is read in the meantime. If this piece ends the reading, nothing awaits the next one.
         next.catch(() => undefined);
       }
       const numbers = part instanceof Float32Array ? part : this.widened.subarray(0, part.length);
@@ -124,7 +122,7 @@ export class SafetensorsFile {
       if (!(part instanceof Float32Array) && !roundInto(numbers, part)) {
         throw new C3Error(
           'model',
-          `${this.path}: tensor ${name} holds a value beyond the reach of float16; set device.precision: float32.`,
+          `${this.path}: tensor ${name} holds a value outside the range of float16; set device.precision: float32.`,
         );
       }
       onPart(part, bytes.length);
@@ -132,8 +130,8 @@ export class SafetensorsFile {
   }
 
   /**
-   * Numbers of a tensor that is there, from its element `from` on, as many as there is room for.
-   * @throws C3Error('model') where one is not finite
+   * Fills `into` with the elements of a tensor from element `from` on.
+   * @throws C3Error('model') if the tensor is missing or an element is not finite
    */
   async numbers(name: string, from: number, into: Float32Array<ArrayBuffer>): Promise<void> {
     const tensor = this.tensors.get(name);
@@ -149,8 +147,8 @@ export class SafetensorsFile {
   }
 
   /**
-   * The bytes of a tensor from its element `from` on: float32 in the place where they stay, other types in one of two
-   * buffers that take turns.
+   * Reads the next bytes of a tensor from element `from` on. float32 is read directly into its target,
+   * other types into one of two buffers that take turns.
    */
   private async piece(
     { dtype, start }: StoredTensor,
@@ -181,7 +179,7 @@ const notFinite = (path: string, name: string): C3Error =>
 const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> =>
   fill(file, new Uint8Array(length), position, path);
 
-/** Reads as many bytes as there is room for. */
+/** Fills `bytes` from the given position of the file. */
 async function fill(
   file: FileHandle,
   bytes: Uint8Array<ArrayBuffer>,
@@ -206,19 +204,17 @@ async function fill(
 const unreadable = (path: string, error: unknown): C3Error =>
   new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; ${ADVICE}.`, { cause: error });
 
-// Numbers as weights files store them, made float32 or float16 in memory that is there already. File and memory are
-// little-endian on every platform that the runtime supports.
-
-/** The exponent bits of a float32; all of them are set in an infinity or NaN, and in no finite number. */
+/** The exponent bits of a float32. All of them are set only in an infinity or a NaN. */
 const EXPONENT = 0x7f800000;
-/** Added to exponent bits, it reaches the sign bit only where all of them are set. */
+/** Added to the exponent bits, it reaches the sign bit only if all of them are set. */
 const LOWEST_EXPONENT = 0x00800000;
 
 /**
- * Converts as many elements as `into` has, and looks at each in the same pass: weights have billions of numbers.
- * @param bytes of the elements, beginning at a multiple of 4 in their buffer; of F32 they may be the memory of `into`
- *   itself
- * @returns whether all of them are finite
+ * Fills `into` and checks each element in the same pass, because weights have billions of elements.
+ * File and memory are little-endian on every platform that the runtime supports.
+ * @param bytes of the elements, at a multiple of 4 in their buffer; for F32 they may be the memory of
+ *   `into`
+ * @returns true if all elements are finite
  */
 export function convertInto(bytes: Uint8Array<ArrayBuffer>, dtype: StoredType, into: Float32Array): boolean {
   const bits = new Int32Array(into.buffer, into.byteOffset, into.length);
@@ -265,18 +261,16 @@ function convertHalves(halves: Uint16Array, into: Float32Array): void {
 }
 
 const ABSOLUTE = 0x7fffffff;
-/**
- * As bits of float32: 65520, from which on numbers round to infinity, and 2^-14, below which float16 has fewer digits.
- */
+/** As float32 bits: 65520, which rounds to infinity, and 2^-14, the smallest normal float16. */
 const TOO_LARGE = 0x477ff000;
 const SMALLEST_NORMAL = 0x38800000;
-/** Exponents of float16 count from 15, those of float32 from 127. */
+/** The exponent bias of float16 is 15, that of float32 is 127. */
 const REBIAS = 0x38000000;
 
 /**
- * Rounds numbers to float16, to nearest with ties to even.
- * @param into their bits, as many as there are numbers
- * @returns whether all of them are within the reach of float16, whose largest number is 65,504
+ * Rounds numbers to float16, to nearest, ties to even.
+ * @param into receives the bits, one element for each number
+ * @returns true if all numbers fit float16, whose largest number is 65,504
  */
 export function roundInto(numbers: Float32Array, into: Uint16Array): boolean {
   const bits = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length);

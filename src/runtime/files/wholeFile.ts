@@ -1,14 +1,16 @@
-/** Files that are there whole or not at all, whenever the process or the machine stops. */
+/** Writes a file so that it exists whole or not at all, even if the process or the machine stops. */
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE, unfinishedName } from '../../files/newFile.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 /**
- * Writes a file for the user alone beside its place, forces it to the disk and moves it there. Nothing is written
- * through a link.
- * @param content all of it, or its pieces in order, each made when those before are written
- * @throws C3Error('store') where it cannot be written; nothing is left behind and what was there stays
+ * Writes a file that only the user can read: into a temporary file in the same folder, which is forced
+ * to the disk and then renamed. It does not write through a link.
+ * @param content all of it, or its pieces in order; a piece is requested after those before it are
+ *   written
+ * @throws C3Error('store') if it cannot be written; the temporary file is removed and an existing file
+ *   stays unchanged
  */
 export async function writeWhole(path: string, content: Uint8Array | Iterable<Uint8Array>): Promise<void> {
   const temporary = unfinishedName(path);
@@ -31,7 +33,7 @@ export async function writeWhole(path: string, content: Uint8Array | Iterable<Ui
   await syncFolder(dirname(path));
 }
 
-/** Makes the new name durable where the system can; Windows cannot and needs not. */
+/** Makes the new name durable if the system can. Windows cannot and does not need it. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, 'r');
@@ -41,6 +43,6 @@ async function syncFolder(folder: string): Promise<void> {
       await handle.close();
     }
   } catch {
-    // The file itself is whole either way.
+    // The file is complete in either case.
   }
 }

@@ -1,11 +1,11 @@
-/** How much is generated together. */
+/** Limits on the rows and tokens that are generated together. */
 import type { TransformerConfig } from '../model/transformer.ts';
 
-/** Rows decoded together at most. */
+/** Largest number of rows that are decoded together. */
 const MAX_ROWS = 256;
-/** Prompt tokens read together at most. */
+/** Largest number of prompt tokens that are prefilled together. */
 export const MAX_PREFILL_TOKENS = 4096;
-/** Bytes that the key-value cache may take unless more is known to be free. */
+/** Bytes that the key-value cache may take if nothing is known about free memory. */
 export const LEAST_CACHE_BYTES = 256 * 2 ** 20;
 
 /** Bytes of one slot of one row in the key-value cache. */
@@ -13,8 +13,8 @@ export const slotBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig)
   2 * Float32Array.BYTES_PER_ELEMENT * layers * keyValueHeads * headDim;
 
 /**
- * How many rows are decoded together: two at least, whatever they take.
- * @param rows that are asked for
+ * Returns the number of rows that are decoded together: at least two, even if they exceed `bytes`.
+ * @param rows requested number of rows
  * @param slots of the longest row
  * @param bytes that the key-value cache may take
  */

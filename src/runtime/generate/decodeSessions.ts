@@ -1,7 +1,4 @@
-/**
- * Generation on the CPU: prefill, and decoding steps over a key-value cache that stays in ordinary memory and is never
- * copied for a step.
- */
+/** Generation on the CPU, over a key-value cache in ordinary memory that no step copies. */
 import type { Tensor } from 'onnxruntime-node';
 import { exactThreads } from '../model/exactThreads.ts';
 import { weightFeeds, type PolicyWeights } from '../model/lora.ts';
@@ -56,8 +53,9 @@ export class DecodeSessions implements Decoder {
   }
 
   /**
-   * Compiles the graphs; they use fewer threads than given where more would make a result depend on its batch.
-   * @param memory for the cache, where sessions that never work at the same time share it
+   * Compiles the graphs. They use fewer threads than `device` sets if more would make a result depend on
+   * its batch.
+   * @param memory of the cache; sessions that never work at the same time may share it
    */
   static async create(
     config: TransformerConfig,
@@ -102,7 +100,10 @@ class DecodeBatch implements RowBatch {
   private readonly sessions: DecodeSessions;
   private readonly weights: TensorFeeds;
   private readonly enterWeights: TensorFeeds;
-  /** Per layer: what its output and the next layer's projections take, or the output projection after the last. */
+  /**
+   * Per layer: the weights of its output and of the next layer's projections. The last layer has the
+   * output projection instead.
+   */
   private readonly stageWeights: readonly TensorFeeds[];
   private readonly cache: KeyValueCache;
   private readonly tokens: Int32Array;

@@ -1,10 +1,10 @@
+/** Generation on an accelerator: weights and cache stay on the device, and a step is one call. */
 import { Graph, type Value } from '../graph/graph.ts';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import { cast, div, equal, lessOrEqual, select } from '../graph/ops/elementwise.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
 import { embed, layerOutput, logits, project, tablesOf } from '../model/decoder.ts';
-/** Generation on an accelerator: weights and key-value cache stay on the device, and a step is one call. */
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { PolicyWeights } from '../model/lora.ts';
@@ -17,7 +17,7 @@ import { buildPrefillGraph, cacheNames } from './generationGraph.ts';
 import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
 import { separately } from './sharedPrefixes.ts';
 
-/** Slots beyond those needed, so that the cache is not enlarged at every step. */
+/** Extra slots, so that the cache does not grow at every step. */
 const GROWTH = TIME_MULTIPLE;
 
 export class DeviceSessions implements Decoder {
@@ -48,7 +48,8 @@ export class DeviceSessions implements Decoder {
   }
 
   /**
-   * @param weights parameters on the device, where a trainer shares them; whoever made them releases them, after this
+   * @param weights parameters on the device that a trainer shares; their owner releases them after these
+   *   sessions
    */
   static async create(
     config: TransformerConfig,
@@ -93,7 +94,7 @@ interface Cache {
 const NOTHING: Cache = { held: {}, rows: 0, slots: 0 };
 
 class DeviceBatch implements RowBatch {
-  /** A step brings the cache of new rows to their places, and gives the memory of the others back. */
+  /** A step moves the cache of new rows to their places and frees the other prefilled prompts. */
   readonly keepsPrefilled = false;
   private readonly sessions: DeviceSessions;
   private readonly weights: Held;
@@ -101,7 +102,7 @@ class DeviceBatch implements RowBatch {
   private readonly limit: number;
   private cache = NOTHING;
   private fresh = NOTHING;
-  /** For each row the place of its keys and values: a row of the cache, or counted on from there a prefilled prompt. */
+  /** For each row, its source: a row of the cache, or (counted on from there) a prefilled prompt. */
   private readonly sources: number[] = [];
   private readonly tokens: Int32Array;
   private readonly positions: BigInt64Array;
@@ -120,7 +121,7 @@ class DeviceBatch implements RowBatch {
     if (this.fresh !== NOTHING) {
       await this.arrange(this.sources.length, 0);
     }
-    // A row of the cache is gathered as a whole here, so every prompt has its own.
+    // A row is gathered whole here, so every prompt has a row of its own.
     const { feeds, time, reused } = planPrefill(prompts, temperatures, separately(prompts));
     const { outputs, kept } = await this.sessions.prefill.runKeeping({ ...this.weights, ...feeds });
     this.fresh = { held: kept, rows: prompts.length, slots: time };
@@ -142,7 +143,7 @@ class DeviceBatch implements RowBatch {
   }
 
   async step(rows: number): Promise<Float32Array> {
-    // Two rows at least, as everywhere.
+    // At least two rows: a matrix product of one row uses another kernel.
     const count = Math.max(2, rows);
     this.sources.length = rows;
     while (this.sources.length < count) {
@@ -178,7 +179,7 @@ class DeviceBatch implements RowBatch {
     this.fresh = NOTHING;
   }
 
-  /** Brings rows to their places, in a cache of at least `needed` slots. */
+  /** Moves rows to their places in a cache of at least `needed` slots. */
   private async arrange(rows: number, needed: number): Promise<void> {
     const { cache, fresh } = this;
     const slots =
@@ -228,23 +229,24 @@ class DeviceBatch implements RowBatch {
   }
 }
 
-// Generation graphs for accelerators: a whole decoding step in one graph, and the rearrangement of a cache that stays
-// on the device.
+// Graphs for accelerators: a whole decoding step, and the rearrangement of a cache that stays on the
+// device.
 
-/** Names of all cache tensors, layer by layer. */
+/** Lists the names of all cache tensors, layer by layer. */
 const cacheParts = ({ layers }: TransformerConfig): string[] =>
   Array.from({ length: layers }, (_, layer) => Object.values(cacheNames(layer))).flat();
 
-/** A cache tensor as a graph gives it back. */
+/** Returns the name of a cache tensor as an output of a graph. */
 const nextPart = (part: string): string => `next.${part}`;
-/** A cache tensor of prompts that were just prefilled. */
+/** Returns the name of a cache tensor of prompts that were just prefilled. */
 const freshPart = (part: string): string => `fresh.${part}`;
 
 /**
- * A decoding step. Inputs: the parameters; tokens int32 [rows, 1]; positions int64 [rows, 1] and the same numbers as
- * places int32 [rows, 1]; slots int32 [slots] = 0, 1, ...; ones float [slots, 2]; the cache keys_i, values_i [rows,
- * key-value heads, slots, width]; temperature float [rows, 1]. Outputs: logprobs [rows, vocabulary]; next.keys_i,
- * next.values_i: the cache with each row's keys and values at its place.
+ * Builds a decoding step. Inputs: the parameters; tokens int32 [rows, 1]; positions int64 [rows, 1]
+ * and the same numbers as places int32 [rows, 1]; slots int32 [slots] = 0, 1, ...; ones float [slots,
+ * 2]; the cache keys_i, values_i [rows, key-value heads, slots, width]; temperature float [rows, 1].
+ * Outputs: logprobs [rows, vocabulary]; next.keys_i, next.values_i: the cache with the keys and values
+ * of each row at its place.
  */
 export function buildStepGraph(config: TransformerConfig): Graph {
   const g = new Graph('step');
@@ -281,10 +283,11 @@ export function buildStepGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * Rows of a cache in another order, with more slots. Inputs: the cache keys_i, values_i [rows, key-value heads, slots,
- * width]; with `fresh` also fresh.keys_i, fresh.values_i [prompts, key-value heads, time, width], whose rows are
- * counted on from those of the cache; pads and freshPads int64 [8] as Pad takes them; sources int32 [taken]: for each
- * row to be, the row that it comes from. Outputs: next.keys_i, next.values_i.
+ * Builds a graph that reorders the rows of a cache and adds slots. Inputs: the cache keys_i, values_i
+ * [rows, key-value heads, slots, width]; with `fresh` also fresh.keys_i, fresh.values_i [prompts,
+ * key-value heads, time, width], whose rows are numbered after those of the cache; pads and freshPads
+ * int64 [8] as Pad takes them; sources int32 [taken]: the source row of each new row. Outputs:
+ * next.keys_i, next.values_i.
  */
 export function buildArrangeGraph(config: TransformerConfig, fresh: boolean): Graph {
   const g = new Graph('arrange');

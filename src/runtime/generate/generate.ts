@@ -1,6 +1,4 @@
-/**
- * Batched generation: each distinct prompt is prefilled once, rows leave when they end, waiting rows take their places.
- */
+/** Continuous batching: distinct prompts are prefilled once, and waiting rows replace ended ones. */
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { traitsOf } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
@@ -17,23 +15,23 @@ import type { Decoder, RowBatch } from './rowBatch.ts';
 import { sampleToken, type TokenSampling } from './sample.ts';
 
 export interface GenerationRequest extends TokenSampling {
-  /** Who speaks: a role may have an adapter of its own. Left out: what the whole team shares. */
+  /** The role that speaks, which may have its own adapter. Undefined: the weights of the whole team. */
   readonly role?: string;
   readonly prompt: Int32Array;
   readonly maxNewTokens: number;
-  /** The token that ends a message; it is part of the completion. */
+  /** The token that ends a message. It is part of the completion. */
   readonly endToken: number;
   /** Further tokens that end a message. */
   readonly otherEndTokens?: readonly number[];
-  /** 32 hex digits; unused where the temperature is 0. */
+  /** 32 hex digits; unused if the temperature is 0. */
   readonly streamKey: string;
-  /** Whether each token is reported as it is chosen. */
+  /** True if each token is reported as soon as it is chosen. */
   readonly followed?: boolean;
 }
 
 export interface Completion {
   readonly tokens: Int32Array;
-  /** Log-probability of each token under the full softmax at the sampling temperature (temperature 1 where greedy). */
+  /** Log-probability of each token under the full softmax at the temperature (1 if greedy). */
   readonly logprobs: Float32Array;
   readonly finish: 'end' | 'length';
   readonly promptTokens: number;
@@ -42,11 +40,11 @@ export interface Completion {
 }
 
 export interface GenerationControl {
-  /** True when the caller wants generation to stop; asked between steps. */
+  /** True if the caller wants generation to stop. It is read between steps. */
   readonly signal: AbortFlag;
   /** Receives each completion as soon as it ends. */
   readonly onCompletion?: (index: number, completion: Completion) => void;
-  /** Receives each token of the requests that are followed as soon as it is chosen. */
+  /** Receives each token of a followed request as soon as it is chosen. */
   readonly onToken?: (index: number, token: number, logprob: number) => void;
 }
 
@@ -61,11 +59,11 @@ interface Row {
   length: number;
 }
 
-/** A prompt that was prefilled, and those who have it and wait for a row. */
+/** A prefilled prompt, and the requests with this prompt that wait for a row. */
 interface KeptPrompt {
   /** Indices of requests. */
   readonly group: number[];
-  /** Its number among those that were prefilled together. */
+  /** Index of the prompt among those that were prefilled together. */
   readonly prompt: number;
   readonly logprobs: Float32Array;
 }
@@ -83,8 +81,8 @@ export class Generator {
   }
 
   /**
-   * @param weights parameters on the device, where a trainer shares them
-   * @param memory of the key-value cache, where generators that never work at the same time share it
+   * @param weights parameters on the device that a trainer shares
+   * @param memory of the key-value cache; generators that never work at the same time may share it
    */
   static async create(
     config: TransformerConfig,
@@ -102,9 +100,10 @@ export class Generator {
   }
 
   /**
-   * Answers every request, in the order given.
-   * @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token;
-   *   CancelledError
+   * Answers every request, in the given order.
+   * @throws C3Error('input') if a request cannot be answered: an empty prompt, too many positions, an
+   *   unknown token
+   * @throws CancelledError
    */
   async generate(
     weights: PolicyWeights,
@@ -131,7 +130,10 @@ export class Generator {
   }
 }
 
-/** @throws C3Error('input') when a request cannot be answered: an empty prompt, too many positions, an unknown token */
+/**
+ * @throws C3Error('input') if a request cannot be answered: an empty prompt, too many positions, an
+ *   unknown token
+ */
 export function checkRequest(
   config: TransformerConfig,
   { prompt, maxNewTokens }: Pick<GenerationRequest, 'prompt' | 'maxNewTokens'>,
@@ -153,7 +155,7 @@ export function checkRequest(
   }
 }
 
-/** Continuous batching: rows leave when they end, waiting prompts take their places. */
+/** One call of `generate`: rows leave when they end, and waiting prompts take their places. */
 class Wave {
   private readonly requests: readonly GenerationRequest[];
   private readonly batch: RowBatch;
@@ -161,12 +163,12 @@ class Wave {
   private readonly vocabularySize: number;
   private readonly control: GenerationControl;
   private readonly completions: Completion[] = [];
-  /** Waiting request indices; those of one prompt and temperature are together. */
+  /** Indices of waiting requests, grouped by prompt and temperature. */
   private readonly waiting: number[][];
   private readonly rows: Row[] = [];
-  /** What was prefilled for the first waiting group, where some of that had no free row. */
+  /** The prefilled prompt of the first waiting group, if some of its requests had no free row. */
   private kept: KeptPrompt | null = null;
-  /** Once half the rows are free, all of them are filled before the next step. */
+  /** True while free rows are filled. Filling starts when half of them are free. */
   private filling = true;
 
   constructor(
@@ -211,7 +213,7 @@ class Wave {
     return request;
   }
 
-  /** Prefills waiting prompts while rows are free, and samples each new row's first token. */
+  /** Prefills waiting prompts while rows are free, and samples the first token of each new row. */
   private async admit(): Promise<void> {
     this.admitKept();
     const groups: number[][] = [];
@@ -250,7 +252,7 @@ class Wave {
     this.removeFinished();
   }
 
-  /** Admits those whose prompt was prefilled for others of their group. */
+  /** Admits requests whose prompt was prefilled for others of their group. */
   private admitKept(): void {
     if (this.kept === null) {
       return;
@@ -316,7 +318,7 @@ class Wave {
     }
   }
 
-  /** Hands out completed rows and closes the gaps with rows from the end. */
+  /** Reports completed rows and closes the gaps with rows from the end. */
   private removeFinished(): void {
     for (let index = this.rows.length - 1; index >= 0; index--) {
       const row = this.rows[index];
@@ -349,10 +351,10 @@ class Wave {
 const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean =>
   token !== undefined && (token === endToken || otherEndTokens.includes(token));
 
-/** Greedy tokens are reported at temperature 1. */
+/** Returns the temperature of the log-probabilities. Greedy tokens are reported at temperature 1. */
 const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
 
-/** Request indices by prompt and temperature; short prompts first, so that rows of similar length run together. */
+/** Groups request indices by prompt and temperature, short prompts first for rows of equal length. */
 function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {
   const groups = new Map<string, number[]>();
   for (const [index, request] of requests.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Graphs that generate: prefill of whole prompts, and one decoding step in stages, between which the key-value cache
- * grows.
+ * Generation graphs for the CPU: prefill of whole prompts, and a decoding step in stages. The caller
+ * extends the key-value cache between the stages.
  */
 import { Graph, type Value } from '../graph/graph.ts';
 import { div } from '../graph/ops/elementwise.ts';
@@ -23,20 +23,21 @@ import {
 } from '../model/transformer.ts';
 import { packedInputs } from '../train/graph/trainingGraph.ts';
 
-/** Names of one layer's keys and values. */
+/** Returns the names of the keys and values of a layer. */
 export const cacheNames = (layer: number): { keys: string; values: string } => ({
   keys: `keys_${layer}`,
   values: `values_${layer}`,
 });
 
-/** Input that gives a part of the next layer where a graph also has the same part of this one. */
+/** Returns the input name of a part of the next layer in a graph that has two layers. */
 export const nextName = (part: LayerPart): string => `next.${part}`;
 
 /**
- * Prefill. Inputs: tokens, segments int32 [rows, time] (segment 0, or -1 for padding), positions int64 [rows * time,
- * 1], slots int32 [time], ones float [time, 2], last int32 [prompts] (flat index of each prompt's last token),
- * temperature float [prompts, 1]. Outputs: logprobs [prompts, vocabulary] of the next token; keys_i, values_i [rows,
- * key-value heads, time, head width].
+ * Builds the prefill graph. Inputs: tokens, segments int32 [rows, time] (segment 0, or -1 for
+ * padding), positions int64 [rows * time, 1], slots int32 [time], ones float [time, 2], last int32
+ * [prompts] (flat index of each prompt's last token), temperature float [prompts, 1]. Outputs:
+ * logprobs [prompts, vocabulary] of the next token; keys_i, values_i [rows, key-value heads, time,
+ * head width].
  */
 export function buildPrefillGraph(config: TransformerConfig): Graph {
   const g = new Graph('prefill');
@@ -57,9 +58,9 @@ export function buildPrefillGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * First stage of a decoding step. Inputs: tokens int32 [rows, 1], positions int64 [rows, 1], the embeddings and the
- * projection parts of layer 0. Outputs: hidden [rows, 1, hidden], queries [rows, heads, 1, width], keys and values
- * [rows, key-value heads, 1, width] for the caller to store.
+ * Builds the first stage of a decoding step. Inputs: tokens int32 [rows, 1], positions int64 [rows,
+ * 1], the embeddings and the projection parts of layer 0. Outputs: hidden [rows, 1, hidden], queries
+ * [rows, heads, 1, width], keys and values [rows, key-value heads, 1, width] for the caller to store.
  */
 export function buildEnterGraph(config: TransformerConfig): Graph {
   const g = new Graph('enter');
@@ -73,9 +74,10 @@ export function buildEnterGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * Middle stage: a layer's output, then the next layer's projections. Inputs: hidden and queries of the stage before,
- * the cache of this layer with the fresh keys and values in it, bias, visible and ones (see `attention`), positions,
- * the output parts of this layer and the projection parts (`next.PART`) of the next. Outputs as of the first stage.
+ * Builds the middle stage: the output of a layer, then the projections of the next. Inputs: hidden and
+ * queries of the stage before, the cache of this layer with the fresh keys and values in it, bias,
+ * visible and ones (see `attention`), positions, the output parts of this layer and the projection
+ * parts (`next.PART`) of the next. The outputs are those of the first stage.
  */
 export function buildMiddleGraph(config: TransformerConfig): Graph {
   const g = new Graph('middle');
@@ -85,8 +87,8 @@ export function buildMiddleGraph(config: TransformerConfig): Graph {
 }
 
 /**
- * Last stage: the last layer's output, then the output projection. Inputs as of the middle stage, with temperature
- * float [rows, 1]; output: logprobs [rows, vocabulary].
+ * Builds the last stage: the output of the last layer, then the output projection. The inputs are
+ * those of the middle stage, and temperature float [rows, 1]. Output: logprobs [rows, vocabulary].
  */
 export function buildExitGraph(config: TransformerConfig): Graph {
   const g = new Graph('exit');

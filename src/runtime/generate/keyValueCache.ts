@@ -1,4 +1,4 @@
-/** Keys and values of the rows that are decoded together, in memory that the runtime reads in place. */
+/** The keys and values of rows that are decoded together, in memory that ONNX Runtime reads directly. */
 import type { Tensor } from 'onnxruntime-node';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
@@ -7,28 +7,28 @@ import { roundUp } from '../train/graph/pack.ts';
 import { LEAST_CACHE_BYTES } from './bounds.ts';
 import type { PromptPlace } from './rowBatch.ts';
 
-/** Slots come in multiples of this, and there are never many beyond those needed: a step reads every slot there is. */
+/** The number of slots is a multiple of this. Few are spare, because a step reads every slot. */
 const SLOT_MULTIPLE = 16;
 
 interface Layer {
-  /** [capacity, key-value heads, slots, width]; the memory reaches as far as it may have to. */
+  /** [capacity, key-value heads, slots, width]. The memory has room for the largest number of slots. */
   readonly keys: Float32Array;
   readonly values: Float32Array;
 }
 
 /**
- * Elements that an array is made with for each one that is asked for. The next cache is often a little longer, and
- * memory that was written once is far quicker than new memory; what is never written takes none.
+ * Allocated elements per requested element. The next cache is often a little longer, and memory that
+ * was written before is much faster than new memory. Memory that is never written takes no space.
  */
 const HEADROOM = 1.25;
 
-/** Memory that one cache after another uses, so that it is asked for once. Only one cache may use it at a time. */
+/** Memory that is allocated once for many caches. Only one cache may use it at a time. */
 export class CacheMemory {
-  /** Bytes that the rows of a call may take; it says how many are decoded together. */
+  /** Bytes that the rows of a call may take. It limits the number of rows that are decoded together. */
   limit = LEAST_CACHE_BYTES;
   private readonly arrays: Float32Array[] = [];
 
-  /** Lets go of what the caches of large models took; those of small ones are soon needed again. */
+  /** Frees the arrays of large models. Those of small models are soon needed again. */
   trim(): void {
     const bytes = this.arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
     if (bytes > 2 * LEAST_CACHE_BYTES) {
@@ -36,7 +36,7 @@ export class CacheMemory {
     }
   }
 
-  /** The array of a number, of at least the given length; its content is left from earlier. */
+  /** Returns the array with the given number and at least the given length. Its old content stays in it. */
   array(number: number, length: number): Float32Array {
     const known = this.arrays[number];
     if (known !== undefined && known.length >= length) {
@@ -52,19 +52,19 @@ export class KeyValueCache {
   private readonly heads: number;
   private readonly width: number;
   private readonly capacity: number;
-  /** Slots that rows may come to need. */
+  /** Largest number of slots that a row may need. */
   private readonly limit: number;
   private readonly layers: readonly Layer[];
   private slots = 0;
-  /** [capacity, slots], as of AttentionMask. */
+  /** [capacity, slots], see AttentionMask. */
   private bias = new Float32Array();
   private visible = new Float32Array();
   /** Slots that each row sees. */
   private readonly seen: Int32Array;
-  /** Feeds of every layer for one number of rows. */
+  /** Cached feeds of every layer for one number of rows. */
   private fed: { readonly rows: number; readonly layers: readonly Readonly<Record<string, Tensor>>[] } | undefined;
 
-  /** @param limit slots of the longest row that may come */
+  /** @param limit slots of the longest possible row */
   constructor(config: TransformerConfig, capacity: number, limit: number, memory: CacheMemory) {
     this.heads = config.keyValueHeads;
     this.width = config.headDim;
@@ -78,7 +78,7 @@ export class KeyValueCache {
     this.seen = new Int32Array(capacity);
   }
 
-  /** Makes room for `needed` slots, keeping what the first `rows` rows hold. */
+  /** Makes room for `needed` slots and keeps the content of the first `rows` rows. */
   reserve(needed: number, rows: number): void {
     if (needed <= this.slots) {
       return;
@@ -88,8 +88,8 @@ export class KeyValueCache {
     const stride = slots * this.width;
     for (const { keys, values } of this.layers) {
       for (const array of [keys, values]) {
-        // From the end, where nothing is overwritten that is still to move. What a row has not written yet must be a
-        // finite number; a row that comes later writes all of its slots.
+        // Starts at the end, so that nothing is overwritten before it moves. Slots that a row has not written
+        // yet must hold finite numbers. A row that is admitted later writes all of its slots.
         for (let place = rows * this.heads - 1; place >= 0; place--) {
           array.copyWithin(place * stride, place * chunk, (place + 1) * chunk);
           array.fill(0, place * stride + chunk, (place + 1) * stride);
@@ -123,7 +123,7 @@ export class KeyValueCache {
     this.visible.fill(visible ? 1 : 0, start + from, start + to);
   }
 
-  /** Copies a prefilled prompt of `length` tokens out of keys and values [rows, heads, time, width] into a row. */
+  /** Copies a prefilled prompt from keys and values [rows, heads, time, width] into a row. */
   fill(
     layer: number,
     row: number,
@@ -177,7 +177,7 @@ export class KeyValueCache {
     this.show(to, this.seen[from] ?? 0);
   }
 
-  /** What a stage reads of one layer: keys, values, bias and ones for the first `rows` rows. */
+  /** Returns the inputs of a stage from one layer's first `rows` rows. */
   feeds(layer: number, rows: number): Readonly<Record<string, Tensor>> {
     if (this.fed?.rows !== rows) {
       this.fed = { rows, layers: this.layers.map((one) => this.tensors(one, rows)) };

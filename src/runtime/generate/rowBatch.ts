@@ -1,4 +1,4 @@
-/** Rows that are decoded together, wherever their key-value cache lies. */
+/** Rows that are decoded together, with their key-value cache in ordinary or in device memory. */
 import type { PolicyWeights } from '../model/lora.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import { floats, ints, type Feeds } from '../session/session.ts';
@@ -9,49 +9,53 @@ import type { PrefixGroup } from './sharedPrefixes.ts';
 export interface Decoder {
   readonly config: TransformerConfig;
   /**
-   * An empty batch.
-   * @param weights with an adapter where the architecture has one
-   * @param capacity rows, two at least: a matrix product of one row takes another kernel
-   * @param slots positions of the longest row that may come
+   * Creates an empty batch.
+   * @param weights with an adapter if the architecture has one
+   * @param capacity rows, at least two: a matrix product of one row uses another kernel
+   * @param slots positions of the longest possible row
    */
   batch(weights: PolicyWeights, capacity: number, slots: number): Promise<RowBatch>;
   release(): Promise<void>;
 }
 
-/** What prefill says of its prompts. */
+/** The result of a prefill. */
 export interface Prefilled {
-  /** Log-probabilities of what follows each, [prompts (2 at least), vocabulary]. */
+  /** Log-probabilities of the next token of each prompt, [prompts (2 at least), vocabulary]. */
   readonly logprobs: Float32Array;
-  /** Tokens of each prompt that were computed for another one. */
+  /** Number of tokens of each prompt that were computed for another prompt. */
   readonly reused: readonly number[];
 }
 
 export interface RowBatch {
-  /** Whether what was prefilled last can be admitted after a step, too. */
+  /** True if the prompts prefilled last can still be admitted after a step. */
   readonly keepsPrefilled: boolean;
   /**
-   * Runs whole prompts. Rows can be admitted from what it computed until the next call, or until the next step where it
-   * is not kept.
+   * Runs whole prompts. Rows can be admitted from the result until the next prefill, or until the next
+   * step if `keepsPrefilled` is false.
    */
   prefill(prompts: readonly Int32Array[], temperatures: readonly number[]): Promise<Prefilled>;
-  /** Gives a row the cache of a prefilled prompt: its number and its length. */
+  /**
+   * Gives a row the cache of a prefilled prompt.
+   * @param prompt index of the prompt in the last prefill
+   * @param length tokens of the prompt
+   */
   admit(row: number, prompt: number, length: number): void;
-  /** Says what a row reads next: a token, its position and the temperature of what follows. */
+  /** Sets the input of a row: a token, its position and the temperature of the token after it. */
   set(row: number, token: number, position: number, temperature: number): void;
   /** Moves the row `from` to the place of the row `to`. */
   move(from: number, to: number): void;
   /**
-   * Reads the tokens that were set for the first `rows` rows.
-   * @returns the log-probabilities of what follows, [rows (2 at least), vocabulary]
+   * Decodes one step from the tokens that were set for the first `rows` rows.
+   * @returns the log-probabilities of the next tokens, [rows (2 at least), vocabulary]
    */
   step(rows: number): Promise<Float32Array>;
-  /** Gives the cache back. */
+  /** Frees the cache. */
   release(): void;
 }
 
 /**
- * Where the keys and values of a prompt lie after prefill: its first `prefix` tokens from slot 0 of a row on, the
- * others from slot `start` on.
+ * The slots of a prompt's keys and values after prefill: its first `prefix` tokens from slot 0 of a
+ * row on, the others from slot `start` on.
  */
 export interface PromptPlace {
   readonly row: number;
@@ -60,19 +64,19 @@ export interface PromptPlace {
 }
 
 export interface PrefillPlan {
-  /** The inputs of the prefill graph beside the weights. */
+  /** The inputs of the prefill graph except the weights. */
   readonly feeds: Feeds;
   /** Slots of each row. */
   readonly time: number;
   /** One per prompt. */
   readonly places: readonly PromptPlace[];
-  /** Tokens of each prompt that another prompt's row computes. */
+  /** Number of tokens of each prompt that are computed for another prompt. */
   readonly reused: readonly number[];
 }
 
 /**
- * Lays prompts out in rows.
- * @param groups prompts that share a row, by their indices, with the length of what they have in common; see
+ * Lays out prompts in rows.
+ * @param groups prompts that share a row, by index, and the length of their common prefix; see
  *   `sharedPrefixes`
  */
 export function planPrefill(
@@ -84,7 +88,7 @@ export function planPrefill(
   const tokens = new Int32Array(groups.length * time);
   const positions = new BigInt64Array(groups.length * time);
   const segments = new Int32Array(groups.length * time).fill(-1);
-  // Two predicted rows at least: a matrix product of one row takes another kernel.
+  // At least two predicted rows: a matrix product of one row uses another kernel.
   const last = new Int32Array(Math.max(2, prompts.length));
   const temperature = new Float32Array(last.length).fill(1);
   const places: PromptPlace[] = [];

@@ -1,10 +1,10 @@
-/** Choosing one token from log-probabilities. */
+/** Chooses one token from log-probabilities. */
 
 /** Tokens, in token order. */
 type Ids = ArrayLike<number> & Iterable<number>;
 
 export interface TokenSampling {
-  /** 0 is greedy. The log-probabilities are already those of this temperature. */
+  /** 0 is greedy. The log-probabilities are already scaled by this temperature. */
   readonly temperature: number;
   /** 1 keeps every token. */
   readonly topP: number;
@@ -13,9 +13,9 @@ export interface TokenSampling {
 }
 
 /**
- * The token that a uniform number selects: inverse of the cumulative distribution, in token order, in float64.
- * Truncation keeps the topK most likely tokens, then the shortest prefix of them whose mass reaches topP (ties go to
- * the lower id).
+ * Returns the token that a uniform number selects: the inverse of the cumulative distribution, in
+ * token order, in float64. Truncation keeps the topK most likely tokens, then the shortest prefix
+ * of them whose mass reaches topP (ties go to the lower id).
  * @param row log-probabilities of the whole vocabulary
  * @param uniform in [0, 1)
  */
@@ -28,8 +28,8 @@ export function sampleToken(row: Float32Array, sampling: TokenSampling, uniform:
 }
 
 /**
- * The log-probabilities are those of a whole distribution, so the sum is 1 and the search can stop where it is
- * exceeded.
+ * Samples from all tokens. The probabilities add up to 1, so the search stops as soon as the
+ * cumulative sum exceeds `uniform`.
  */
 function fromAll(row: Float32Array, uniform: number): number {
   let cumulative = 0;
@@ -79,7 +79,7 @@ function argmax(row: Float32Array): number {
   return best;
 }
 
-/** Ids that survive top-k and top-p, in token order; undefined where nothing is cut. */
+/** Returns the ids that top-k and top-p keep, in token order, or undefined if they keep all. */
 function truncated(row: Float32Array, { topP, topK }: TokenSampling): Ids | undefined {
   const isCut = topK > 0 && topK < row.length;
   if (topP >= 1) {
@@ -96,7 +96,10 @@ function truncated(row: Float32Array, { topP, topK }: TokenSampling): Ids | unde
   return likely.slice(0, count).sort((a, b) => a - b);
 }
 
-/** How many of some log-probabilities, the most likely first, have the share `topP` of their mass together. */
+/**
+ * Returns the length of the shortest prefix with the share `topP` of the mass.
+ * @param likely log-probabilities, the most likely first
+ */
 function nucleusSize(likely: ArrayLike<number>, topP: number): number {
   let mass = 0;
   for (let place = 0; place < likely.length; place++) {
@@ -113,9 +116,9 @@ function nucleusSize(likely: ArrayLike<number>, topP: number): number {
 }
 
 /**
- * The ids of the shortest prefix of all tokens, the most likely first, that has the share `topP` of the mass, in token
- * order. Values are sorted and not ids, which a typed array does twenty times faster; of those that equal the least
- * likely one, the lowest ids are in the prefix.
+ * Returns the ids of the shortest prefix of all tokens, the most likely first, that has the share
+ * `topP` of the mass, in token order. It sorts values instead of ids, because a typed array sorts
+ * twenty times faster. Of the ids that tie with the least likely value, the lowest are kept.
  */
 function nucleus(row: Float32Array, topP: number): number[] {
   const sorted = row.slice().sort().reverse();
@@ -132,9 +135,9 @@ function nucleus(row: Float32Array, topP: number): number[] {
   return kept;
 }
 
-/** The ids of the `count` most likely tokens, in no order; of equally likely ones, those with the lowest ids. */
+/** Returns the ids of the `count` most likely tokens, unordered; ties go to the lower id. */
 function mostLikely(row: Float32Array, count: number): Int32Array {
-  // A heap with the least likely of the kept ones at its root.
+  // A heap with the least likely kept token at its root.
   const kept = Int32Array.from({ length: count }, (_, token) => token);
   const at = (place: number): number => row[kept[place] ?? 0] ?? -Infinity;
   const isLess = (a: number, b: number): boolean => (at(a) === at(b) ? (kept[a] ?? 0) > (kept[b] ?? 0) : at(a) < at(b));
@@ -153,7 +156,7 @@ function mostLikely(row: Float32Array, count: number): Int32Array {
     sink(place);
   }
   for (let token = count; token < row.length; token++) {
-    // An equally likely one has a higher id than all that are kept.
+    // A token of equal probability has a higher id than all kept ones.
     if ((row[token] ?? -Infinity) > at(0)) {
       kept[0] = token;
       sink(0);

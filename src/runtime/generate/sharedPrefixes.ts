@@ -1,8 +1,8 @@
-/** Which prompts begin alike, so that what they have in common is computed once. */
+/** Groups prompts with a common prefix, so that the prefix is computed once. */
 import { exactSlots, sameSlice } from '../model/exactThreads.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 
-/** Prompts of one row: the common prefix once, then what is each one's own. */
+/** The prompts of one row: the common prefix once, then the rest of each prompt. */
 export interface PrefixGroup {
   readonly members: readonly number[];
   /** Tokens in common; every member has at least one more. */
@@ -11,17 +11,18 @@ export interface PrefixGroup {
   readonly length: number;
 }
 
-/** Sharing less than this share of the longest prompt costs more in attention over long rows than it saves. */
+/** Smallest share of the longest prompt with which a common prefix saves more than it costs. */
 const WORTHWHILE_SHARE = 0.5;
 
-/** Every prompt in a row of its own. */
+/** Puts every prompt in a row of its own. */
 export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
   prompts.map(({ length }, index) => ({ members: [index], prefix: length - 1, length }));
 
 /**
- * Groups prompts by what they begin with; every prompt is in one group. Where padding would eat up what is saved, each
- * is alone. A row ends where its members' own tokens would reach another slice of attention's sums than they reach
- * in a row of their own (see exactSlots): sharing changes no bit.
+ * Groups prompts by common prefix; every prompt is in one group. If padding would cost more than
+ * sharing saves, each prompt gets its own row. A row ends before the own tokens of its members would
+ * reach another slice of attention's sums than in a row of their own (see exactSlots), so sharing
+ * changes no bit.
  */
 export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int32Array[]): readonly PrefixGroup[] {
   const order = prompts.map((_, index) => index).sort((a, b) => compare(prompts[a], prompts[b]) || a - b);
@@ -39,7 +40,7 @@ export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int3
   return slots(groups) < slots(alone) ? groups : alone;
 }
 
-/** The group with one more member; undefined where that does not pay or would not be exact. */
+/** Returns the group with one more member, or undefined if that does not pay or would not be exact. */
 function join(
   config: TransformerConfig,
   prompts: readonly Int32Array[],
@@ -60,7 +61,7 @@ function join(
   return sameSlice(exactSlots(config), prefix, length - 1) ? { members, prefix, length } : undefined;
 }
 
-/** Leading tokens that both have, each keeping one of its own. */
+/** Counts the leading tokens that both prompts have. Each prompt keeps at least one token of its own. */
 function common(a: Int32Array, b: Int32Array): number {
   const longest = Math.min(a.length, b.length) - 1;
   let length = 0;

@@ -2,11 +2,11 @@ import type { Graph, GraphNode, Value } from './graph.ts';
 import { add } from './ops/elementwise.ts';
 
 /**
- * Reverse-mode differentiation on a graph: appends the nodes that compute d(loss)/d(parameter).
+ * Differentiates a graph in reverse mode: appends the nodes that compute d(loss)/d(parameter).
  * @param loss a scalar
  * @param parameters values of the graph (usually inputs)
- * @returns one gradient per parameter, of its shape, in the order given
- * @throws when a parameter does not influence the loss, or a node on the way has no vjp
+ * @returns one gradient per parameter, with its shape, in the given order
+ * @throws if a parameter does not influence the loss, or a node between them has no vjp
  */
 export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): readonly Value[] {
   return pullback(g, g.nodes, loss, g.scalar(1), parameters).map((gradient, index) => {
@@ -18,11 +18,12 @@ export function gradients(g: Graph, loss: Value, parameters: readonly Value[]): 
 }
 
 /**
- * The cotangents of some values from that of a result, through the given nodes only.
- * @param through nodes in order; those that the walk appends are not among them
+ * Appends the nodes that compute the cotangents of some values from the cotangent of a result,
+ * through the given nodes only.
+ * @param through nodes in order, without the nodes that this call appends
  * @param wanted values of the graph
- * @returns one cotangent for each, undefined where the result does not depend on it
- * @throws when a node on the way has no vjp
+ * @returns one cotangent for each wanted value, or undefined if the result does not depend on it
+ * @throws if a node between them has no vjp
  */
 export function pullback(
   g: Graph,

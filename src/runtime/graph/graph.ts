@@ -11,27 +11,27 @@ import {
 
 export type { Attribute, Dim, DType } from './onnx.ts';
 
-/** A typed edge of a graph. A named dimension is known only at run time; equal names are equal lengths. */
+/** A typed edge of a graph. Named dimensions are known at run time; equal names are equal lengths. */
 export interface Value {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: readonly Dim[];
 }
 
-/** The float type that a graph computes in; float64 serves gradient checks. */
+/** The float type of a graph's computation; float64 serves gradient checks. */
 export type FloatType = 'float32' | 'float64';
 
 /**
- * Vector-Jacobian product of one node: from the cotangents of its outputs (undefined where nothing flows back)
- * to those of its inputs (undefined where the input is not differentiable).
- * @param wanted which inputs' are of use; the others may be left out
+ * The vector-Jacobian product of one node: from the cotangents of its outputs (undefined if nothing
+ * flows back) to those of its inputs (undefined if the input is not differentiable).
+ * @param wanted for each input, true if its cotangent is needed; the others may be left out
  */
 export type Vjp = (
   cotangents: readonly (Value | undefined)[],
   wanted: readonly boolean[],
 ) => readonly (Value | undefined)[];
 
-/** A node together with how it is differentiated. */
+/** A node and its derivative. */
 export interface GraphNode {
   readonly inputs: readonly Value[];
   readonly outputs: readonly Value[];
@@ -56,10 +56,10 @@ const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
   bool: 1,
 };
 
-/** Constants of more bytes are distinguished by their hash. */
+/** Constants of more bytes than this are compared by their hash. */
 const LONG_CONSTANT = 256;
 
-/** Builds one ONNX graph node by node; nodes stay in topological order because a value exists before it is used. */
+/** Builds one ONNX graph node by node, in topological order. */
 export class Graph {
   readonly float: FloatType;
   readonly nodes: GraphNode[] = [];
@@ -77,7 +77,6 @@ export class Graph {
     this.float = float;
   }
 
-  /** Declares a graph input. */
   input(name: string, dtype: DType, shape: readonly Dim[]): Value {
     this.claim(name);
     const value = { name, dtype, shape };
@@ -85,12 +84,12 @@ export class Graph {
     return value;
   }
 
-  /** Declares a floating-point graph input of this graph's float type. */
+  /** Declares an input of this graph's float type. */
   floatInput(name: string, shape: readonly Dim[]): Value {
     return this.input(name, this.float, shape);
   }
 
-  /** Publishes a value as a graph output under a name of its own. */
+  /** Publishes a value as an output of the graph under the given name. */
   output(name: string, value: Value): void {
     this.claim(name);
     this.onnxNodes.push({
@@ -104,18 +103,18 @@ export class Graph {
     this.graphOutputs.push({ name, dtype: value.dtype, shape: value.shape });
   }
 
-  /** A constant tensor of this graph's float type; equal constants are shared. */
+  /** Returns a constant tensor of this graph's float type. Equal constants are shared. */
   floats(data: ArrayLike<number>, shape: readonly number[]): Value {
     const array = this.float === 'float32' ? Float32Array.from(data) : Float64Array.from(data);
     return this.constant(this.float, array, shape);
   }
 
-  /** A scalar of this graph's float type. */
+  /** Returns a scalar of this graph's float type. */
   scalar(value: number): Value {
     return this.floats([value], []);
   }
 
-  /** An int64 constant; rank 1 unless a shape is given. */
+  /** Returns an int64 constant, of rank 1 if no shape is given. */
   ints(data: readonly number[], shape: readonly number[] = [data.length]): Value {
     return this.constant(
       'int64',
@@ -124,7 +123,7 @@ export class Graph {
     );
   }
 
-  /** An int32 constant; rank 1 unless a shape is given. */
+  /** Returns an int32 constant, of rank 1 if no shape is given. */
   int32s(data: readonly number[], shape: readonly number[] = [data.length]): Value {
     return this.constant('int32', Int32Array.from(data), shape);
   }
@@ -160,8 +159,8 @@ export class Graph {
   }
 
   /**
-   * Several nodes that are differentiated as one: what `build` appends has no derivative of its own, the given one
-   * represents all of it.
+   * Appends several nodes that are differentiated as one: the given derivative replaces those of
+   * the nodes that `build` appends.
    * @param vjp as for a node, over `inputs` and the values that `build` returns
    */
   composite(inputs: readonly Value[], build: () => readonly Value[], vjp: Vjp): readonly Value[] {
@@ -172,7 +171,7 @@ export class Graph {
     return outputs;
   }
 
-  /** A composite with one output. */
+  /** Appends a composite with one output. */
   compositeOf(
     inputs: readonly Value[],
     build: () => Value,
@@ -189,7 +188,7 @@ export class Graph {
     return output;
   }
 
-  /** The serialised model, without what no output needs: ONNX Runtime would compute it all the same. */
+  /** Returns the serialized model without unneeded nodes, which ONNX Runtime would compute too. */
   toModel(): Uint8Array {
     return encodeModel({
       name: this.name,

@@ -1,11 +1,11 @@
 /**
- * The ONNX protobuf wire format, as far as the graphs of this room need it (onnx.proto3, IR version 10).
+ * The part of the ONNX protobuf wire format that these graphs need (onnx.proto3, IR version 10).
  * Field numbers are those of onnx/onnx.proto.
  */
 import { PbfWriter } from 'pbf';
 
 export type DType = 'float32' | 'float64' | 'float16' | 'int64' | 'int32' | 'bool';
-/** A dimension: a length, or the name of one that is known only when the graph runs. */
+/** A length, or the name of a length that is known only at run time. */
 export type Dim = number | string;
 
 export type Attribute =
@@ -62,7 +62,7 @@ const ATTRIBUTE_STRING = 3;
 const ATTRIBUTE_TENSOR = 4;
 const ATTRIBUTE_INTS = 7;
 
-/** Serialises a graph as an ONNX ModelProto. */
+/** Serializes a graph as an ONNX ModelProto. */
 export function encodeModel(graph: OnnxGraph): Uint8Array {
   const writer = new PbfWriter();
   writer.writeVarintField(1, IR_VERSION);

@@ -1,17 +1,18 @@
 /**
- * Pieces of a graph whose inner values are computed again in the backward pass instead of kept for it (Chen et al.
- * 2016, Training Deep Nets with Sublinear Memory Cost). ONNX Runtime computes equal nodes once and orders nodes as it
- * likes, so what is built again is based on a value of its own, which is there only when its turn has come.
+ * Pieces of a graph whose inner values are recomputed in the backward pass instead of kept (Chen et
+ * al. 2016, Training Deep Nets with Sublinear Memory Cost). ONNX Runtime merges equal nodes and orders
+ * nodes freely. A rebuilt piece therefore reads a distinct copy of its input, which becomes available
+ * only when the piece should run.
  */
 import { pullback } from './autodiff.ts';
 import type { Graph, Value } from './graph.ts';
 import { abs, add, cast, lessOrEqual, sub } from './ops/elementwise.ts';
 import { reshape } from './ops/shape.ts';
 
-/** A part of the graph from one value to another; what else it reads it takes from outside. */
+/** Builds a part of the graph from `x`. It may also read other values of the graph. */
 type Build = (x: Value) => Value;
 
-/** What `build(x)` gives. The backward pass builds it again, and has done with it before it continues. */
+/** Returns `build(x)`. The backward pass builds it again, and finishes it before it continues. */
 export function recomputed(g: Graph, x: Value, build: Build): Value {
   const { y, outside } = asOne(g, x, build);
   const inputs = [x, ...outside];
@@ -30,9 +31,11 @@ export function recomputed(g: Graph, x: Value, build: Build): Value {
 }
 
 /**
- * `build(x, targets)` in `count` runs of neighbouring rows, one after the other, forward and backward, so that only one
- * run's inner values are there at a time. A row of what it gives must depend on the same row of x and targets alone.
- * @param x float [rows, width], at least `2 * count` rows: a matrix product of one row takes another kernel
+ * Computes `build(x, targets)` in `count` chunks of neighboring rows, one after the other, forward
+ * and backward, so that memory holds the inner values of only one chunk at a time. Each row of the
+ * result must depend only on the same row of x and targets.
+ * @param x float [rows, width], at least `2 * count` rows: a matrix product of one row uses another
+ *   kernel
  * @param targets int [rows, 1]
  */
 export function inChunks(
@@ -90,7 +93,10 @@ export function inChunks(
   return y;
 }
 
-/** Builds a piece that autodiff does not look into. @returns what it gives, and the numbers that it reads beside x */
+/**
+ * Builds a piece that autodiff treats as one node.
+ * @returns its result, and the float values other than x that it reads from outside
+ */
 function asOne(g: Graph, x: Value, build: Build): { readonly y: Value; readonly outside: readonly Value[] } {
   const start = g.nodes.length;
   const y = build(x);
@@ -100,9 +106,7 @@ function asOne(g: Graph, x: Value, build: Build): { readonly y: Value; readonly 
   return { y, outside: [...new Map(read.map((value) => [value.name, value])).values()] };
 }
 
-/**
- * Builds a piece again and differentiates it: the cotangents of x and of what it reads outside, those that are wanted.
- */
+/** Builds a piece again and returns the wanted cotangents of x and of the outside values. */
 function gradientsAgain(
   g: Graph,
   x: Value,
@@ -121,21 +125,22 @@ function gradientsAgain(
 }
 
 /**
- * x, bit for bit, but not before the others are computed: minus a zero made of one element of each. (Plus would turn -0
- * into 0; a product with 0 would pass on what is no number.)
+ * Returns x, bit for bit, but only after the others are computed: subtracts a zero made from one
+ * element of each. (Adding the zero would turn -0 into 0, and a product with 0 would pass on a NaN or
+ * an infinity.)
  */
 function after(g: Graph, x: Value, others: readonly Value[]): Value {
   const zero = (other: Value): Value => cast(g, lessOrEqual(g, abs(g, firstElement(g, other)), g.scalar(-1)), g.float);
   return others.reduce((value, other) => sub(g, value, zero(other)), x);
 }
 
-/** [1]. */
+/** Returns the first element of x, with shape [1]. */
 function firstElement(g: Graph, x: Value): Value {
   const [from, to] = [x.shape.map(() => 0), x.shape.map(() => 1)];
   return reshape(g, g.apply({ op: 'Slice', inputs: [x, g.ints(from), g.ints(to)], dtype: x.dtype, shape: to }), [1]);
 }
 
-/** int64 [count]: as even as can be. */
+/** Returns the lengths of the chunks, int64 [count], which differ by at most one. */
 function chunkLengths(g: Graph, x: Value, count: number): Value {
   const whole = (op: string, a: Value, b: Value, length: number): Value =>
     g.apply({ op, inputs: [a, b], dtype: 'int64', shape: [length] });
@@ -147,7 +152,7 @@ function chunkLengths(g: Graph, x: Value, count: number): Value {
   return whole('Sub', ends(1), ends(0), count);
 }
 
-/** Runs of rows; chunks of one graph have the same lengths. */
+/** Splits x into chunks of rows. All splits of one graph have the same lengths. */
 const splitRows = (g: Graph, x: Value, lengths: Value, count: number): readonly Value[] =>
   g.node({
     op: 'Split',

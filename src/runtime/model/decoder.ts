@@ -1,5 +1,5 @@
 /**
- * The layers of the decoder as graph pieces: RMSNorm, biases and head norms where a family has them, rotary positions
+ * The layers of the decoder as graph pieces: RMSNorm, optional biases and head norms, rotary positions
  * (half-split), grouped-query attention, SwiGLU.
  */
 import type { Dim, Graph, Value, Vjp } from '../graph/graph.ts';
@@ -33,8 +33,8 @@ export interface Projections {
 }
 
 /**
- * What attention reads beside queries: keys and values [rows, key-value heads, slots, width], mask and ones as of
- * `attention`.
+ * The inputs of attention except the queries: keys and values [rows, key-value heads, slots, width],
+ * mask and ones as in `attention`.
  */
 export type Attended = Omit<AttentionInputs, 'queries'>;
 
@@ -50,14 +50,15 @@ export interface ForwardInputs {
 }
 
 export interface ForwardOutputs {
-  /** [rows, time, hidden], before the final normalisation. */
+  /** [rows, time, hidden], before the final normalization. */
   readonly hidden: Value;
   readonly projections: readonly Projections[];
 }
 
 /**
- * The decoder stack over whole rows.
- * @param recompute whether a backward pass computes each layer again; there are no projections then
+ * Builds the decoder stack over whole rows.
+ * @param recompute true if a backward pass computes each layer again; the result then has no
+ *   projections
  */
 export function forward(
   g: Graph,
@@ -95,20 +96,21 @@ export function forward(
   return { hidden, projections };
 }
 
-/** The rotary tables of an architecture. */
+/** Builds the rotary tables of an architecture. */
 export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables =>
   rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
 
-/** Token embeddings, [...tokens, hidden]. */
+/** Builds the token embeddings, [...tokens, hidden]. */
 export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value =>
   widened(g, gatherRows(g, needed(parameters, EMBEDDING), tokens));
 
-/** Float16 numbers in the graph's float type; others as they are. */
+/** Converts float16 to the graph's float type. Other types stay. */
 const widened = (g: Graph, x: Value): Value => (x.dtype === 'float16' ? cast(g, x, g.float) : x);
 
 /**
- * A layer's normalised input as queries, keys and values; queries and keys with their heads normalised where the family
- * does so, and rotated. hidden [rows, time, hidden], positions int64 [rows * time, 1].
+ * Projects the normalized input of a layer to queries, keys and values. Queries and keys are rotated,
+ * after their heads are normalized if the family does so. hidden [rows, time, hidden], positions int64
+ * [rows * time, 1].
  */
 export function project(
   g: Graph,
@@ -133,7 +135,7 @@ export function project(
     keyValueHeads * headDim,
   ]);
   if (queries === undefined || keys === undefined || values === undefined) {
-    throw new Error('A split gives as many parts as it was asked for.');
+    throw new Error('The split returned fewer than three parts.');
   }
   return {
     queries: splitHeads(g, turn(adapted(queries, 'q_proj'), 'self_attn.q_norm'), heads, headDim),
@@ -142,7 +144,7 @@ export function project(
   };
 }
 
-/** A layer's output: attention over what is visible, then the gated unit, each added to what came in. */
+/** Builds the output of a layer: attention, then the gated unit, each added to its input. */
 export function layerOutput(
   g: Graph,
   config: TransformerConfig,
@@ -160,12 +162,16 @@ export function layerOutput(
 }
 
 /**
- * Matrices with factors beside them, as parts of a layer; queries, keys and values are joined, their factors are not.
+ * The matrices that can have low-rank factors, as parts of a layer. Queries, keys and values are one
+ * joined matrix, but their factors are separate.
  */
 type AdaptedPart = Extract<LayerPart, `${string}.${'o_proj' | 'gate_proj' | 'up_proj' | 'down_proj'}`>;
 type AdaptedPlace = AdaptedPart | `self_attn.${'q_proj' | 'k_proj' | 'v_proj'}`;
 
-/** x W^T and the term of the low-rank factors beside W: (alpha / rank) x A^T B^T. @param product x W^T */
+/**
+ * Adds the term of the low-rank factors to x W^T: (alpha / rank) x A^T B^T.
+ * @param product x W^T
+ */
 function withLowRank(
   g: Graph,
   { adapter }: TransformerConfig,
@@ -191,7 +197,7 @@ const MODULES: Readonly<Record<AdaptedPlace, AdapterModule>> = {
   'mlp.down_proj': 'down_proj',
 };
 
-/** Logits of hidden states [rows, hidden]: final normalisation, then the output projection. */
+/** Builds the logits of hidden states [rows, hidden]: final normalization, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
   const head = needed(parameters, headName(config));
   return linear(
@@ -201,7 +207,7 @@ export function logits(g: Graph, config: TransformerConfig, parameters: Paramete
   );
 }
 
-/** RMSNorm of every head of [rows, time, heads * width], weight [width]. */
+/** Applies RMSNorm to every head of [rows, time, heads * width], weight [width]. */
 function normaliseHeads(g: Graph, x: Value, weight: Value, epsilon: number): Value {
   const [rows, time] = leading(x);
   const width = Number(weight.shape[0]);
@@ -213,10 +219,10 @@ function normaliseHeads(g: Graph, x: Value, weight: Value, epsilon: number): Val
   ]);
 }
 
-/** [rows, time, heads * width] to [rows, heads, time, width]. */
+/** Reorders [rows, time, heads * width] to [rows, heads, time, width]. */
 function splitHeads(g: Graph, x: Value, heads: number, width: number): Value {
   const [rows, time] = leading(x);
-  // One token: its heads already follow each other as they should.
+  // With one token, the order of the elements is the same.
   if (time === 1) {
     return reshape(g, x, [rows, heads, 1, width]);
   }
@@ -224,9 +230,9 @@ function splitHeads(g: Graph, x: Value, heads: number, width: number): Value {
 }
 
 /**
- * Grouped-query attention, [rows, time, heads * width]. The query heads of one key-value head become extra query rows
- * of one matrix product. A single query row would take another kernel than several, so it is asked twice: decoding then
- * gives the bits of prefill and training.
+ * Grouped-query attention, [rows, time, heads * width]. The query heads of one key-value head
+ * become extra query rows of one matrix product. A single query row would use another kernel than
+ * several rows, so it is duplicated: decoding then gives the bits of prefill and training.
  * @param attended its mask is [rows, 1, group * time (or 1), slots]
  */
 function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, attended: Attended): Value {
@@ -255,7 +261,10 @@ function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, a
   ]);
 }
 
-/** A mask [rows, 1, time, slots] repeated for every query head of a group; decoding (time 1) broadcasts instead. */
+/**
+ * Repeats a mask [rows, 1, time, slots] for every query head of a group. In decoding (time 1) it
+ * broadcasts instead.
+ */
 function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
   const group = config.heads / config.keyValueHeads;
   const [rows] = leading(mask);
@@ -283,7 +292,8 @@ function leading(x: Value): readonly [Dim, Dim] {
   return [x.shape[0] ?? 1, x.shape[1] ?? 1];
 }
 
-// Rotary positions (Su et al. 2021, RoFormer), pairs (x_i, x_{i + width/2}) as in Hugging Face checkpoints.
+// Rotary positions (Su et al. 2021, RoFormer), with pairs (x_i, x_{i + width/2}) as in Hugging Face
+// checkpoints.
 
 /** cos and sin of position * scaled(theta^(-2i/width)), [positions, width / 2]. */
 interface RotaryTables {
@@ -291,7 +301,7 @@ interface RotaryTables {
   readonly sin: Value;
 }
 
-/** A frequency in radians per position as a scaling changes it. */
+/** Scales a frequency, in radians per position. */
 type FrequencyScale = (frequency: number) => number;
 
 export function rotaryTables(
@@ -317,9 +327,9 @@ export function rotaryTables(
 }
 
 /**
- * How a scaling changes frequencies. `llama3` keeps wavelengths up to original / high, divides those from original /
- * low on by the factor, and goes between them linearly in original / wavelength (Transformers, modeling_rope_utils,
- * _compute_llama3_parameters).
+ * Returns the frequency change of a scaling. `llama3` keeps wavelengths up to original / high, divides
+ * those from original / low on by the factor, and interpolates between them linearly in original /
+ * wavelength (Transformers, modeling_rope_utils, _compute_llama3_parameters).
  */
 function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScale {
   if (scaling === undefined) {
@@ -338,11 +348,12 @@ function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScale {
 }
 
 /**
- * Rotates every head of x [...tokens, heads * width] by its token's position.
- * @param positions int64 [tokens, 1], the tokens in the order of x
+ * Rotates every head of x [...tokens, heads * width] by the position of its token.
+ * @param positions int64 [tokens, 1], in the token order of x
  */
 export function rotate(g: Graph, x: Value, positions: Value, tables: RotaryTables): Value {
-  // One token per row: the operator refuses rows longer than its tables, and packed rows may be.
+  // One token per row: the operator refuses rows that are longer than its tables, and packed rows may
+  // be.
   const rows = reshape(g, x, [positions.shape[0] ?? 1, 1, x.shape.at(-1) ?? 1]);
   return reshapeLike(
     g,
@@ -361,11 +372,11 @@ function rotateRows(g: Graph, rows: Value, positions: Value, { cos, sin }: Rotar
       shape: x.shape,
       ...(vjp && { vjp }),
     });
-  // The gradient turns back.
+  // The gradient is the opposite rotation.
   return apply(rows, sin, ([dy]) => [dy && apply(dy, neg(g, sin))]);
 }
 
-/** The same from ordinary operators, for element types that the operator does not take. */
+/** Does the same with ordinary operators, for types that RotaryEmbedding does not take. */
 function rotateByParts(g: Graph, x: Value, positions: Value, tables: RotaryTables): Value {
   const half = Number(tables.cos.shape[1]);
   const heads = Number(x.shape[2]) / (2 * half);

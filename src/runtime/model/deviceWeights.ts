@@ -1,4 +1,4 @@
-/** Parameters on the device, so that a snapshot is uploaded once and not with every call. */
+/** Parameters on the device, so that a snapshot is uploaded once instead of with every call. */
 import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import type { DeviceSettings } from '../session/session.ts';
@@ -6,17 +6,17 @@ import type { PolicyWeights } from './lora.ts';
 import { consecutiveViews, graphParameterViews, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
 import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
-/** Models that stay: the one being trained, the one that samples, and the reference. */
+/** Number of models that stay: the one in training, the one that samples, and the reference. */
 const KEPT_MODELS = 3;
-/** Adapters that stay: they are small, and each role of a team may have one. */
+/** Number of adapters that stay. They are small, and each role of a team may have one. */
 const KEPT_ADAPTERS = 16;
 
-/** Vectors of one layout on the device; the last few asked for stay there. */
+/** Vectors of one layout on the device. The last used ones stay there. */
 class DeviceVectors {
   readonly memory: DeviceMemory;
   private readonly views: readonly ParameterView[];
   private readonly kept: number;
-  /** By the vector that they are a copy of, the longest unused first. */
+  /** Device copies by their source vector, the least recently used first. */
   private readonly sets = new Map<ModelNumbers, Held>();
 
   constructor(views: readonly ParameterView[], kept: number, device: DeviceSettings) {
@@ -56,13 +56,13 @@ class DeviceVectors {
   }
 }
 
-/** The weights of one architecture. One with adapters shares the models of the one without. */
+/** The weights of one architecture. With adapters, it shares the models of the plain architecture. */
 export class DeviceWeights {
   private readonly models: DeviceVectors;
   private readonly adapters: DeviceVectors | undefined;
   private readonly ownsModels: boolean;
 
-  /** @param shared the weights of the same architecture without an adapter; they are released after these */
+  /** @param shared the weights of the architecture without an adapter, released after this object */
   constructor(config: TransformerConfig, device: DeviceSettings, shared?: DeviceWeights) {
     this.models = shared?.models ?? new DeviceVectors(graphParameterViews(config), KEPT_MODELS, device);
     this.ownsModels = shared === undefined;
@@ -76,7 +76,7 @@ export class DeviceWeights {
     return this.models.memory;
   }
 
-  /** All that a graph takes as weights. The tensors stay this object's. */
+  /** Returns all weight inputs of a graph. This object keeps the ownership of the tensors. */
   async of(weights: PolicyWeights): Promise<Held> {
     if (!('adapter' in weights)) {
       return this.models.of(weights);
@@ -84,7 +84,7 @@ export class DeviceWeights {
     return { ...(await this.models.of(weights.model)), ...(await this.trained.of(weights.adapter)) };
   }
 
-  /** Where what training changes is kept: the adapters, or the models where there are none. */
+  /** The store of the trained vectors: the adapters, or the models if there are no adapters. */
   get trained(): Pick<DeviceVectors, 'of' | 'put' | 'clear'> {
     return this.adapters ?? this.models;
   }

@@ -1,22 +1,22 @@
-/** config.json of a Hugging Face model folder: what of it the runtime computes, and what it refuses by name. */
+/** Reads config.json of a Hugging Face model folder, and refuses settings that are not computed. */
 import { z } from 'zod';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { totalParameters, type RopeScaling, type TransformerConfig } from './transformer.ts';
 
 export const CONFIG_FILE = 'config.json';
 
-/** Families by `model_type`; each names its decoder in `architectures`. */
+/** Families by `model_type`, and the decoder that each names in `architectures`. */
 const FAMILIES = { llama: 'LlamaForCausalLM', qwen2: 'Qwen2ForCausalLM', qwen3: 'Qwen3ForCausalLM' } as const;
 type Family = keyof typeof FAMILIES;
 
-/** Transformers takes this where a configuration names none. */
+/** The default of Transformers. */
 const DEFAULT_THETA = 10000;
 
-/** config.json of published models has a few kilobytes. */
+/** Largest config.json. Those of published models have a few kilobytes. */
 export const MAX_CONFIG_BYTES = 4 * 1024 * 1024;
 /**
- * At least twice what the largest open models have (Llama 3.1 405B, Llama 4, Gemma 3, merges of up to 200 layers), and
- * few enough that nothing sized from one is large.
+ * Limits: at least twice the values of the largest open models (Llama 3.1 405B, Llama 4, Gemma 3,
+ * merges of up to 200 layers), and small enough that nothing sized from one is large.
  */
 const MOST = {
   vocab_size: 2 ** 20,
@@ -29,9 +29,9 @@ const MOST = {
   max_position_embeddings: 2 ** 25,
 } as const;
 type Dimension = keyof typeof MOST;
-/** More parameters than twice the largest open model of any family has (Kimi K2: 10 ** 12). */
+/** Parameter limit: twice the largest open model of any family (Kimi K2: 10 ** 12). */
 const MOST_PARAMETERS = 2 ** 41;
-/** Sine and cosine of every position as float32: what one graph can hold, 2 GB. */
+/** Limit of the sines and cosines of all positions: 2 GB of float32, which one graph can hold. */
 const MOST_TABLE = 2 ** 29;
 
 const count = z.int().positive();
@@ -66,21 +66,22 @@ const llama3Schema = linearSchema.extend({
   original_max_position_embeddings: count,
 });
 
-/** Keys that change what is computed: the values under which nothing changes, and what another value represents. */
+/** Keys that change the computation: their neutral values, and the meaning of other values. */
 const NEUTRAL: readonly (readonly [key: string, values: readonly unknown[], meaning: string])[] = [
   ['hidden_act', ['silu'], 'an activation other than silu'],
   ['mlp_bias', [false], 'biases in the gated unit'],
   ['attention_bias', [false], 'biases in all four attention projections'],
   ['use_sliding_window', [false], 'sliding-window attention'],
   ['partial_rotary_factor', [1], 'rotation of a part of each head'],
-  ['quantization_config', [], 'quantised weights'],
+  ['quantization_config', [], 'quantized weights'],
 ];
 
 /**
- * Reads a configuration of the families llama (Llama 2 and 3.x), qwen2 (also 2.5 and Coder) and qwen3, in the layouts
- * of Transformers 4 and 5.
- * @param path how error messages name the file
- * @throws C3Error('model') naming the key, for anything that the runtime does not compute exactly as the family does
+ * Reads a configuration of the families llama (Llama 2 and 3.x), qwen2 (also 2.5 and Coder) and qwen3,
+ * in the layouts of Transformers 4 and 5.
+ * @param path name of the file in error messages
+ * @throws C3Error('model') naming the key, for anything that the runtime does not compute exactly as
+ *   the family does
  */
 export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig {
   const fail = (what: string): C3Error => new C3Error('model', `${path}: ${what}.`);
@@ -122,7 +123,7 @@ export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig 
   return config;
 }
 
-/** Before anything is sized from a dimension. */
+/** Checks each dimension, before anything is sized from it. */
 function refuseLarge(
   sizes: Readonly<Partial<Record<Dimension, number | null | undefined>>>,
   fail: (what: string) => C3Error,
@@ -135,7 +136,7 @@ function refuseLarge(
   }
 }
 
-/** What several dimensions make together. */
+/** Checks the products of dimensions. */
 function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Error): void {
   const parameters = totalParameters(config);
   if (parameters > MOST_PARAMETERS) {
@@ -219,7 +220,7 @@ function derivedHeadDim(c: ConfigJson, family: Family, fail: (what: string) => C
   return width;
 }
 
-/** `rope_parameters` of Transformers 5, or `rope_theta` and `rope_scaling` of earlier versions. */
+/** Reads `rope_parameters` of Transformers 5, or `rope_theta` and `rope_scaling` of earlier versions. */
 function readRope(
   c: ConfigJson,
   fail: (what: string) => C3Error,
@@ -235,7 +236,7 @@ function readRope(
       `${key}.partial_rotary_factor: ${shown(partial)} asks for rotation of a part of each head, which is not supported; choose a model without`,
     );
   }
-  // One set of parameters per kind of layer is one level deeper.
+  // Different parameters per kind of layer are nested one level deeper.
   if (Object.values(rope).some((value) => typeof value === 'object' && value !== null)) {
     throw fail(`${key}: different rotary positions per kind of layer are not supported; choose a model with one`);
   }
@@ -264,10 +265,10 @@ function readRope(
   };
 }
 
-/** A value of the file on one line of bounded length. */
+/** Returns a value of the file on one line of bounded length. */
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 80));
 
-/** The configuration as it is written; the same bytes for the same architecture, for snapshots are named by them. */
+/** Returns the configuration as JSON. Its bytes must stay the same, because they name snapshots. */
 export function configToJson(config: TransformerConfig): Readonly<Record<string, unknown>> {
   const family: Family = config.attentionBias === true ? 'qwen2' : config.queryKeyNorm === true ? 'qwen3' : 'llama';
   return {

@@ -1,6 +1,6 @@
 /**
- * Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views, their first
- * values, and the names of what they make.
+ * Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views,
+ * their initial values, and the names of adapted snapshots.
  */
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
@@ -17,39 +17,39 @@ import {
   type TransformerConfig,
 } from './transformer.ts';
 
-/** The role of an adapter that all of a team share. */
+/** The role name of an adapter that the whole team shares. */
 export const WHOLE_TEAM = '';
 
-/** What adapters are based on. */
+/** The settings of adapters and the model under them. */
 export interface AdapterOrigin {
   readonly settings: AdapterSettings;
-  /** Snapshot of the model under them. */
+  /** Name of the snapshot of the model under them. */
   readonly base: string;
 }
 
-/** A model's parameters, with an adapter's beside them. Neither vector ever changes again. */
+/** The parameters of a model and of an adapter over it. Neither vector ever changes again. */
 export interface AdaptedWeights {
   readonly model: ModelNumbers;
   readonly adapter: Float32Array;
 }
 
-/** What a policy computes with: a model's parameters as they are, or with an adapter. */
+/** The weights of a policy: the parameters of a model, alone or with an adapter. */
 export type PolicyWeights = ModelNumbers | AdaptedWeights;
 
-/** The architecture with an adapter of these settings beside its matrices; undefined takes one away. */
+/** Returns the architecture with an adapter of these settings, or without one if they are undefined. */
 export const withAdapter = (
   { adapter: _, ...config }: TransformerConfig,
   settings: AdapterSettings | undefined,
 ): TransformerConfig => (settings === undefined ? config : { ...config, adapter: settings });
 
-/** The architecture with its weights as a device holds them. */
+/** Returns the architecture with its weights in the precision of the device. */
 export const withHalves = (config: TransformerConfig, device: DeviceSettings): TransformerConfig =>
   (device.precision ?? 'float32') === 'float32' ? config : { ...config, halves: traitsOf(device).halves };
 
 /**
- * The modules by name.
- * @param place how the error names what lists them
- * @throws C3Error('input') for one that can have no adapter, or none at all
+ * Checks the names of target modules.
+ * @param place name of the list in error messages
+ * @throws C3Error('input') for an empty list or a name that is not a target module
  */
 export function adapterModules(names: readonly string[], place: string): AdapterModule[] {
   const isModule = (name: string): name is AdapterModule => ADAPTER_MODULES.some((module) => module === name);
@@ -70,14 +70,14 @@ export function adapterModules(names: readonly string[], place: string): Adapter
   return names.filter(isModule);
 }
 
-/** The layout of an adapter's flat vector. */
+/** Returns the layout of an adapter's flat vector. */
 export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] =>
   consecutiveViews(adapterSpecs(withAdapter(config, settings)));
 
 export const adapterParameterCount = (config: TransformerConfig, settings: AdapterSettings): number =>
   adapterViews(config, settings).reduce((total, { length }) => total + length, 0);
 
-/** One tensor for each weight that a graph of this architecture takes, sharing the memory of the vectors. */
+/** Returns one tensor for each weight input of a graph, sharing the memory of the vectors. */
 export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): Record<string, Tensor> {
   if (!('adapter' in weights)) {
     return parameterFeeds(config, weights);
@@ -89,9 +89,9 @@ export function weightFeeds(config: TransformerConfig, weights: PolicyWeights): 
 }
 
 /**
- * A fresh adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it (Kaiming with a =
- * sqrt(5)), each from a stream of its own.
- * @param role whose it is; roles draw different numbers
+ * Draws a new adapter, which changes nothing: B is 0, A uniform in +-1 / sqrt(in) as PEFT draws it
+ * (Kaiming with a = sqrt(5)), each matrix from a stream of its own.
+ * @param role the role of the adapter; roles draw different numbers
  */
 export function initialAdapter(
   config: TransformerConfig,
@@ -114,8 +114,9 @@ export function initialAdapter(
 }
 
 /**
- * The name of a base with the adapters of its roles: SHA-256 over the base's name, the settings and each adapter's
- * role and float32 bytes. Where every B is 0 the policy is the base, and so is the name.
+ * Returns the name of a base with the adapters of its roles: SHA-256 over the name of the base, the
+ * settings and each adapter's role and float32 bytes. If every B is 0, the policy equals the base, and
+ * the name is that of the base.
  */
 export function adapterSnapshotId(
   config: TransformerConfig,

@@ -1,6 +1,7 @@
 /**
- * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or in one folder for
- * each role, as PEFT places adapters that have names. Transformers and vLLM read the same files.
+ * Adapters in the layout of PEFT: adapter_config.json and adapter_model.safetensors in one folder, or
+ * in one folder for each role, as PEFT places named adapters. Transformers and vLLM read the same
+ * files.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
@@ -20,13 +21,13 @@ export const ADAPTER_CONFIG_FILE = 'adapter_config.json';
 export const ADAPTER_WEIGHTS_FILE = 'adapter_model.safetensors';
 
 const MAX_CONFIG_BYTES = 1024 * 1024;
-/** Published adapters have ranks of up to 512; beyond a matrix's own width a rank adds nothing. */
+/** Published adapters have ranks of up to 512. A rank above the width of a matrix adds nothing. */
 const MAX_RANK = 8192;
-/** Roles of one team, each with an adapter of its own. */
+/** Largest number of roles of one team, each with an adapter of its own. */
 const MAX_ROLES = 1024;
 const ADVICE = `choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}`;
 
-/** How PEFT names a tensor of the model that it wraps. */
+/** PEFT's prefix for the names of tensors of the wrapped model. */
 const PREFIX = 'base_model.model.';
 const storedName = (name: string): string => PREFIX + name;
 
@@ -37,11 +38,11 @@ const settingsSchema = z.looseObject({
   target_modules: z.union([z.string(), z.array(z.string())]),
 });
 
-/** Keys of PEFT under which something else would be computed, unless they are off. */
+/** Keys of PEFT that change the computation if they are on. */
 const UNSUPPORTED: readonly (readonly [key: string, meaning: string])[] = [
   ['use_dora', 'weight-decomposed adapters (DoRA)'],
-  ['use_rslora', 'rank-stabilised scaling'],
-  ['use_qalora', 'quantisation-aware adapters'],
+  ['use_rslora', 'rank-stabilized scaling'],
+  ['use_qalora', 'quantization-aware adapters'],
   ['fan_in_fan_out', 'transposed weights'],
   ['lora_bias', 'biases of the adapter'],
   ['modules_to_save', 'modules that are trained whole'],
@@ -66,16 +67,16 @@ const isOff = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** Adapters as a file or folder holds them. */
+/** The adapters of a file or folder. */
 export interface StoredAdapters {
   readonly settings: AdapterSettings;
-  /** Each role's numbers; one adapter of the whole team is under its name. */
+  /** The parameters by role; an adapter of the whole team is under WHOLE_TEAM. */
   readonly adapters: ReadonlyMap<string, Float32Array>;
-  /** The snapshot that they were trained over, where the file says so. */
+  /** The snapshot that they were trained over, if the file names it. */
   readonly base: string | null;
 }
 
-/** The settings as adapter_config.json names them. */
+/** Returns the settings with the keys of adapter_config.json. */
 export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings): Record<string, unknown> => ({
   peft_type: 'LORA',
   r: rank,
@@ -84,11 +85,12 @@ export const settingsToJson = ({ rank, alpha, targetModules }: AdapterSettings):
 });
 
 /**
- * Reads settings.
- * @param place how messages name where they are
- * @param layers of the model that they are for; files of our own name modules of every layer
- * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does;
- *   C3Error('input') for a target module that it does not know
+ * Reads adapter settings.
+ * @param place name of their place in error messages
+ * @param layers of the model; 1 suffices for files that `saveAdapterFile` wrote, which name modules of
+ *   every layer
+ * @throws C3Error('model') naming the key, for anything that the runtime does not compute as PEFT does
+ * @throws C3Error('input') for an unknown target module
  */
 export function parseAdapterSettings(text: string, place: string, layers = 1): AdapterSettings {
   const fail = (what: string): C3Error => new C3Error('model', `${place}: ${what}.`);
@@ -125,12 +127,12 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
   };
 }
 
-/** How the file of several roles distinguishes their tensors. */
+/** Returns the prefix of one role's tensors in a file of several roles. */
 const rolePrefix = (index: number): string => `agent_${index}.`;
 
 /**
- * Writes all adapters of a snapshot as one safetensors file, whole or not at all; its metadata name settings, base and
- * roles.
+ * Writes all adapters of a snapshot as one safetensors file, whole or not at all. Its metadata
+ * holds settings, base and roles.
  * @throws C3Error('store')
  */
 export async function saveAdapterFile(
@@ -160,12 +162,12 @@ export async function saveAdapterFile(
   );
 }
 
-/** What a name must be to serve as a folder's too; others get a number instead. */
+/** Role names that can name a folder. Other roles get a number. */
 const FOLDER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,63}$/;
 
 /**
- * Writes adapters as PEFT does; those of roles each into a folder of their own below.
- * @param baseModel what others shall load them over: a folder or a name
+ * Writes adapters as PEFT does, those of roles each into a subfolder.
+ * @param baseModel folder or name of the base model for other programs
  * @returns the folders that hold one adapter each
  * @throws C3Error('store')
  */
@@ -200,7 +202,7 @@ export async function saveAdapters(
         cause: error,
       });
     }
-    // The configuration last: a folder that has one is complete.
+    // The configuration is written last, so a folder that has one is complete.
     await saveAdapterFile(join(place, ADAPTER_WEIGHTS_FILE), config, origin, new Map([[WHOLE_TEAM, parameters]]));
     await writeWhole(
       join(place, ADAPTER_CONFIG_FILE),
@@ -210,7 +212,10 @@ export async function saveAdapters(
   return places.map(({ place }) => place);
 }
 
-/** True for a file that `saveAdapterFile` wrote. @throws C3Error('model') where it is no safetensors file */
+/**
+ * Returns true for a file that `saveAdapterFile` wrote.
+ * @throws C3Error('model') if it is not a safetensors file
+ */
 export async function isAdapterFile(path: string): Promise<boolean> {
   return SafetensorsFile.reading(path, ({ tensors }) =>
     Promise.resolve([...tensors.keys()].some((name) => name.includes(PREFIX))),
@@ -219,7 +224,7 @@ export async function isAdapterFile(path: string): Promise<boolean> {
 
 /**
  * Reads a folder that PEFT or `saveAdapters` wrote: one adapter, or a folder for each role.
- * @throws C3Error('model') naming file and key or tensor
+ * @throws C3Error('model') naming the file and the key or tensor
  */
 export async function loadAdapters(folder: string, config: TransformerConfig): Promise<StoredAdapters> {
   if (existsSync(join(folder, ADAPTER_CONFIG_FILE))) {
@@ -285,7 +290,10 @@ async function loadOne(folder: string, config: TransformerConfig): Promise<OneAd
   );
 }
 
-/** Reads a file that `saveAdapterFile` wrote. @throws C3Error('model') naming the file and the tensor */
+/**
+ * Reads a file that `saveAdapterFile` wrote.
+ * @throws C3Error('model') naming the file and the tensor
+ */
 export async function loadAdapterFile(path: string, config: TransformerConfig): Promise<StoredAdapters> {
   return SafetensorsFile.reading(
     path,
@@ -324,8 +332,8 @@ function parseRoles(text: string, path: string): string[] {
 }
 
 /**
- * The flat vectors of the adapters in a file, one for each prefix; every tensor of the file must belong to one, and all
- * are looked at before any is read.
+ * Reads the flat vectors of the adapters in a file, one for each prefix. It checks all tensors before
+ * it reads any; every tensor must belong to an adapter.
  */
 async function parametersIn(
   file: SafetensorsFile,
@@ -361,7 +369,10 @@ async function parametersIn(
   return result;
 }
 
-/** Whether a tensor is there and of the right shape. */
+/**
+ * Checks that a tensor exists and has the right shape.
+ * @throws C3Error('model')
+ */
 function checkTensor(
   tensor: StoredTensor | undefined,
   name: string,
@@ -389,23 +400,25 @@ function checkTensor(
   );
 }
 
-// Which matrices an adapter of PEFT targets: names, ends of names, a pattern, or `all-linear`.
+// The matrices that a PEFT adapter targets: names, ends of names, a pattern, or `all-linear`.
 
-/** PEFT's word for every linear layer but the output projection. */
+/** PEFT's name for every linear layer except the output projection. */
 const ALL_LINEAR = 'all-linear';
 const MAX_PATTERN = 2000;
-/** Modules that a pattern could match and that get no factors here. */
+/** Modules that a pattern could match but that cannot have factors here. */
 const OTHERS = ['lm_head', 'model.embed_tokens', 'model.norm'];
 
 const fullName = (module: AdapterModule, layer: number): string =>
   `model.layers.${layer}.${/^(?:gate|up|down)_/u.test(module) ? 'mlp' : 'self_attn'}.${module}`;
 
 /**
- * The modules that `target_modules` means, as PEFT reads it: a text is `all-linear` or a regular expression that the
- * whole name of a module matches (in the syntax of RE2); of a list, each entry is a name or its end.
+ * Returns the modules that `target_modules` selects, as PEFT reads it. A text is `all-linear` or a
+ * regular expression (in the syntax of RE2) that matches the whole name of a module. In a list,
+ * each entry is a name or the end of one.
  * @param layers of the model
- * @throws C3Error('input') for an entry that is no module; C3Error('model') for a pattern that cannot be read, matches
- *   nothing, or not the same modules of every layer
+ * @throws C3Error('input') for an entry that is not a module
+ * @throws C3Error('model') for a pattern that is invalid, matches nothing, or does not match the
+ *   same modules in every layer
  */
 export function targetedModules(targets: string | readonly string[], layers: number, place: string): AdapterModule[] {
   if (targets === ALL_LINEAR) {
@@ -413,7 +426,7 @@ export function targetedModules(targets: string | readonly string[], layers: num
   }
   const isPattern = typeof targets === 'string';
   const matches = isPattern ? patternOf(targets, place) : endsWithOneOf(targets);
-  // In the order of the file.
+  // In the order of the list.
   const named = isPattern
     ? ADAPTER_MODULES
     : adapterModules(
@@ -451,7 +464,7 @@ function patternOf(source: string, place: string): Matches {
   } catch (error) {
     throw new C3Error(
       'model',
-      `${place}: target_modules is no regular expression that can be read (${messageOf(error).replaceAll(/\s+/gu, ' ').slice(0, 200)}); name the modules in a list.`,
+      `${place}: target_modules is not a valid regular expression (${messageOf(error).replaceAll(/\s+/gu, ' ').slice(0, 200)}); name the modules in a list.`,
       { cause: error },
     );
   }
@@ -464,7 +477,7 @@ const endsWithOneOf =
   (name) =>
     ends.some((end) => isEnd(name, end));
 
-/** The module of some layer whose name ends so. */
+/** Returns the module whose full name in some layer ends with `end`. */
 const moduleAt = (end: string, layers: number): AdapterModule | undefined =>
   ADAPTER_MODULES.find((module) =>
     Array.from({ length: layers }, (_, layer) => fullName(module, layer)).some((name) => isEnd(name, end)),

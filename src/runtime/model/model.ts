@@ -1,6 +1,6 @@
 /**
- * A policy's parameters: one flat vector with named views, read from and written to a folder in the Hugging Face
- * layout.
+ * The parameters of a policy: one flat vector with named views, read from and written to a folder in
+ * the Hugging Face layout.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -33,10 +33,10 @@ import {
   type TransformerConfig,
 } from './transformer.ts';
 
-/** A model's parameters: float32, or the bits of float16 numbers where they are not trained. */
+/** The parameters of a model: float32, or the bits of float16 if they are not trained. */
 export type ModelNumbers = Float32Array | Uint16Array;
 
-/** Where a parameter lies in the flat vector. */
+/** The place of a parameter in the flat vector. */
 export interface ParameterView {
   readonly name: string;
   readonly shape: readonly number[];
@@ -44,15 +44,15 @@ export interface ParameterView {
   readonly length: number;
 }
 
-/** The layout of the flat parameter vector. */
+/** Returns the layout of the flat parameter vector. */
 export const parameterViews = (config: TransformerConfig): readonly ParameterView[] =>
   consecutiveViews(parameterSpecs(config));
 
-/** The same vector as graphs take it. */
+/** Returns the layout of the same vector for the inputs of graphs. */
 export const graphParameterViews = (config: TransformerConfig): readonly ParameterView[] =>
   consecutiveViews(graphParameterSpecs(config));
 
-/** Parameters one after the other in a flat vector. */
+/** Lays out parameters one after the other in a flat vector. */
 export function consecutiveViews(specs: readonly ParameterSpec[]): readonly ParameterView[] {
   let offset = 0;
   return specs.map(({ name, shape }) => {
@@ -66,7 +66,8 @@ export function consecutiveViews(specs: readonly ParameterSpec[]): readonly Para
 export const parameterCount = (config: TransformerConfig): number => totalParameters(config);
 
 /**
- * One tensor per parameter of a graph, sharing the memory of the flat vector; `rename` gives the input that it feeds.
+ * Returns one tensor per parameter of a graph, sharing the memory of the flat vector.
+ * @param rename returns the input of a parameter
  */
 export function parameterFeeds(
   config: TransformerConfig,
@@ -76,7 +77,7 @@ export function parameterFeeds(
   return viewFeeds(graphParameterViews(config), flat, rename);
 }
 
-/** The same for any layout of a flat vector. */
+/** Does the same for any layout of a flat vector. */
 export function viewFeeds(
   views: readonly ParameterView[],
   flat: ModelNumbers,
@@ -90,9 +91,9 @@ export function viewFeeds(
 }
 
 /**
- * Fresh parameters: normal with deviation 0.02 (output projections of each block scaled by 1/sqrt(2 layers), as in
- * GPT-2), norms 1, biases 0. Every parameter has a stream of its own, so the values do not depend on the order of
- * drawing.
+ * Draws initial parameters: normal with deviation 0.02 (output projections of each block scaled by
+ * 1/sqrt(2 layers), as in GPT-2), norms 1, biases 0. Every parameter has a stream of its own, so the
+ * values do not depend on the order of drawing.
  */
 export function initialParameters(config: TransformerConfig, seed: number): Float32Array {
   const flat = new Float32Array(parameterCount(config));
@@ -115,11 +116,11 @@ export function initialParameters(config: TransformerConfig, seed: number): Floa
 
 const HASHED_BYTES = 2 ** 26;
 
-/** The name of a set of parameters: SHA-256 over the configuration and the numbers' bytes. */
+/** Returns the name of parameters: SHA-256 over the configuration and the bytes of the numbers. */
 export const snapshotId = (config: TransformerConfig, flat: ModelNumbers): string =>
   new SnapshotHash(config, flat).id(NEVER);
 
-/** Names parameters, whose first ones can be hashed while the others are still being read. */
+/** Computes the name of parameters. Those that were read are hashed while others are still being read. */
 class SnapshotHash {
   private readonly hash: Hash;
   private readonly bytes: Uint8Array;
@@ -133,7 +134,7 @@ class SnapshotHash {
     this.bytes = new Uint8Array(flat.buffer, flat.byteOffset, flat.byteLength);
   }
 
-  /** Says that a part has its values; one that does not follow what was hashed waits for the end. */
+  /** Reports that a part is filled. A part that does not follow the hashed ones is hashed at the end. */
   filled(part: ModelNumbers): void {
     if (part.byteOffset - this.bytes.byteOffset === this.done) {
       this.advance(part.byteLength);
@@ -162,18 +163,20 @@ export interface LoadedModel<Numbers extends ModelNumbers = Float32Array> {
   readonly parameters: Numbers;
 }
 
-/** How a model is loaded. */
+/** Options of loading a model. */
 export interface LoadOptions {
-  /** What its numbers are held in; float32 unless given. */
+  /** Element type in memory; default float32. */
   readonly precision?: Precision;
   readonly onProgress?: OnLoadProgress | undefined;
   readonly signal?: AbortFlag | undefined;
 }
 
 /**
- * Loads a folder in the Hugging Face layout: config.json, and model.safetensors or its shards with their index.
- * @returns the model, and the name of its parameters as of snapshotId
- * @throws C3Error('model') naming the file and what is wrong with it; CancelledError
+ * Loads a folder in the Hugging Face layout: config.json, and model.safetensors or its shards with
+ * their index.
+ * @returns the model, and the name of its parameters as snapshotId computes it
+ * @throws C3Error('model') naming the file and the fault
+ * @throws CancelledError
  */
 export async function loadModel(
   folder: string,
@@ -188,7 +191,8 @@ export async function loadModel(
   { precision = 'float32', onProgress, signal = NEVER }: LoadOptions = {},
 ): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
-  // Names, shapes and lengths first: there is no memory for numbers that no file holds.
+  // Checks names, shapes and lengths first, so that no memory is allocated for numbers that no file
+  // holds.
   await readWeights(folder, emptyTargets(config), unusedBy(config));
   await refuseOtherHead(folder, config);
   const parameters = roomFor(config, folder, precision);
@@ -203,7 +207,10 @@ export async function loadModel(
   return { config, parameters, snapshot: hash.id(signal) };
 }
 
-/** @throws C3Error('model') where this machine cannot hold so many numbers */
+/**
+ * Allocates the memory of the parameters.
+ * @throws C3Error('model') if there is not enough memory
+ */
 function roomFor(
   config: TransformerConfig,
   folder: string,
@@ -221,7 +228,10 @@ function roomFor(
   }
 }
 
-/** Loads config.json alone. @throws C3Error('model') */
+/**
+ * Loads only config.json.
+ * @throws C3Error('model')
+ */
 export async function loadConfig(folder: string): Promise<TransformerConfig> {
   const path = join(folder, CONFIG_FILE);
   return parseConfig(
@@ -237,7 +247,7 @@ export async function loadParameters(config: TransformerConfig, path: string): P
   return flat;
 }
 
-/** Targets without room: all that reading checks before it reads is checked, and nothing is read. */
+/** Returns targets without memory: they are checked like others, but nothing is read. */
 export const emptyTargets = (config: TransformerConfig): TensorTarget[] =>
   parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
 
@@ -251,15 +261,15 @@ const targetsIn = (
     into: flat.subarray(offset, offset + length),
   }));
 
-/** Checkpoints may hold the output projection beside the embeddings that it is tied to. */
+/** Returns true for a stored output projection that is tied to the embeddings. */
 const unusedBy =
   ({ tieEmbeddings }: TransformerConfig) =>
   (name: string): boolean =>
     tieEmbeddings && name === HEAD;
 
 /**
- * Refuses an output projection beside the embeddings that are to stand for it, with other numbers than they have:
- * versions of Transformers do not agree on which of the two holds.
+ * Refuses a stored output projection that differs from the embeddings that it is tied to, because
+ * versions of Transformers disagree on which of the two is used.
  * @throws C3Error('model')
  */
 export async function refuseOtherHead(folder: string, { tieEmbeddings }: TransformerConfig): Promise<void> {

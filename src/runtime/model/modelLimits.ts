@@ -1,4 +1,4 @@
-/** What of a model cannot be held or trained here. */
+/** Checks of models that cannot be loaded or trained here. */
 import { join } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import { bytesWords } from '../../shared/text/sizes.ts';
@@ -7,7 +7,10 @@ import { CONFIG_FILE } from './huggingFaceConfig.ts';
 import type { ModelNumbers } from './model.ts';
 import type { TransformerConfig } from './transformer.ts';
 
-/** @throws C3Error('model') where one number of config.json asks for more memory than there is */
+/**
+ * Checks the memory for the tables of positions.
+ * @throws C3Error('model') if max_position_embeddings needs more than is available
+ */
 export function checkTables(config: TransformerConfig, folder: string): void {
   const [needed, free] = [tableBytes(config), process.availableMemory()];
   if (needed <= free) {
@@ -20,13 +23,16 @@ export function checkTables(config: TransformerConfig, folder: string): void {
   );
 }
 
-/** @throws C3Error('model') for numbers that are held in float16: what is trained or written is float32 */
+/**
+ * Returns parameters that can be trained or saved.
+ * @throws C3Error('model') for float16: trained and saved weights are float32
+ */
 export function trainable(model: ModelNumbers): Float32Array {
   if (model instanceof Float32Array) {
     return model;
   }
   throw new C3Error(
     'model',
-    'A model that is held in float16 is not trained and not written; train an adapter over it, or set device.precision: float32.',
+    'A float16 model cannot be trained or saved; train an adapter over it, or set device.precision: float32.',
   );
 }

@@ -1,7 +1,4 @@
-/**
- * Checkpoints of random weights, of any size: written piece by piece as bfloat16, in shards as the families' published
- * ones are.
- */
+/** Writes checkpoints of random bfloat16 weights of any size, in shards like published ones. */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { INDEX_FILE, WEIGHTS_FILE } from '../files/huggingFaceWeights.ts';
@@ -11,32 +8,32 @@ import { CONFIG_FILE, configToJson } from './huggingFaceConfig.ts';
 import { parameterViews, type ParameterView } from './model.ts';
 import type { TransformerConfig } from './transformer.ts';
 
-/** Bytes of tensors in one file at most, unless a tensor alone has more. */
+/** Largest bytes of the tensors in one file, except for a single larger tensor. */
 export const SHARD_BYTES = 2e9;
 
-/** Weights are uniform with GPT-2's deviation of 0.02. */
+/** Bound of the uniform weights, which have GPT-2's deviation of 0.02. */
 const REACH = 0.02 * Math.sqrt(3);
-/** So many different weights there are, symmetric about 0. */
+/** Number of different weights, symmetric about 0. */
 const VALUES = 2048;
 const ONE = 0x3f80;
-/** Elements that are made and written together. */
+/** Elements that are drawn and written together. */
 const PIECE = 1024 * 1024;
 const ELEMENT = ELEMENT_BYTES.BF16;
 
-/** Bytes of the tensors of such a checkpoint. */
+/** Returns the bytes of the tensors of such a checkpoint. */
 export const storedBytes = (config: TransformerConfig): number => bytesOf(parameterViews(config));
 
 export interface RandomModelSettings {
   readonly seed: number;
   readonly shardBytes?: number;
-  /** Called between pieces; what it throws ends the writing. */
+  /** Called between pieces. An error thrown here ends the writing. */
   readonly onPiece?: (bytesDone: number, bytesTotal: number) => void;
 }
 
 /**
- * Writes a folder that loadModel reads: config.json and model.safetensors, or its shards with their index. Matrices are
- * uniform with deviation 0.02, norms 1, biases 0. Every tensor has a stream of its own, so that the values depend
- * neither on the order nor on the shards.
+ * Writes a folder that loadModel reads: config.json and model.safetensors, or its shards with their
+ * index. Matrices are uniform with deviation 0.02, norms 1, biases 0. Every tensor has a stream of its
+ * own, so the values depend neither on the order nor on the shards.
  */
 export async function writeRandomModel(
   folder: string,
@@ -72,7 +69,7 @@ const bytesOf = (views: readonly ParameterView[]): number =>
   views.reduce((bytes, { length }) => bytes + length * ELEMENT, 0);
 const padded = (number: number): string => String(number).padStart(5, '0');
 
-/** Tensors in their order, each file as full as it may be. */
+/** Divides the tensors, in order, among files that are as full as possible. */
 function shardsOf(views: readonly ParameterView[], limit: number): readonly (readonly ParameterView[])[] {
   const shards: ParameterView[][] = [];
   let room = 0;
@@ -132,7 +129,7 @@ function headerOf(members: readonly ParameterView[]): Uint8Array {
   return header;
 }
 
-/** What fills a part of a tensor from its element `from` on, an even number. */
+/** Returns a function that fills a part of a tensor from element `from` on, an even number. */
 function drawer(name: string, seed: number): (part: Uint16Array, from: number) => void {
   if (name.endsWith('norm.weight')) {
     return (part) => part.fill(ONE);
@@ -155,8 +152,8 @@ function drawer(name: string, seed: number): (part: Uint16Array, from: number) =
 }
 
 /**
- * A counter's 32 bits mixed, one to one (the finaliser of MurmurHash3): far quicker than Philox, and weights that are
- * only timed need no more.
+ * Mixes the 32 bits of a counter, one to one (the finalizer of MurmurHash3). It is much faster than
+ * Philox, and weights that are only timed need no better numbers.
  */
 function mixed(counter: number): number {
   let bits = counter;
@@ -165,7 +162,7 @@ function mixed(counter: number): number {
   return bits ^ (bits >>> 16);
 }
 
-/** Evenly spaced weights as bfloat16, the nearest below in size. */
+/** Returns evenly spaced weights as bfloat16, rounded toward 0. */
 function valueTable(): Uint16Array {
   const floats = Float32Array.from({ length: VALUES }, (_, index) => ((2 * index + 1) / VALUES - 1) * REACH);
   return Uint16Array.from(new Uint32Array(floats.buffer), (bits) => bits >>> 16);

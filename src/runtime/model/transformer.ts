@@ -1,6 +1,6 @@
 /**
- * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters with the names and
- * layouts of Hugging Face checkpoints (a linear weight is [out, in]).
+ * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters
+ * with the names and layouts of Hugging Face checkpoints (a linear weight is [out, in]).
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { AdapterModule } from '../../shared/runNames.ts';
@@ -19,22 +19,19 @@ export interface TransformerConfig {
   readonly ropeTheta: number;
   readonly maxPositions: number;
   readonly tieEmbeddings: boolean;
-  /** Whether queries, keys and values get a bias (Qwen2). Left out: they do not. */
+  /** True if queries, keys and values have a bias (Qwen2); default false. */
   readonly attentionBias?: boolean;
-  /** Whether each head of queries and keys is normalised before it is rotated (Qwen3). Left out: they are not. */
+  /** True if each head of queries and keys is normalized before it is rotated (Qwen3); default false. */
   readonly queryKeyNorm?: boolean;
-  /** How rotary frequencies are changed for long contexts. Left out: they are as `ropeTheta` gives them. */
+  /** Change of the rotary frequencies for long contexts; default none. */
   readonly ropeScaling?: RopeScaling;
   /**
-   * For weights in float16: whether a matrix is made float32 for each product with it (on the CPU, which has no other),
-   * or products with it are computed in float16 (on accelerators). Everything else is float32. Left out: weights are
-   * float32.
+   * The use of float16 weights. `widened` converts a matrix to float32 for each product (on the CPU,
+   * which has no float16 products); `computed` computes products in float16 (on accelerators).
+   * Everything else is float32. Undefined for float32 weights.
    */
   readonly halves?: 'widened' | 'computed';
-  /**
-   * Low-rank factors beside the matrices. They are parameters of their own, not the checkpoint's. Left out: there are
-   * none.
-   */
+  /** Low-rank factors of the matrices, which are not part of the checkpoint; default none. */
   readonly adapter?: AdapterSettings;
 }
 
@@ -48,13 +45,13 @@ export { ADAPTER_MODULES, type AdapterModule } from '../../shared/runNames.ts';
 export interface AdapterSettings {
   readonly rank: number;
   readonly alpha: number;
-  /** Which matrices of every layer; their order does not matter. */
+  /** The adapted matrices of every layer, in any order. */
   readonly targetModules: readonly AdapterModule[];
 }
 
 /**
- * `linear` divides every frequency (Chen et al. 2023); `llama3` only the slow ones (Llama 3.1), wavelengths measured
- * against the context it was trained on.
+ * `linear` divides every frequency (Chen et al. 2023). `llama3` divides only the low ones (Llama 3.1),
+ * by wavelengths relative to the context of its training.
  */
 export type RopeScaling =
   | { readonly type: 'linear'; readonly factor: number }
@@ -66,7 +63,11 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** @throws C3Error('input') when a token id lies outside the vocabulary: the tokenizer belongs to another model */
+/**
+ * Checks the token ids of a text.
+ * @throws C3Error('input') if a token id is outside the vocabulary: the tokenizer belongs to another
+ *   model
+ */
 export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32Array, place: string): void {
   const unknown = tokens.find((token) => token < 0 || token >= vocabularySize);
   if (unknown === undefined) {
@@ -78,7 +79,7 @@ export function checkTokens({ vocabularySize }: TransformerConfig, tokens: Int32
   );
 }
 
-/** Checkpoint names of what is outside the layers. */
+/** Checkpoint names of the parameters outside the layers. */
 export const EMBEDDING = 'model.embed_tokens.weight';
 export const HEAD = 'lm_head.weight';
 export const FINAL_NORM = 'model.norm.weight';
@@ -89,7 +90,7 @@ export interface ParameterSpec {
   readonly shape: readonly number[];
 }
 
-/** Every parameter of the architecture, in checkpoint order. */
+/** Lists every parameter of the architecture, in checkpoint order. */
 export function parameterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const { hiddenSize, intermediateSize, headDim } = config;
   const queries = config.heads * headDim;
@@ -129,7 +130,7 @@ export function parameterSpecs(config: TransformerConfig): readonly ParameterSpe
   return specs;
 }
 
-/** How many numbers `parameterSpecs` names, from the sizes alone: no list is made, so any sizes may be asked about. */
+/** Counts the numbers of `parameterSpecs` without making a list, so that any sizes are possible. */
 export function totalParameters(config: TransformerConfig): number {
   const { hiddenSize, intermediateSize, headDim, heads, keyValueHeads, layers } = config;
   const queries = heads * headDim;
@@ -141,9 +142,9 @@ export function totalParameters(config: TransformerConfig): number {
 }
 
 /**
- * The parameters as graphs take them: in the order of `parameterSpecs`, but each layer's q_proj, k_proj and v_proj as
- * one matrix `qkv_proj`, and their biases as one vector. The three are neighbours in that order, so what is joined is a
- * view of the same numbers.
+ * Lists the parameters as inputs of graphs: in the order of `parameterSpecs`, but with q_proj, k_proj
+ * and v_proj of each layer as one matrix `qkv_proj`, and their biases as one vector. The three are
+ * neighbors in that order, so the joined matrix is a view of the same numbers.
  */
 export function graphParameterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const joined = (config.heads + 2 * config.keyValueHeads) * config.headDim;
@@ -157,7 +158,7 @@ export function graphParameterSpecs(config: TransformerConfig): readonly Paramet
   });
 }
 
-/** Every parameter of the adapter: A and B of each of its matrices, in checkpoint order, with the names of PEFT. */
+/** Lists A and B of each adapted matrix, in checkpoint order, with the names of PEFT. */
 export function adapterSpecs(config: TransformerConfig): readonly ParameterSpec[] {
   const { adapter } = config;
   if (adapter === undefined) {
@@ -175,11 +176,11 @@ export function adapterSpecs(config: TransformerConfig): readonly ParameterSpec[
   });
 }
 
-/** What training changes: the adapter where there is one, else everything. */
+/** Lists the trained parameters: those of the adapter if there is one, else all. */
 export const trainedSpecs = (config: TransformerConfig): readonly ParameterSpec[] =>
   config.adapter === undefined ? graphParameterSpecs(config) : adapterSpecs(config);
 
-/** All that a graph takes as weights. */
+/** Lists all weight inputs of a graph. */
 const inputSpecs = (config: TransformerConfig): readonly ParameterSpec[] => [
   ...graphParameterSpecs(config),
   ...adapterSpecs(config),
@@ -187,14 +188,17 @@ const inputSpecs = (config: TransformerConfig): readonly ParameterSpec[] => [
 
 export type Parameters = ReadonlyMap<string, Value>;
 
-/** Declares the parameters as graph inputs. Graphs that must agree bit for bit all take their weights as inputs. */
+/**
+ * Declares the parameters as graph inputs. Graphs that must agree bit for bit all take their weights
+ * as inputs.
+ */
 export function parameterInputs(g: Graph, config: TransformerConfig): Parameters {
   return new Map(inputSpecs(config).map((spec) => [spec.name, weightInput(g, config, spec)]));
 }
 
 /**
- * A weight as an input, as the graph computes with it; the embeddings as they are held, for only a few of their rows
- * are read.
+ * Declares a weight as an input and converts it to the type of the computation. The embeddings stay in
+ * their stored type, because only a few of their rows are read.
  */
 export function weightInput(
   g: Graph,
@@ -211,7 +215,7 @@ export function weightInput(
 
 const isFactor = (name: string): boolean => /\.lora_[AB]\.weight$/.test(name);
 
-/** Declares parts of one layer, those that the architecture has, under names that do not say which layer. */
+/** Declares the existing parts of a layer as inputs, under names without the layer number. */
 export function layerParameterInputs(
   g: Graph,
   config: TransformerConfig,
@@ -227,11 +231,11 @@ export function layerParameterInputs(
   );
 }
 
-/** The tensors of a layer, as graphs name them. */
+/** The tensors of a layer by their names in graphs. */
 export type LayerPart = (typeof PROJECTION_PARTS)[number] | (typeof OUTPUT_PARTS)[number];
 /**
- * What turns a layer's input into queries, keys and values; bias, norms and low-rank factors only where the
- * architecture has them.
+ * The parts that project a layer's input to queries, keys and values. Not every architecture has bias,
+ * norms and low-rank factors.
  */
 export const PROJECTION_PARTS = [
   'input_layernorm',
@@ -246,7 +250,7 @@ export const PROJECTION_PARTS = [
   'self_attn.v_proj.lora_A',
   'self_attn.v_proj.lora_B',
 ] as const;
-/** What turns attention's result into the layer's output. */
+/** The parts between attention's result and the layer's output. */
 export const OUTPUT_PARTS = [
   'self_attn.o_proj',
   'post_attention_layernorm',
@@ -262,19 +266,22 @@ export const OUTPUT_PARTS = [
   'mlp.down_proj.lora_A',
   'mlp.down_proj.lora_B',
 ] as const;
-/** Name of a part of one layer. */
+/** Returns the parameter name of a part of a layer. */
 export const partName = (layer: number, part: LayerPart): string =>
   `model.layers.${layer}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 
 /** The weights of one layer, by part. */
 export type LayerWeights = (part: LayerPart) => Value;
 
-/** One layer's view of all parameters. */
+/** Returns the weights of one layer. */
 export function layerWeights(parameters: Parameters, layer: number): LayerWeights {
   return (part) => needed(parameters, partName(layer, part));
 }
 
-/** A parameter that must be there. */
+/**
+ * Returns a parameter.
+ * @throws Error if it is missing
+ */
 export function needed(parameters: Parameters, name: string): Value {
   const value = parameters.get(name);
   if (value === undefined) {

@@ -1,7 +1,7 @@
 /**
- * The measurement behind exact replay: whether a row of a product, or of attention, depends on the rows beside it or on
- * its padding. Products run as generation runs them: weights are inputs, at least two rows are together, keys are
- * padded to a multiple of TIME_MULTIPLE.
+ * The measurement behind exact replay: it counts elements of a product or of attention that depend on
+ * the rows beside them or on padding. Products run as in generation: weights are inputs, at least two
+ * rows are together, and keys are padded to a multiple of TIME_MULTIPLE.
  */
 import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
@@ -13,11 +13,11 @@ import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 export interface BatchInvariance {
   readonly shapes: number;
   readonly elements: number;
-  /** Elements that were not the same bits as in the largest batch. */
+  /** Elements whose bits differ from those in the largest batch. */
   readonly differing: number;
 }
 
-/** Inner elements and columns of the products: those of small models, odd ones among them; the quick ones first. */
+/** Inner elements and columns of the products, in sizes of small models, the fast ones first. */
 const PRODUCTS: readonly (readonly [inner: number, columns: number])[] = [
   [32, 64],
   [129, 48],
@@ -30,7 +30,7 @@ const PRODUCTS: readonly (readonly [inner: number, columns: number])[] = [
   [512, 192],
   [192, 576],
 ];
-/** Heads, head width and keys in use of the attentions. */
+/** Heads, head width and used keys of the attention shapes. */
 const ATTENTIONS: readonly (readonly [heads: number, width: number, keys: number])[] = [
   [3, 32, 21],
   [2, 64, 33],
@@ -38,17 +38,17 @@ const ATTENTIONS: readonly (readonly [heads: number, width: number, keys: number
 const LARGEST = 64;
 const BATCHES = [1, 2, 5, 17, 33];
 
-/** A graph with one output `result`, whose rows should not depend on those that are beside them. */
+/** A graph with one output `result`, whose rows should not depend on their neighbors. */
 export interface RowOperator {
   readonly graph: Graph;
-  /** Rows `first` to `first + rows - 1` of endless input. */
+  /** Returns rows `first` to `first + rows - 1` of an endless input. */
   readonly feeds: (first: number, rows: number) => Feeds;
 }
 
 /**
- * The short form: compares smaller batches with one of 64 rows, over all shapes or those that there is time for.
- * @param seconds no further shape is begun after these
- * @throws C3Error('model') when the provider is not to be had
+ * Compares smaller batches with one of 64 rows, over all shapes or as many as fit in the time.
+ * @param seconds time after which no further shape is started
+ * @throws C3Error('model') if the provider is not available
  */
 export async function measureBatchInvariance(
   device: DeviceSettings,
@@ -65,7 +65,7 @@ export async function measureBatchInvariance(
     if (performance.now() >= end) {
       break;
     }
-    // Generation runs a batch of one with a second row beside it.
+    // Generation runs a batch of one with a second row.
     const { elements, differing } = await compareBatches(
       build(),
       device,
@@ -80,9 +80,9 @@ export async function measureBatchInvariance(
 }
 
 /**
- * Runs an operator on batches of several sizes, each at another place of its input, and compares every row with the
- * same row of one large batch.
- * @throws C3Error('model') when the provider is not to be had
+ * Runs an operator on batches of several sizes, each at another position of its input, and compares
+ * every row with the same row of one large batch.
+ * @throws C3Error('model') if the provider is not available
  */
 export async function compareBatches(
   { graph, feeds }: RowOperator,
@@ -113,14 +113,14 @@ export async function compareBatches(
   }
 }
 
-/** A prime, so that batches begin at places of their own. */
+/** A prime, so that batches start at different positions. */
 const PLACES = 7;
 
-/** One sentence: `12 shapes, batches 1 to 64: 0 differing elements`. */
+/** Describes a measurement: `12 shapes, batches 1 to 64: 0 differing elements`. */
 export const describeInvariance = ({ shapes, differing }: BatchInvariance): string =>
   `${shapes} shapes, batches 1 to ${LARGEST}: ${differing} differing elements`;
 
-/** rows @ weight^T. */
+/** Builds rows @ weight^T. */
 export function productOf(inner: number, columns: number): RowOperator {
   const graph = new Graph('product');
   graph.output(
@@ -133,7 +133,8 @@ export function productOf(inner: number, columns: number): RowOperator {
 }
 
 /**
- * Queries over keys and values of which the last are hidden; batches of different size have different padding.
+ * Builds attention over keys and values of which the last are hidden. Batches of different sizes
+ * have different padding.
  * @param queries of each row and head
  */
 export function attentionOf(heads: number, width: number, used: number, queries = 2): RowOperator {
@@ -179,13 +180,13 @@ export function attentionOf(heads: number, width: number, used: number, queries 
   };
 }
 
-/** Different lengths of padding. */
+/** Number of different paddings. */
 const PADDINGS = 6;
 
 /**
- * Rows of numbers in [-1, 1), each by its place: a multiplicative hash (Knuth 1998, 6.4) mixed twice. What they are
- * does not matter, only that they round.
- * @returns rows `first` to `first + rows - 1`; they are computed when first asked for
+ * Returns a source of rows of numbers in [-1, 1), each by its position: a multiplicative hash (Knuth
+ * 1998, 6.4), mixed twice. Their values do not matter, except that sums of them round.
+ * @returns a function for rows `first` to `first + rows - 1`, which are computed on first use
  */
 export function noiseRows(width: number, seed: number): (first: number, rows: number) => Float32Array {
   let known = new Float32Array();

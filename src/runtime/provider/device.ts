@@ -1,8 +1,8 @@
+/** Chooses the provider of a run from the supported and requested ones, by self-tests. */
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-/** Which provider a run computes on: what the runtime offers, what was asked for, and what passed its self-test. */
 import { listSupportedBackends } from 'onnxruntime-node';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import {
@@ -27,32 +27,32 @@ import { initialState } from '../train/trainingState.ts';
 import { describeInvariance, measureBatchInvariance } from './batchInvariance.ts';
 import { deviceSelfTest } from './selfTest.ts';
 
-/** `auto` leaves the CPU only for a device that is clearly faster, so that a busy moment does not change the choice. */
+/** `auto` needs a clearly faster device, so that a busy moment does not change the choice. */
 const CLEARLY_FASTER = 1.5;
-/** A device on which this is not enough for every shape is a slow one. */
+/** Time limit of the measurement. Only slow devices need longer for all shapes. */
 const INVARIANCE_SECONDS = 4;
 
 /**
- * Providers that the installed runtime knows; CUDA's libraries may still be missing, for they are a download of their
- * own.
+ * Returns the providers that the installed ONNX Runtime supports. The libraries of CUDA may still be
+ * missing, because they are a separate download.
  */
 export function offeredProviders(): ReadonlySet<Provider> {
   const names = new Set(listSupportedBackends().map(({ name }) => name));
   return new Set(PROVIDERS.filter((provider) => names.has(provider)));
 }
 
-/** Examines one provider; runs in a process of its own, because a driver that fails may take its process with it. */
+/** Examines one provider, in a process of its own that a failing driver may end. */
 export type Probe = (provider: Provider, threads: number, timed: boolean) => Promise<ProbeReport>;
 
 export interface ResolvedDevice {
   readonly settings: DeviceSettings;
-  /** What the user should know of the choice; null where the run computes on what was asked for. */
+  /** A remark about the choice for the user, or null if the run computes on the requested device. */
   readonly remark: string | null;
 }
 
 /**
- * Decides where a run computes. Whatever was asked for, a provider is trusted only when its self-test passed, and the
- * CPU takes its place otherwise.
+ * Chooses the device of a run. A provider is used only if its self-test passes; otherwise the CPU
+ * takes its place.
  * @param threads threads of the CPU
  */
 export async function resolveDevice(
@@ -71,7 +71,7 @@ export async function resolveDevice(
   for (const provider of asked) {
     const { title } = traitsOf({ provider });
     if (!offered.has(provider)) {
-      // Whoever asks for nothing in particular need not hear what this machine's build lacks.
+      // With `auto`, providers that this build lacks are not reported.
       if (!automatic) {
         reasons.push(`${title}: ${notOffered()}`);
       }
@@ -97,7 +97,10 @@ export async function resolveDevice(
 
 export const notOffered = (): string => `not available in this build (${process.platform}-${process.arch})`;
 
-/** Examines a provider in this process. @param timed also compares its speed with the CPU's */
+/**
+ * Examines a provider in this process.
+ * @param timed true to compare its speed with that of the CPU
+ */
 export async function examineProvider(provider: Provider, threads: number, timed: boolean): Promise<ProbeReport> {
   const name = await deviceName(provider);
   const device: DeviceSettings = { threads, provider, name };
@@ -117,7 +120,7 @@ export async function examineProvider(provider: Provider, threads: number, timed
   }
 }
 
-/** The report of a provider that cannot be trusted. */
+/** Returns the report of a provider that cannot be trusted. */
 export const untested = (sentence: string): ProbeReport => ({
   passed: false,
   sentence,
@@ -126,7 +129,7 @@ export const untested = (sentence: string): ProbeReport => ({
   speedup: null,
 });
 
-/** How many times faster than the CPU; null where it is slower. */
+/** Returns the speedup over the CPU, or null if the device is slower. */
 async function measureSpeedup(device: DeviceSettings): Promise<number | null> {
   const cpu = await deviceSeconds({ threads: device.threads }, Infinity);
   if (cpu === null) {
@@ -136,7 +139,7 @@ async function measureSpeedup(device: DeviceSettings): Promise<number | null> {
   return seconds === null ? null : cpu / seconds;
 }
 
-/** A provider's own words made short. */
+/** Shortens the error message of a provider. */
 export function plainReason(message: string): string {
   if (/No supported adapters|Failed to get a WebGPU adapter/.test(message)) {
     return 'no adapter found';
@@ -151,16 +154,16 @@ export function plainReason(message: string): string {
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }
 
-// The name of the device behind a provider. ONNX Runtime does not say which adapter it took, so this names what the
-// system offers it: enough to keep results of one machine's graphics apart from another's.
+// The device names of providers. ONNX Runtime does not report its adapter, so these are the adapters
+// that the system lists: enough to distinguish results of different graphics hardware.
 
 const MAX_LENGTH = 200;
 const DISPLAY_CLASS = 'HKLM\\SYSTEM\\CurrentControlSet\\Control\\Class\\{4d36e968-e325-11ce-bfc1-08002be10318}';
 const UNNAMED = 'graphics adapter without a name';
 
 /**
- * The provider's device. On the CPU the processor; elsewhere the graphics adapters that the system lists, or the Vulkan
- * driver that the environment forces.
+ * Returns the name of a provider's device: the processor for the CPU, otherwise the graphics adapters
+ * that the system lists, or the Vulkan driver that the environment forces.
  */
 export async function deviceName(
   provider: Provider,
@@ -189,11 +192,11 @@ async function adapters(provider: Provider, platform: NodeJS.Platform, root: str
   return named.length > 0 ? named : await pciAdapters(root);
 }
 
-/** Names out of the registry's listing: `    DriverDesc    REG_SZ    Name`. */
+/** Reads names from the registry's listing: `    DriverDesc    REG_SZ    Name`. */
 export const driverDescriptions = (listing: string): string[] =>
   Array.from(listing.matchAll(/^\s*DriverDesc\s+REG_SZ\s+(.+?)\s*$/gm), ([, name = '']) => name);
 
-/** `Model: NVIDIA H100` in /proc/driver/nvidia/gpus/<address>/information. */
+/** Reads `Model: NVIDIA H100` from /proc/driver/nvidia/gpus/<address>/information. */
 async function nvidiaModels(root: string): Promise<string[]> {
   const folder = join(root, 'proc', 'driver', 'nvidia', 'gpus');
   const names: string[] = [];
@@ -207,7 +210,7 @@ async function nvidiaModels(root: string): Promise<string[]> {
   return names;
 }
 
-/** PCI identity of each card below /sys/class/drm. */
+/** Reads the PCI identity of each card below /sys/class/drm. */
 async function pciAdapters(root: string): Promise<string[]> {
   const folder = join(root, 'sys', 'class', 'drm');
   const names: string[] = [];
@@ -222,9 +225,9 @@ async function pciAdapters(root: string): Promise<string[]> {
   return names;
 }
 
-// How fast a device does what a run does: the measurement behind `device: auto`.
+// The speed of a device on the work of a run: the measurement behind `device: auto`.
 
-/** The width of the bundled team's model, with fewer layers. */
+/** The sizes of the bundled team's model, with fewer layers. */
 const SHAPE: TransformerConfig = {
   vocabularySize: 512,
   hiddenSize: 192,
@@ -244,9 +247,11 @@ const NEW_TOKENS = 16;
 const WARM_UP = 3;
 
 /**
- * Seconds of one small generation and one optimiser step on its completions; graphs are warm.
- * @param limit seconds after which to give up, between two steps of the work; the first, cold round has WARM_UP more
- * @returns null where it gave up
+ * Measures the seconds of one small generation and one optimizer step on its completions, with warm
+ * graphs.
+ * @param limit seconds after which it stops between two steps of the work; the first, cold round has
+ *   WARM_UP more
+ * @returns null if it stopped
  */
 async function deviceSeconds(device: DeviceSettings, limit: number): Promise<number | null> {
   const parameters = initialParameters(SHAPE, 1);
@@ -262,7 +267,7 @@ async function deviceSeconds(device: DeviceSettings, limit: number): Promise<num
   const generator = await Generator.create(SHAPE, device);
   const trainer = new Trainer(SHAPE, device);
   const round = async (end: number): Promise<void> => {
-    // Native calls block the thread's timers: the clock itself is looked at.
+    // Native calls block the timers of the thread, so the clock is read directly.
     const signal: AbortFlag = {
       get aborted() {
         return performance.now() > end;

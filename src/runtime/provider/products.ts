@@ -1,6 +1,4 @@
-/**
- * The weight products of a step, bare: what this runtime takes for them alone is the limit of what a step can reach.
- */
+/** The weight products of a step without the rest: the lower limit of a step's time. */
 import type { Tensor } from 'onnxruntime-node';
 import { Graph, type Value } from '../graph/graph.ts';
 import { linear, matmul, swapLast } from '../graph/ops/linear.ts';
@@ -11,16 +9,16 @@ import { floats, Session, type DeviceSettings, type Feeds } from '../session/ses
 
 /** Y = X W^T, dX = dY W or dW = dY^T X. */
 export type ProductKind = 'output' | 'inputGradient' | 'weightGradient';
-/** What is multiplied: forward only, or with the gradients of inputs and weights. */
+/** The products of a pass: forward only, or also the gradients of inputs and weights. */
 export type Pass = 'forward' | 'training';
 
 export interface WeightProduct {
   readonly kind: ProductKind;
-  /** The weight's name in graphs; its shape is [outputs, inputs]. */
+  /** Name of the weight in graphs. Its shape is [outputs, inputs]. */
   readonly weight: string;
   readonly outputs: number;
   readonly inputs: number;
-  /** How many positions go through it: all, or only those that are predicted from (the output projection). */
+  /** The positions that it multiplies: all, or only the predicted ones (in the output projection). */
   readonly rows: 'rows' | 'predicted';
 }
 
@@ -29,7 +27,7 @@ const KINDS: Readonly<Record<Pass, readonly ProductKind[]>> = {
   training: ['output', 'inputGradient', 'weightGradient'],
 };
 
-/** Every product of an architecture with a weight. Looking up an embedding is none. */
+/** Lists every product of an architecture with a weight. The look-up of an embedding is not a product. */
 export function weightProducts(config: TransformerConfig, pass: Pass): WeightProduct[] {
   return graphParameterSpecs(config).flatMap(({ name, shape: [outputs, inputs] }) => {
     if (outputs === undefined || inputs === undefined || (name === EMBEDDING && name !== headName(config))) {
@@ -45,7 +43,7 @@ export function weightProducts(config: TransformerConfig, pass: Pass): WeightPro
   });
 }
 
-/** Floating-point operations: a multiplication and an addition for every row and element of a weight. */
+/** Counts floating-point operations: two for every row and element of a weight. */
 export function operations(products: readonly WeightProduct[], rows: number, predicted: number): number {
   return products.reduce(
     (total, product) => total + 2 * product.outputs * product.inputs * (product.rows === 'rows' ? rows : predicted),
@@ -53,13 +51,13 @@ export function operations(products: readonly WeightProduct[], rows: number, pre
   );
 }
 
-/** Inputs of the graph beside the weights: X [rows, inputs] and dY [rows, outputs] of a weight. */
+/** The inputs of the graph besides the weights: X [rows, inputs] and dY [rows, outputs] of a weight. */
 export const inputName = (weight: string): string => `input.${weight}`;
 export const cotangentName = (weight: string): string => `cotangent.${weight}`;
-/** Output of the graph: the first row of a product, so that nothing large has to be handed over. */
+/** The output of the graph: only the first row of a product, so that nothing large is copied. */
 export const productName = ({ kind, weight }: WeightProduct): string => `${kind}.${weight}`;
 
-/** All products in one graph, written as the model's graphs write them; weights are inputs, as there. */
+/** Builds all products in one graph, as in the graphs of the model, with weights as inputs. */
 export function buildProductsGraph(config: TransformerConfig, pass: Pass): Graph {
   const g = new Graph('products');
   for (const [weight, products] of Map.groupBy(weightProducts(config, pass), (product) => product.weight)) {
@@ -81,13 +79,13 @@ function multiply(g: Graph, kind: ProductKind, w: Value, x: Value, dy: Value | u
   return kind === 'inputGradient' ? matmul(g, dy, w) : matmul(g, swapLast(g, dy), x);
 }
 
-/** [1, columns] of [rows, columns]. */
+/** Returns the first row, [1, columns] of [rows, columns]. */
 function firstRow(g: Graph, x: Value): Value {
   const inputs = [x, g.ints([0]), g.ints([1]), g.ints([0])];
   return g.apply({ op: 'Slice', inputs, dtype: x.dtype, shape: [1, x.shape[1] ?? 1] });
 }
 
-/** The compiled products of one architecture; any number of rows. */
+/** The compiled products of one architecture, for any number of rows. */
 export class BareProducts {
   private readonly session: Session;
   private readonly products: readonly WeightProduct[];
@@ -101,8 +99,8 @@ export class BareProducts {
   }
 
   /**
-   * @param held keeps the parameters on the device, where there is one; the products go before it
-   * @throws C3Error('model') when the device refuses the graph
+   * @param held keeps the parameters on the device, if there is one; release it after the products
+   * @throws C3Error('model') if the device refuses the graph
    */
   static async create(
     config: TransformerConfig,
@@ -122,8 +120,8 @@ export class BareProducts {
   }
 
   /**
-   * Multiplies once: `rows` positions, of which the output projection sees `predicted`. One row reads each weight once
-   * and does little else: the reading is the limit.
+   * Multiplies once: `rows` positions, of which `predicted` go through the output projection. With one
+   * row, reading the weights is the limit.
    */
   async run(rows: number, predicted: number): Promise<void> {
     const key = `${rows}:${predicted}`;

@@ -1,7 +1,4 @@
-/**
- * A short check that a provider computes what the CPU computes, the same in any batch, and that generation and training
- * agree on it.
- */
+/** Checks a provider: it agrees with the CPU, in any batch, and generation agrees with training. */
 import { traitsOf } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';
@@ -15,11 +12,11 @@ import { initialState, type StepSettings } from '../train/trainingState.ts';
 
 export interface SelfTest {
   readonly passed: boolean;
-  /** One sentence without a full stop. */
+  /** One sentence without a period. */
   readonly sentence: string;
 }
 
-/** Largest difference from the CPU that rounding in another order explains at these sizes. */
+/** Largest difference from the CPU that another order of rounding explains at these sizes. */
 const TOLERANCE = 1e-4;
 
 const TINY: TransformerConfig = {
@@ -40,9 +37,9 @@ const COMPLETIONS = 5;
 const NEVER = new AbortController().signal;
 
 /**
- * Runs single operators, a small generation and one optimiser step on a device and, where that is no CPU, on the CPU
- * too.
- * @throws C3Error('model') when the provider is not to be had
+ * Runs single operators, a small generation and one optimizer step on a device and, unless it is the
+ * CPU, on the CPU too.
+ * @throws C3Error('model') if the provider is not available
  */
 export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> {
   const { threads } = device;
@@ -70,7 +67,7 @@ export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> 
   }
 }
 
-/** What a self-test is there to find. */
+/** A failure that the self-test found. */
 class Mismatch extends Error {}
 
 function within(difference: number, what: string): string {
@@ -93,7 +90,7 @@ function largestDifference(a: readonly Float32Array[], b: readonly Float32Array[
   return largest;
 }
 
-/** Product, softmax, normalisation, gather, scatter and select, each on values of its own. */
+/** Runs product, softmax, normalization, gather, scatter, select and sum, each on values of its own. */
 async function runOperators(device: DeviceSettings): Promise<Float32Array[]> {
   const [rows, inner, columns] = [6, 40, 24];
   const g = new Graph('operators');
@@ -155,7 +152,10 @@ function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
   };
 }
 
-/** Completions of a small random model, made in two orders. */
+/**
+ * Generates completions of a small random model in two orders.
+ * @throws Mismatch if they differ
+ */
 async function generation(
   device: DeviceSettings,
   parameters: Float32Array,
@@ -197,7 +197,7 @@ async function generation(
 const same = (a: Completion, b: Completion | undefined): boolean =>
   a.tokens.join() === b?.tokens.join() && a.logprobs.join() === b.logprobs.join();
 
-/** Largest difference between the sampled log-probabilities and a device's scores of the same tokens. */
+/** Returns the largest difference between sampled log-probabilities and a device's scores. */
 async function scoreDifference(
   device: DeviceSettings,
   parameters: Float32Array,
@@ -216,7 +216,8 @@ async function scoreDifference(
 }
 
 /**
- * Largest difference of one optimiser step's loss, gradient and, where the gradient is more than rounding, parameters.
+ * Returns the largest difference of loss, gradient and parameters after one optimizer step. Parameters
+ * count only if their gradient is more than a rounding error.
  */
 async function stepDifference(
   device: DeviceSettings,
@@ -225,8 +226,8 @@ async function stepDifference(
   contexts: readonly TrainingContext[],
 ): Promise<number> {
   const [own, reference] = [await step(device, parameters, contexts), await step(cpu, parameters, contexts)];
-  // AdamW's first step moves every parameter by the learning rate, in the direction of its gradient's sign: of a
-  // gradient near 0 the sign means nothing.
+  // AdamW's first step moves every parameter by the learning rate in the direction of its gradient's
+  // sign. If the gradient is near 0, the sign means nothing.
   const sure = (values: Float32Array): Float32Array =>
     values.map((value, index) => (Math.abs(reference.momentum[index] ?? 0) > 1e-6 ? value : 0));
   return largestDifference(

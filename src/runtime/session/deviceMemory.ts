@@ -1,28 +1,28 @@
 /**
- * Moves named tensors between ordinary memory and the device, many in one call. On the CPU both are the same memory and
- * nothing is copied.
+ * Moves named tensors between ordinary memory and the device, many in one call. On the CPU both are
+ * the same memory and nothing is copied.
  */
 import type { Tensor } from 'onnxruntime-node';
 import { Graph, type DType } from '../graph/graph.ts';
 import { DeviceTensor } from './deviceTensor.ts';
 import { keepsOutputs, Session, type DeviceSettings, type Outputs } from './session.ts';
 
-/** Device tensors by name; whoever holds the record disposes of them. */
+/** Device tensors by name. The owner of the record disposes of them. */
 export type Held = Readonly<Record<string, DeviceTensor>>;
 
-/** Names an output that is a copy of the input of that name. */
+/** Returns the name of the output that copies an input. */
 const copyOf = (name: string): string => `copy.${name}`;
 
 export class DeviceMemory {
   private readonly device: DeviceSettings;
-  /** Identity graphs by direction, names, element types and shapes, compiled when first needed. */
+  /** Identity graphs by direction, names, element types and shapes, compiled on first use. */
   private readonly movers = new Map<string, Promise<Session>>();
 
   constructor(device: DeviceSettings) {
     this.device = device;
   }
 
-  /** Copies on the device (on the CPU: the tensors themselves, which must not change any more). */
+  /** Copies tensors to the device. On the CPU it returns them, and they must not change any more. */
   async upload(tensors: Outputs): Promise<Held> {
     if (!keepsOutputs(this.device)) {
       return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, new DeviceTensor(tensor)]));
@@ -31,13 +31,13 @@ export class DeviceMemory {
     return Object.fromEntries(Object.keys(tensors).map((name) => [name, found(kept, copyOf(name))]));
   }
 
-  /** Copies in ordinary memory (on the CPU: the tensors themselves). */
+  /** Copies tensors to ordinary memory. On the CPU it returns the tensors themselves. */
   async download(held: Held): Promise<Outputs> {
     const tensors = Object.fromEntries(Object.entries(held).map(([name, { tensor }]) => [name, tensor]));
     if (!keepsOutputs(this.device)) {
       return tensors;
     }
-    // getData() of such a tensor ends the process, so an Identity graph brings it over.
+    // getData() of a device tensor ends the process, so an Identity graph copies it.
     const copies = await (await this.mover('down', tensors)).run(tensors);
     return Object.fromEntries(Object.keys(held).map((name) => [name, found(copies, copyOf(name))]));
   }
@@ -73,7 +73,10 @@ function elementType(type: Tensor.Type): DType {
   throw new Error(`Tensors of ${type} are not kept on a device.`);
 }
 
-/** An entry that must be there. */
+/**
+ * Returns an entry of a record.
+ * @throws Error if it is missing
+ */
 export function found<Value>(record: Readonly<Record<string, Value>>, name: string): Value {
   const value = record[name];
   if (value === undefined) {

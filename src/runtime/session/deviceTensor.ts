@@ -1,6 +1,6 @@
 /**
- * A tensor that stays where the graphs compute. ONNX Runtime frees the memory of an accelerator only when asked
- * to, never by garbage collection; so whoever gets a device tensor disposes of it, and every one that is held is
+ * A tensor that stays on the device. ONNX Runtime never frees the memory of an accelerator by
+ * garbage collection, so the owner of a device tensor disposes of it, and all tensors in use are
  * counted.
  */
 import type { Tensor } from 'onnxruntime-node';
@@ -14,16 +14,16 @@ const ELEMENT_BYTES: Readonly<Record<string, number>> = {
   float64: 8,
 };
 
-/** What this thread holds at the moment. */
+/** The device tensors of this thread that are in use. */
 const held = { tensors: 0, bytes: 0 };
 
 /**
- * Device tensors of this thread that were not disposed of, and their bytes. Those of the CPU provider count alike, so
- * that its tests find leaks.
+ * Returns the number and bytes of the device tensors of this thread that were not disposed of. Those
+ * of the CPU provider count too, so that its tests find leaks.
  */
 export const heldOnDevice = (): { readonly tensors: number; readonly bytes: number } => ({ ...held });
 
-/** How many tensors of one origin are held. */
+/** A counter of the tensors of one origin that are in use. */
 export interface Origin {
   alive: number;
 }
@@ -34,7 +34,10 @@ export class DeviceTensor {
   private held: Tensor | undefined;
   private readonly origin: Origin | undefined;
 
-  /** Takes over a tensor of any location. @param origin counts it while it is held */
+  /**
+   * Takes ownership of a tensor in any location.
+   * @param origin counts the tensor while it is in use
+   */
   constructor(tensor: Tensor, origin?: Origin) {
     this.held = tensor;
     this.origin = origin;
@@ -47,7 +50,10 @@ export class DeviceTensor {
     held.bytes += this.bytes;
   }
 
-  /** The tensor, for feeding a graph. @throws Error after dispose */
+  /**
+   * The tensor as an input of a graph.
+   * @throws Error after dispose
+   */
   get tensor(): Tensor {
     if (this.held === undefined) {
       throw new Error('A device tensor was used after it had been disposed of.');
@@ -55,7 +61,7 @@ export class DeviceTensor {
     return this.held;
   }
 
-  /** Gives the memory back; a second call does nothing. */
+  /** Frees the memory. A second call does nothing. */
   dispose(): void {
     const tensor = this.held;
     if (tensor === undefined) {
@@ -73,7 +79,6 @@ export class DeviceTensor {
   }
 }
 
-/** Disposes of all of them. */
 export function disposeAll(tensors: Iterable<DeviceTensor>): void {
   for (const tensor of tensors) {
     tensor.dispose();

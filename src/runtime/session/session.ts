@@ -1,4 +1,4 @@
-/** ONNX Runtime sessions: the only place that touches the runtime itself. */
+/** ONNX Runtime sessions. This is the only file that calls ONNX Runtime. */
 import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
@@ -11,29 +11,29 @@ import { DeviceTensor, type Origin } from './deviceTensor.ts';
 export interface DeviceSettings {
   /** Threads of one matrix product on the CPU. */
   readonly threads: number;
-  /** Where graphs compute; the CPU unless given. */
+  /** The execution provider of graphs; default CPU. */
   readonly provider?: Provider;
-  /** Name of that device for the numeric environment; the processor's unless given. */
+  /** Name of the device for the numeric environment; default the name of the processor. */
   readonly name?: string;
-  /** What loaded weights are held in; float32 unless given. */
+  /** Element type of loaded weights; default float32. */
   readonly precision?: Precision;
 }
 
 export type Feeds = Readonly<Record<string, Tensor | DeviceTensor>>;
 export type Outputs = Readonly<Record<string, Tensor>>;
 
-/** What a graph gave where some outputs stay on the device. */
+/** The outputs of a graph of which some stay on the device. */
 export interface Results {
   /** The outputs that were not kept. */
   readonly outputs: Outputs;
-  /** The kept ones; the caller disposes of them. */
+  /** The outputs that stay on the device. The caller disposes of them. */
   readonly kept: Readonly<Record<string, DeviceTensor>>;
 }
 
 export const floats = (data: Float32Array, dims: readonly number[]): Tensor => new Tensor('float32', data, dims);
 /**
- * A float16 tensor of the numbers' bits: the runtime's binding takes no other array for them, and the package's
- * constructor would turn this one into another.
+ * Returns a float16 tensor from the bits of its numbers. The native binding takes no other array for
+ * float16, and the constructor of the package would convert this one.
  */
 export const halves = (bits: Uint16Array, dims: readonly number[]): Tensor =>
   Object.defineProperty(new Tensor('uint16', bits, dims), 'type', { value: 'float16' });
@@ -42,16 +42,16 @@ export const ints = (data: Int32Array, dims: readonly number[]): Tensor => new T
 export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor =>
   new Tensor('bool', Uint8Array.from(data, Number), dims);
 
-/** The float32 elements of an output. */
+/** Returns the float32 elements of an output. */
 export function floatData(outputs: Outputs, name: string): Float32Array {
   const data = outputs[name]?.data;
   if (!(data instanceof Float32Array)) {
-    throw new C3Error('model', `The graph gave no float32 output ${name}; reinstall onnxruntime-node.`);
+    throw new C3Error('model', `The graph returned no float32 output ${name}; reinstall onnxruntime-node.`);
   }
   return data;
 }
 
-/** True where outputs can stay on the device between calls. */
+/** Returns true if outputs can stay on the device between calls. */
 export const keepsOutputs = (device: DeviceSettings): boolean => traitsOf(device).keptOutputs !== null;
 
 /** A compiled graph. */
@@ -67,8 +67,9 @@ export class Session {
 
   /**
    * Compiles a graph for a device. Nodes that its provider lacks run on the CPU.
-   * @param keep outputs that stay on the device, for runKeeping; on the CPU there is no other place for them
-   * @throws C3Error('model') when the provider is not to be had or refuses the graph
+   * @param keep outputs that stay on the device, for runKeeping; on the CPU they stay in ordinary
+   *   memory
+   * @throws C3Error('model') if the provider is not available or refuses the graph
    */
   static async create(graph: Graph, device: DeviceSettings, keep: readonly string[] = []): Promise<Session> {
     const { provider = DEFAULT_PROVIDER } = device;
@@ -82,7 +83,7 @@ export class Session {
         graphOptimizationLevel: 'all',
         logSeverityLevel: 3,
         enableMemPattern: false,
-        // Sessions take turns: a thread that went on spinning for one would hold up the next one's.
+        // Sessions take turns: a thread that keeps spinning for one session would slow the next.
         extra: { session: { force_spinning_stop: '1', intra_op: { allow_spinning: hasFreeProcessors() ? '1' : '0' } } },
         ...(keptOutputs !== null && {
           preferredOutputLocation: Object.fromEntries(keep.map((name) => [name, keptOutputs])),
@@ -98,7 +99,7 @@ export class Session {
     }
   }
 
-  /** Runs a graph that keeps nothing on the device; outputs are fresh tensors in ordinary memory. */
+  /** Runs a graph that keeps nothing on the device. Outputs are new tensors in ordinary memory. */
   async run(feeds: Feeds): Promise<Outputs> {
     if (this.keep.size > 0) {
       throw new Error('This session keeps outputs on the device; call runKeeping.');
@@ -106,7 +107,7 @@ export class Session {
     return this.session.run(unwrap(feeds));
   }
 
-  /** Runs the graph; outputs named at creation come back as device tensors, which the caller owns. */
+  /** Runs the graph. The outputs in `keep` are returned as device tensors, which the caller owns. */
   async runKeeping(feeds: Feeds): Promise<Results> {
     const outputs: Record<string, Tensor> = {};
     const kept: Record<string, DeviceTensor> = {};
@@ -121,8 +122,8 @@ export class Session {
   }
 
   /**
-   * @throws Error while tensors that it kept are held: their memory goes with it, and disposing of them later would end
-   *   the process
+   * @throws Error while tensors that it kept are in use: their memory is freed with the session, and
+   *   disposing of them later would end the process
    */
   async release(): Promise<void> {
     if (this.kept.alive > 0) {
@@ -138,13 +139,13 @@ function unwrap(feeds: Feeds): Record<string, Tensor> {
   );
 }
 
-/** The version of the runtime package. */
+/** Returns the version of the onnxruntime-node package. */
 export const runtimeVersion = (): string => ortPackage.version;
 
-/** The name of this machine's processor. */
+/** Returns the name of this machine's processor. */
 export const processorName = (): string => os.cpus()[0]?.model.trim() ?? 'unknown processor';
 
-/** What a result may depend on beside weights, context, sampling and stream. */
+/** Returns everything that a result may depend on besides weights, context, sampling and stream. */
 export function numericEnvironment(device: DeviceSettings): NumericEnvironment {
   return {
     runtime: `onnxruntime-node ${ortPackage.version}`,
@@ -156,8 +157,9 @@ export function numericEnvironment(device: DeviceSettings): NumericEnvironment {
 }
 
 /**
- * Whether the machine has processors to spare, as it was in the last minute. Threads that spin while they wait for work
- * are 5 to 10 % faster alone; where two runs share two cores they make both take one and a half times as long.
+ * Returns true if the machine had free processors in the last minute. Threads that spin while they
+ * wait are 5 to 10 % faster alone, but two runs that share two cores then both take one and a half
+ * times as long.
  */
 function hasFreeProcessors(): boolean {
   return (os.loadavg()[0] ?? 0) <= os.availableParallelism();

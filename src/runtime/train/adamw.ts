@@ -1,10 +1,10 @@
 /**
- * AdamW in ordinary memory: one pass over the state, in place. An accelerator takes the same step as a graph
- * (buildUpdateGraph).
+ * AdamW in ordinary memory: one pass over the state, in place. An accelerator runs the same step as a
+ * graph (buildUpdateGraph).
  */
 import type { AdamWConstants } from './graph/trainingGraph.ts';
 
-/** A parameter's place in the flat vectors, with its gradient. */
+/** The gradient of a parameter, and its offset in the flat vectors. */
 export interface PlacedGradient {
   readonly offset: number;
   readonly values: Float32Array;
@@ -16,7 +16,7 @@ export interface AdamWState {
   readonly variance: Float32Array;
 }
 
-/** The norm of all gradients together, in float64. */
+/** Returns the norm of all gradients together, in float64. */
 export function gradientNorm(gradients: readonly PlacedGradient[]): number {
   let squares = 0;
   for (const { values } of gradients) {
@@ -29,11 +29,12 @@ export function gradientNorm(gradients: readonly PlacedGradient[]): number {
 }
 
 /**
- * One step (Loshchilov & Hutter 2019), gradients scaled to a global norm of at most maxNorm: momentum and variance
- * change in place. Every number is computed in float64 and stored in float32.
+ * Does one step (Loshchilov & Hutter 2019), with gradients scaled to a global norm of at most
+ * maxNorm. Momentum and variance change in place. Every number is computed in float64 and stored in
+ * float32.
  * @param norm of the gradients
  * @param t the number of this step, from 1
- * @returns the new parameters, in an array of their own
+ * @returns the new parameters, in a new array
  */
 export function adamwStep(
   state: AdamWState,

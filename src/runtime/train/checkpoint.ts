@@ -1,6 +1,6 @@
 /**
- * The whole state of training in one file: parameters, or those of each role's adapter and their base; AdamW's
- * two moments and its step; a value head with its own.
+ * The whole training state in one file: the parameters (or those of each role's adapter and their
+ * base), AdamW's two moments and step, and a value head with its own.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
@@ -20,27 +20,28 @@ import { initialValueHead, type ValueHead } from './valueHead.ts';
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
 /**
- * What is trained, by role: one state for all where no role has an adapter of its own. States of one training have
- * the same adapter origin.
+ * Training states by role. There is only one state if no role has an adapter of its own. All states of
+ * a training have the same adapter origin.
  */
 export type TrainingStates = ReadonlyMap<string, TrainingState>;
 
 const rolesSchema = z.array(z.tuple([z.string(), z.int().min(0)])).min(1);
 
-/** A vector of the file; the only state of a training is without a number. */
+/** Returns the name of a vector in the file. The first state has no number. */
 const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
   index === 0 ? vector : `${vector}.${index}`;
 
 const headTensorName = (vector: string): string => `value_head.${vector}`;
 
-/** The vectors of a value head, by its kind. */
+/** Returns the vectors of a value head, which depend on its kind. */
 const vectorsOf = (head: ValueHead): Readonly<Record<string, Float32Array>> =>
   head.kind === 'gradient'
     ? { parameters: head.parameters, momentum: head.momentum, variance: head.variance }
     : { parameters: head.parameters, products: head.products, moments: head.moments };
 
 /**
- * Writes training states, with the value head where there is one, as float32 safetensors, whole or not at all.
+ * Writes training states and the value head, if there is one, as float32 safetensors, whole or not
+ * at all.
  * @throws C3Error('store')
  */
 export async function saveTrainingStates(states: TrainingStates, path: string, head?: ValueHead): Promise<void> {
@@ -73,8 +74,8 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
 
 /**
  * Reads the training states of an architecture.
- * @param modelOf the parameters of a snapshot that adapters are based on
- * @throws C3Error('model') when the file is missing, damaged or another model's
+ * @param modelOf returns the parameters of the snapshot under the adapters
+ * @throws C3Error('model') if the file is missing, damaged or of another model
  */
 export async function loadTrainingStates(
   config: TransformerConfig,
@@ -114,7 +115,7 @@ export async function loadTrainingStates(
       states.set(role, { parameters, momentum, variance, step });
     }
     if (metadata['sha256'] !== digest(metadata['agents'] ?? '', originToText(origin), [...states.values()])) {
-      throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not have its hash; delete it.`);
+      throw new C3Error('model', `The checkpoint ${path} is damaged: its contents do not match its hash; delete it.`);
     }
     if (origin === undefined) {
       return states;
@@ -125,8 +126,8 @@ export async function loadTrainingStates(
 }
 
 /**
- * Reads the value head of a checkpoint; undefined where it has none.
- * @throws C3Error('model') when it is damaged or another model's
+ * Reads the value head of a checkpoint, or undefined if it has none.
+ * @throws C3Error('model') if it is damaged or of another model
  */
 export async function loadValueHead({ hiddenSize }: TransformerConfig, path: string): Promise<ValueHead | undefined> {
   return SafetensorsFile.reading(path, async (file) => {
@@ -146,7 +147,7 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
     if (valueHeadSha256 !== headDigest(head)) {
       throw new C3Error(
         'model',
-        `The checkpoint ${path} is damaged: its value head does not have its hash; delete it.`,
+        `The checkpoint ${path} is damaged: its value head does not match its hash; delete it.`,
       );
     }
     return head;
@@ -167,13 +168,11 @@ function parseRoles(text: string, path: string): [role: string, step: number][] 
   try {
     return rolesSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `The checkpoint ${path} does not say whose numbers it holds; delete it.`, {
-      cause: error,
-    });
+    throw new C3Error('model', `The checkpoint ${path} has no valid list of roles; delete it.`, { cause: error });
   }
 }
 
-/** Metadata that say what adapters are based on; none for a whole model's state. */
+/** Returns the metadata of the adapters' origin, which are empty for a whole model. */
 const originToText = (origin: AdapterOrigin | undefined): Record<string, string> =>
   origin === undefined ? {} : { adapter: JSON.stringify(settingsToJson(origin.settings)), base: origin.base };
 
@@ -192,7 +191,6 @@ function digest(roles: string, origin: Readonly<Record<string, string>>, states:
   return hash.digest('hex');
 }
 
-/** Adds the bytes of all vectors to a hash. */
 function updateWith(hash: Hash, state: Pick<TrainingState, (typeof VECTORS)[number]>): Hash {
   for (const name of VECTORS) {
     for (const piece of bytePieces(state[name])) {

@@ -1,9 +1,12 @@
-/** Training states that are kept, to go back to. */
+/** Copies of training states that training can return to. */
 import { C3Error } from '../../shared/errors.ts';
 import type { TrainingStates } from './checkpoint.ts';
 import type { TrainingState } from './trainingState.ts';
 
-/** A copy of states whose moments are in ordinary memory: a step changes moments in place, and parameters never. */
+/**
+ * Copies states whose moments are in ordinary memory. It copies only the moments: a step changes them
+ * in place, but never the parameters.
+ */
 export const copyOfStates = (states: TrainingStates): TrainingStates =>
   new Map([...states].map(([role, state]) => [role, copyOf(state)]));
 
@@ -14,9 +17,9 @@ const copyOf = (state: TrainingState): TrainingState => ({
 });
 
 /**
- * States on the way from those that were kept to those of now.
- * @param share 0: those kept, with their optimizer; up to 1: parameters at this share of the way, and the optimizer of
- *   now
+ * Returns states between the kept and the current ones.
+ * @param share 0: the kept states with their optimizer; above 0, up to 1: the parameters at this
+ *   share of the way from kept to current, with the current optimizer
  * @throws C3Error('input') for a share outside [0, 1]
  */
 export function movedBack(kept: TrainingStates, now: TrainingStates, share: number): TrainingStates {

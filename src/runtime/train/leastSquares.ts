@@ -3,17 +3,17 @@
  *
  *   sum over examples of keep^age (V(s) - R)^2 + ridge m |w|^2
  *
- * m being the mean square of a number of h, so that `ridge` counts examples, and age the steps since an example came.
- * Older hidden states are those of older weights: that is why they fade. The bias c is free.
+ * with m the mean square of the elements of h, so that `ridge` counts examples, and age the steps
+ * since an example came. Older examples fade, because their hidden states come from older weights. The bias c is free.
  */
 
-/** A hidden state with what its value should be. */
+/** A hidden state and the value that it should have. */
 export interface ValueSample {
   readonly hidden: Float32Array;
   readonly target: number;
 }
 
-/** Weights with the bias last, [hidden + 1], and the sums that they come from; f is h with 1 behind it. */
+/** The weights with the bias last, [hidden + 1], and the sums behind them. f is h with 1 appended. */
 export interface LeastSquaresHead {
   readonly kind: 'least squares';
   readonly parameters: Float32Array;
@@ -30,7 +30,7 @@ export interface LeastSquares {
   readonly keep: number;
 }
 
-/** So little of it is added to the bias that the system can always be solved. */
+/** A small ridge on the bias, so that the system can always be solved. */
 const BIAS_RIDGE = 1e-6;
 
 export function initialLeastSquares(hiddenSize: number): LeastSquaresHead {
@@ -45,8 +45,9 @@ export function initialLeastSquares(hiddenSize: number): LeastSquaresHead {
 }
 
 /**
- * The head with some more examples; the given one stays as it was. Sums and solution are computed in float64 in order
- * and kept in float32, so that a head that comes from a checkpoint goes on as if it had not been away.
+ * Returns the head with further examples; the given one does not change. Sums and solution are
+ * computed in float64, in order, and stored in float32, so a head from a checkpoint continues as if it
+ * had never been saved.
  */
 export function fitted(
   head: LeastSquaresHead,
@@ -56,7 +57,7 @@ export function fitted(
   const size = head.parameters.length;
   const products = Float64Array.from(head.products, (value) => keep * value);
   const moments = Float64Array.from(head.moments, (value) => keep * value);
-  // Equal states are read once.
+  // Equal states are added once, with their number.
   for (const [hidden, own] of Map.groupBy(samples, (sample) => sample.hidden)) {
     const feature = (index: number): number => (index === size - 1 ? 1 : (hidden[index] ?? 0));
     const sum = own.reduce((total, { target }) => total + target, 0);
@@ -74,11 +75,11 @@ export function fitted(
   return { ...next, kind: head.kind, parameters: solution(next, ridge), step: head.step + 1 };
 }
 
-/** The weights that the sums ask for, by Cholesky's decomposition. */
+/** Solves for the weights by Cholesky decomposition. */
 function solution({ products, moments }: Pick<LeastSquaresHead, 'products' | 'moments'>, ridge: number): Float32Array {
   const size = products.length;
   const at = (row: number, column: number): number => (row * (row + 1)) / 2 + column;
-  // The number of examples, as the bias counts them.
+  // The sum of the squared bias features is the weighted number of examples.
   const examples = moments[at(size - 1, size - 1)] ?? 0;
   let squares = 0;
   for (let row = 0; row < size - 1; row++) {

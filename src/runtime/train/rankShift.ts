@@ -1,4 +1,4 @@
-/** Probabilities of tokens by their rank before an update, and what the policy after it gives the same tokens. */
+/** Probabilities of tokens by their rank before an update, and of the same tokens after it. */
 import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
@@ -6,7 +6,7 @@ import type { TransformerConfig } from '../model/transformer.ts';
 import { checkContexts, packContexts, type TrainingContext } from './graph/pack.ts';
 import { MICRO_BATCH_TOKENS, type Distributions } from './trainer.ts';
 
-/** Sums over tokens of the probabilities of each rank; the last one is the rest of the vocabulary. */
+/** Sums over tokens of the probabilities of each rank. The last element is the rest of the vocabulary. */
 export interface RankSums {
   readonly tokens: number;
   readonly before: Float64Array;
@@ -26,10 +26,11 @@ export const addedRanks = (one: RankSums, other: RankSums): RankSums => ({
 });
 
 /**
- * Ranks the tokens of each row by their probability before, the lower number first where two are equal.
+ * Ranks the tokens of each row by their probability before the update; of equal ones, the lower id
+ * is first.
  * @param before log-probabilities, rows of `width`
- * @param after as many
- * @param rows those that count
+ * @param after log-probabilities in the same layout
+ * @param rows indices of the rows to count
  */
 export function rankSums(before: Float32Array, after: Float32Array, width: number, rows: Iterable<number>): RankSums {
   const sums = noRanks();
@@ -70,8 +71,9 @@ export interface RankedPolicies {
 }
 
 /**
- * The sums over every message token of some contexts.
- * @throws C3Error('input') when a context cannot be scored; CancelledError between micro-batches
+ * Returns the sums over every message token of some contexts.
+ * @throws C3Error('input') if a context cannot be scored
+ * @throws CancelledError between micro-batches
  */
 export async function rankSumsOf(
   config: TransformerConfig,
@@ -93,7 +95,7 @@ export async function rankSumsOf(
   return sums;
 }
 
-/** Means over the tokens; 0 without one. */
+/** Returns the means over the tokens, or 0 if there are none. */
 export function meanRanks({ tokens, before, after }: RankSums): RankShift {
   const meanOf = (values: Float64Array): number[] => Array.from(values, (value) => value / Math.max(1, tokens));
   return { before: meanOf(before), after: meanOf(after) };

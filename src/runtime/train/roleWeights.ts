@@ -1,34 +1,34 @@
-/** Whose weights answer for a role: its own adapter over the model, the team's, or the model alone. */
+/** The weights of a role: its own adapter over the model, the adapter of the team, or the model alone. */
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import type { AdapterSettings } from '../model/transformer.ts';
 import { type TrainingState, weightsOf } from './trainingState.ts';
 
-/** What a snapshot consists of: a model, alone or under adapters. */
+/** The content of a snapshot: a model, alone or under adapters. */
 export interface Held {
   readonly model: ModelNumbers;
   readonly team?: { readonly origin: AdapterOrigin; readonly adapters: ReadonlyMap<string, Float32Array> };
 }
 
-/** Items by their place that the same weights answer for. */
+/** The indices of items that use the same weights. */
 export interface WeightsGroup {
   readonly weights: PolicyWeights;
-  /** Of the adapter in the weights; undefined where there is none. */
+  /** Settings of the adapter in the weights, or undefined if there is none. */
   readonly settings: AdapterSettings | undefined;
   readonly indices: number[];
 }
 
 type Items = readonly { readonly role?: string }[];
 
-/** The role whose state answers for a speaker: its own, or the whole team's. */
+/** Returns the role whose state a speaker uses: its own, or that of the whole team. */
 export const stateOf = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEAM): string =>
   training.has(role) ? role : WHOLE_TEAM;
 
-/** What the states of a training are based on; undefined where whole models are trained. */
+/** Returns the adapter base of a training, or undefined if whole models are trained. */
 export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
   [...training.values()][0]?.adapter;
 
-/** Items by the weights of a snapshot that their roles speak with, in order of appearance. */
+/** Groups items by the weights that their roles use in a snapshot, in order of appearance. */
 export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] {
   return grouped(
     team?.adapters ?? new Map<string, Float32Array>(),
@@ -38,7 +38,10 @@ export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] 
   );
 }
 
-/** Items by what is trained for their roles, in order of appearance. @param training has something for every role */
+/**
+ * Groups items by the state that is trained for their roles, in order of appearance.
+ * @param training has a state for every role
+ */
 export function trainedGroups(training: ReadonlyMap<string, TrainingState>, items: Items): WeightsGroup[] {
   return grouped(
     training,

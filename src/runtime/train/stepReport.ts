@@ -1,10 +1,10 @@
-/** What an optimizer step showed. */
+/** Reports of optimizer steps. */
 import type { StepResult } from './trainingState.ts';
 
-/** The state itself stays in the runtime. */
+/** The result of a step without its state, which stays in the runtime. */
 export type StepReport = Omit<StepResult, 'state'>;
 
-/** The report of several roles' steps as one: means over all tokens, the norm of all gradients together. */
+/** Combines the steps of several roles: means over all tokens, and the norm of all gradients. */
 export function together(results: readonly StepResult[]): StepReport {
   const tokens = results.reduce((total, result) => total + result.tokens, 0);
   const averaged = (key: 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'effectiveClip' | 'padding'): number =>

@@ -1,4 +1,4 @@
-/** Scoring and optimiser steps over packed contexts; gradients of micro-batches add up inside the graph. */
+/** Scores packed contexts and trains on them. The gradients of micro-batches add up inside the graph. */
 import type { Tensor } from 'onnxruntime-node';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
@@ -53,18 +53,18 @@ import {
 } from './trainingState.ts';
 import { Updates } from './updates.ts';
 
-/** The whole distributions of a policy at the targets of a micro-batch, [targets, vocabulary] log-probabilities. */
+/** Computes whole distributions of a policy at the targets: log-probabilities [targets, vocabulary]. */
 export type Distributions = (batch: MicroBatch) => Promise<Float32Array>;
 
-/** Input slots of one micro-batch: small enough that a cancel is honoured within 200 ms for the bundled model. */
+/** Input slots of one micro-batch: a cancel takes effect within 200 ms for the bundled model. */
 export const MICRO_BATCH_TOKENS = 2048;
 
-/** Compiled training graphs of one architecture, made when first needed. */
+/** The compiled training graphs of one architecture, made on first use. */
 export class Trainer {
   private readonly config: TransformerConfig;
   private readonly device: DeviceSettings;
   private readonly weights: DeviceWeights;
-  /** The layout of what is trained. */
+  /** The layout of the trained parameters. */
   private readonly views: readonly ParameterView[];
   private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
@@ -72,8 +72,9 @@ export class Trainer {
   private nothing: Held | undefined;
 
   /**
-   * @param config with an adapter, only that is trained
-   * @param weights parameters on the device, where a generator shares them; whoever made them releases them, after this
+   * @param config if it has an adapter, only the adapter is trained
+   * @param weights parameters on the device that a generator shares; their owner releases them after
+   *   this object
    */
   constructor(config: TransformerConfig, device: DeviceSettings, weights?: DeviceWeights) {
     this.config = config;
@@ -90,8 +91,9 @@ export class Trainer {
   }
 
   /**
-   * Log-probabilities of every message token, per context and message.
-   * @throws C3Error('input') when a context cannot be scored; CancelledError between micro-batches
+   * Returns the log-probabilities of every message token, per context and message.
+   * @throws C3Error('input') if a context cannot be scored
+   * @throws CancelledError between micro-batches
    */
   async score(
     policy: PolicyWeights,
@@ -120,7 +122,10 @@ export class Trainer {
     return result;
   }
 
-  /** A policy's whole distributions. @throws C3Error('input') where the vocabulary is too large for them */
+  /**
+   * Returns a function for the whole distributions of a policy.
+   * @throws C3Error('input') if the vocabulary is too large for them
+   */
   distributions(policy: PolicyWeights, temperature: number): Distributions {
     this.checkVocabulary();
     return async (batch) => {
@@ -131,9 +136,10 @@ export class Trainer {
   }
 
   /**
-   * KL(policy || other) over the whole vocabulary at every message token, per context and message.
-   * @throws C3Error('input') when a context cannot be scored or the vocabulary is too large; CancelledError between
-   *   micro-batches
+   * Returns KL(policy || other) over the whole vocabulary at every message token, per context and
+   * message.
+   * @throws C3Error('input') if a context cannot be scored or the vocabulary is too large
+   * @throws CancelledError between micro-batches
    */
   async divergence(
     policy: PolicyWeights,
@@ -156,11 +162,13 @@ export class Trainer {
   }
 
   /**
-   * The final hidden state of the last token of each text, [hidden] each.
-   * @throws C3Error('input') when a text cannot be read; CancelledError between micro-batches
+   * Returns the final hidden state of the last token of each text, [hidden] each.
+   * @throws C3Error('input') if a text cannot be read
+   * @throws CancelledError between micro-batches
    */
   async lastStates(policy: PolicyWeights, texts: readonly Int32Array[], signal: AbortFlag): Promise<Float32Array[]> {
-    // A message of one token is predicted at the last token of its prompt; which token is of no consequence.
+    // A message of one token is predicted at the last token of its prompt. The choice of the token does
+    // not matter.
     const unused = new Float32Array(1);
     const contexts = texts.map((prompt) => ({
       prompt,
@@ -183,11 +191,12 @@ export class Trainer {
   }
 
   /**
-   * One optimiser step on the token mean over all contexts. Bad input or a cancel leaves the given state as it was. The
-   * state's momentum and variance are updated in place, on an accelerator by `download` only; parameters are fresh, for
-   * a snapshot may hold the old ones.
-   * @throws C3Error('input') when a context cannot be scored, C3Error('model') when the numbers overflow;
-   *   CancelledError between micro-batches
+   * Does one optimizer step on the token mean over all contexts. Bad input or a cancel does not change
+   * the given state. The momentum and variance of the state are updated in place (on an accelerator only
+   * by `download`). The parameters are a new array, because a snapshot may hold the old one.
+   * @throws C3Error('input') if a context cannot be scored
+   * @throws C3Error('model') if the numbers overflow
+   * @throws CancelledError between micro-batches
    */
   async step(
     state: TrainingState,
@@ -199,8 +208,8 @@ export class Trainer {
   }
 
   /**
-   * The part of a step that can be cancelled: loss and gradients.
-   * @param anchor what an exact penalty is against
+   * Computes loss and gradients, the part of a step that can be cancelled.
+   * @param anchor the other policy of an exact penalty
    * @throws as `step`
    */
   async prepare(
@@ -228,7 +237,7 @@ export class Trainer {
     return { apply: () => this.updates.apply(state, sums, settings.learningRate, totals).finally(discard), discard };
   }
 
-  /** Sums of loss and gradients over all micro-batches; no sums where there was nothing to learn from. */
+  /** Sums loss and gradients over all micro-batches. `sums` is undefined if there are no tokens. */
   private async gradients(
     weights: Held,
     contexts: readonly TrainingContext[],
@@ -304,15 +313,12 @@ export class Trainer {
     return { ...totals, sums };
   }
 
-  /**
-   * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
-   * already.
-   */
+  /** Copies the moments of the last step from the device into the arrays of its state. */
   download(state: TrainingState): Promise<void> {
     return this.updates.download(state);
   }
 
-  /** Lets go of what the device holds of training that is given up. */
+  /** Frees the device memory of training that was given up. */
   forget(): void {
     this.updates.forget();
   }
@@ -323,7 +329,7 @@ export class Trainer {
       disposeAll(Object.values(this.nothing));
     }
     this.nothing = undefined;
-    // Those that a step left there belong to its graph.
+    // The vectors that a step left there belong to its graph.
     this.weights.trained.clear();
     for (const session of this.sessions.values()) {
       await (await session).release();
@@ -334,7 +340,7 @@ export class Trainer {
     }
   }
 
-  /** Settings under which a result does not depend on what is beside it. */
+  /** Device settings with which a result does not depend on its batch. */
   private get exact(): DeviceSettings {
     return { ...this.device, threads: exactThreads(this.config, this.device.threads) };
   }
@@ -351,7 +357,7 @@ export class Trainer {
     }
   }
 
-  /** Sums before the first micro-batch. */
+  /** Returns the zero sums before the first micro-batch. */
   private async zeros(): Promise<Held> {
     const numbers = this.views.reduce((total, { length }) => total + length, 0);
     this.nothing ??= await this.weights.memory.upload(viewFeeds(this.views, new Float32Array(numbers), gradientName));

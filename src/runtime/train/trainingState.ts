@@ -1,22 +1,22 @@
-/** What an optimizer step is given, changes and returns. */
+/** The input, state and result of an optimizer step. */
 import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import type { PolicyLoss } from './graph/policyLoss.ts';
 import type { LossKind } from './graph/trainingGraph.ts';
 
-/** What an adapter is trained over: a model that stays as it is. */
+/** The model that an adapter is trained over. It does not change. */
 export interface AdapterBase extends AdapterOrigin {
   readonly model: ModelNumbers;
 }
 
-/** Everything an optimiser step changes. */
+/** The state that an optimizer step changes. */
 export interface TrainingState {
-  /** Whose parameters these are; left out: the whole model's. */
+  /** The base of the adapter that is trained. Undefined if the whole model is trained. */
   readonly adapter?: AdapterBase;
   readonly parameters: Float32Array;
   readonly momentum: Float32Array;
   readonly variance: Float32Array;
-  /** Optimiser steps taken. */
+  /** Number of optimizer steps taken. */
   readonly step: number;
 }
 
@@ -26,33 +26,33 @@ export interface StepSettings {
   readonly temperature: number;
   /** Weight of the penalized divergence; unused for supervised training. */
   readonly klCoefficient: number;
-  /** What PPO clips and penalizes; unused for supervised training. */
+  /** The clipping and the penalty of PPO; unused for supervised training. */
   readonly policy?: PolicyLoss;
-  /** Of an exact penalty: the snapshot that it is against, whichever policy that is. */
+  /** The snapshot that an exact penalty compares with. */
   readonly anchor?: string;
-  /** Computes activations again in the backward pass instead of keeping them; on the CPU every bit stays as it is. */
+  /** True to recompute activations in the backward pass. On the CPU no bit changes. */
   readonly recompute?: boolean;
-  /** Input slots of one micro-batch; MICRO_BATCH_TOKENS unless given. */
+  /** Input slots of one micro-batch; default MICRO_BATCH_TOKENS. */
   readonly microBatchTokens?: number;
 }
 
 export interface StepResult {
   readonly state: TrainingState;
   readonly loss: number;
-  /** Mean k3 per token, as much as tokens count in the loss; 0 for supervised training. */
+  /** Mean k3 per token, weighted as in the loss; 0 for supervised training. */
   readonly kl: number;
-  /** Mean per token of the divergence that the loss says it penalizes. */
+  /** Mean per token of the penalized divergence. */
   readonly penalty?: number;
   /** Share of tokens whose ratio left [1 - eps, 1 + eps]. */
   readonly clipFraction: number;
-  /** Share of tokens that the clip kept from moving further: their ratio left on the side of their advantage. */
+  /** Share of tokens that the clip stopped: the ratio left the range toward their advantage. */
   readonly effectiveClip: number;
   /** Largest |ratio - 1|. */
   readonly ratioDeviation: number;
   readonly gradientNorm: number;
-  /** Tokens that the loss counts. */
+  /** Tokens in the loss. */
   readonly tokens: number;
-  /** Share of the input slots that held padding. */
+  /** Share of the input slots that are padding. */
   readonly padding: number;
 }
 
@@ -64,15 +64,15 @@ export const initialState = (parameters: Float32Array, adapter?: AdapterBase): T
   step: 0,
 });
 
-/** What a policy in training computes with. */
+/** Returns the weights of a policy in training. */
 export const weightsOf = ({ adapter, parameters }: TrainingState): PolicyWeights =>
   adapter === undefined ? parameters : { model: adapter.model, adapter: parameters };
 
-/** A step whose gradients are computed and whose update is not made yet. Exactly one of the two follows. */
+/** A step that is not applied yet. The caller calls exactly one of the two functions. */
 export interface PreparedStep {
   readonly apply: () => Promise<StepResult>;
   readonly discard: () => void;
 }
 
-/** What a step showed before its update. */
+/** The results of a step before its update. */
 export type Totals = Omit<StepResult, 'state' | 'gradientNorm'>;

@@ -1,7 +1,4 @@
-/**
- * Optimizer updates: AdamW with summed gradients, in ordinary memory or on the device, and the moments that stay
- * there.
- */
+/** Optimizer updates: AdamW in ordinary memory, or on the device, where the moments stay. */
 import { C3Error } from '../../shared/errors.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { viewFeeds, type ParameterView } from '../model/model.ts';
@@ -16,9 +13,9 @@ import type { StepResult, Totals, TrainingState } from './trainingState.ts';
 export interface UpdateParts {
   readonly device: DeviceSettings;
   readonly weights: DeviceWeights;
-  /** The layout of what is trained. */
+  /** The layout of the trained parameters. */
   readonly views: readonly ParameterView[];
-  /** The update graph on the device; the named outputs stay there. */
+  /** Returns the update graph on the device. The outputs in `keep` stay there. */
   readonly session: (keep: readonly string[]) => Promise<Session>;
 }
 
@@ -27,7 +24,7 @@ export class Updates {
   private readonly weights: DeviceWeights;
   private readonly views: readonly ParameterView[];
   private readonly session: UpdateParts['session'];
-  /** The moments of the states that steps returned, where they are not in their arrays yet. */
+  /** The moments on the device of states whose arrays do not have them yet. */
   private readonly moments = new Map<TrainingState, Held>();
 
   constructor({ device, weights, views, session }: UpdateParts) {
@@ -37,17 +34,14 @@ export class Updates {
     this.session = session;
   }
 
-  /** The state after a step with summed gradients. Nothing of the given state changes unless the result is finite. */
+  /** Applies gradients and returns the new state. The given one changes only if the result is finite. */
   apply(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     return keepsOutputs(this.device)
       ? this.onDevice(state, sums, learningRate, totals)
       : this.inMemory(state, sums, learningRate, totals);
   }
 
-  /**
-   * Brings momentum and variance of the state that the last step returned into its arrays. On the CPU they are there
-   * already.
-   */
+  /** Copies the moments of the last step from the device into the arrays of its state. */
   async download(state: TrainingState): Promise<void> {
     const held = this.moments.get(state);
     if (held === undefined) {
@@ -60,7 +54,7 @@ export class Updates {
     }
   }
 
-  /** AdamW with the summed gradients, in ordinary memory. Nothing of the state changes unless the result is finite. */
+  /** Applies AdamW in ordinary memory. The state changes only if the result is finite. */
   private async inMemory(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
     const read = await this.weights.memory.download(sums);
@@ -74,7 +68,7 @@ export class Updates {
     };
   }
 
-  /** AdamW on the device. Nothing of the state changes unless the result is finite. */
+  /** Applies AdamW on the device. The state changes only if the result is finite. */
   private async onDevice(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
     const t = state.step + 1;
     const names = this.views.map(({ name }) => name);
@@ -111,7 +105,7 @@ export class Updates {
     return { state: next, ...totals, gradientNorm: norm };
   }
 
-  /** A state's moments on the device: those that the last step left there, or copies of its arrays. */
+  /** Returns the moments of a state on the device, which are copied there if necessary. */
   private async momentsOf(state: TrainingState): Promise<Held> {
     const known = this.moments.get(state);
     if (known !== undefined) {
@@ -130,7 +124,7 @@ export class Updates {
     this.moments.delete(state);
   }
 
-  /** Lets go of what the device holds of training that is given up. */
+  /** Frees the device memory of training that was given up. */
   forget(): void {
     for (const state of [...this.moments.keys()]) {
       this.forgetMoments(state);

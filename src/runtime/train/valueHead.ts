@@ -1,6 +1,6 @@
 /**
- * A linear value head over hidden states, for MAPPO: V(s) = w . h(s), its loss and its own optimiser; or with a bias
- * and by least squares. The model under it learns nothing from this.
+ * A linear value head over hidden states, for MAPPO: V(s) = w . h(s), with its loss and its own
+ * optimizer, or with a bias and fitted by least squares. The model under it is not trained by it.
  */
 import { adamwStep, gradientNorm, type AdamWState } from './adamw.ts';
 import { ADAMW } from './graph/trainingGraph.ts';
@@ -15,46 +15,46 @@ import {
 /** The weights w, [hidden], with AdamW's two moments. */
 export interface GradientHead extends AdamWState {
   readonly kind: 'gradient';
-  /** Optimiser steps taken. */
+  /** Number of optimizer steps taken. */
   readonly step: number;
 }
 
 export type ValueHead = GradientHead | LeastSquaresHead;
 
-/** What a value is asked of: the state as the role who speaks next reads it. */
+/** A state to value, as the role that speaks next reads it. */
 export interface ValueState {
   readonly role?: string;
   readonly tokens: Int32Array;
 }
 
 /**
- * What followed a state, by its index: the value that it should have, or the advantage A = G - V that was found there,
- * G being the sum of the rewards from it on.
+ * A training example for the state with this index: its target value, or the advantage A = G - V that
+ * was measured there, with G the sum of the rewards from the state on.
  */
 export type ValueExample = { readonly state: number } & ({ readonly target: number } | { readonly advantage: number });
 
 export interface ValueSettings {
   readonly learningRate: number;
-  /** Optimiser steps, each over all examples. */
+  /** Number of optimizer steps, each over all examples. */
   readonly epochs: number;
-  /** How far a value may move from the one before these steps until it learns nothing further. */
+  /** Largest change of a value, relative to the value before these steps, up to which it still learns. */
   readonly clip: number;
-  /** Fits the head to all examples so far instead; the others are of no consequence then. */
+  /** If set, fits the head to all examples so far, and the other settings are ignored. */
   readonly leastSquares?: LeastSquares;
 }
 
-/** What learning showed. */
+/** The report of a training of the value head. */
 export interface ValueReport {
-  /** The value loss before. */
+  /** The value loss before training. */
   readonly loss: number;
   /**
-   * 1 - variance of R - V / variance of R, before: what the head, which has not seen these examples, explains. 0 is
-   * what a constant explains; null where all R are equal.
+   * 1 - variance of R - V / variance of R before training, that is, on examples that the head has not
+   * seen. A constant head has 0. Null if all R are equal.
    */
   readonly explainedVariance: number | null;
 }
 
-/** A head that values everything at 0: a linear layer needs no noise to learn from. */
+/** Returns a head whose values are 0. A linear layer needs no noise to start from. */
 export const initialValueHead = (hiddenSize: number): GradientHead => ({
   kind: 'gradient',
   parameters: new Float32Array(hiddenSize),
@@ -63,7 +63,10 @@ export const initialValueHead = (hiddenSize: number): GradientHead => ({
   step: 0,
 });
 
-/** V of a hidden state, summed in float64 in order. @param weights [hidden], or with a bias behind them */
+/**
+ * Returns V of a hidden state, summed in float64 in order.
+ * @param weights [hidden], or [hidden + 1] with the bias last
+ */
 export function valueOf(weights: Float32Array, hidden: Float32Array): number {
   let value = weights.length > hidden.length ? (weights[hidden.length] ?? 0) : 0;
   for (let index = 0; index < hidden.length; index++) {
@@ -72,14 +75,14 @@ export function valueOf(weights: Float32Array, hidden: Float32Array): number {
   return value;
 }
 
-/** The same with its value before the first step. */
+/** A sample with its value before the first step. */
 export interface ValueTarget extends ValueSample {
   readonly before: number;
 }
 
 /**
- * The clipped value loss (C3 reference section 4.1): the mean of max((V - R)^2, (clip(V, before +- clip) - R)^2) / 2
- * over the targets, with its gradient by the weights.
+ * Returns the clipped value loss (C3 reference section 4.1): the mean of max((V - R)^2, (clip(V,
+ * before +- clip) - R)^2) / 2 over the targets, and its gradient with respect to the weights.
  * @returns loss and gradient [hidden]; both 0 without targets
  */
 export function valueLoss(
@@ -94,7 +97,7 @@ export function valueLoss(
     const free = value - target;
     const held = Math.max(before - clip, Math.min(before + clip, value)) - target;
     loss += Math.max(free * free, held * held) / (2 * targets.length);
-    // Where the value that was held back is the worse one, moving it on changes nothing.
+    // If the clipped value has the larger error, the gradient is 0.
     if (held * held > free * free) {
       continue;
     }
@@ -106,11 +109,12 @@ export function valueLoss(
 }
 
 /**
- * Some steps of AdamW, with the constants of the policy's, towards the targets, or the values that the head gives now
- * plus the advantages; or the fit to them with those of before. The given head stays as it was.
- * @param head of the kind that the settings ask for, or one that has learned nothing
+ * Trains a copy of the head. It takes steps of AdamW, with the constants of the policy's optimizer,
+ * toward the targets (or the current values plus the advantages), or fits the head to these and the
+ * earlier examples by least squares. The given head does not change.
+ * @param head of the kind in the settings, or a head that has learned nothing
  * @param states hidden states [hidden]
- * @returns the new head, and what the given one was worth
+ * @returns the new head, and a report on the given one
  */
 export function learnValueHead(
   head: ValueHead,
@@ -158,7 +162,7 @@ function descended(
   return next;
 }
 
-/** Returns vary by more than the rounding of value plus advantage. */
+/** A smaller variance of the returns is only the rounding of value plus advantage. */
 const LEAST_VARIANCE = 1e-12;
 
 function explainedVariance(targets: readonly ValueTarget[]): number | null {

@@ -1,7 +1,4 @@
-/**
- * A value head as it was with the weights of a snapshot, in a file of its own: what is asked of later; learning goes
- * on from checkpoints alone.
- */
+/** A file with the value head of one snapshot, for evaluation. Training uses checkpoints only. */
 import { createHash } from 'node:crypto';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
@@ -11,8 +8,8 @@ import { writeWhole } from '../files/wholeFile.ts';
 const TENSOR = 'value_head.parameters';
 
 /**
- * Writes the weights of a value head, [hidden] in float32 or with a bias behind them, with the snapshot of their base,
- * whole or not at all.
+ * Writes the weights of a value head, [hidden] in float32 or [hidden + 1] with the bias last, and
+ * the name of their snapshot, whole or not at all.
  * @throws C3Error('store')
  */
 export async function saveValueHeadFile(path: string, snapshot: string, parameters: Float32Array): Promise<void> {
@@ -26,8 +23,8 @@ export async function saveValueHeadFile(path: string, snapshot: string, paramete
 }
 
 /**
- * Reads the weights of a value head, [hidden] or with a bias behind them.
- * @throws C3Error('model') where the file cannot be read, is damaged, or is based on another snapshot
+ * Reads the weights of a value head, [hidden] or [hidden + 1] with the bias last.
+ * @throws C3Error('model') if the file cannot be read, is damaged, or is based on another snapshot
  */
 export async function loadValueHeadFile(path: string, snapshot: string, hiddenSize: number): Promise<Float32Array> {
   let parameters: Float32Array;
@@ -42,14 +39,14 @@ export async function loadValueHeadFile(path: string, snapshot: string, hiddenSi
   } catch (error) {
     throw new C3Error(
       'model',
-      `The value head ${path} cannot be read (${messageOf(error)}); delete it, and its run's training is executed again for it.`,
+      `The value head ${path} cannot be read (${messageOf(error)}); delete it, and the training of its run is repeated to restore it.`,
       { cause: error },
     );
   }
   if (metadata['sha256'] !== digest(metadata['snapshot'] ?? '', parameters)) {
     throw new C3Error(
       'model',
-      `The value head ${path} is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it.`,
+      `The value head ${path} is damaged: its contents do not match its hash; delete it, and the training of its run is repeated to restore it.`,
     );
   }
   if (metadata['snapshot'] !== snapshot) {

@@ -1,10 +1,11 @@
 /**
- * The writer lock: a file beside the store, created exclusively and with its content at once, that names its owner.
+ * The writer lock: a file beside the store, created exclusively and together with its content,
+ * which names its owner.
  *
- * A lock whose owner is gone is taken over. Only the process that could create the claim on that very lock exclusively
- * may remove it, and it looks again after creating it: so no two processes ever both believe that they own the store. A
- * claim whose owner is gone too is not removed before the lock is; it is claimed in its turn. So a process may be
- * killed at any moment without barring the next.
+ * A lock whose owner is gone is taken over. To remove it, a process must first create a claim on
+ * that very lock exclusively, and then check the lock again. So two processes never both believe
+ * that they own the store. A claim whose owner is gone is not removed before the lock is; the next
+ * process claims the claim. So a process may be killed at any moment without blocking the next.
  */
 import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';
@@ -17,12 +18,12 @@ import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '
 import { codeOf, storeError } from './sqlite.ts';
 
 const ATTEMPTS = 3;
-/** No lock of ours is nearly as long. */
+/** Longest lock file that is read. Real ones are much shorter. */
 const LONGEST_LOCK = 1 << 16;
 
-/** Another process writes the store: waiting for its end helps. */
+/** Another process writes the store. Waiting until it ends helps. */
 export class StoreHeldError extends C3Error {
-  /** Null where the lock changes hands just now. */
+  /** Null while the lock changes its owner. */
   readonly holder: StoreHolder | null;
 
   constructor(message: string, holder: StoreHolder | null) {
@@ -32,27 +33,27 @@ export class StoreHeldError extends C3Error {
   }
 }
 
-/** The writer lock, held. */
+/** A writer lock that this process holds. */
 export interface StoreLock {
-  /** Gives the lock back; calling it twice does no harm. */
+  /** Releases the lock. A second call does nothing. */
   readonly release: () => void;
-  /** Says in the lock file what the holder does now. */
+  /** Writes the current purpose of the holder into the lock file. */
   readonly describe: (purpose: HolderPurpose) => void;
 }
 
-/** What a process is said to do that says nothing itself. */
+/** Purpose of a process that gives none. */
 const UNNAMED: HolderPurpose = { kind: 'command', what: 'c3' };
 
-/** The lock file of a store: beside the file itself, whatever name or link led there. */
+/** Returns the lock file of a store. It lies beside the file itself, even if the path is a link. */
 export function lockPathOf(storePath: string): string {
   return `${realFile(storePath)}.lock`;
 }
 
 /**
  * Takes the writer lock of a store.
- * @param purpose what others read of this process while it holds the lock
- * @throws StoreHeldError naming the holder while another process has the lock; C3Error('store') where that cannot be
- *   found out
+ * @param purpose of this process, for others while it holds the lock
+ * @throws StoreHeldError naming the holder if another process has the lock
+ * @throws C3Error('store') if the holder cannot be determined
  */
 export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED): StoreLock {
   const lock = lockPathOf(storePath);
@@ -88,18 +89,21 @@ export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED)
     }
   }
   throw new StoreHeldError(
-    `The store ${storePath} changed hands while its lock ${lock} was asked for: try again.`,
+    `The store ${storePath} was taken by another process while its lock ${lock} was requested: try again.`,
     null,
   );
 }
 
-/** Who holds the writer lock of a store; null where nobody does, its holder is gone, or that cannot be read. */
+/**
+ * Returns the holder of the writer lock of a store, or null if there is none, its process is gone, or
+ * the lock cannot be read.
+ */
 export function lockHolder(storePath: string): StoreHolder | null {
   let content: string | null;
   try {
     content = readIfThere(lockPathOf(storePath));
   } catch {
-    // Whoever takes the lock finds out why.
+    // The process that takes the lock reports the reason.
     return null;
   }
   if (content === null) {
@@ -131,7 +135,10 @@ function refuseLiveOwner(storePath: string, lock: string, content: string): void
   }
 }
 
-/** Removes the lock if it is still the abandoned one. @param content names this process */
+/**
+ * Removes the lock if it is still the abandoned one.
+ * @param content names this process
+ */
 function removeAbandoned(storePath: string, lock: string, abandoned: string, content: string): void {
   const claims: string[] = [];
   for (let dead = abandoned; ;) {
@@ -142,7 +149,7 @@ function removeAbandoned(storePath: string, lock: string, abandoned: string, con
     }
     const found = readIfThere(claim);
     if (found === null) {
-      // Whoever held it is done: the lock is another one now.
+      // The claim was released, so the lock is a new one.
       return;
     }
     const claimant = parseHolder(found);
@@ -165,7 +172,7 @@ function removeAbandoned(storePath: string, lock: string, abandoned: string, con
   }
 }
 
-/** Creates the file with its content, or says false when it is there already. */
+/** Creates the file with its content. Returns false if it exists. */
 function createExclusively(storePath: string, path: string, content: string): boolean {
   const prepared = unfinishedName(path);
   try {
@@ -176,7 +183,7 @@ function createExclusively(storePath: string, path: string, content: string): bo
       if (codeOf(error) === 'EEXIST') {
         return false;
       }
-      // A file system without links: the file is empty for a moment.
+      // On a file system without links, the file is empty for a moment.
       writeNew(path, content);
     }
     return true;
@@ -191,8 +198,8 @@ function createExclusively(storePath: string, path: string, content: string): bo
 }
 
 /**
- * The content of a lock file; null where there is none. What cannot be one (a link, a pipe, far too long) is read as
- * empty: nobody knows its owner.
+ * Reads a lock file. Returns null if there is none, and an empty text, which names no owner, if it
+ * cannot be a lock (a link, a pipe, or too long).
  */
 function readIfThere(path: string): string | null {
   try {

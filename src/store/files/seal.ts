@@ -1,7 +1,8 @@
 /**
- * The seal of a store: the hash of the whole file as its last writer left it, in a small file beside it. A row says
- * nothing of a single bit that changed in a number; the seal does. A writer takes it off while it works and puts a new
- * one on when it closes, so that a store without one was left by a process that was killed, or was copied without it.
+ * The seal of a store: the hash of the whole file after its last writer, in a small file beside it. It
+ * detects a single changed bit in a number, which rows cannot. A writer removes the seal while it
+ * works and writes a new one when it closes. A store without a seal was left by a killed process, or
+ * was copied without its seal.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { codeOf, type Connection } from './sqlite.ts';
 
 const PIECE_BYTES = 1 << 20;
 const LONGEST_SEAL = 1 << 12;
-/** A reader in the middle of a question is waited for so long; then the store stays without a seal. */
+/** Time to wait for an active reader. After that, the store stays without a seal. */
 const PATIENCE_MILLISECONDS = 200;
 
 const sealSchema = z.object({
@@ -23,7 +24,7 @@ const sealSchema = z.object({
 
 export type Seal = z.infer<typeof sealSchema>;
 
-/** What a seal says of its store. `different` is damage, or another program's work. */
+/** The result of a comparison with the seal. `different` means damage or changes by another program. */
 export type SealState = { readonly state: 'whole' | 'different'; readonly seal: Seal } | { readonly state: 'none' };
 
 export function sealPathOf(path: string): string {
@@ -31,8 +32,8 @@ export function sealPathOf(path: string): string {
 }
 
 /**
- * Compares a store with its seal; reads the whole file where there is one.
- * @throws what the system says where the file cannot be read
+ * Compares a store with its seal. It reads the whole file if there is a seal.
+ * @throws the error of the system if the file cannot be read
  */
 export function checkSeal(path: string): SealState {
   const seal = readSeal(path);
@@ -43,25 +44,25 @@ export function checkSeal(path: string): SealState {
   return { state: same ? 'whole' : 'different', seal };
 }
 
-/** Whether there is a seal, fitting or not. */
+/** Returns true if there is a seal, whether it fits or not. */
 export function isSealed(path: string): boolean {
   return existsSync(sealPathOf(path));
 }
 
-/** A writer's care for the seal. */
+/** The functions by which a writer restores or renews the seal. */
 export interface SealKeeper {
-  /** Puts a seal on, when the connection is closed. */
+  /** Writes a seal after the connection is closed. */
   readonly seal: () => void;
-  /** Puts the old one back where nothing was written, when the connection is closed; does not look into the file. */
+  /** Restores the old seal of an unwritten store after closing, without reading the file. */
   readonly keep: () => void;
-  /** Puts the old one back where nothing came of the opening. */
+  /** Restores the old seal if opening failed. */
   readonly undo: () => void;
 }
 
 /**
- * Takes the seal off for a writer. One that does not fit stays, so that nothing that is written later hides what
- * happened.
- * @param path of a store that may not be there yet
+ * Removes the seal for a writer. A seal that does not fit stays, so that later writes do not hide the
+ * damage.
+ * @param path of a store, which need not exist yet
  */
 export function takeSeal(path: string): SealKeeper {
   const found = checkSeal(path);
@@ -77,7 +78,7 @@ export function takeSeal(path: string): SealKeeper {
       replaceFile(sealPathOf(path), textOf(found.seal));
     }
   };
-  // What is left of a log is not in the file.
+  // The rest of a log is not in the file.
   const isFolded = (): boolean => sizeOf(`${path}-wal`) === 0;
   const isUnchanged = (): boolean => found.state === 'whole' && stampOf(path) === before;
   return {
@@ -101,15 +102,15 @@ export function takeSeal(path: string): SealKeeper {
           );
         }
       } catch {
-        // What was written is whole without it.
+        // The written data is complete without a seal.
       }
     },
   };
 }
 
 /**
- * Folds the log into the file, so that it can be sealed. A reader in the middle of a question, or a full disk, keeps it
- * from that: nothing is lost, and no seal is put on.
+ * Merges the log into the file, so that it can be sealed. An active reader or a full disk prevents
+ * that: nothing is lost, but no seal is written.
  */
 export function foldLog(db: Connection): void {
   try {
@@ -124,7 +125,7 @@ function readSeal(path: string): Seal | null {
   try {
     return sealSchema.parse(JSON.parse(readSmall(sealPathOf(path), LONGEST_SEAL) ?? ''));
   } catch (error) {
-    // What is no seal says nothing.
+    // An invalid seal counts as none.
     if (codeOf(error) === undefined || codeOf(error) === 'ENOENT') {
       return null;
     }
@@ -138,7 +139,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Another one after every change to the file. */
+/** Returns a text that changes with every change to the file. */
 function stampOf(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined

@@ -1,14 +1,14 @@
+/** Loads better-sqlite3 and converts its errors. No other file does either. */
 import { closeSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-/** The one place that loads better-sqlite3, and the one that turns its errors into ours. */
 import type Database from 'better-sqlite3';
 import { createNew } from '../../files/newFile.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
 
 export type Connection = Database.Database;
 
-/** A connection with the path that its errors name. */
+/** A connection and the path for its error messages. */
 export interface Session {
   readonly db: Connection;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface Session {
 /** A connection that only reads. */
 export interface ReadingConnection {
   readonly db: Connection;
-  /** Whether the file is taken for one that nobody changes: it lies where nothing can be written. */
+  /** True if the file is treated as unchanging, because its folder cannot be written. */
   readonly fixed: boolean;
 }
 
@@ -25,9 +25,9 @@ const OLDEST_NODE = 22;
 let loaded: typeof Database | undefined;
 
 /**
- * better-sqlite3's constructor, loaded on the first call.
- * @param nodeVersion version of the Node that runs; on one older than 22 the native module would crash the process
- * @throws C3Error('store') when Node is too old or the native module can't be loaded
+ * Returns better-sqlite3's constructor, which is loaded on the first call.
+ * @param nodeVersion version of the running Node; before 22, the native module would crash the process
+ * @throws C3Error('store') if Node is too old or the native module cannot be loaded
  */
 export function loadSqlite(nodeVersion: string = process.versions.node): typeof Database {
   if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE) {
@@ -38,7 +38,7 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
   }
   if (loaded === undefined) {
     try {
-      // In a CommonJS bundle import.meta.url is empty and __filename is there; in a module it is the other way round.
+      // A CommonJS bundle has __filename and an empty import.meta.url; in a module it is the opposite.
       const here = typeof __filename === 'string' ? __filename : import.meta.url;
       loaded = withAddresses(() => createRequire(here)('better-sqlite3') as typeof Database);
     } catch (error) {
@@ -53,15 +53,15 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
 }
 
 /**
- * Loads the native module with SQLite's file addresses, which it asks for once, of the environment: only they can say
- * that a file does not change.
+ * Loads the native module with SQLite's URI file names enabled, which it reads once from the
+ * environment. Only a URI can declare that a file does not change.
  */
 function withAddresses(load: () => typeof Database): typeof Database {
   const before = process.env[ADDRESSES];
   process.env[ADDRESSES] = '1';
   try {
     const Sqlite = load();
-    // The module's native part is loaded by the first connection.
+    // The first connection loads the native part of the module.
     new Sqlite(':memory:').close();
     return Sqlite;
   } finally {
@@ -76,14 +76,14 @@ function withAddresses(load: () => typeof Database): typeof Database {
 const ADDRESSES = 'SQLITE_USE_URI';
 
 /**
- * Opens a store that is there for reading, also where nothing can be written: SQLite then cannot make the index of the
- * write-ahead log, and needs none where there is no log.
- * @throws C3Error('store') for a log that would have to be folded in first
+ * Opens an existing store for reading, even if its folder cannot be written. SQLite then cannot create
+ * the index of the write-ahead log, and needs none if there is no log.
+ * @throws C3Error('store') for a log that must first be merged
  */
 export function connectForReading(path: string): ReadingConnection {
   const db = connect(path, 'read');
   try {
-    // The first look at the file is what fails.
+    // The first access to the file is the one that fails.
     db.pragma('schema_version');
     return { db, fixed: false };
   } catch (error) {
@@ -107,9 +107,9 @@ export function connectForReading(path: string): ReadingConnection {
 }
 
 /**
- * Opens a connection with the settings that every connection has. trusted_schema is off because a store may come from
- * someone else. A file that is not there is made for the user alone, whatever the umask says: SQLite gives its log and
- * its index the same mode.
+ * Opens a connection with the common settings. trusted_schema is off because a store may come from
+ * someone else. A new file is made readable only for the user, regardless of the umask: SQLite gives
+ * its log and its index the same mode.
  */
 export function connect(path: string, mode: 'read' | 'write'): Connection {
   if (mode === 'write') {
@@ -118,12 +118,15 @@ export function connect(path: string, mode: 'read' | 'write'): Connection {
   return open(path, path, mode);
 }
 
-/** Opens a connection that reads a file by one of SQLite's addresses. @param path in errors */
+/**
+ * Opens a connection that reads a file by a URI.
+ * @param path name of the file in errors
+ */
 export const connectAt = (path: string, address: string): Connection => open(path, address, 'read');
 
 /**
- * Opens a database for this connection alone, in a file without a name in the temporary folder: it needs little memory
- * and is gone once it is closed. Nothing in it can be rolled back.
+ * Opens a private database in an unnamed temporary file. It needs little memory and is deleted when it
+ * is closed. It cannot be rolled back.
  */
 export function connectTemporary(): Connection {
   const db = open('(temporary)', '', 'write');
@@ -153,7 +156,7 @@ function makePrivate(path: string): void {
   try {
     closeSync(createNew(path));
   } catch (error) {
-    // What is in the way of a new file is named when it is opened.
+    // Opening the file reports what prevents its creation.
     if (codeOf(error) !== 'EEXIST') {
       throw storeError(path, error);
     }
@@ -162,7 +165,7 @@ function makePrivate(path: string): void {
 
 const BUSY_MILLISECONDS = 5000;
 
-/** Runs `work`; an SQLite error comes out as C3Error('store'), any other error as it is. */
+/** Runs `work` and converts SQLite errors to C3Error('store'). */
 export function translate<Result>(path: string, work: () => Result): Result {
   try {
     return work();
@@ -171,7 +174,7 @@ export function translate<Result>(path: string, work: () => Result): Result {
   }
 }
 
-/** Wraps a function so that its SQLite errors come out as C3Error('store') naming the store. */
+/** Wraps a function so that its SQLite errors become C3Error('store') with the path of the store. */
 export function guarded<Args extends unknown[], Result>(
   session: Session,
   work: (...args: Args) => Result,
@@ -181,7 +184,7 @@ export function guarded<Args extends unknown[], Result>(
       try {
         return work(...args);
       } catch (error) {
-        // What a row holds is of another kind than what was stored: no other way leads there.
+        // Such an error means that a row holds another type of value than was stored.
         if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
           throw damagedStore(session.path, oneLine(error), error);
         }
@@ -190,7 +193,7 @@ export function guarded<Args extends unknown[], Result>(
     });
 }
 
-/** The C3Error for an SQLite or file-system error of the store at `path`; any other error unchanged. */
+/** Converts an SQLite or file-system error of the store to a C3Error; returns others unchanged. */
 export function storeError(path: string, error: unknown): unknown {
   const code = codeOf(error);
   if (error instanceof C3Error || code === undefined) {
@@ -202,11 +205,11 @@ export function storeError(path: string, error: unknown): unknown {
   });
 }
 
-/** The way to another place for the store: the errors that name --store offer the editor's setting for it. */
+/** The action to choose another place for the store in the editor, for errors that name --store. */
 export const CHOOSE_PLACE: ErrorAction = { kind: 'openSetting', setting: 'c3.store.path' };
 export const ANOTHER_PLACE = 'choose another place with --store (in VS Code the setting c3.store.path)';
 
-/** Codes of a place that cannot be used, or holds something else. */
+/** Error codes of a place that cannot be used or holds something else. */
 const ELSEWHERE = /^(?:SQLITE_(?:READONLY|CANTOPEN|NOTADB)|E(?!NOSPC|DQUOT))/;
 
 function describe(path: string, code: string, detail: string): string {
@@ -243,7 +246,10 @@ function describe(path: string, code: string, detail: string): string {
   return `The store ${path} failed (${code}: ${detail}): run \`c3 doctor\` on it.`;
 }
 
-/** The error for a store in which something is not as C3 makes it. @param what is wrong, as a part of a sentence */
+/**
+ * Returns the error for a store that differs from what C3 writes.
+ * @param what the fault, as a part of a sentence
+ */
 export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
   return new C3Error(
     'store',
@@ -252,12 +258,12 @@ export function damagedStore(path: string, what: string, cause?: unknown): C3Err
   );
 }
 
-/** The message for a file that is no store of ours. */
+/** Returns the message for a file that is not a C3 store. */
 export function notAStore(path: string, why: string): string {
   return `${path} is not a C3 store (${why}) and was left unchanged: ${ANOTHER_PLACE}.`;
 }
 
-/** The code of an SQLite error (SQLITE_...) or a system error (E...), undefined for anything else. */
+/** Returns the code of an SQLite (SQLITE_...) or system error (E...), else undefined. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
     return undefined;
@@ -269,16 +275,17 @@ function oneLine(error: unknown): string {
   return messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
 }
 
-// Statements that are prepared when they are first used. A store has about 130 and a connection uses some ten:
-// preparing all of them was half of what opening a store took, and every click on "Replay alternatives" opens it.
+// Statements are prepared on first use. A store has about 130 of them and a connection uses about ten.
+// Preparing all took half the time of opening a store, and every click on "Replay alternatives" opens
+// it.
 
-/** Lets a connection prepare a statement when it is first used; what is wrong with it is then said there. */
+/** Makes a connection prepare statements on first use. Errors in a statement are then thrown there. */
 function prepareWhenUsed(db: Database.Database): void {
   const prepare = db.prepare.bind(db);
   Object.defineProperty(db, 'prepare', { value: (sql: string) => later(() => prepare(sql)) });
 }
 
-/** What the store uses of a statement. */
+/** The methods of a statement that the store uses. */
 type Used = Pick<Database.Statement, 'run' | 'get' | 'all' | 'iterate' | 'pluck'>;
 
 function later(prepare: () => Used): Used {

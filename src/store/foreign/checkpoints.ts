@@ -1,39 +1,39 @@
-/** Reads the tables of LangGraph's SQLite saver, in a file that anybody may have made. */
+/** Reads the tables of LangGraph's SQLite saver from an untrusted file. */
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { C3Error } from '../../shared/errors.ts';
 import { connect, connectAt, type Connection } from '../files/sqlite.ts';
 
 export interface CheckpointRow {
-  /** How the value is written: `json` or `msgpack`. */
+  /** Encoding of the value: `json` or `msgpack`. */
   readonly type: string;
-  /** Null where it is longer than is read. */
+  /** Null if it is longer than LONGEST_VALUE. */
   readonly value: Uint8Array | null;
 }
 
-/** What one task wrote of a step, to one channel. */
+/** A value that one task of a step wrote to one channel. */
 export interface WriteRow {
   readonly task: string;
   readonly channel: string;
-  /** How the value is written: `json` or `msgpack`. */
+  /** Encoding of the value: `json` or `msgpack`. */
   readonly type: string;
   readonly value: Uint8Array;
 }
 
-/** A graph of a thread: the thread's own, or one that runs within it. */
+/** A graph of a thread: its main graph, or one that runs within it. */
 export interface GraphPlace {
   readonly thread: string;
-  /** Empty for the thread's own. */
+  /** Empty for the main graph. */
   readonly namespace: string;
 }
 
 const COLUMNS = ['thread_id', 'checkpoint_ns', 'checkpoint_id', 'parent_checkpoint_id', 'type', 'checkpoint'];
 const LONGEST_VALUE = 2 ** 26;
 const LONGEST_NAME = 1000;
-/** What one thread may have. */
+/** Limits for one thread. */
 const MOST_CHECKPOINTS = 100_000;
 const MOST_NAMESPACES = 10_000;
-/** What the tasks of one step may write. */
+/** Limit for the writes of the tasks of one step. */
 const MOST_WRITES = 10_000;
 const WRITE_COLUMNS = ['thread_id', 'checkpoint_ns', 'checkpoint_id', 'task_id', 'idx', 'channel', 'type', 'value'];
 
@@ -42,9 +42,12 @@ export class CheckpointDatabase {
   private readonly hasWrites: boolean;
   private readonly hasMetadata: boolean;
 
-  /** @throws C3Error('input') for a database without such a table; C3Error('store') where SQLite cannot read it */
+  /**
+   * @throws C3Error('input') for a database without such a table
+   * @throws C3Error('store') if SQLite cannot read it
+   */
   constructor(path: string) {
-    // Where no log is beside it, nothing is made beside it either.
+    // Without a log, the file is opened as immutable, so that no files are created beside it.
     const hasLog = ['-wal', '-journal'].some(
       (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0,
     );
@@ -55,7 +58,7 @@ export class CheckpointDatabase {
     if (missing.length > 0) {
       throw new C3Error(
         'input',
-        `${path} is no database of LangGraph checkpoints: it has no table checkpoints with ${missing.join(', ')}; give the file of LangGraph's SQLite saver.`,
+        `${path} is not a database of LangGraph checkpoints: it has no table checkpoints with ${missing.join(', ')}; give the file of LangGraph's SQLite saver.`,
       );
     }
     const [damage] = db.prepare<[], { quick_check: string }>('PRAGMA quick_check(1)').all();
@@ -66,7 +69,7 @@ export class CheckpointDatabase {
     this.hasMetadata = this.missing('checkpoints', ['metadata']).length === 0;
   }
 
-  /** The columns that a table lacks; all of them for a view or a virtual table, which could compute anything. */
+  /** Returns the columns that a table lacks: all for a view or virtual table, which could compute. */
   private missing(name: string, wanted: readonly string[]): readonly string[] {
     const table = this.db
       .prepare<[string], { type: string; sql: string | null }>(
@@ -80,7 +83,7 @@ export class CheckpointDatabase {
     return wanted.filter((one) => !columns.some((column) => column.name === one));
   }
 
-  /** The threads in the order in which they began. */
+  /** Lists the threads in the order of their beginnings. */
   threads(): Iterable<string> {
     return this.db
       .prepare<[], { thread: string }>(
@@ -91,7 +94,7 @@ export class CheckpointDatabase {
       .map(({ thread }) => thread);
   }
 
-  /** The graphs that ran within a thread's own, in the order in which they began. */
+  /** Lists the graphs that ran within the main graph of a thread, in the order of their beginnings. */
   nested(thread: string): GraphPlace[] {
     return this.db
       .prepare<[string], { namespace: string }>(
@@ -102,7 +105,7 @@ export class CheckpointDatabase {
       .map(({ namespace }) => ({ thread, namespace }));
   }
 
-  /** The ids of a graph's checkpoints, oldest first, each with the one that it follows. */
+  /** Lists the ids of a graph's checkpoints, oldest first, with their parents. */
   outline({ thread, namespace }: GraphPlace): { readonly id: string; readonly parent: string | null }[] {
     return this.db
       .prepare<[string, string], { id: string; parent: string | null }>(
@@ -112,7 +115,7 @@ export class CheckpointDatabase {
       .all(thread, namespace);
   }
 
-  /** A checkpoint; null where it has none of this id. */
+  /** Returns a checkpoint, or null if there is none with this id. */
   checkpoint({ thread, namespace }: GraphPlace, id: string): CheckpointRow | null {
     const row = this.db
       .prepare<[number, string, string, string], { type: string | null; value: Uint8Array | null }>(
@@ -123,7 +126,7 @@ export class CheckpointDatabase {
     return row === undefined ? null : { type: row.type ?? 'json', value: row.value };
   }
 
-  /** What is kept about a checkpoint; null where there is nothing, or more than is read. */
+  /** Returns the metadata of a checkpoint, or null if there are none or they are too long. */
   metadata({ thread, namespace }: GraphPlace, id: string): Uint8Array | null {
     return this.hasMetadata
       ? (this.db
@@ -135,7 +138,7 @@ export class CheckpointDatabase {
       : null;
   }
 
-  /** What the tasks wrote of the step that began at a checkpoint; what is longer than is read is left out. */
+  /** Lists the task writes of the step that began at a checkpoint, without too long ones. */
   writes({ thread, namespace }: GraphPlace, id: string): WriteRow[] {
     return this.hasWrites
       ? this.db

@@ -1,4 +1,4 @@
-/** Reading buckets: their alternatives, replays, credits and verifications. */
+/** Reads buckets: their alternatives, replays, credits and verifications. */
 import type { Phase } from '../../domain/episode.ts';
 import type { FinishReason } from '../../domain/message.ts';
 import type { Alternative, Bucket, BucketOrigin, BucketView, Replay } from '../../domain/replay.ts';
@@ -59,14 +59,14 @@ const REPLAY = `
     token_hash AS tokenHash, environment
   FROM replay`;
 
-/** What is known of a bucket beside its rows. */
+/** Readers of data on buckets that other files provide. */
 interface BucketWords {
   readonly creditOf: CreditOf;
   readonly headlineOf: HeadlineOf;
   readonly continuationOf: ContinuationOf;
 }
 
-/** The readers of buckets and what belongs to them. */
+/** The readers of buckets and their contents. */
 export function bucketReaders(
   session: Session,
   treeOf: TreeOf,
@@ -106,7 +106,7 @@ export function bucketReaders(
     ${BUCKET} WHERE bucket.run = @run AND event_type = @role AND context_key = @contextKey ORDER BY bucket.id LIMIT @limit OFFSET @offset`);
   const requests = db.prepare<[string, string], Bucket>(`
     ${BUCKET} WHERE bucket.run = ? AND origin = 'request' AND bucket.instance = (SELECT id FROM instance WHERE uid_sha = ?) ORDER BY bucket.id`);
-  // Each part comes in order from the index (run, origin), so that a page needs no sorting of the whole run.
+  // Each part is ordered by the index (run, origin), so a page needs no sorting of the whole run.
   const ofRun = db
     .prepare<[RunOrigin & Page], number>(
       `
@@ -159,7 +159,7 @@ export function bucketReaders(
 
   function alternativeOf(of: Bucket, row: AlternativeRow, replays: readonly ReplayOutcome[]): Alternative {
     const { phase, iteration, original, ...shown } = row;
-    // A training bucket has no replays of its own: the episodes below an alternative are what continued it.
+    // A training bucket has no replays. Its alternatives are scored by the episodes below them.
     const inTree = replays.length === 0 && of.origin === 'training';
     const scored = inTree
       ? treeOf({ run: of.run, phase, iteration, problem: of.problem }).episodes(row.message)
@@ -219,7 +219,7 @@ export function bucketReaders(
   };
 }
 
-/** True when every measured replay came out identical, false when one differed, null when none could be measured. */
+/** Returns true if all measured replays were identical, false if not, null if none was measured. */
 function verdictOf(replays: readonly ReplayOutcome[]): boolean | null {
   const measured = replays.filter((replay) => replay.result === 'identical' || replay.result === 'different');
   return measured.length === 0 ? null : measured.every((replay) => replay.result === 'identical');

@@ -1,7 +1,4 @@
-/**
- * Which replay requests were continued otherwise than their message was made: read from the weights and the temperature
- * that are in the rows.
- */
+/** Finds replay requests whose weights or temperature differ from those of their message. */
 import type { OtherContinuation } from '../../domain/replay.ts';
 import { OTHER_MODEL, stepOfWeights } from '../../domain/snapshot.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
@@ -26,19 +23,19 @@ interface Row {
   readonly temperature: number | null;
 }
 
-/** The reader of what the alternatives of a message are continued with as recorded. */
+/** The reader of the recorded continuation settings of a message. */
 export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownContinuation'> {
   const read = session.db.prepare<[number], OwnRow>(`
     SELECT own.weights AS snapshot, own.iteration AS step, ${OWN_TEMPERATURE} AS temperature FROM decision AS said JOIN snapshot AS own ON own.id = said.snapshot WHERE said.id = ?`);
   return {
     ownContinuation: guarded(session, (message) => {
-      const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'decision', message);
+      const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'message', message);
       return { snapshot, step: stepOfWeights(step), temperature };
     }),
   };
 }
 
-/** How a bucket was continued; null where that is how its message was made, and for all that is no request. */
+/** Returns the continuation of a request if it differs from that of its message, else null. */
 export type ContinuationOf = (bucket: number) => OtherContinuation | null;
 
 export function continuationReader({ db }: Session): ContinuationOf {
@@ -54,7 +51,7 @@ export function continuationReader({ db }: Session): ContinuationOf {
       return null;
     }
     const own = { snapshot: row.ownSnapshot, step: stepOfWeights(row.ownStep), temperature: row.ownTemperature };
-    // Nothing was sampled yet: what is there was made as the message was, unless the weights say otherwise.
+    // If nothing was sampled yet, the temperature is that of the message.
     const temperature = row.temperature ?? own.temperature;
     const differs = {
       snapshot: row.snapshot !== own.snapshot,

@@ -1,4 +1,4 @@
-/** Reading which message has the lowest credit. */
+/** Finds the message with the lowest credit. */
 import { IN_TREE } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -9,22 +9,23 @@ import { WITH_HEADLINE } from './readHeadlines.ts';
 type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
 
 /**
- * Of the rows `candidate (id)` the lowest, as `lowestFirst` has it: of those whose interval lies below 0; where there
- * is none, of the undecided ones, the clearest candidate.
+ * Selects the lowest of the rows `candidate (id)` in the order of `lowestFirst`: of those whose
+ * interval is below 0, or, if there are none, the clearest undecided candidate.
  */
 const LOWEST = `
   SELECT decision.id AS message, headline.value AS value, verdict = 'hurt' AS decided
   FROM candidate CROSS JOIN decision ON decision.id = candidate.id ${WITH_HEADLINE}
   WHERE ${mayBeLowestOf('headline')} ORDER BY ${lowestFirstOf('headline', 'decision.id')} LIMIT 1`;
 
-/** The readers of what has the lowest credit. */
+/** The readers of the lowest credit. */
 export function costliestReaders(session: Session): Pick<StoreReader, 'costliestOf' | 'costliestThrough'> {
   const { db } = session;
   const inGroup = db.prepare<[TreeGroup], Row>(`
     WITH candidate (id) AS (
       SELECT id FROM decision WHERE ${IN_TREE}
     ) ${LOWEST}`);
-  // A cross join is walked from left to right: else every message would be looked at for each on the way.
+  // CROSS JOIN fixes the order from left to right. Without it, SQLite would scan every message for each
+  // one on the path.
   const through = db.prepare<[{ message: number }], Row>(`
     WITH RECURSIVE above (id, parent) AS (
       SELECT id, parent FROM decision WHERE id = @message

@@ -1,4 +1,4 @@
-/** Reading what transcripts are filtered by: few columns of many messages at once. */
+/** Reads the values that transcripts are filtered by: few columns of many messages at once. */
 import { PROBLEM_NUMBER } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -10,8 +10,9 @@ import { matchOf } from './runs/readSearch.ts';
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 
 /**
- * Messages with the name that they have: the newest label on a message, or on the bucket that it is an alternative of.
- * An empty name is none. A cross join is walked from left to right: labels are few, messages many.
+ * Messages with their label: the newest label on the message itself, or on the bucket that it is an
+ * alternative of. An empty name is no label. CROSS JOIN fixes the order from left to right, because
+ * there are few labels and many messages.
  */
 const WORN = `
   WITH newest AS (SELECT message, bucket, name FROM label WHERE id IN (SELECT max(id) FROM label GROUP BY message, bucket)),
@@ -20,7 +21,7 @@ const WORN = `
     UNION SELECT decision.id, name FROM newest CROSS JOIN decision ON decision.bucket = newest.bucket WHERE newest.message IS NULL
   )`;
 
-/** The readers of facts, and of what a whole run is searched for. */
+/** The readers of facts, and of searches in a whole run. */
 export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`

@@ -1,4 +1,4 @@
-/** Reading the one credit that a message shows. */
+/** Reads the headline, the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
 import { ownTemperature } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
@@ -8,8 +8,8 @@ import { tokenKey } from '../tables/headlinePools.ts';
 import type { PooledHeadline, StoreReader } from '../types.ts';
 
 /**
- * The pool of the message `decision` in the context `context`: that of its own bucket; of one that is in none, that
- * of its context, weights and temperature.
+ * The pool of the message `decision` in the context `context`: that of its own bucket, or, if it is in
+ * no bucket, that of its context, weights and temperature.
  */
 export const POOL = `
   iif(decision.bucket IS NOT NULL, (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = decision.bucket), (
@@ -19,10 +19,10 @@ export const POOL = `
       AND bucket_pool.temperature = coalesce(${ownTemperature('decision')}, bucket_pool.temperature)
     ORDER BY near.message IS decision.id DESC, near.id LIMIT 1))`;
 
-/** Joins the headline of the message `decision`; a cross join to the left of it keeps the order. */
+/** Joins the headline of the message `decision`. A CROSS JOIN to the left of it keeps the order. */
 export const WITH_HEADLINE = `LEFT JOIN headline ON headline.pool = ${POOL} AND headline.token_key = ${tokenKey('decision')}`;
 
-/** The columns of a headline as `HeadlineRow` has them. */
+/** The columns of a headline for `HeadlineRow`. */
 export const HEADLINE_COLUMNS = `
   headline.estimator AS headlineEstimator, headline.value AS headlineValue, headline.low AS headlineLow, headline.high AS headlineHigh, headline.n AS headlineN,
   headline.evaluator_calls AS headlineCalls, headline.interval AS headlineInterval, effective_n AS effectiveN, reused, copies, verdict, more, reason`;
@@ -43,7 +43,7 @@ export interface HeadlineRow {
   readonly reason: string | null;
 }
 
-/** The headline that a row carries, and the rest of the row. */
+/** Splits a row into its headline and its other columns. */
 export function takeHeadline<Row extends HeadlineRow>(
   row: Row,
 ): { readonly credit: Headline | null; readonly rest: Omit<Row, keyof HeadlineRow> } {
@@ -63,7 +63,7 @@ export function takeHeadline<Row extends HeadlineRow>(
     reason,
     ...rest
   } = row;
-  // A row has all of them, or none where nothing was joined.
+  // A row has all of them, or none if no headline was joined.
   if (
     headlineEstimator === null ||
     headlineValue === null ||
@@ -99,7 +99,7 @@ interface OwnRow extends HeadlineRow {
   readonly bucket: number;
 }
 
-/** The headline of an alternative in the pool of a bucket. */
+/** Returns the headline of an alternative in the pool of a bucket. */
 export type HeadlineOf = (bucket: number, message: number) => Headline | null;
 
 export function headlineReader({ db }: Session): HeadlineOf {
@@ -112,9 +112,9 @@ export function headlineReader({ db }: Session): HeadlineOf {
   };
 }
 
-/** The readers of what is clearest and of what is lowest in a run. */
+/** The readers of the clearest and the lowest headlines of a run. */
 export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMessages' | 'lowestMessages'> {
-  // A run's own messages: what a replay sampled or a person typed is no message of the run.
+  // A run's own messages, without those that a replay sampled or the user typed.
   const OWN = `
     SELECT decision.id AS message, headline.pool AS bucket, ${HEADLINE_COLUMNS}
     FROM headline CROSS JOIN decision ON decision.id = headline.message WHERE headline.run = @run AND headline.message IS NOT NULL`;

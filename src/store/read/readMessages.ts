@@ -1,4 +1,4 @@
-/** Reading messages: one, its relatives, and windows of a transcript tree. */
+/** Reads messages: single ones, their relatives, and windows of a transcript tree. */
 import type { FullMessage, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
@@ -35,20 +35,22 @@ const JOINED = `
 const CREDIT =
   'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
 
-/** The newest credit of an alternative in a bucket, by the estimator that messages show first. */
+/** Returns the newest credit of an alternative in a bucket, by the estimator that messages show first. */
 export type CreditOf = (bucket: number, message: number) => Credit | null;
 
-/** Messages in the order of their ids as given. Throws C3Error('input') when one is not in the store. */
+/**
+ * Returns messages in the order of the ids.
+ * @throws C3Error('input') if one is not in the store
+ */
 export type MessagesOf = (ids: readonly number[]) => Message[];
 
-/** Reads the credit that a bucket shows for a message. */
 export function creditReader({ db }: Session): CreditOf {
   const latest = db.prepare<[number, number], Credit>(`
     SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
   return (bucket, message) => latest.get(bucket, message) ?? null;
 }
 
-/** Reads many messages at once: one statement for all is far quicker than one for each. */
+/** Reads many messages with one statement, which is much faster than one statement for each. */
 export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   const rowsOf = session.db.prepare<[string], MessageRow>(`
     SELECT ${MESSAGE}, ${STAGE_OF_DECISION} AS stage, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}

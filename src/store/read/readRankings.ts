@@ -1,4 +1,4 @@
-/** Reading buckets by rank: which choice mattered most, and where replacing and removing a message disagree. */
+/** Reads buckets by rank, for example by how much replacing and removing a message disagree. */
 import {
   ALL_BUCKETS,
   distanceOf,
@@ -15,7 +15,7 @@ import type { Page, RankingQuery, StoreReader } from '../types.ts';
 import type { ContinuationOf } from './readContinuations.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 
-/** Characters of a message that a ranked bucket carries. */
+/** Characters of a message in a ranked bucket. */
 const PREVIEW = 240;
 
 type MeasuredRow = Omit<RankedBucket, 'spread' | 'message' | 'text' | 'credit' | 'removal' | 'continuation'> & {
@@ -25,7 +25,7 @@ type MessageRow = Pick<RankedBucket, 'text'> & { readonly message: number } & He
 
 interface RemovalRow extends Omit<Removal, 'replace'> {
   readonly bucket: number;
-  /** The bucket that the message was said in; null where it was said in none. */
+  /** The bucket of the message, or null if it has none. */
   readonly own: number | null;
   readonly replace: number | null;
 }
@@ -34,22 +34,22 @@ const MEASURED = `
   SELECT bucket.id AS bucket, origin, iteration, event_type AS role, turn, question, returns, variance
   FROM bucket JOIN bucket_measure ON bucket_measure.bucket = bucket.id JOIN instance ON instance.id = bucket.instance WHERE bucket.id = ?`;
 
-/** The messages of a bucket, each with the credit that it shows there. */
+/** The messages of a bucket with their headlines in its pool. */
 const IN_POOL = `
   LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKey('decision')}`;
 const MESSAGE = `
   SELECT decision.id AS message, substr(text.body, 1, ${PREVIEW}) AS text, ${HEADLINE_COLUMNS}
   FROM decision JOIN text ON text.id = decision.message ${IN_POOL}`;
 
-/** The message of a bucket that comes first by `order`. */
+/** The first message of a bucket by `order`. */
 const firstBy = (order: string): string => `
   SELECT decision.id FROM decision ${IN_POOL}
   WHERE (decision.bucket = @bucket OR decision.id IN (SELECT decision FROM alternative WHERE bucket = @bucket)) AND ${order} IS NOT NULL AND verdict <> 'alone'
   ORDER BY ${order} DESC, decision.id LIMIT 1`;
 
 /**
- * The messages that an empty one took the place of, with the differences over all streams of a pool that continued
- * both, and their headlines.
+ * The messages that an empty one replaced, with the mean difference over all streams of the pool that
+ * continued both, and their headlines.
  */
 const REMOVALS = `
   WITH emptied (bucket, decision) AS (
@@ -68,7 +68,7 @@ const REMOVALS = `
   LEFT JOIN headline ON headline.pool = pair.pool AND headline.token_key = ${tokenKey('decision')} AND verdict <> 'alone'
   ORDER BY pair.bucket`;
 
-/** A filter as the statements take it: lists in JSON, null for what is left open. */
+/** A filter for the statements: lists as JSON, null for an unrestricted field. */
 interface Sieve {
   readonly roles: string | null;
   readonly origins: string | null;
@@ -76,7 +76,7 @@ interface Sieve {
 }
 type Ranking = Sieve & Page & { readonly run: string; readonly without: string };
 
-/** Whether two rows of `bucket_measure` and `bucket` pass a sieve. */
+/** True if two rows of `bucket_measure` and `bucket` pass a sieve. */
 const passes = (measure: string, bucket: string): string => `
   (@roles IS NULL OR ${bucket}.event_type IN (SELECT value FROM json_each(@roles)))
   AND (@origins IS NULL OR ${bucket}.origin IN (SELECT value FROM json_each(@origins)))
@@ -84,8 +84,8 @@ const passes = (measure: string, bucket: string): string => `
 const PASSES = passes('bucket_measure', 'bucket');
 
 /**
- * Whether a bucket that passes is the first of its pool that does: buckets of one pool have one credit, and stand for
- * one context.
+ * True if a passing bucket is the first passing one of its pool. The buckets of one pool have one
+ * credit and represent one context.
  */
 const FIRST_OF_POOL = `NOT EXISTS (
   SELECT 1 FROM bucket_pool AS own CROSS JOIN bucket_pool AS other ON other.pool = own.pool AND other.bucket < own.bucket
@@ -100,7 +100,7 @@ export function rankingReaders(
   continuationOf: ContinuationOf,
 ): Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketKinds'> {
   const { db } = session;
-  // A cross join is walked from left to right: in the order of the index, and no further than the page.
+  // CROSS JOIN fixes the order from left to right: the order of the index, and no further than the page.
   const byRank = (column: string): ((query: Ranking) => number[]) => {
     const statement = db
       .prepare<[Ranking], number>(
@@ -153,7 +153,7 @@ export function rankingReaders(
   const clearestIn = foremostBy('rank');
   const largestIn = foremostBy('abs(headline.value)');
 
-  /** Every bucket where a removal was measured, the largest distance first. */
+  /** Returns every bucket with a measured removal, largest distance first. */
   function removed(run: string): ReadonlyMap<number, Removal> {
     const found = new Map<number, Removal>();
     const keep = (bucket: number, removal: Removal): void => {
@@ -167,7 +167,7 @@ export function rankingReaders(
         continue;
       }
       keep(bucket, { message, replace, remove });
-      // Two distributions are never set against each other.
+      // Two distributions are never compared with each other.
       if (own !== null && continuationOf(bucket) === null) {
         keep(own, { message, replace, remove });
       }
@@ -192,7 +192,7 @@ export function rankingReaders(
     };
   }
 
-  /** The buckets that come first by distance, each removed message once, and all that stand for the same contexts. */
+  /** Returns the first bucket by distance of each removed message, and all buckets of their pools. */
   function apart(
     removal: ReadonlyMap<number, Removal>,
     sieve: Sieve,

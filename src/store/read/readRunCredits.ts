@@ -1,4 +1,4 @@
-/** What a whole run's credits and verifications come to, without reading its buckets one by one. */
+/** Reads the credits and verifications of a whole run without reading its buckets one by one. */
 import { IS_OTHER, SHOWN_FIRST } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -7,7 +7,7 @@ import type { Page, RunCredit, StoreReader } from '../types.ts';
 
 export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOfRun' | 'verdictsOfRun'> {
   const { db } = session;
-  // The buckets come first, newest before older ones, so that a page ends early.
+  // The buckets are joined first, newest first, so that a page ends early.
   const credits = db.prepare<[{ run: string } & Page], RunCredit>(`
     SELECT credit.bucket, credit.decision AS message, origin, event_type AS role, value, low, high
     FROM bucket CROSS JOIN credit ON credit.bucket = bucket.id

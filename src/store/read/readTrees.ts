@@ -1,4 +1,4 @@
-/** Reading the trees that transcripts show: their shape and their returns, without the texts. */
+/** Reads the trees of transcripts: their shape and their returns, without the texts. */
 import { BY_HAND } from '../../domain/episode.ts';
 import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
 import { guarded } from '../files/sqlite.ts';
@@ -9,18 +9,18 @@ import { buildTree } from '../tree.ts';
 import type { LeafEpisode, Tree, TreeRow } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 
-/** A tree with the name of its state: another one after every append to its group. */
+/** A tree and a text that changes with every append to its group. */
 export interface GroupTree extends Tree {
   readonly state: string;
 }
 
-/** Answers which tree a group's messages form. */
+/** Returns the tree of a group's messages. */
 export type TreeOf = (group: TreeGroup) => GroupTree;
 
-/** The trees of recently shown transcripts; rows are never changed, so a tree is stale only when rows were added. */
+/** Number of cached trees. Rows never change, so a tree is stale only if rows were added. */
 const KEPT_TREES = 8;
 
-/** Reads the tree of a group, or takes it from the few last read. */
+/** Reads the tree of a group, or returns it from the cache. */
 export function treeReader(session: Session): TreeOf {
   const { db } = session;
   const rows = db.prepare<[TreeGroup], TreeRow>(
@@ -42,7 +42,7 @@ export function treeReader(session: Session): TreeOf {
       (SELECT coalesce(max(id), 0) FROM episode_note WHERE run = @run)`,
     )
     .pluck();
-  // Within a run a committed id is never used again, so the newest ones name the state of a group.
+  // Within a run a committed id is never reused, so the newest ids identify the state of a group.
   const kept = new Map<string, GroupTree>();
 
   const rowsOf = (asked: TreeGroup): TreeRow[] => {
@@ -81,7 +81,7 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
     FROM (SELECT DISTINCT bucket FROM decision WHERE ${IN_TREE}) AS own`,
     )
     .pluck();
-  // Headlines change when something is replayed, also in a bucket of its own that pools with one of the group.
+  // Headlines also change when a replay is added in another bucket of the same pool.
   const newestHeadline = db
     .prepare<[TreeGroup], number>(
       `
@@ -92,7 +92,7 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
        WHERE run = @run AND origin IN ('request', 'diagnostic') AND instance = ${PROBLEM_NUMBER}))`,
     )
     .pluck();
-  // What other connections committed, and what this one wrote.
+  // The commits of other connections, and the changes of this one.
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const ownChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
 

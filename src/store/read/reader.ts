@@ -1,4 +1,4 @@
-/** The read-only door of the store: what the extension host opens while the engine writes, or with no engine at all. */
+/** Read access to the store, for the extension host while the engine writes, or without an engine. */
 import { realFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { connectForReading, loadSqlite, translate } from '../files/sqlite.ts';
@@ -34,7 +34,7 @@ import { stepReaders } from './runs/readSteps.ts';
 
 export type * from '../types.ts';
 
-/** The store was made by an older version of C3; whoever writes to it brings it up to date first. */
+/** The store has an older version of the schema. Opening it for writing updates it. */
 export class OlderStoreError extends C3Error {
   constructor(path: string, version: number) {
     super(
@@ -47,9 +47,10 @@ export class OlderStoreError extends C3Error {
 }
 
 /**
- * Opens an existing store for reading. What it returns is current: rows that the engine adds are seen by the next call.
- * @throws OlderStoreError; C3Error('store') when there is no store, when it is not ours or newer, when anything in it
- *   is not as C3 makes it, or when Node is older than 22
+ * Opens an existing store for reading. The next call sees rows that the engine has added.
+ * @throws OlderStoreError
+ * @throws C3Error('store') if there is no store, it is not a C3 store or is newer, its schema differs
+ *   from what C3 makes, or Node is older than 22
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
@@ -72,7 +73,7 @@ export function openStoreForReading(path: string): StoreReader {
   }
 }
 
-/** All reading functions on a connection that sees what is written. */
+/** Returns all read operations of a connection that sees committed changes. */
 export function readersOf(session: Session, close: () => void): StoreReader {
   return translate(session.path, () => {
     const treeOf = treeReader(session);

@@ -1,7 +1,4 @@
-/**
- * Whether a store is whole, and what of it is not: the file, its schema, its rows, and what they say of each other.
- * Looking changes nothing.
- */
+/** Examines the file, schema, rows and references of a store for damage. It changes nothing. */
 import { existsSync } from 'node:fs';
 import { realFile } from '../../files/realFile.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -18,16 +15,16 @@ import { int32Of, textHash, tokenHash } from '../tokens.ts';
 import { parentFault } from '../tree.ts';
 import type { StoreCounts } from '../types.ts';
 
-/** Rows whose hashes are computed where not all are asked for, evenly spread. */
+/** Number of rows, evenly spread, whose hashes are computed unless all are requested. */
 const SAMPLE = 20_000;
-/** What is said of one kind of damage. */
+/** Largest number of findings of one kind. */
 const MOST_FINDINGS = 20;
 const LONGEST_FINDING = 300;
 
 /**
  * Examines the store.
- * @param all computes the hash of every row
- * @throws nothing: what cannot be looked at is a finding
+ * @param all true to compute the hash of every row
+ * @throws nothing: a part that cannot be examined is a finding
  */
 export function examineStore(path: string, all: boolean): StoreExamination {
   const findings: string[] = [];
@@ -60,7 +57,7 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       for (const fault of strange.slice(0, MOST_FINDINGS)) {
         find(`In the schema ${fault}.`);
       }
-      // Such a schema could compute anything.
+      // A foreign schema could compute anything.
       if (strange.length > 0) {
         return;
       }
@@ -68,7 +65,7 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       attempt('The pages of the file', () => {
         examinePages(db, 'integrity_check', find);
       });
-      // Pages that lead to each other in circles make every other question endless.
+      // Cycles of pages would make every query endless.
       if (findings.length > before) {
         extent = 'Its rows were not examined: its pages are damaged.';
         return;
@@ -100,9 +97,9 @@ export function examineStore(path: string, all: boolean): StoreExamination {
 }
 
 /**
- * Examines the pages of the file alone: a scan of a store that passes ends, whoever made it. What keeps it from being
- * opened at all, its reader says.
- * @throws nothing: what cannot be looked at is a finding
+ * Examines only the pages of the file. If they pass, a scan of the store ends, even if its file is
+ * malicious. An error on opening is in `refusal`.
+ * @throws nothing: a part that cannot be examined is a finding
  */
 export function examinePagesOnly(path: string): StoreExamination {
   const findings: string[] = [];
@@ -130,10 +127,10 @@ export function examinePagesOnly(path: string): StoreExamination {
   return { findings, extent: 'Its rows were not examined.', refusal, counts: null };
 }
 
-/** @returns what the seal adds to what was examined */
+/** @returns a sentence about the seal for the extent of the examination */
 function examineSeal(path: string, find: (sentence: string) => void): string {
   if (lockHolder(path) !== null) {
-    return 'It is being written just now: whether single numbers changed can be known when its writer is done.';
+    return 'It is being written: changes of single numbers can be checked after its writer has finished.';
   }
   const found = checkSeal(path);
   switch (found.state) {
@@ -201,7 +198,7 @@ interface TokenRow {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** @returns how many rows it looked at, in words */
+/** @returns the numbers of checked rows, in words */
 function examineHashes(db: Connection, all: boolean, find: (sentence: string) => void): string {
   const said = { texts: 0, messages: 0, events: 0 };
   const report = (kind: keyof typeof said, sentence: string): void => {
@@ -233,16 +230,13 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
   }
   for (const row of db.prepare<[], Row>('SELECT * FROM environment_event').iterate()) {
     if (!isWholeEvent(row)) {
-      report(
-        'events',
-        `Environment event ${String(row['id'])} is not the one that was stored: its SHA-256 is another.`,
-      );
+      report('events', `Environment event ${String(row['id'])} is not the one that was stored: its SHA-256 differs.`);
     }
   }
   return `Its pages and references were checked, and the hashes of ${texts.words} texts and ${messages.words} messages.`;
 }
 
-/** Every how many rows of a table are looked at, and how many of how many that is. */
+/** Returns the step between checked rows of a table, and a description of their share. */
 function spreadOver(db: Connection, table: string, all: boolean): { readonly step: number; readonly words: string } {
   const total = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   const step = all ? 1 : Math.max(1, Math.ceil(total / SAMPLE));

@@ -1,7 +1,7 @@
 /**
- * Copies what is whole of a damaged store into a fresh one. Rows are read one by one where a page is damaged, hashed,
- * and kept only where all that they refer to was kept; what a store derives from its rows is derived anew. The damaged
- * store is only read.
+ * Copies the undamaged rows of a damaged store into a new one. In a damaged page, rows are read one by
+ * one. Each row is checked by its hash, and kept only if all rows that it refers to were kept. Derived
+ * rows are computed again. The damaged store is only read.
  */
 import { closeSync, existsSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
@@ -17,13 +17,13 @@ import { APPLICATION_ID } from '../tables/schema.ts';
 import { int32Of, textHash, tokenHash } from '../tokens.ts';
 import { openStoreForWriting } from '../write/writer.ts';
 
-/** What was copied of a kind of rows, and what was not. */
+/** The result of copying one table. */
 export interface Salvaged {
   readonly table: string;
   readonly copied: number;
-  /** Rows that are damaged, or refer to one that is. */
+  /** Rows that are damaged or refer to a damaged one. */
   readonly left: number;
-  /** Numbers of rows among the others at which nothing could be read. */
+  /** Row numbers between the others at which nothing could be read. */
   readonly unreadable: number;
 }
 
@@ -32,10 +32,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** The rows that a row refers to. */
 type Refs = readonly (readonly [parent: string, key: unknown])[];
 
-/**
- * The tables that nothing is derived from, each by its key; the rest follows from them. `alternative` has no row
- * numbers.
- */
+/** The tables that are not derived from others. `alternative` has no row numbers. */
 const SOURCES = [
   'run',
   'environment',
@@ -57,17 +54,17 @@ const SOURCES = [
   'diagnostic_bucket',
   'run_account',
 ] as const;
-/** Migrations from here on derive what follows from rows. */
+/** Migrations from this index on compute derived rows. */
 const BEFORE_DERIVED = 5;
 const WITHOUT_NUMBERS = 'alternative';
 const PAGE = 500;
-/** So far behind a damaged page rows are looked for one by one where the last row's number cannot be had. */
+/** Number of unreadable rows after which the search ends if the number of the last row is unknown. */
 const FARTHEST = 4_000;
 
 /**
- * Copies a store. The new one is there whole or not at all.
- * @throws C3Error('input') where `to` is there already; C3Error('store') where nothing of `from` can be read, or `to`
- *   cannot be written
+ * Copies a store. The new one is created whole or not at all.
+ * @throws C3Error('input') if `to` exists
+ * @throws C3Error('store') if nothing of `from` can be read, or `to` cannot be written
  */
 export function salvageStore(from: string, to: string, headlines: HeadlineRule): readonly Salvaged[] {
   const target = realFile(to);
@@ -135,7 +132,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
   }
 }
 
-/** Copies what environments said, each event whose message and earlier events are whole, and where they are. */
+/** Copies environment events whose message and earlier events are whole, and their links to messages. */
 function copyEvents(
   place: Omit<Place, 'table'>,
   isKept: (message: unknown) => boolean,
@@ -171,7 +168,7 @@ interface Place {
   readonly table: string;
 }
 
-/** The rows of every table that are whole, with all that they refer to. */
+/** Finds the undamaged rows of every table, and the rows that they refer to. */
 function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whole> {
   const tables = new Map<string, Whole>();
   const empty = textHash('');
@@ -185,7 +182,7 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
     const kept = new Map<unknown, Refs>();
     eachRow({ source, db, table }, (key, row) => {
       if (isWhole(table, row)) {
-        // The row of a context that goes on from another one says nothing without that one.
+        // A context that continues another one is incomplete without it.
         const goesOn = table === 'context' && row['text'] === emptyText && row['key'] !== EMPTY_KEY;
         kept.set(key, [
           ...references.flatMap(({ from, parent }) => (row[from] === null ? [] : [[parent, row[from]] as const])),
@@ -229,7 +226,7 @@ function isWhole(table: string, { body, sha256, tokens, token_hash: named, logpr
   }
 }
 
-/** Copies the rows of a table that are wanted; one that breaks a rule of its table is left. */
+/** Copies the wanted rows of a table, except those that violate a constraint. */
 function copyTable(place: Place, wanted: (key: unknown, row: Row) => boolean): Salvaged {
   const { db, table } = place;
   const { all } = columnsOf(place);
@@ -259,7 +256,7 @@ function stored(insert: () => void): boolean {
   }
 }
 
-/** Columns of a table by the schema of the fresh store, and those that name a row. */
+/** Returns all columns and the key columns of a table in the schema of the new store. */
 function columnsOf({ db, table }: Place): { readonly all: readonly string[]; readonly key: readonly string[] } {
   const found = db
     .prepare<[], { name: string; pk: number }>(`SELECT name, pk FROM pragma_table_info('${table}')`)
@@ -267,7 +264,7 @@ function columnsOf({ db, table }: Place): { readonly all: readonly string[]; rea
   return { all: found.map(({ name }) => name), key: found.filter(({ pk }) => pk > 0).map(({ name }) => name) };
 }
 
-/** Whether the damaged store has the table as the fresh one has it: nothing else is read. */
+/** Returns true if a table has the same schema in both stores. Other tables are not read. */
 function isOurs({ source, db, table }: Place): boolean {
   const shapeOf = (one: Connection): unknown => {
     const sql = one.prepare<[string]>("SELECT type || ' ' || sql FROM sqlite_schema WHERE name = ?").pluck().get(table);
@@ -276,7 +273,10 @@ function isOurs({ source, db, table }: Place): boolean {
   return shapeOf(source) === shapeOf(db);
 }
 
-/** Looks at all rows of a table that can be read. @returns how many could not */
+/**
+ * Calls `look` for all readable rows of a table.
+ * @returns the number of unreadable rows
+ */
 function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
   if (!isOurs(place)) {
     return 0;
@@ -312,7 +312,7 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
       more = found.length > 0;
       continue;
     }
-    // Somewhere in these rows is damage.
+    // One of these rows is damaged.
     const stop = Math.min(last + PAGE, end ?? last + PAGE);
     for (let id = last + 1; id <= stop; id++) {
       const [row] = readable(() => one.all(id)) ?? [null];
@@ -328,14 +328,14 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
   return unreadable;
 }
 
-/** The number of a table's last row; null where it cannot be had. */
+/** Returns the number of a table's last row, or null if it cannot be read. */
 function lastRow({ source, table }: Place): number | null {
   return (
     readable(() => source.prepare<[], number>(`SELECT max(rowid) FROM ${table} NOT INDEXED`).pluck().all())?.[0] ?? null
   );
 }
 
-/** What a question gives; null where it meets damage. */
+/** Returns the result of a query, or null if it meets damage. */
 function readable<Result>(ask: () => Result): Result | null {
   try {
     return ask();

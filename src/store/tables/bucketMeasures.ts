@@ -1,7 +1,7 @@
 /**
- * What buckets are ranked by: the largest credit in each, how far its returns spread, and what an empty message was
- * worth beside another one. The first two are kept beside the rows that they follow from, by triggers, so that a page
- * of a ranking comes from an index.
+ * The values that buckets are ranked by: the largest credit, the spread of returns, and the value of
+ * an empty message relative to another one. Triggers keep the first two beside the rows that they are
+ * derived from, so a page of a ranking comes from an index.
  */
 import { SHOWN_FIRST } from '../conditions.ts';
 
@@ -9,14 +9,15 @@ const LARGEST_CREDIT = `
   SELECT max(abs(value)) FROM credit WHERE credit.bucket = NEW.bucket AND id = (
     SELECT id FROM credit AS own WHERE own.bucket = credit.bucket AND own.decision = credit.decision ${SHOWN_FIRST})`;
 
-/** Adds one return to running mean and squares (Welford): exact 0 where all returns are alike. */
+/** Adds one return to mean and squares (Welford). The variance is exactly 0 for equal returns. */
 const ADD_RETURN = `
   UPDATE bucket_measure SET returns = returns + 1, mean = mean + (NEW.return - mean) / (returns + 1),
     squares = squares + (NEW.return - mean) * (NEW.return - (mean + (NEW.return - mean) / (returns + 1)))`;
 
 /**
- * The SQL of the store version that ranks buckets. A cross join is walked from left to right: else every episode would
- * walk through all buckets. What it derives can always be derived again: it is no record of its own.
+ * The SQL of the store version that ranks buckets. CROSS JOIN fixes the order from left to right;
+ * otherwise, every episode would scan all buckets. The table is derived data and can always be
+ * computed again.
  */
 export const BUCKET_MEASURES = `
 CREATE TABLE bucket_measure (

@@ -1,16 +1,17 @@
 /**
- * Contexts that go on from one another, as conversations do: of each only what follows the one before is stored, so
- * that a conversation is as long in the store as it is. What names a context stays what it was: its key, and the hash
- * of all of it.
+ * Contexts that continue other contexts, as in conversations. Only the text after the base is stored,
+ * so a conversation needs its own length and not the square of it. The key and the hash of such a
+ * context are still those of the whole text.
  */
 import { damagedStore } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL that adds them to a store. A context that goes on begins with the first `kept` UTF-16 units of its base,
- * which was stored before it; `since` is what follows, `sha256` that of the whole. Its own row names the empty text,
- * so that without this one it is nothing else. Contexts of earlier versions are whole.
+ * The SQL that adds them to a store. A context with a base begins with the first `kept` UTF-16 units
+ * of its base, which was stored before it; `since` is the text after them, `sha256` the hash of the
+ * whole. Its row in `context` has the empty text, so it is incomplete without this row. Contexts of
+ * earlier versions are whole.
  */
 export const CONTEXT_BASES = `
 CREATE TABLE context_base (
@@ -23,10 +24,13 @@ CREATE TABLE context_base (
 ${guardsOf('context_base', 'context = NEW.context')}
 `;
 
-/** The key of the empty context, the one that is whole with an empty text. */
+/** The key of the empty context, the only one whose whole text is empty. */
 export const EMPTY_KEY = '7252660547403494068';
 
-/** UTF-16 units of a context that goes on: a store from elsewhere could have few that repeat each other endlessly. */
+/**
+ * Largest number of UTF-16 units of a context with a base: an untrusted store could have few rows that
+ * repeat each other endlessly.
+ */
 export const MOST_GROWN = 2 ** 26;
 
 interface Part {
@@ -35,7 +39,7 @@ interface Part {
   readonly since: string;
 }
 
-/** Reads the whole text of a context by its row; it takes as long as there is to read. */
+/** Reads the whole text of a context by its row, in time linear in the length of its parts. */
 export function contextReader({ db, path }: Session): (id: number) => string {
   const whole = db
     .prepare<[number], string>('SELECT body FROM context JOIN text ON text.id = context.text WHERE context.id = ?')

@@ -1,7 +1,4 @@
-/**
- * Buckets that were sampled, or imported, to be measured on: which of their alternatives are credited, and what they
- * cost.
- */
+/** Buckets sampled or imported for measurements: their credited alternatives and their cost. */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { checkedPage } from '../rows.ts';
@@ -9,8 +6,8 @@ import type { DiagnosticRow, DiagnosticSample, Page, StoreReader, StoreWriter } 
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL of store version 4. A check of a column cannot be changed, so the table of buckets is made anew around its
- * rows; what refers to them is looked at when the migration ends.
+ * The SQL of store version 4. The CHECK of a column cannot be changed, so the table of buckets is
+ * created again with its rows. References to them are checked at the end of the migration.
  */
 export const VERSION_4 = `
 PRAGMA defer_foreign_keys = ON;

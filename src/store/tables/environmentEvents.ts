@@ -1,4 +1,4 @@
-/** What environments said in episodes, and between which messages. Episodes without environments have no rows. */
+/** Environment events of episodes, and their places between messages. */
 import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
@@ -8,8 +8,9 @@ import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL that adds them to a store. `parent` is the message that an event follows, `previous` the event between the
- * two. `decision_events` names the last event before a message, and the last after one that ends an episode.
+ * The SQL that adds them to a store. `parent` is the message before an event, `previous` the event
+ * between the two. `decision_events` names the last event before a message, and the last after a
+ * message that ends an episode.
  */
 export const ENVIRONMENT_EVENTS = `
 CREATE TABLE environment_event (
@@ -106,7 +107,7 @@ const isEventRow = (row: Readonly<Record<string, unknown>>): row is Readonly<Rec
   ['answers', 'done'].every((name) => row[name] === null || typeof row[name] === 'string') &&
   ['id', 'derived', 'closing'].every((name) => typeof row[name] === 'number');
 
-/** Whether a row of environment_event is what was appended; false for one that cannot be read, whatever it holds. */
+/** Returns true if a row of environment_event matches its hash, false if it does not or cannot be read. */
 export function isWholeEvent(row: Readonly<Record<string, unknown>>): boolean {
   const event = { ...row, streamKey: row['stream_key'] };
   try {

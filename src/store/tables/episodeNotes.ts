@@ -1,6 +1,6 @@
 /**
- * What the user says of an episode: a score, a note and tags, appended and never changed; the last one counts. Here is
- * decided what an episode returned.
+ * The user's notes on episodes: a score, a note and tags, appended and never changed; the last one
+ * counts. This file also defines the return of an episode.
  */
 import { BY_HAND } from '../../domain/episode.ts';
 import { guarded } from '../files/sqlite.ts';
@@ -8,7 +8,11 @@ import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** Adds a score by hand to the list of problems, or takes it out. @param row of hand_return @param by 1 or -1 */
+/**
+ * Adds a score by hand to the list of problems, or removes it.
+ * @param row of hand_return
+ * @param by 1 or -1
+ */
 const listScore = (row: string, by: string): string => `
   INSERT INTO problem_round (problem, phase, iteration, episodes, returns, total)
   SELECT id, ${row}.phase, ${row}.iteration, ${by}, ${by}, ${by} * ${row}.return
@@ -17,9 +21,10 @@ const listScore = (row: string, by: string): string => `
     returns = returns + excluded.returns, total = total + excluded.total;`;
 
 /**
- * The SQL of the store version that keeps them. `tags` is a JSON list of texts; a score of NULL is none. hand_return
- * follows from the rest: it holds the scores by hand that are returns, those of recorded episodes that nothing else
- * scored. A score of the log that comes later, or a further message, ends that.
+ * The SQL of the store version that keeps them. `tags` is a JSON list of texts; a score of NULL means
+ * none. hand_return is derived: it holds the scores by hand that are returns, which are those of
+ * recorded episodes without another score. A later score from the log, or a further message, removes
+ * the row.
  */
 export const EPISODE_NOTES = `
 CREATE TABLE episode_note (
@@ -71,16 +76,16 @@ END;
 `;
 
 /**
- * The episodes with their returns: what an evaluator or the log gave, or the failure of an evaluator; and, with
- * numbers beyond all of these, those that only the user scored. Whoever asks what an episode returned reads this in
- * the place of the table `episode`. What training learns from is of that table alone.
+ * The episodes with their returns: those of an evaluator or a log, failures of an evaluator, and, with
+ * larger ids than all of these, episodes that only the user scored. Queries for the return of an
+ * episode read this instead of the table `episode`. Training learns only from that table.
  */
 export const EPISODES = `(
   SELECT id, run, phase, iteration, instance, leaf, return, rule, evaluator_calls FROM episode
   UNION ALL
   SELECT (1 << 52) + leaf, run, phase, iteration, instance, leaf, return, '${BY_HAND}', 0 FROM hand_return)`;
 
-/** Whether the row `own` is the newest note of its episode. */
+/** True if the row `own` is the newest note of its episode. */
 export const IS_NEWEST_NOTE = 'own.id = (SELECT max(id) FROM episode_note WHERE leaf = own.leaf)';
 
 interface Row {
@@ -92,7 +97,10 @@ interface Row {
   readonly isReturn: 0 | 1;
 }
 
-/** The reader of what the user says. @param endsOf the last messages of the episodes through a message */
+/**
+ * The reader of the user's notes.
+ * @param endsOf returns the last messages of the episodes through a message
+ */
 export function episodeNoteReader(
   session: Session,
   endsOf: (message: number) => readonly number[],

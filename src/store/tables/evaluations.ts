@@ -1,13 +1,13 @@
 /**
- * What the complete evaluations of a run measured: stored when each ends, so that it is known before the run ends and
- * after a cancel.
+ * The results of the complete evaluations of a run. Each is stored when its evaluation ends, so it is
+ * available before the run ends and after a cancel.
  */
 import type { EvaluationKind } from '../../domain/evaluation.ts';
 import { guarded, type Session } from '../files/sqlite.ts';
 import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** The SQL that adds them to a store. A value of null: the evaluator failed to score every episode. */
+/** The SQL that adds them to a store. A value is null if the evaluator failed to score every episode. */
 export const EVALUATIONS = `
 CREATE TABLE evaluation (
   run TEXT NOT NULL REFERENCES run,
@@ -38,7 +38,7 @@ export function evaluationReaders(session: Session): Pick<StoreReader, 'evaluati
   const all = db.prepare<[string], EvaluationRow>(
     'SELECT iteration, step, kind, value, low, high, n FROM evaluation WHERE run = ? ORDER BY step, iteration',
   );
-  // From each number to the next by the index: an evaluation has thousands of episodes.
+  // Steps from each number to the next by the index, because an evaluation has thousands of episodes.
   const numbers = db
     .prepare<[{ run: string }], number>(
       `

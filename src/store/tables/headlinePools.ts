@@ -1,10 +1,11 @@
-/** The pool of replays that a headline is computed from, out of the rows of the store. */
+/** Builds the pool of replays for a headline from the rows of the store. */
 import { EDITED, type FinishReason } from '../../domain/message.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
 import { IS_OTHER } from '../conditions.ts';
 
 /**
- * Equal for messages of equal tokens; where a policy gives none, of equal text that the same result follows.
+ * Returns the SQL of a key that is equal for messages of equal tokens. Without tokens, it is equal
+ * for messages of equal text, if the same result follows.
  * @param said the alias of the row of `decision`
  */
 export const tokenKey = (said: string): string =>
@@ -16,7 +17,7 @@ export interface ResultRow {
   readonly message: number;
   readonly key: string;
   readonly finish: FinishReason;
-  /** Whether the message was made for the bucket, and else whether it was continued there by what sampled it. */
+  /** 1 if the message was made for the bucket. Else `asMade` is 1 if its own policy continued it. */
   readonly inBucket: 0 | 1;
   readonly asMade: 0 | 1;
   readonly atTemperature: 0 | 1;
@@ -26,7 +27,7 @@ export interface ResultRow {
   readonly leaf: number;
   readonly leafParent: number | null;
   readonly source: string;
-  /** The stream that the message itself was drawn on; empty where none is known. */
+  /** The stream of the message itself, or empty if it is unknown. */
   readonly drawSource: string;
   readonly value: number | null;
   readonly evaluatorCalls: number;
@@ -45,11 +46,14 @@ export const RESULTS = `
 interface FoundPool {
   readonly pool: CreditPool;
   readonly rowCount: number;
-  /** The earliest message of the run itself of each key whose own distribution this is. */
+  /** For each key, the earliest message of the run itself that has this distribution. */
   readonly messages: ReadonlyMap<string, number>;
 }
 
-/** @param branchOf which results of a message hang together */
+/**
+ * Builds a pool from its rows.
+ * @param branchOf returns the branch of a result; results of one branch are not independent
+ */
 export function poolFrom(
   rows: readonly ResultRow[],
   range: ReturnRange | null,
@@ -57,7 +61,7 @@ export function poolFrom(
 ): FoundPool {
   const messages = new Map<string, number>();
   const drawn = new Set<number>();
-  /** The bucket of every draw: equal contexts of one iteration may have drawn the same numbers. */
+  /** The bucket of every draw. Equal contexts of one iteration may have drawn the same numbers. */
   const drawBuckets = new Map<string, number>();
   const buckets: PoolBucket[] = [];
   for (const [id, inBucket] of Map.groupBy(rows, ({ bucket }) => bucket)) {
@@ -67,8 +71,8 @@ export function poolFrom(
       if (first === undefined) {
         continue;
       }
-      // The message that a diagnostic bucket asks about was sampled by the policy, not chosen for what it says; it is
-      // one draw, in however many buckets.
+      // The message of a diagnostic bucket was sampled by the policy, not selected for its content. It is
+      // one draw, even if it is in several buckets.
       const sampled =
         first.finish !== 'typed' &&
         (first.inBucket === 1 || (first.origin === 'diagnostic' && first.atTemperature === 1));
@@ -105,9 +109,7 @@ export function poolFrom(
   };
 }
 
-/**
- * Results by stream: the replay's number, or the number of the branch that they hang on where branches hold several.
- */
+/** Returns results by stream: the number of the replay, or of a branch if branches have several. */
 function resultsOf(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
   const branches = rows.map(branchOf);
   const numbers = new Map([...new Set(branches)].map((branch, index) => [branch, index]));

@@ -1,6 +1,6 @@
 /**
- * The one credit that a message shows, kept beside the replays that it follows from. It is derived data: it can always
- * be derived again, by the rule that the writer was opened with.
+ * The headline, the one credit that a message shows, kept beside the replays that it is derived from.
+ * It can always be derived again by the rule that the writer was opened with.
  */
 import type { CreditPool, PoolMember } from '../../shared/credit/creditPool.ts';
 import { clearOf, type Headline } from '../../shared/credit/headline.ts';
@@ -12,22 +12,23 @@ import { poolFrom, type ResultRow, RESULTS } from './headlinePools.ts';
 import { scaleKeeper, scaleReader } from './returnScales.ts';
 
 /**
- * How headlines follow from pools. The credit room has the formula and the engine knows the run; the store only keeps
- * what they answer.
+ * The rule that derives headlines from pools. The formula is in src/credit, and the engine has the
+ * configuration of the run; the store only keeps their results.
  */
 export interface HeadlineRule {
-  /** What a run's returns mean, from the configuration that its row holds; null where that does not say. */
+  /** Returns the scale of a run's returns from the configuration in its row, or null if that has none. */
   scaleOf(runConfig: string): ReturnScale | null;
-  /** The headline of every alternative, by key. */
+  /** Returns the headline of every alternative, by key. */
   headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline>;
 }
 
 /**
- * The SQL of the store version that keeps headlines. A pool goes by its first bucket. `clear` is the bound nearest to 0
- * where the interval leaves 0, with its sign; `rank` was its amount, or how far an undecided credit is from deciding,
- * below 0, and is what `clearness` says of it since CREDIT_ORDER. Buckets are ranked by the largest of their messages'
- * headlines, problems show the clearest of the run's own messages: `message`, the first that said so. Every bucket
- * waits for its headlines at first.
+ * The SQL of the store version that keeps headlines. The id of a pool is that of its first bucket.
+ * `clear` is the bound nearest to 0, with its sign, if the interval excludes 0. `rank` was the
+ * absolute value of that bound, or, below 0, the distance of an undecided credit from a decision;
+ * since CREDIT_ORDER it is `clearness`. Buckets are ranked by the largest headline of their messages.
+ * Problems show the clearest headline of the run's own messages; `message` is the first with these
+ * tokens. At first, the headlines of every bucket are stale.
  */
 export const HEADLINES = `
 CREATE TABLE bucket_pool (
@@ -76,23 +77,21 @@ UPDATE problem SET clear_message = NULL, clear_role = NULL, clear_value = NULL, 
 CREATE INDEX bucket_measure_clearest ON bucket_measure (run, clearest DESC, bucket);
 `;
 
-/** Writes headlines after what they follow from. */
+/** Keeps headlines up to date with their replays. */
 export interface HeadlineKeeper {
-  /** A run was stored, or its configuration changed. */
+  /** Reports that a run was stored or its configuration changed. */
   noteRun(run: string): void;
-  /** A replay of the bucket is about to be stored. */
+  /** Reports that a replay of the bucket is about to be stored. */
   note(bucket: number): void;
-  /**
-   * Derives what the open transaction made stale, where there is a rule; else it is noted for a writer that has one.
-   */
+  /** Derives headlines that the open transaction made stale. Without a rule, marks them as stale. */
   deriveTouched(): void;
-  /** Derives all that is stale, in a transaction of its own. */
+  /** Derives all stale headlines, in a transaction of its own. */
   refresh(): void;
-  /** The transaction was rolled back. */
+  /** Reports that the transaction was rolled back. */
   forget(): void;
 }
 
-/** Gives a problem the clearest of its headlines, by `run` and `instance`. */
+/** Copies the clearest headline to a problem, by `run` and `instance`. */
 export const LIST_CLEAREST = listClearest(
   `SELECT run, instance, message, value, rank FROM headline WHERE run = @run AND instance = @instance AND ${LISTED} ORDER BY ${CLEAREST_FIRST} LIMIT 1`,
 );
@@ -111,7 +110,10 @@ interface PoolPlace extends Pick<BucketRow, 'run' | 'instance'> {
 
 type Column = string | number | null;
 
-/** Keeps headlines on a writer's connection. @param rule null where none are derived */
+/**
+ * Keeps headlines on a writer's connection.
+ * @param rule null to derive none
+ */
 export function headlineKeeper(session: Session, rule: HeadlineRule | null): HeadlineKeeper {
   const { db, path } = session;
   const mark = db.prepare<[number]>('INSERT OR IGNORE INTO headline_stale (bucket) VALUES (?)');
@@ -121,7 +123,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   const scales = rule === null ? null : scaleKeeper(db, (config) => rule.scaleOf(config));
   /** Buckets of the open transaction. */
   const touched = new Set<number>();
-  /** Buckets that are in the table of stale ones. */
+  /** Buckets in the table headline_stale. */
   const marked = new Set<number>();
 
   function deriveTouched(): void {
@@ -206,8 +208,8 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
   const date = db.prepare<[number, number]>('UPDATE bucket_pool SET newest = ? WHERE pool = ?');
 
   /**
-   * The pool of a bucket; null while nothing was sampled or typed for it, so that its temperature is open and there is
-   * nothing to compare.
+   * Returns the pool of a bucket, or null while nothing was sampled or typed for it: then its
+   * temperature is unknown and there is nothing to compare.
    */
   function poolOf(bucket: number): PoolPlace | null {
     const row = bucketRow.get(bucket);
@@ -222,8 +224,8 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
   }
 
   /**
-   * The first message below the alternative on the way to a leaf: what continues below one such message is not
-   * independent.
+   * Returns the first message below the alternative on the path to a leaf. Results below the same
+   * message are not independent.
    */
   function branchOf({ leaf, leafParent, message, origin }: ResultRow): number {
     if (leaf === message || leafParent === message || origin !== 'training') {

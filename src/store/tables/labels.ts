@@ -1,9 +1,9 @@
-/** The user's own words on messages and buckets: appended, never changed; a later one counts more. */
+/** The user's labels on messages and buckets, appended and never changed; the last one counts. */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Label, NewLabel, StoreReader, StoreWriter } from '../types.ts';
 
-/** The SQL of store version 5. Whatever was there was written by the user of the workspace. */
+/** The SQL of store version 5. All labels of earlier versions are by the user of the workspace. */
 export const VERSION_5 = `
 ALTER TABLE label ADD COLUMN author TEXT NOT NULL DEFAULT 'you';
 `;
@@ -16,7 +16,7 @@ export function labelReaders(
   const { db } = session;
   const ofMessage = db.prepare<[number], Label>(`${LABEL} FROM label WHERE message = ? ORDER BY id`);
   const ofBucket = db.prepare<[number], Label>(`${LABEL} FROM label WHERE bucket = ? ORDER BY id`);
-  // From the run's buckets, which an index has in order, to the labels of each.
+  // The query starts with the run's buckets, which an index has in order.
   const ofRun = db.prepare<[string], Label>(
     `${LABEL} FROM bucket CROSS JOIN label ON label.bucket = bucket.id WHERE bucket.run = ? ORDER BY label.id`,
   );

@@ -1,4 +1,4 @@
-/** What was measured of messages that other programs recorded: one row for each of which anything is known. */
+/** The measurements of messages that other programs recorded, one row for each message with any. */
 import {
   MEASURED_NUMBERS,
   type EpisodeMeasured,
@@ -12,8 +12,8 @@ import type { StoreReader, TreeGroup } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL that adds them to a store. A list of problems adds up what is measured of their messages, which have no
- * tokens of their own.
+ * The SQL that adds them to a store. The list of problems sums the measurements of their messages,
+ * which have no tokens of their own.
  */
 export const MEASUREMENTS = `
 CREATE TABLE measurement (
@@ -35,7 +35,10 @@ CREATE TRIGGER measurement_listed AFTER INSERT ON measurement BEGIN
 END;
 `;
 
-/** Of a message that was sampled here its own row says what is known; one from elsewhere drew from no stream. */
+/**
+ * SQL of each value. A message that was sampled here has it in its own row; one from elsewhere has an
+ * empty stream key.
+ */
 const VALUES: Readonly<Record<MeasuredNumber, string>> = {
   promptTokens: "iif(stream_key = '', measurement.prompt_tokens, decision.prompt_tokens)",
   completionTokens: "iif(stream_key = '', measurement.completion_tokens, length(tokens) / 4)",
@@ -46,10 +49,10 @@ const VALUES: Readonly<Record<MeasuredNumber, string>> = {
   temperature: "iif(stream_key = '', measurement.temperature, decision.temperature)",
 };
 const MEASURED = 'decision LEFT JOIN measurement ON measurement.decision = decision.id';
-/** Models of an episode that are named. */
+/** Largest number of models that are listed for an episode. */
 const MOST_MODELS = 20;
 
-/** Of one number: `promptTokensSum`, `promptTokensLeast`, and so on. */
+/** The columns of one number are `promptTokensSum`, `promptTokensLeast`, and so on. */
 type SummaryRow = Readonly<Record<string, number | null>>;
 
 export function measurementReaders(session: Session): Pick<StoreReader, 'measured' | 'episodesMeasured'> {
@@ -98,7 +101,7 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
   };
 }
 
-/** Appends what was measured of a message; a row that says nothing is left out. */
+/** Appends the measurements of a message, unless all are null. */
 export function measurementWriter({ db }: Session): (message: number, measured: Measured) => void {
   const insert = db.prepare<[readonly (number | string | null)[]]>(
     'INSERT INTO measurement VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',

@@ -10,7 +10,7 @@ import { bytesOf, float32Of, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** What a row says of a state, and the state. */
+/** The columns of a state. */
 export const METHOD_STATE_COLUMNS = `name TEXT NOT NULL,
   version INTEGER NOT NULL,
   json TEXT NOT NULL,
@@ -19,8 +19,8 @@ export const METHOD_STATE_COLUMNS = `name TEXT NOT NULL,
   tensors BLOB NOT NULL`;
 
 /**
- * The SQL that adds them to a store. `layout` is JSON, name and shape of each tensor; `tensors` their numbers
- * (float32), one after another.
+ * The SQL that adds them to a store. `layout` is JSON with name and shape of each tensor; `tensors`
+ * has their float32 numbers, one tensor after the other.
  */
 export const METHOD_STATES = `
 CREATE TABLE method_state (
@@ -127,7 +127,10 @@ const hashOf = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
 
-/** JSON would write null for a number that is not finite. @throws C3Error('store') */
+/**
+ * Refuses numbers that are not finite, because JSON would write null for them.
+ * @throws C3Error('store')
+ */
 function refuseUnstorable(json: Json, where: string): void {
   if (typeof json === 'number' && !Number.isFinite(json)) {
     throw new C3Error('store', `A number in ${where} is ${json}, which cannot be stored: nothing was stored.`);

@@ -1,4 +1,4 @@
-/** Recognises a store of ours and brings an older one up to date. Looking at a file never changes it. */
+/** Recognizes C3 stores and migrates older ones. Inspecting a file never changes it. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import {
@@ -35,7 +35,7 @@ import { STAGES } from './stages.ts';
 import { requireOwnSchema } from './storeSchema.ts';
 import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
 
-/** Migration i brings a store from version i to version i + 1. */
+/** Migration i updates a store from version i to version i + 1. */
 export const MIGRATIONS: readonly string[] = [
   VERSION_1,
   VERSION_2,
@@ -60,7 +60,7 @@ export const MIGRATIONS: readonly string[] = [
   EPISODE_NOTES,
 ];
 
-/** What kind of file is at a path; `store` also when the file is one of an older version. */
+/** The kind of file at a path; `store` includes stores of older versions. */
 export type FileKind = 'absent' | 'empty' | 'store';
 
 const HEADER_BYTES = 100;
@@ -69,9 +69,9 @@ const USER_VERSION_OFFSET = 60;
 const APPLICATION_ID_OFFSET = 68;
 
 /**
- * Says what is at `path` without changing a byte: the file's header is read first, and a write-ahead log that
- * another process left behind is looked at through a read-only connection.
- * @throws C3Error('store') when it is not SQLite, not ours, or of a newer version
+ * Returns the kind of file at `path` without changing a byte. It reads the header of the file first,
+ * and a write-ahead log of another process through a read-only connection.
+ * @throws C3Error('store') if it is not an SQLite database, not a C3 store, or of a newer version
  */
 export function inspect(path: string, latest: number = MIGRATIONS.length): FileKind {
   const header = readHeader(path);
@@ -99,9 +99,9 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
 }
 
 /**
- * Brings the store to the latest version in one transaction; on any error the store stays as it was.
+ * Updates the store to the latest version in one transaction. After an error, the store is unchanged.
  * An empty file becomes a store.
- * @param derive fills what the new version derives from its rows, in the same transaction
+ * @param derive fills the derived data of the new version in the same transaction
  */
 export function migrate(
   db: Connection,
@@ -129,7 +129,10 @@ export function migrate(
   }).immediate();
 }
 
-/** What is written follows its chain of messages to the first: one that leads back to itself would never end. */
+/**
+ * Requires that every parent was stored before its child. Writing follows parents to the first
+ * message, and a cycle would never end.
+ */
 function requireOrder(db: Connection, path: string): void {
   const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
   if (wrong !== undefined) {
@@ -137,7 +140,7 @@ function requireOrder(db: Connection, path: string): void {
   }
 }
 
-/** The version of the store behind a connection. */
+/** Returns the version of the store of a connection. */
 export function versionOf(db: Connection): number {
   return numberOf(db, 'user_version');
 }

@@ -1,4 +1,4 @@
-/** How the store keeps the unit tests of a problem: as one JSON text beside its question. */
+/** The unit tests of a problem in the store: one JSON text beside its question. */
 import type { Problem, ProblemTests } from '../../domain/problem.ts';
 
 /** The SQL of store version 3. */
@@ -6,7 +6,7 @@ export const VERSION_3 = 'ALTER TABLE instance ADD COLUMN tests TEXT;';
 
 export type StoredProblem = Omit<Problem, 'tests'> & { readonly tests: string | null };
 
-/** Tests as text, the same for the same tests whatever the order of their keys; null where there are none. */
+/** Returns tests as text, or null if there are none. The order of their keys does not change the text. */
 export function testsText(tests: ProblemTests): string;
 export function testsText(tests: ProblemTests | undefined): string | null;
 export function testsText(tests: ProblemTests | undefined): string | null {
@@ -17,7 +17,7 @@ export function testsText(tests: ProblemTests | undefined): string | null {
   return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix, ...(reads !== undefined && { reads }) });
 }
 
-/** A row as a problem. */
+/** Converts a row to a problem. */
 export function problemOf({ tests, ...problem }: StoredProblem): Problem {
   // The store wrote this JSON itself.
   return tests === null ? problem : { ...problem, tests: JSON.parse(tests) as ProblemTests };

@@ -1,12 +1,13 @@
 /**
- * One row for each problem of a run, kept beside the rows that it follows from by triggers: what a list of
- * 100,000 problems is sorted and filtered by never reads messages. Requested replays are no part of the run and are
- * left out.
+ * One row for each problem of a run, which triggers keep beside the rows that it is derived from, so
+ * that sorting and filtering a list of 100,000 problems never reads messages. Requested replays are
+ * not part of the run and are not counted.
  */
 
 /**
- * How clear a credit is: the bound nearest to 0 where the interval leaves 0; else, below 0, how far the interval is
- * from leaving it. -2, further than credits of returns in [0, 1] can be, where it has no bounds.
+ * Returns the SQL of the clearness of a credit: the bound nearest to 0 if the interval excludes 0;
+ * otherwise, below 0, the distance of the interval from excluding it. Without bounds it is -2,
+ * lower than for any credit of returns in [0, 1].
  * @param row the row with value, low and high
  */
 const clearness = (row: string): string =>
@@ -23,8 +24,8 @@ const shareSeconds = (run: string, iteration: string, metrics: string): string =
   ) AS share WHERE problem.run = ${run} AND problem.instance = share.instance`;
 
 /**
- * The SQL of the store version that lists problems. What it derives can always be derived again: it is no record of its
- * own.
+ * The SQL of the store version that lists problems. The tables are derived data and can always be
+ * computed again.
  */
 export const PROBLEMS = `
 CREATE TABLE problem (

@@ -1,7 +1,4 @@
-/**
- * The questions of problems as they are searched: by words, as messages are. Derived data, which can always be derived
- * again.
- */
+/** The full-text index of questions. It is derived data, which can always be computed again. */
 
 /** The SQL of the store version that searches questions. */
 export const QUESTIONS = `

@@ -1,8 +1,8 @@
-/** What the returns of each run mean, kept beside its row: derived from its configuration by the rule of the writer. */
+/** The scale of each run's returns, derived from its configuration by the rule of the writer. */
 import type { ReturnScale } from '../../shared/credit/returns.ts';
 import type { Connection } from '../files/sqlite.ts';
 
-/** The SQL of the store version that keeps the scales of runs; NULLs are of a run whose evaluator is not known. */
+/** The SQL that adds them to a store. The values are NULL if the evaluator is not known. */
 export const RETURN_SCALES = `
 CREATE TABLE return_scale (
   run TEXT PRIMARY KEY REFERENCES run,
@@ -14,7 +14,7 @@ CREATE TABLE return_scale (
 
 type Row = { readonly [Key in keyof ReturnScale]: number | null };
 
-/** Reads the scale of a run; null where its evaluator is not known, or no writer with a rule has seen it yet. */
+/** Reads the scale of a run. Null if its evaluator is unknown, or no writer has derived it yet. */
 export function scaleReader(db: Connection): (run: string) => ReturnScale | null {
   const read = db.prepare<[string], Row>('SELECT low, high, solved FROM return_scale WHERE run = ?');
   return (run) => {
@@ -23,7 +23,10 @@ export function scaleReader(db: Connection): (run: string) => ReturnScale | null
   };
 }
 
-/** Derives the scale of a run, or of every run that has none yet. @param scaleOf the rule, of a run's configuration */
+/**
+ * Derives the scale of a run, or of every run that has none yet.
+ * @param scaleOf the rule, which reads the configuration of a run
+ */
 export function scaleKeeper(
   db: Connection,
   scaleOf: (runConfig: string) => ReturnScale | null,

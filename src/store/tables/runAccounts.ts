@@ -1,7 +1,4 @@
-/**
- * Where a run is beside its rows: one account per run, rewritten as the run continues, so that a resume knows what a
- * crash cost.
- */
+/** The account of each run, rewritten as it continues, so that a resumed run counts lost calls. */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { RunAccount, StoreReader, StoreWriter } from '../types.ts';

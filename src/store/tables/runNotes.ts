@@ -1,4 +1,4 @@
-/** What a user calls a run and says of it: appended, never changed; the last one counts. */
+/** The user's titles, notes and tags of runs, appended and never changed; the last one counts. */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreWriter } from '../types.ts';

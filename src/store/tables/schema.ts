@@ -1,15 +1,15 @@
 /**
- * The tables of the store, version 1. Names are those of the design; every table is strict.
+ * The tables of version 1 of the store. Names are those of the design; every table is strict.
  *
- * Long hashes that many rows repeat (instance, snapshot, context, text) are held once and referred to by a small
- * integer; the typed doors of this room speak of the hashes only. Blobs are last in a row, so that lists never touch
- * them.
+ * Long hashes that many rows repeat (instance, snapshot, context, text) are stored once and
+ * referred to by a small integer; the interfaces of the store use only the hashes. Blobs are the
+ * last columns of a row, so that lists never read them.
  */
 
-/** Marks the file as ours in the SQLite header: "C3RP". */
+/** The application id in the SQLite header of a C3 store: "C3RP". */
 export const APPLICATION_ID = 0x43335250;
 
-/** Tables whose rows are appended and never changed, with the key that an INSERT OR REPLACE could hit. */
+/** Tables whose rows are appended and never changed, with the key conditions of an INSERT OR REPLACE. */
 const APPEND_ONLY: readonly (readonly [table: string, key: string])[] = [
   ['text', 'id = NEW.id OR sha256 = NEW.sha256'],
   ['context', 'id = NEW.id OR key = NEW.key'],
@@ -211,7 +211,7 @@ CREATE INDEX label_message ON label (message) WHERE message IS NOT NULL;
 CREATE INDEX label_bucket ON label (bucket) WHERE bucket IS NOT NULL;
 `;
 
-// Each distinct message text is indexed once, when the first message says it; contexts are not indexed.
+// Each distinct message text is indexed once, with its first message. Contexts are not indexed.
 const SEARCH = `
 CREATE VIRTUAL TABLE message_search USING fts5 (
   body, content = 'text', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 2"
@@ -224,8 +224,8 @@ END;
 `;
 
 /**
- * Triggers that keep a table's rows as they were appended.
- * @param key what an INSERT OR REPLACE could hit, in terms of NEW
+ * Returns triggers that refuse changes of a table's rows.
+ * @param key condition for rows that an INSERT OR REPLACE would replace, in terms of NEW
  */
 export function guardsOf(table: string, key: string): string {
   const refuse = `BEGIN SELECT RAISE(ABORT, 'rows of ${table} are never changed'); END;`;
@@ -235,5 +235,5 @@ CREATE TRIGGER ${table}_no_delete BEFORE DELETE ON ${table} ${refuse}
 CREATE TRIGGER ${table}_no_replace BEFORE INSERT ON ${table} WHEN EXISTS (SELECT 1 FROM ${table} WHERE ${key}) ${refuse}`;
 }
 
-/** The SQL that makes an empty file a store of version 1. */
+/** The SQL that turns an empty file into a store of version 1. */
 export const VERSION_1 = TABLES + SEARCH + APPEND_ONLY.map(([table, key]) => guardsOf(table, key)).join('\n');

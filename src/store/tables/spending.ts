@@ -1,10 +1,10 @@
-/** What a run and its replays asked of servers: one row for each request that may be charged. */
+/** The requests of a run and its replays to servers: one row for each request that may be charged. */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** The SQL that adds it to a store. Tokens are those that the server counted, or the most that it can have. */
+/** The SQL that adds it to a store. Tokens are those that the server counted, or an upper bound. */
 export const SPENDING = `
 CREATE TABLE spending (
   id INTEGER PRIMARY KEY,

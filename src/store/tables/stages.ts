@@ -1,6 +1,6 @@
 /**
- * The stages of training steps: rollouts between two updates of a step, made with the weights as they were then. Steps
- * whose messages are all sampled at their beginning have no rows.
+ * The stages of training steps: rollouts between two updates of a step, with the weights at that time.
+ * Steps that sample only at their beginning have no rows.
  */
 import { guarded } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
@@ -9,8 +9,9 @@ import { METHOD_STATE_COLUMNS } from './methodStates.ts';
 import { guardsOf } from './schema.ts';
 
 /**
- * The SQL that adds them to a store. Stages count from 1; what a step sampled at its beginning is its stage 0. A stage
- * is stored in one transaction, so its messages are those of the step from `first_decision` up to the next stage.
+ * The SQL that adds them to a store. Stages count from 1; the rollouts at the beginning of a step are
+ * its stage 0. A stage is stored in one transaction, so its messages are those of the step from
+ * `first_decision` up to the next stage.
  */
 export const STAGES = `
 CREATE TABLE stage (
@@ -32,7 +33,7 @@ CREATE TABLE stage_state (
 ${guardsOf('stage_state', 'run = NEW.run AND iteration = NEW.iteration AND stage = NEW.stage')}
 `;
 
-/** In SQL: the stage of a message, null at the beginning of its step and outside training. */
+/** The SQL of the stage of a message; null at the beginning of its step and outside training. */
 export const STAGE_OF_DECISION = `
   iif(decision.phase = 'train', (
     SELECT max(stage.stage) FROM stage

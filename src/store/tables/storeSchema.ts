@@ -1,7 +1,7 @@
 /**
- * What a store of each version is made of, and whether a file is made of just that. A file from elsewhere could hold
- * views in the place of tables, triggers that rewrite what is written, columns and indexes that compute: none of them
- * is ours, and none is run.
+ * The schema of each version of a store, and the check that a file has exactly that schema. A file
+ * from elsewhere could have views in place of tables, triggers that rewrite appended rows, or columns
+ * and indexes that compute. None of them is run.
  */
 import { hash } from 'node:crypto';
 import { damagedStore, loadSqlite } from '../files/sqlite.ts';
@@ -15,7 +15,7 @@ interface SchemaObject {
   readonly sql: string | null;
 }
 
-/** SHA-256 of each version's schema, so that a healthy store is known at once; a test keeps them true. */
+/** SHA-256 of the schema of each version, for a fast check. A test keeps them correct. */
 export const SCHEMA_HASHES: readonly string[] = [
   '22b7fb12aaeed3de03a28177e5cbe8a4cdd037f7cc09e0a6776e6ff9bed43e7b',
   'abf4136ed214fbec51bb8311bc5eeeda17795d4f060cbab028b46b7d5fc1eb97',
@@ -40,19 +40,19 @@ export const SCHEMA_HASHES: readonly string[] = [
   '98c4f583db03eb34dc53f35e7e77f4df6a00c0ad8eb0132a790440670bb66ed8',
 ];
 
-/** Longest name that a sentence quotes. */
+/** Longest name in a message. */
 const LONGEST_NAME = 60;
 
-/** The hash of a schema, whatever the order and the line breaks in which it is kept. */
+/** Returns the hash of a schema, independent of the order of its objects and of line breaks. */
 export function schemaHash(db: Connection): string {
   return hashOf(objectsOf(db));
 }
 
 /**
- * What of a store's schema is not ours; empty for a store as C3 makes it.
- * @param version which version it says it has
+ * Lists the differences between the schema of a store and that of its version, each as a part of a
+ * sentence.
+ * @param version version of the store
  * @param migrations the SQL of each version
- * @returns what is wrong, each as a part of a sentence
  */
 export function schemaFaults(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
   const found = objectsOf(db);
@@ -73,7 +73,10 @@ export function schemaFaults(db: Connection, version: number, migrations: readon
   return [...faults, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
 }
 
-/** @throws C3Error('store') where the schema is not the one of its version */
+/**
+ * Requires the exact schema of a version.
+ * @throws C3Error('store') if it differs
+ */
 export function requireOwnSchema(db: Connection, path: string, version: number, migrations: readonly string[]): void {
   const [first, ...others] = schemaFaults(db, version, migrations);
   if (first === undefined) {

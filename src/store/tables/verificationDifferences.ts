@@ -1,4 +1,4 @@
-/** What differed where a verification found a difference, for programs; `verification.detail` says it to readers. */
+/** The differences that verifications found, for programs; `verification.detail` is for readers. */
 import type { Difference } from '../../domain/verification.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardsOf } from './schema.ts';

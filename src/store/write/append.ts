@@ -1,5 +1,5 @@
+/** The appends of a writer. Statements are prepared once; an append of several rows is one transaction. */
 import type { Problem } from '../../domain/problem.ts';
-/** What a writer can append. Statements are prepared once; an append of several rows is one transaction. */
 import type { RunStatus } from '../../domain/run.ts';
 import { WITHIN_STEP, type Snapshot, type NumericEnvironment } from '../../domain/snapshot.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
@@ -27,18 +27,18 @@ import { textWriter, type TextWriter } from './texts.ts';
 type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'closeUnsealed'>;
 
 /**
- * The tables that grow fastest take their values by position, in the order of the columns named: by name costs a
- * look-up for each value.
+ * Values of the fastest growing tables are passed by position, in the order of the named columns,
+ * because passing by name needs a look-up for each value.
  */
 type Value = string | number | Buffer | null;
 
-/** All appending functions on a connection. */
+/** Returns all appending functions of a connection. */
 export function appendersOf(session: Session, headlines: HeadlineKeeper): Appenders {
   const { db, path } = session;
   const texts = textWriter(session);
   const keys = keyWriter(session);
 
-  /** What they remember may be gone. */
+  /** Clears the caches, because cached rows may have been rolled back. */
   function forget(): void {
     headlines.forget();
     texts.forget();
@@ -46,7 +46,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
   }
 
   function transaction<Result>(work: () => Result): Result {
-    // Nested ones leave the headlines to the outermost.
+    // Only the outermost transaction derives headlines.
     const outermost = !db.inTransaction;
     const whole = (): Result => {
       const result = work();
@@ -63,7 +63,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
     }
   }
 
-  /** An append of several rows: a transaction of its own unless one is open. */
+  /** Wraps an append of several rows in a transaction unless one is open. */
   function together<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result {
     return (...args) => (db.inTransaction ? translate(path, () => work(...args)) : transaction(() => work(...args)));
   }
@@ -305,7 +305,7 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
   };
 }
 
-/** One bound for whoever computes with what is stored. */
+/** Refuses a value that is not a return, so that all readers can rely on its range. */
 function refuseNoReturn(of: string, value: number | null): void {
   if (value !== null && !isReturn(value)) {
     throw new C3Error(
@@ -315,7 +315,7 @@ function refuseNoReturn(of: string, value: number | null): void {
   }
 }
 
-/** SQLite would store NaN as null, which means "not measured" here. */
+/** Refuses NaN and infinities. SQLite would store NaN as null, which means "not measured" here. */
 function refuseNotFinite(what: string, value: number | null): void {
   if (value !== null && !Number.isFinite(value)) {
     throw new C3Error(
@@ -325,11 +325,12 @@ function refuseNotFinite(what: string, value: number | null): void {
   }
 }
 
-// Appending very many rows: within one transaction the triggers that keep lists and the full-text indexes up to date,
-// or look whether a row would be replaced, are off, and what follows from the new rows is added at the end, all at
-// once. The schema is the same again before the transaction ends, and what is stored is what single appends store.
+// Bulk appends: within one transaction, the triggers that update lists and full-text indexes, or check
+// for replaced rows, are dropped, and the derived data of all new rows is added at the end. The schema
+// is the same again before the transaction ends, and the stored data is the same as after single
+// appends.
 
-/** Triggers that are off meanwhile. */
+/** Triggers that are dropped during a bulk append. */
 const OFF = [
   'decision_indexed',
   'decision_listed',
@@ -341,7 +342,7 @@ const OFF = [
   ),
 ];
 
-/** What follows from the messages, problems and episodes behind the newest ones of before; as the triggers have it. */
+/** The SQL that adds the derived data of all rows after the given ones, as the triggers would. */
 const FOLLOWS = `
 INSERT INTO message_search (rowid, body)
 SELECT id, body FROM text
@@ -380,7 +381,7 @@ FROM (
   FROM episode WHERE id > @episode AND phase <> 'replay' GROUP BY run, instance
 ) AS found WHERE problem.run = found.run AND problem.instance = found.instance`;
 
-/** Works within a transaction while such triggers are off, and adds what follows. */
+/** Calls `work` within a transaction while these triggers are dropped, and adds the derived data. */
 function inBulk<Result>(db: Connection, work: () => Result): Result {
   const newest = (table: string): number =>
     db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM ${table}`).pluck().get() ?? 0;
@@ -404,22 +405,24 @@ function inBulk<Result>(db: Connection, work: () => Result): Result {
   return result;
 }
 
-// The small numbers that represent problems, snapshots and environments inside the store, remembered while a writer is
-// open.
+// The row numbers of problems, snapshots and environments, cached while a writer is open.
 
-/** Of each kind; an import may have any number of problems. */
+/** Largest number of cached rows of each kind. An import may have any number of problems. */
 const MOST_REMEMBERED = 1024;
 
 interface KeyWriter {
-  /** @throws C3Error('store') when the problem was not inserted */
+  /** @throws C3Error('store') if the problem was not inserted */
   readonly problemId: (uidSha: string) => number;
-  /** @throws C3Error('store') when the run has no such snapshot */
+  /** @throws C3Error('store') if the run has no such snapshot */
   readonly snapshotId: (run: string, weights: string) => number;
-  /** Stored on first sight. */
+  /** Returns the number of an environment, which is stored on first use. */
   readonly environmentId: (environment: NumericEnvironment) => number;
-  /** Stored on first sight. @throws C3Error('store') when it is stored with another answer or other tests */
+  /**
+   * Stores a problem on first use.
+   * @throws C3Error('store') if it is stored with another answer or other tests
+   */
   readonly storeProblem: (problem: Problem) => void;
-  /** Forgets what was remembered: rows may have been rolled back. */
+  /** Clears the cache, because rows may have been rolled back. */
   readonly forget: () => void;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The peer that the bench compares the writer with: bare better-sqlite3 doing the same work on the same schema, with
- * the same indexes, triggers, full text, settings and transactions, but with values that are ready before the clock
- * starts. While the clock runs it looks nothing up, hashes nothing and checks nothing. Only for measuring: it takes no
- * lock and translates no error.
+ * The baseline of the writer benchmark: better-sqlite3 doing the same work on the same schema, with
+ * the same indexes, triggers, full text, settings and transactions, but with prepared values. While
+ * the clock runs, it does no look-ups, hashes or checks. Only for measuring: it takes no lock and
+ * translates no errors.
  */
 import { connect } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
@@ -16,17 +16,14 @@ export type BulkAppender = Pick<
   'insertBucket' | 'insertMessage' | 'insertAlternative' | 'insertEpisode' | 'insertReplay' | 'insertCredit'
 >;
 
-/** A transaction whose values are all known. */
+/** A transaction whose values are all prepared. */
 export interface ReadyTransaction {
   readonly rows: number;
   readonly store: () => void;
 }
 
 export interface BareStore {
-  /**
-   * Works out every value of what `work` appends; nothing is stored before the next transaction that is ready was
-   * stored.
-   */
+  /** Prepares all values that `work` appends. Store each transaction before preparing the next. */
   readonly ready: (work: (appender: BulkAppender) => void) => ReadyTransaction;
   readonly close: () => void;
 }
@@ -36,7 +33,7 @@ type Table = (typeof TABLES)[number];
 type Value = number | string | Buffer | null;
 type Add = (table: Table, values: readonly Value[]) => number;
 
-/** Opens a store for the bare peer. */
+/** Opens a store for the baseline. */
 export function openBareStore(path: string): BareStore {
   const db = connect(path, 'write');
   prepareForWriting(db, path, {});
@@ -79,8 +76,8 @@ function insertInto(db: Connection, table: Table): (values: readonly Value[]) =>
 }
 
 /**
- * Every function gives out the id that its row will get. A row's values are in the order of the schema; SQLite fills
- * the first, the id.
+ * Returns functions that add rows and return their future ids. The values of a row are in the order of
+ * the schema; SQLite fills the first, the id.
  */
 function appenderOf(db: Connection, add: Add): BulkAppender {
   const problemOf = known(db, 'SELECT id FROM instance WHERE uid_sha = ?');
@@ -123,7 +120,7 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
       const {
         sampling: { temperature, topP, topK, maxNewTokens },
       } = row;
-      // Those of the bench are whole.
+      // Contexts of the benchmark are whole.
       const context = contextId(row.contextKey, typeof row.context === 'string' ? row.context : row.context.since);
       return add('decision', [
         null,

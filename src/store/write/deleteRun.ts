@@ -1,14 +1,14 @@
 /**
- * Takes a run out of a store with all that belongs to it, at its user's word: the one thing that removes rows. Which
- * rows belong to a run follows from what refers to what in the schema.
+ * Deletes a run with all rows that belong to it, at the request of the user. Nothing else deletes
+ * rows. The rows of a run follow from the foreign keys of the schema.
  */
 import { C3Error } from '../../shared/errors.ts';
 import { storeError, type Connection, type Session } from '../files/sqlite.ts';
 import type { DeletedRun, StoreWriter } from '../types.ts';
 
-/** Tables whose rows runs share: one stays as long as anything refers to it. Those that refer to others come first. */
+/** Tables of rows that runs share, which stay while needed; those that refer to others come first. */
 const SHARED = ['context', 'instance', 'text', 'environment'] as const;
-/** Goes with its context. */
+/** Is deleted with its context. */
 const CONTEXT_PART = 'context_base';
 
 /** A column of a table, and the table whose key it holds. */
@@ -19,12 +19,12 @@ interface Reference {
   readonly key: string;
 }
 
-/** @param forget what the writer remembers of rows may be gone */
+/** @param forget clears the caches of the writer, whose rows may be gone */
 export function runDeleter({ db, path }: Session, forget: () => void): Pick<StoreWriter, 'deleteRun'> {
   return {
     deleteRun: (run) => {
       const before = bytesOf(db);
-      // Rows refer to each other: while some are gone, others still name them. All are checked before any is.
+      // During the deletion, rows refer to deleted ones. All references are checked before the commit.
       db.pragma('foreign_keys = OFF');
       try {
         const weights = db.transaction(() => deleteRows(db, run)).immediate();
@@ -66,7 +66,7 @@ function deleteRows(db: Connection, run: string): DeletedRun['weights'] {
   return weights;
 }
 
-/** The rows of a run, and in turn those that name one of them. */
+/** Deletes the rows of a run, and repeatedly the rows that refer to deleted ones. */
 function deleteOwned(db: Connection, references: readonly Reference[], run: string): void {
   const ofRuns = references.filter(({ parent }) => parent === 'run');
   for (const { table, column } of ofRuns) {
@@ -85,7 +85,7 @@ function deleteOwned(db: Connection, references: readonly Reference[], run: stri
   }
 }
 
-/** What no run refers to any more, with its words in the indexes that messages and questions are searched by. */
+/** Deletes shared rows that no run refers to any more, and their entries in the full-text indexes. */
 function deleteShared(db: Connection, references: readonly Reference[]): void {
   db.exec(`
     INSERT INTO message_search (message_search, rowid, body)
@@ -122,7 +122,7 @@ function referencesOf(db: Connection): readonly Reference[] {
     .all();
 }
 
-/** Works while the triggers that keep rows from being deleted are off; within a transaction. */
+/** Calls `work` while the triggers that refuse deletions are dropped; within a transaction. */
 function withoutGuards(db: Connection, work: () => void): void {
   const guards = db
     .prepare<[], { name: string; sql: string }>(

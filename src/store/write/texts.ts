@@ -1,32 +1,35 @@
-/** Writing texts and contexts: content-addressed, each stored once, and of contexts that go on what was said since. */
+/**
+ * Writes texts and contexts. They are content-addressed, and each is stored once. Of a context that
+ * continues another one, only the text after it is stored.
+ */
 import type { GrownContext } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Session } from '../files/sqlite.ts';
 import { MOST_GROWN } from '../tables/contextBases.ts';
 import { textHash } from '../tokens.ts';
 
-/** Contexts kept in memory; the alternatives of a bucket and their siblings ask for the same one again and again. */
+/** Cached contexts. The alternatives of a bucket and their siblings use the same one repeatedly. */
 const KEPT = { contexts: 256, characters: 2 ** 24 } as const;
-/** Characters from which a context is looked for among those kept: of a short one nothing would be saved. */
+/** Characters from which a base is searched for a context. A shorter one would save nothing. */
 const LONG = 4096;
-/** What two long contexts begin with alike at least, where one goes on from the other. */
+/** Shortest common beginning of a long context and its base. */
 const HEAD = 1024;
 
 export interface TextWriter {
-  /** The row of a text, stored on first sight. */
+  /** Returns the row of a text, which is stored on first use. */
   readonly textId: (body: string) => number;
   /**
-   * The row of a context.
-   * @throws C3Error('store') when its key represents another context, or what it goes on from is not stored
+   * Returns the row of a context, which is stored on first use.
+   * @throws C3Error('store') if its key represents another context, or its base is not stored
    */
   readonly contextId: (key: string, context: string | GrownContext) => number;
-  /** Works while no trigger looks whether a row is there already: nearly all are new, and each is looked for once. */
+  /** Calls `work` without the triggers that check for existing rows; nearly all rows are new. */
   readonly inBulk: <Result>(work: () => Result) => Result;
-  /** Forgets what was remembered: rows may have been rolled back. */
+  /** Clears the cache, because rows may have been rolled back. */
   readonly forget: () => void;
 }
 
-/** What a context has of another one. */
+/** The part of another context that a context begins with. */
 interface Base {
   readonly id: number;
   /** UTF-16 units. */
@@ -61,9 +64,12 @@ export function textWriter({ db, path }: Session): TextWriter {
 
   const textId = (body: string): number => storeText(textHash(body), body);
 
-  /** @param insert stores it as a new one */
+  /**
+   * Returns the row of a context that is stored, or inserts it.
+   * @param insert stores it as a new one
+   */
   function stored(key: string, sha256: string, insert: () => number): number {
-    // Of those that are not there, which are nearly all of many, no hash is looked for.
+    // In bulk, nearly all contexts are new, and the hash of a new one need not be read.
     const found = bulk && findKey.get(key) === undefined ? undefined : findContext.get(key);
     if (found !== undefined && found.sha256 !== sha256) {
       throw new C3Error(
@@ -128,7 +134,7 @@ interface KeptContext {
   readonly body: string;
 }
 
-/** The contexts that were stored last. */
+/** The most recently used contexts. */
 class KeptContexts {
   private readonly contexts = new Map<string, KeptContext>();
   private characters = 0;
@@ -154,7 +160,7 @@ class KeptContexts {
     this.characters = 0;
   }
 
-  /** The one that a text shares the most with; null where that is not most of the text. */
+  /** Returns the context with the longest common beginning, or null if that is at most half the text. */
   baseOf(body: string): Base | null {
     let best: Base = { id: 0, kept: 0 };
     for (const { id, body: other } of this.contexts.values()) {
@@ -172,7 +178,10 @@ class KeptContexts {
   }
 }
 
-/** How many UTF-16 units two texts begin with alike, by halving; no character is divided. */
+/**
+ * Returns the number of UTF-16 units that two texts have in common at the beginning, by binary search.
+ * It does not split a character.
+ */
 function sharedLength(a: string, b: string): number {
   let [low, high] = [0, Math.min(a.length, b.length)];
   while (low < high) {

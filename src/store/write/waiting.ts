@@ -1,6 +1,7 @@
 /**
- * Waiting for the writer lock: whoever waits is in a line, a file for each, so that no process that comes again and
- * again keeps another one out. A waiter that is gone, or that does not take a free lock, is passed over.
+ * Waiting for the writer lock. Waiting processes form a queue with one file each, so that no process
+ * that returns repeatedly blocks another. A waiting process that has ended, or that does not take a
+ * free lock, is skipped.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -17,23 +18,24 @@ import { openStoreForWriting, type WriterOptions } from './writer.ts';
 
 export interface WaitControl {
   readonly signal: AbortSignal;
-  /** Hears for whom the store is waited for, in words, once that takes noticeably long; null when the wait is over. */
+  /** Receives a description of the holder if the wait takes noticeably long, and null at its end. */
   readonly onWaiting: (words: string | null) => void;
 }
 
 const LOOK_EVERY_MILLISECONDS = 40;
-/** A wait as short as this is nobody's business. */
+/** Number of checks before a wait is reported. */
 const SILENT_LOOKS = 8;
-/** What a waiter says of itself is far shorter. */
+/** Longest ticket that is read. Real ones are much shorter. */
 const LONGEST_TICKET = 1 << 16;
-/** So long may a lock be free before the next in line is taken for one that hangs. */
+/** Number of checks with a free lock after which the first process in the queue is skipped. */
 const PATIENT_LOOKS = 50;
 
 let tickets = 0;
 
 /**
- * Opens a store for writing as soon as nobody else writes it.
- * @throws CancelledError; C3Error('store') for what waiting does not solve
+ * Opens a store for writing as soon as no other process writes it.
+ * @throws CancelledError
+ * @throws C3Error('store') for errors that waiting does not solve
  */
 export async function openStoreWhenFree(
   path: string,
@@ -68,7 +70,7 @@ export async function openStoreWhenFree(
         said = words;
         onWaiting(words);
       }
-      // A cancel ends the pause at once; the loop's head throws.
+      // A cancel ends the pause at once, and the next iteration throws.
       await delay(LOOK_EVERY_MILLISECONDS, undefined, { signal }).catch(() => undefined);
     }
   } finally {
@@ -81,7 +83,7 @@ export async function openStoreWhenFree(
   }
 }
 
-/** Whether a process other than this one waits for the store. */
+/** Returns true if another process waits for the store. */
 export function othersWait(path: string): boolean {
   return waitersOf(realFile(path)).some((name) => !name.includes(`-${process.pid}-`));
 }
@@ -105,7 +107,7 @@ function standInLine(path: string, purpose: HolderPurpose): string {
   return name;
 }
 
-/** The files of those who wait, in their order; those of processes that are gone are removed. */
+/** Lists the files of waiting processes, in order, and removes those of ended processes. */
 function waitersOf(path: string): string[] {
   const folder = dirname(path);
   const prefix = prefixOf(path);
@@ -115,7 +117,7 @@ function waitersOf(path: string): string[] {
       .filter((name) => name.startsWith(prefix))
       .sort();
   } catch {
-    // A folder that is not there yet has no line.
+    // A missing folder has no queue.
     return [];
   }
   return names.filter((name) => {
@@ -126,7 +128,8 @@ function waitersOf(path: string): string[] {
       return false;
     }
     const waiter = content === null ? null : parseHolder(content);
-    // One that is being written is empty for a moment; of another machine nobody knows whether it lives.
+    // A file that is being written is empty for a moment. It is unknown if a process on another machine is
+    // alive.
     if (waiter === null || waiter.host !== hostname()) {
       return false;
     }

@@ -1,4 +1,4 @@
-/** The writing door of the store: one process at a time, under the writer lock. */
+/** Write access to the store: one process at a time, under the writer lock. */
 import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
@@ -19,23 +19,20 @@ export type * from '../types.ts';
 export type { HeadlineRule } from '../tables/headlines.ts';
 
 export interface WriterOptions {
-  /**
-   * Upper limit of the file's size in pages of 4096 bytes; appends beyond it fail as on a full disk. Default: SQLite's
-   * own limit.
-   */
+  /** Largest file size in pages of 4096 bytes, beyond which the disk counts as full; default SQLite's. */
   readonly maxPages?: number;
-  /** What the lock file says of this process. */
+  /** The purpose of this process in the lock file. */
   readonly purpose?: HolderPurpose;
-  /** How headline credits are derived from what is stored; without it they wait for a writer that has one. */
+  /** The rule that derives headline credits. Without it, they stay stale for a writer that has one. */
   readonly headlines?: HeadlineRule;
 }
 
 /**
- * Opens a store for writing; makes the file and its folder when they are missing and brings an older store up to date.
- * When it throws, everything is as it was.
- * @throws StoreHeldError when another process writes; C3Error('store') when the file is not ours or of a newer version,
- *   when it has a hard link or would be made through a link, when the place is read-only or full, or when Node is older
- *   than 22
+ * Opens a store for writing. Creates a missing file and folder, and updates an older store. If it
+ * throws, nothing has changed.
+ * @throws StoreHeldError if another process writes
+ * @throws C3Error('store') if the file is not a C3 store or is of a newer version, has a hard link or
+ *   would be created through a link, if its place is read-only or full, or if Node is older than 22
  */
 export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
   loadSqlite();
@@ -63,7 +60,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     undo.push(() => db.close());
     return translate(absolute, () => {
       const keeper = prepareForWriting(db, absolute, options);
-      // What a process that was killed left behind.
+      // Derives the headlines that a killed process left stale.
       keeper.refresh();
       return writerOf({ db, path: absolute }, lock, keeper, seal);
     });
@@ -76,9 +73,9 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
 }
 
 /**
- * Seals a store that its last writer closed without a seal; one that has a seal stays as it is.
- * @throws StoreHeldError while another process writes: that one seals it; C3Error('store') where the file cannot be
- *   read
+ * Seals a store that its last writer closed without a seal. An existing seal stays.
+ * @throws StoreHeldError while another process writes, which will seal it
+ * @throws C3Error('store') if the file cannot be read
  */
 export function sealStore(path: string): void {
   const absolute = realFile(path);
@@ -105,7 +102,7 @@ export function sealStore(path: string): void {
   }
 }
 
-/** Brings the store up to date and gives the connection the settings of every writer. */
+/** Updates the store and applies the settings of a writer's connection. */
 export function prepareForWriting(
   db: Connection,
   path: string,
@@ -114,7 +111,7 @@ export function prepareForWriting(
   if (maxPages !== undefined) {
     db.pragma(`max_page_count = ${maxPages}`);
   }
-  // An INSERT OR REPLACE then meets the delete guards too.
+  // INSERT OR REPLACE then fires the triggers that refuse deletions too.
   db.pragma('recursive_triggers = ON');
   migrate(db, path, MIGRATIONS, () => headlineKeeper({ db, path }, headlines ?? null).refresh());
   const mode = db.pragma('journal_mode = WAL', { simple: true });
@@ -155,7 +152,7 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
   };
 }
 
-/** A workspace could name any place of the user's by a link. */
+/** Refuses to create a store through a link, because a workspace could link to any place of the user. */
 function refuseNewThroughLink(asked: string, real: string): void {
   if (lstatSync(asked, { throwIfNoEntry: false })?.isSymbolicLink() !== true || existsSync(real)) {
     return;
@@ -167,7 +164,10 @@ function refuseNewThroughLink(asked: string, real: string): void {
   );
 }
 
-/** SQLite keeps a log for each name of a file: two writers by two names would destroy it. */
+/**
+ * Refuses a file with several names. SQLite keeps a log for each name, and two writers with different
+ * names would destroy the file.
+ */
 function refuseOtherNames(path: string): void {
   const names = statSync(path).nlink;
   if (names <= 1) {
@@ -184,9 +184,9 @@ function removeStore(path: string): void {
 }
 
 /**
- * Makes a folder with those above it, one by one: Node's own recursive way never ends where a file system refuses with
- * "no such file", as /proc does.
- * @returns the first folder that was made, undefined where all were there
+ * Creates a folder and its parents, one by one. Node's recursive option never ends if a file system
+ * answers "no such file", as /proc does.
+ * @returns the first created folder, or undefined if all existed
  */
 function makeFolders(folder: string): string | undefined {
   if (existsSync(folder)) {
@@ -197,13 +197,13 @@ function makeFolders(folder: string): string | undefined {
   return above ?? folder;
 }
 
-/** Removes the folders from `last` up to `first`, as far as they are empty. */
+/** Removes the folders from `last` up to `first` while they are empty. */
 function removeFolders(last: string, first: string): void {
   try {
     for (let folder = last; folder.length >= first.length; folder = dirname(folder)) {
       rmdirSync(folder);
     }
   } catch {
-    // Someone else has put something there meanwhile: it stays.
+    // A folder that another program has filled stays.
   }
 }

@@ -151,7 +151,7 @@ describe('what is counted', () => {
     const { items, totals } = planMemory({ ...DEMAND, accelerated: true }, { host: 1e9, device: 80e9 });
     assert.deepEqual(
       items.filter(({ place }) => place === 'host').map(({ name }) => name),
-      ['Program and store', 'Weights, as they are read and stored'],
+      ['Program and store', 'Copies of weights for loading and saving'],
     );
     assert.deepEqual(
       totals.map(({ place, fits }) => [place, fits]),

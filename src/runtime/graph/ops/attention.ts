@@ -1,4 +1,4 @@
-/** Attention whose result does not depend on where a visible slot is among hidden ones. */
+/** Attention whose result does not depend on the position of a visible slot among hidden ones. */
 import type { Graph, Value } from '../graph.ts';
 import { sum } from './broadcast.ts';
 import { add, clip, div, exp, mul, sub } from './elementwise.ts';
@@ -16,25 +16,25 @@ export interface AttentionInputs {
   readonly ones: Value;
 }
 
-/** Which slots a query sees; both broadcast to [rows, heads, queries, slots]. */
+/** The slots that a query sees. Both values broadcast to [rows, heads, queries, slots]. */
 export interface AttentionMask {
-  /** Added to the scores: 0 where a slot is visible, HIDDEN where not. */
+  /** Added to the scores: 0 if a slot is visible, HIDDEN if not. */
   readonly bias: Value;
-  /** 1 where a slot is visible, 0 where not. */
+  /** 1 if a slot is visible, 0 if not. */
   readonly visible: Value;
 }
 
 /** Far below any score, so that a hidden slot is never a row's maximum. */
 export const HIDDEN = -1e9;
-/** exp of anything lower is no normal number, and processors are slow with those. */
+/** exp of a lower number is subnormal, and processors are slow with subnormal numbers. */
 const LOWEST_EXPONENT = -87;
 
 /**
  * softmax(Q K^T / sqrt(width)) V over the visible slots, [rows, heads, queries, width].
  *
- * Numerator E V and denominator E 1 (E = exp(score - row maximum), 0 where hidden) are both matrix products: these add
- * the slots up one after the other, and a hidden slot adds an exact zero. A softmax operator would add in vector lanes
- * instead, so that a sum would depend on which lane a slot is in. Backwards, Z being the denominator, O the result:
+ * Numerator E V and denominator E 1 (E = exp(score - row maximum), 0 if hidden) are both matrix
+ * products, which add the slots one after the other, and a hidden slot adds an exact zero. A softmax operator
+ * would add in vector lanes, so a sum would depend on the lane of a slot. Backward, with denominator Z and result O:
  *
  *   dN = dO / Z
  *   dV = E^T dN
@@ -69,7 +69,7 @@ export function attention(g: Graph, { queries, keys, values, mask, ones }: Atten
   );
 }
 
-/** The largest element of each row, the last axis kept with length 1. */
+/** Returns the largest element of each row and keeps the last axis with length 1. */
 export function rowMaximum(g: Graph, x: Value): Value {
   const last = x.shape.length - 1;
   return g.apply({

@@ -1,12 +1,12 @@
-/** Sums and broadcasts: each is the other's vector-Jacobian product. */
+/** Sums and broadcasts. Each is the vector-Jacobian product of the other. */
 import type { Dim, Graph, Value } from '../graph.ts';
 
-/** The run-time shape as an int64 vector. */
+/** Returns the run-time shape as an int64 vector. */
 export function shapeOf(g: Graph, x: Value): Value {
   return g.apply({ op: 'Shape', inputs: [x], dtype: 'int64', shape: [x.shape.length] });
 }
 
-/** Reshape to the run-time shape of another value. */
+/** Reshapes to the run-time shape of another value. */
 export function reshapeLike(g: Graph, x: Value, like: Value): Value {
   const known = like.shape.every((dim) => typeof dim === 'number');
   const target = known ? g.ints(like.shape.map(Number)) : shapeOf(g, like);
@@ -19,7 +19,7 @@ export function reshapeLike(g: Graph, x: Value, like: Value): Value {
   });
 }
 
-/** Broadcast to the run-time shape of another value. */
+/** Broadcasts to the run-time shape of another value. */
 export function expandLike(g: Graph, x: Value, like: Value): Value {
   return g.apply({
     op: 'Expand',
@@ -30,7 +30,7 @@ export function expandLike(g: Graph, x: Value, like: Value): Value {
   });
 }
 
-/** Sum over the given axes (all when none are given). */
+/** Sums over the given axes (all if none are given). */
 export function sum(g: Graph, x: Value, axes: readonly number[], keepDims = false): Value {
   const positive = axes.map((axis) => (axis < 0 ? axis + x.shape.length : axis));
   const kept: readonly Dim[] = x.shape.map((dim, axis) => (positive.includes(axis) ? 1 : dim));
@@ -44,10 +44,7 @@ export function sum(g: Graph, x: Value, axes: readonly number[], keepDims = fals
   });
 }
 
-/**
- * Undoes a broadcast: sums dy over the axes along which `like` was repeated, so that the result has the shape of
- * `like`.
- */
+/** Undoes a broadcast: sums dy over the axes along which `like` was repeated. */
 export function sumToShape(g: Graph, dy: Value, like: Value): Value {
   const offset = dy.shape.length - like.shape.length;
   const axes = dy.shape

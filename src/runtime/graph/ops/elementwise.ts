@@ -2,7 +2,7 @@
 import type { Dim, DType, Graph, Value } from '../graph.ts';
 import { sumToShape } from './broadcast.ts';
 
-/** The shape of a broadcast result. Dimensions must be equal (number or name) or 1. */
+/** Returns the shape of a broadcast result. Dimensions must be equal (number or name) or 1. */
 export function broadcastShape(a: readonly Dim[], b: readonly Dim[]): readonly Dim[] {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, index) => {
@@ -93,7 +93,7 @@ export function swiglu(g: Graph, gate: Value, up: Value): Value {
   );
 }
 
-/** Values cut to [low, high]; the cotangent passes where the value was inside, bounds included. */
+/** Clips values to [low, high]. The cotangent passes if the value was inside, bounds included. */
 export function clip(g: Graph, x: Value, low: number, high: number): Value {
   return g.apply({
     op: 'Clip',
@@ -112,7 +112,7 @@ export const equal = (g: Graph, a: Value, b: Value): Value => binary(g, 'Equal',
 export const lessOrEqual = (g: Graph, a: Value, b: Value): Value => binary(g, 'LessOrEqual', a, b, 'bool');
 export const logicalAnd = (g: Graph, a: Value, b: Value): Value => binary(g, 'And', a, b, 'bool');
 
-/** Where(condition, a, b); a missing branch is zero. */
+/** Selects a if the condition holds, else b. A missing branch is zero. */
 export function select(g: Graph, condition: Value, a: Value | undefined, b?: Value): Value {
   const whenTrue = a ?? g.scalar(0);
   const whenFalse = b ?? g.scalar(0);
@@ -132,7 +132,7 @@ export function select(g: Graph, condition: Value, a: Value | undefined, b?: Val
   });
 }
 
-/** Conversion between element types; differentiable between float types only. */
+/** Converts between element types; differentiable between float types only. */
 export function cast(g: Graph, x: Value, dtype: DType): Value {
   const code = { float32: 1, float64: 11, float16: 10, int32: 6, int64: 7, bool: 9 }[dtype];
   const floating = (type: DType): boolean => type.startsWith('float');

@@ -5,13 +5,13 @@ import { cast, equal } from './elementwise.ts';
 import { matmul, swapLast } from './linear.ts';
 import { reshape, unsqueeze } from './shape.ts';
 
-/** Tables of at most this many rows get their gradient from a product. */
+/** The gradient of a table of at most this many rows is a matrix product. */
 const PRODUCT_ROWS = 1024;
 
 /**
- * Rows of a table: table [rows, width], indices of any shape; result [...indices, width]. The vjp adds the rows back,
- * always in the same order: for a small table as the product of the one-hot indices with dy, for a large one by a
- * scatter.
+ * Looks up rows of a table: table [rows, width], indices of any shape; result [...indices, width]. The
+ * vjp adds the rows back, always in the same order: for a small table as the product of the one-hot
+ * indices with dy, for a large one by a scatter.
  */
 export function gatherRows(g: Graph, table: Value, indices: Value): Value {
   const width = table.shape[1] ?? 1;
@@ -49,9 +49,9 @@ export function gatherRows(g: Graph, table: Value, indices: Value): Value {
 }
 
 /**
- * Rows of x [rows, width] that no two indices share: indices [n], result [n, width].
- * @param inverse int [rows]: for each row of x its place in `indices`, or n where it has none; the vjp is then a
- *   look-up too
+ * Looks up rows of x [rows, width] by distinct indices [n]; result [n, width].
+ * @param inverse int [rows]: for each row of x its position in `indices`, or n if it has none; it
+ *   makes the vjp a look-up too
  */
 export function gatherDistinctRows(g: Graph, x: Value, indices: Value, inverse: Value): Value {
   const width = x.shape[1] ?? 1;
@@ -84,7 +84,7 @@ export function gatherDistinctRows(g: Graph, x: Value, indices: Value, inverse: 
   });
 }
 
-/** One element of each row: x [rows, width], indices [rows, 1] along the last axis; result [rows, 1]. */
+/** Looks up one element in each row of x [rows, width]: indices [rows, 1], result [rows, 1]. */
 export function gatherElements(g: Graph, x: Value, indices: Value): Value {
   return g.apply({
     op: 'GatherElements',
@@ -96,7 +96,7 @@ export function gatherElements(g: Graph, x: Value, indices: Value): Value {
   });
 }
 
-/** x [rows, width] with updates [rows, 1] added at one element of each row, indices [rows, 1]; not differentiable. */
+/** Adds updates [rows, 1] to x [rows, width] at indices [rows, 1]; not differentiable. */
 export function addAt(g: Graph, x: Value, indices: Value, updates: Value): Value {
   return g.apply({
     op: 'ScatterElements',
@@ -108,9 +108,9 @@ export function addAt(g: Graph, x: Value, indices: Value, updates: Value): Value
 }
 
 /**
- * data [rows, width] with updates [n, width] added at the rows that indices [n, 1] name; repeated rows add up, in
- * order. ScatterElements does so in one thread. ScatterND would share the work among threads, and rows that repeat then
- * add up in any order.
+ * Adds updates [n, width] to the rows of data [rows, width] that indices [n, 1] name. Repeated rows
+ * add up in order, because ScatterElements runs in one thread. ScatterND would share the work among
+ * threads and add repeated rows in any order.
  */
 function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Value {
   const everyColumn = g.apply({
@@ -128,7 +128,7 @@ function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Valu
   });
 }
 
-/** Zeros of the run-time shape of another value. */
+/** Returns zeros of the run-time shape of another value. */
 export function zerosLike(g: Graph, like: Value): Value {
   return g.apply({
     op: 'Expand',

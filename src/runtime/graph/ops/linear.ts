@@ -8,7 +8,7 @@ import { reshape, transpose } from './shape.ts';
  * Y = A B over the last two axes, leading axes broadcast:
  *
  *   dA = dY B^T
- *   dB = A^T dY    for a 2-D weight b the leading axes of a are flattened first, one product instead of a batch
+ *   dB = A^T dY    for a 2-D weight b, the leading axes of a are flattened: one product, not a batch
  */
 export function matmul(g: Graph, a: Value, b: Value): Value {
   const inner = a.shape.at(-1);
@@ -37,8 +37,9 @@ export function matmul(g: Graph, a: Value, b: Value): Value {
 }
 
 /**
- * x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over all leading axes
- * at once. With a float16 weight, which is then none that is trained, both products are computed in float16.
+ * x W^T for x [..., in] and a weight [out, in], as checkpoints store it. dx = dy W, dW = dy^T x, over
+ * all leading axes at once. With a float16 weight, which is never trained, both products are computed
+ * in float16.
  */
 export function linear(g: Graph, x: Value, weight: Value): Value {
   const [out = 1, inner = 1] = weight.shape;
@@ -60,7 +61,7 @@ export function linear(g: Graph, x: Value, weight: Value): Value {
   );
 }
 
-/** The last two axes exchanged. */
+/** Exchanges the last two axes. */
 export function swapLast(g: Graph, x: Value): Value {
   const rank = x.shape.length;
   return transpose(

@@ -1,4 +1,4 @@
-/** Softmax in log space and root-mean-square normalisation. */
+/** Softmax in log space and root-mean-square normalization. */
 import type { Graph, Value } from '../graph.ts';
 import { rowMaximum } from './attention.ts';
 import { reshapeLike, sum } from './broadcast.ts';
@@ -22,12 +22,12 @@ export function logSoftmax(g: Graph, x: Value): Value {
 }
 
 /**
- * Over the last axis, weight [width]:
+ * Root-mean-square normalization over the last axis, weight [width]:
  *
  *   r = 1 / sqrt(mean(x^2) + epsilon)
  *   y = x r weight
  *
- * and backwards, with t = dy x:
+ * and backward, with t = dy x:
  *
  *   dx      = r dy weight - x r^3 (t weight) / width
  *   dweight = r^T t
@@ -65,8 +65,8 @@ export function rmsNorm(g: Graph, x: Value, weight: Value, epsilon: number): Val
 }
 
 /**
- * log softmax(x) at one element of each row: x [rows, width], targets int [rows, 1]; result [rows, 1], the same numbers
- * as of `logSoftmax`. dx = dy (one-hot(target) - softmax(x)).
+ * log softmax(x) at one element of each row: x [rows, width], targets int [rows, 1]; result [rows, 1],
+ * the same numbers as those of `logSoftmax`. dx = dy (one-hot(target) - softmax(x)).
  */
 export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
   let exponentials: Value = x;
@@ -82,7 +82,7 @@ export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
 }
 
 /**
- * The divergence of each row's softmax from another distribution, x and log q [rows, width], q not differentiated:
+ * KL divergence of each row's softmax from another distribution, x and log q [rows, width], q not differentiated:
  *
  *   p  = softmax(x)
  *   y  = sum of p (log p - log q)    [rows, 1]
@@ -106,7 +106,7 @@ export function klDivergence(g: Graph, x: Value, logOther: Value): Value {
 }
 
 /**
- * The divergence of another distribution from each row's softmax, x and log q [rows, width], q not differentiated:
+ * KL divergence of another distribution from each row's softmax, x and log q [rows, width], q not differentiated:
  *
  *   p  = softmax(x)
  *   y  = sum of q (log q - log p)    [rows, 1]
@@ -127,8 +127,8 @@ export function klDivergenceFrom(g: Graph, x: Value, logOther: Value): Value {
 }
 
 /**
- * log(sum) over the last axis, kept. One operator: the element-wise logarithm treats the last few of a vector in
- * another way than the others.
+ * log(sum) over the last axis, which is kept. It is one operator, because the element-wise logarithm
+ * treats the last few elements of a vector differently from the others.
  */
 function logOfSum(g: Graph, x: Value): Value {
   const last = x.shape.length - 1;

@@ -3,7 +3,7 @@ import type { Graph, Value } from '../graph.ts';
 import { sum } from './broadcast.ts';
 import { div } from './elementwise.ts';
 
-/** Sum of every element, a scalar. */
+/** Returns the sum of all elements, a scalar. */
 export const sumAll = (g: Graph, x: Value): Value =>
   sum(
     g,
@@ -11,11 +11,11 @@ export const sumAll = (g: Graph, x: Value): Value =>
     x.shape.map((_, axis) => axis),
   );
 
-/** The largest element, a scalar; not differentiable. */
+/** Returns the largest element, a scalar; not differentiable. */
 export const maxAll = (g: Graph, x: Value): Value =>
   g.apply({ op: 'ReduceMax', inputs: [x], attributes: { keepdims: 0 }, dtype: x.dtype, shape: [] });
 
-/** Mean over one axis of known length. */
+/** Returns the mean over one axis of known length. */
 export function mean(g: Graph, x: Value, axis: number, keepDims = false): Value {
   const length = x.shape.at(axis);
   if (typeof length !== 'number') {

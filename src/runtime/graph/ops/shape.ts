@@ -3,8 +3,8 @@ import type { Dim, Graph, Value } from '../graph.ts';
 import { reshapeLike } from './broadcast.ts';
 
 /**
- * Reshape to a shape with at most one unknown (named) length, or to names that are at the same axis of x.
- * ONNX's 0 copies the length of the same axis, -1 infers one.
+ * Reshapes to a shape with at most one unknown (named) length, apart from names that x has at the same
+ * axis. ONNX's 0 copies the length of the same axis, -1 infers one.
  */
 export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
   let inferred = false;
@@ -30,7 +30,7 @@ export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
   });
 }
 
-/** Axes in another order. */
+/** Reorders the axes. */
 export function transpose(g: Graph, x: Value, order: readonly number[]): Value {
   const inverse = order.map((_, axis) => order.indexOf(axis));
   return g.apply({
@@ -43,7 +43,7 @@ export function transpose(g: Graph, x: Value, order: readonly number[]): Value {
   });
 }
 
-/** New axes of length 1 at the given positions of the result. */
+/** Adds axes of length 1 at the given positions of the result. */
 export function unsqueeze(g: Graph, x: Value, axes: readonly number[]): Value {
   const shape: Dim[] = [...x.shape];
   for (const axis of [...axes].sort((a, b) => a - b)) {
@@ -58,7 +58,7 @@ export function unsqueeze(g: Graph, x: Value, axes: readonly number[]): Value {
   });
 }
 
-/** Elements start to end (exclusive) along one axis of known length. */
+/** Takes the elements from start to end (exclusive) along one axis of known length. */
 export function slice(g: Graph, x: Value, axis: number, start: number, end: number): Value {
   const length = x.shape[axis];
   if (typeof length !== 'number') {
@@ -73,7 +73,7 @@ export function slice(g: Graph, x: Value, axis: number, start: number, end: numb
   });
 }
 
-/** Zeros before and after along one axis. */
+/** Adds zeros before and after along one axis. */
 export function pad(g: Graph, x: Value, axis: number, before: number, after: number): Value {
   const rank = x.shape.length;
   const pads = Array.from({ length: 2 * rank }, (_, index) =>
@@ -89,7 +89,7 @@ export function pad(g: Graph, x: Value, axis: number, before: number, after: num
   });
 }
 
-/** Consecutive parts of known lengths along one axis; together they are the whole. */
+/** Splits a value into consecutive parts of known lengths along one axis. */
 export function split(g: Graph, x: Value, axis: number, lengths: readonly number[]): readonly Value[] {
   const shapeOfPart = (length: number): readonly Dim[] => x.shape.map((dim, index) => (index === axis ? length : dim));
   return g.node({
@@ -100,7 +100,7 @@ export function split(g: Graph, x: Value, axis: number, lengths: readonly number
     vjp: (cotangents) => {
       const parts = cotangents.flatMap((cotangent) => cotangent ?? []);
       if (parts.length < lengths.length) {
-        throw new Error('A split is differentiated where every part matters.');
+        throw new Error('A split is differentiable only if the loss depends on every part.');
       }
       return [
         g.apply({ op: 'Concat', inputs: parts, attributes: { axis }, dtype: x.dtype, shape: x.shape }),

@@ -1,4 +1,4 @@
-/** From micro-batches and numbers to the inputs of training graphs, and from their outputs back. */
+/** Makes the inputs of training graphs from micro-batches, and distributes their outputs. */
 import type { Tensor } from 'onnxruntime-node';
 import type { ParameterView } from '../../model/model.ts';
 import { found, type Held } from '../../session/deviceMemory.ts';
@@ -8,7 +8,7 @@ import type { MicroBatch, TrainingContext } from './pack.ts';
 export const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
 export const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
 
-/** One tensor per parameter under other names. */
+/** Renames one tensor per parameter. */
 export const renamed = (
   views: readonly ParameterView[],
   held: Held,

@@ -1,17 +1,17 @@
-/** Which divergence a loss penalizes, and where it can be computed exactly. */
+/** The divergence that a loss penalizes. */
 
-/** Largest vocabulary of an exact divergence: every token then takes as many probabilities, of two policies. */
+/** Largest vocabulary of an exact divergence, which needs all probabilities at every token. */
 export const EXACT_VOCABULARY = 8192;
 
-/** Which divergence of the policy the loss penalizes, per token. */
+/** The divergence of the policy that the loss penalizes, per token. */
 export interface KlTerm {
-  /** From which policy: the one that the run began with, or the one that sampled the messages. */
+  /** The other policy: the one that the run began with, or the one that sampled the messages. */
   readonly against: 'reference' | 'last';
-  /** k3: estimated from the token that was sampled; exact: over the whole vocabulary. */
+  /** k3: estimated from the sampled token; exact: over the whole vocabulary. */
   readonly estimator: 'k3' | 'exact';
   /**
-   * True: KL(last || policy), against the last policy, which the sampled tokens estimate without bias. Else
-   * KL(policy || the other).
+   * True for KL(last || policy), which the sampled tokens estimate without bias (only against the last
+   * policy). Otherwise KL(policy || other).
    */
   readonly fromLast?: boolean;
 }
@@ -22,7 +22,7 @@ export type KlPenalty = { readonly coefficient: number } & (
   | { readonly against: 'reference'; readonly estimator: 'k1' }
 );
 
-/** Why no exact divergence of a model is computed, in one sentence; null where it is. */
+/** Returns the reason not to compute an exact divergence, in one sentence, or null if there is none. */
 export function exactFault(vocabularySize: number): string | null {
   return vocabularySize <= EXACT_VOCABULARY
     ? null
@@ -30,9 +30,9 @@ export function exactFault(vocabularySize: number): string | null {
 }
 
 /**
- * The sum of p (log p - log q) of each row, in float64.
+ * Returns the sum of p (log p - log q) of each row, in float64.
  * @param own log p, rows of `width`
- * @param other log q, as many
+ * @param other log q, in the same layout
  */
 export function rowDivergences(own: Float32Array, other: Float32Array, width: number): Float32Array {
   return Float32Array.from({ length: own.length / width }, (_, row) => {

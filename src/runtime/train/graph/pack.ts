@@ -1,4 +1,4 @@
-/** Packing training data into rows: a context, followed by its messages as separate segments. */
+/** Packs training data into rows: a context, followed by its messages as separate segments. */
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../../../shared/errors.ts';
 import { exactSlots, sameSlice } from '../../model/exactThreads.ts';
@@ -8,36 +8,36 @@ import { floats, ints, longs } from '../../session/session.ts';
 export interface TrainingMessage {
   readonly tokens: Int32Array;
   /**
-   * Per token: log-probability when it was sampled, under the reference policy, and the advantage; unused for
-   * supervised training.
+   * Log-probability of each token when it was sampled. `reference` has those under the reference policy.
+   * With `advantages`, all three are unused for supervised training.
    */
   readonly behaviour: Float32Array;
   readonly reference: Float32Array;
   readonly advantages: Float32Array;
-  /** What each token counts in the loss; left out: as much as any other of the step. */
+  /** Weight of each token in the loss. Undefined: all tokens of the step have the same weight. */
   readonly weight?: number;
-  /** How many equal messages it is, each of which counts; 1 unless given. */
+  /** Number of equal messages that this one represents, each of which counts; default 1. */
   readonly copies?: number;
 }
 
-/** Tokens of some contexts, those of every copy. */
+/** Counts the tokens of some contexts, including those of every copy. */
 export const tokensIn = (contexts: readonly TrainingContext[]): number =>
   contexts.reduce(
     (total, { messages }) => messages.reduce((sum, { tokens, copies = 1 }) => sum + copies * tokens.length, total),
     0,
   );
 
-/** One context with the messages that answered it. */
+/** A context with the messages that answered it. */
 export interface TrainingContext {
-  /** Who answered: a role may have an adapter of its own. Left out: what the whole team shares. */
+  /** The role that answered, which may have its own adapter. Undefined: the weights of the team. */
   readonly role?: string;
-  /** At which node of a rollout tree, where there is one. */
+  /** The node of the rollout tree, if there is one. */
   readonly node?: string;
   readonly prompt: Int32Array;
   readonly messages: readonly TrainingMessage[];
 }
 
-/** Where a message's targets lie in a micro-batch. */
+/** The place of a message's targets in a micro-batch. */
 interface Placement {
   readonly context: number;
   readonly message: number;
@@ -48,7 +48,7 @@ export interface MicroBatch {
   readonly feeds: Readonly<Record<string, Tensor>>;
   readonly placements: readonly Placement[];
   readonly targets: number;
-  /** Input slots, and how many of them hold padding. */
+  /** Number of input slots. `padding` is the number of slots that hold padding. */
   readonly slots: number;
   readonly padding: number;
 }
@@ -60,18 +60,19 @@ interface PackedRow {
   readonly length: number;
 }
 
-/** Rows are this long or a multiple, so that vector instructions have no remainder. */
+/** The length of a row is a multiple of this, so that vector instructions have no remainder. */
 export const TIME_MULTIPLE = 8;
-/** A micro-batch that is half full takes no row that would leave more than this share of its slots empty. */
+/** Largest share of padding that a new row may add to a micro-batch that is at least half full. */
 const TOLERATED_PADDING = 0.15;
 
-/** Logits of one run through the output projection; the backward pass has about three such arrays at a time. */
+/** Bytes of the logits of one chunk. The backward pass has about three such arrays at a time. */
 const CHUNK_BYTES = 64 * 2 ** 20;
 
 /**
- * In how many runs the targets of a micro-batch go through the output projection: the fewest, a power of two, whose
- * logits have at most 64 MiB each. A power of two, and as many for all but small micro-batches: a graph keeps the
- * memory that it once had. Each run has two targets at least.
+ * Returns the number of chunks in which the targets of a micro-batch go through the output
+ * projection: the smallest power of two with at most 64 MiB of logits in each chunk. All but small
+ * micro-batches have the same number, because every further graph keeps memory of its own. Each
+ * chunk has at least two targets.
  * @param most targets of the largest micro-batch of the step
  */
 export function headChunks(targets: number, vocabularySize: number, most = targets): number {
@@ -85,13 +86,13 @@ export function headChunks(targets: number, vocabularySize: number, most = targe
   return chunks;
 }
 
-/** The targets of the largest of some micro-batches: all of them go through the graph that fits it. @see headChunks */
+/** Returns the targets of the largest micro-batch, which selects the graph of all (see headChunks). */
 export const mostTargets = (batches: readonly Pick<MicroBatch, 'targets'>[]): number =>
   batches.reduce((most, { targets }) => Math.max(most, targets), 0);
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
-/** What the tokens of some contexts count together; 1 where no message says what its own do. */
+/** Returns the total weight of the tokens of some contexts, or 1 if no message has a weight. */
 export function weightOf(contexts: readonly TrainingContext[]): number {
   const messages = contexts.flatMap((context) => context.messages);
   return messages.every(({ weight }) => weight === undefined)
@@ -100,8 +101,8 @@ export function weightOf(contexts: readonly TrainingContext[]): number {
 }
 
 /**
- * @throws C3Error('input') when a context cannot be scored: an empty prompt or message, too many positions, an unknown
- *   token
+ * Checks that contexts can be scored.
+ * @throws C3Error('input') for an empty prompt or message, too many positions or an unknown token
  */
 export function checkContexts(config: TransformerConfig, contexts: readonly TrainingContext[]): void {
   contexts.forEach(({ prompt, messages }, index) => {
@@ -113,7 +114,10 @@ export function checkContexts(config: TransformerConfig, contexts: readonly Trai
   });
 }
 
-/** @throws C3Error('input') when a message cannot be scored behind its prompt */
+/**
+ * Checks that a message can be scored after its prompt.
+ * @throws C3Error('input') if it cannot
+ */
 export function checkMessage(config: TransformerConfig, prompt: Int32Array, tokens: Int32Array, place: string): void {
   if (prompt.length === 0 || tokens.length === 0) {
     throw new C3Error('input', `${place} has an empty prompt or message; give each at least one token.`);
@@ -130,11 +134,11 @@ export function checkMessage(config: TransformerConfig, prompt: Int32Array, toke
 }
 
 /**
- * Rows: a context without its last token, then for each message that last token again, followed by the message without
- * its own last one. Every target is so predicted at a place of its own, and a context is read once for all its
- * messages. A message that is not the first is at other slots than those at which it was sampled. That changes no
- * bit while they are in the same slice of attention's sums (see exactSlots), so messages share a row only as far as
- * that reaches.
+ * Lays out rows: a context without its last token, then for each message this last token and the
+ * message without its own last token. Every target is thus predicted at a slot of its own, and a
+ * context is read once for all its messages. A message that is not the first has other slots than when
+ * it was sampled. That changes no bit while the slots are in the same slice of attention's sums (see
+ * exactSlots), so messages share a row only within a slice.
  */
 function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
   const slice = exactSlots(config);
@@ -154,8 +158,9 @@ function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[])
 }
 
 /**
- * Micro-batches of at most maxTokens input slots, rows of similar length together (longest first; ties in the order
- * given). Every target counts `weight` in the loss, or what its message says.
+ * Packs contexts into micro-batches of at most maxTokens input slots, with rows of similar length
+ * together (longest first; ties in the given order). Every target has `weight` in the loss, or the
+ * weight of its message.
  */
 export function packContexts(
   config: TransformerConfig,
@@ -228,7 +233,8 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
     });
   });
   const real = targets.length;
-  // Two targets at least: a matrix product of one row takes another kernel. The second weighs nothing.
+  // At least two targets: a matrix product of one row uses another kernel. The second target has weight
+  // 0.
   if (real === 1) {
     selected.push(selected[0] === 0 ? 1 : 0);
     targets.push(0);
@@ -258,9 +264,9 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
 }
 
 /**
- * Which targets of a micro-batch are of which message, [messages, targets]: `members` 1 for its own, `shares` what each
- * counts in the message's ratio.
- * @param mean whether the shares of a message come to 1, instead of being 1 each
+ * Returns the assignment of targets to messages, [messages, targets]: `members` is 1 for the targets
+ * of a message, `shares` is their weight in the ratio of the message.
+ * @param mean true if the shares of a message add up to 1, instead of being 1 each
  */
 export function memberFeeds(
   { placements, feeds }: Pick<MicroBatch, 'placements' | 'feeds'>,
@@ -282,7 +288,7 @@ export function memberFeeds(
   return { members: floats(members, shape), shares: floats(shares, shape) };
 }
 
-/** The inputs of `packedInputs`: tokens and segments by row and slot, positions likewise. */
+/** Makes the inputs of `packedInputs`. */
 export function rowFeeds(
   tokens: Int32Array,
   positions: BigInt64Array,

@@ -1,4 +1,4 @@
-/** The loss of a policy, piece by piece: what PPO clips, and which divergence it penalizes. */
+/** The parts of a policy loss: the clipping of PPO and the penalized divergence. */
 import type { Graph, Value } from '../../graph/graph.ts';
 import {
   abs,
@@ -25,28 +25,30 @@ export const CLIP_EPSILON = 0.2;
 const LOG_RATIO_BOUND = 10;
 
 /**
- * What PPO clips and penalizes. Left out: each token's own ratio, at 1 - 0.2 and 1 + 0.2, and k3 from the reference.
+ * The clipping and the penalty of PPO. Without it: the ratio of each token, clipped at 1 - 0.2 and 1 +
+ * 0.2, and k3 from the reference.
  */
 export interface PolicyLoss {
   /**
-   * token: each its own. message: of the whole message for each of its tokens, the product of its tokens' ratios;
-   * message-mean: their geometric mean. The logarithm of a message's ratio is cut to +-10. none: -A logp takes the
-   * place of what PPO clips (REINFORCE); ratios are then only reported, and nothing is clipped.
+   * token: the ratio of each token. message: for each token, the ratio of its message, which is the
+   * product of its tokens' ratios. message-mean: their geometric mean. The logarithm of a message's
+   * ratio is clipped to +-10. none: -A logp replaces the clipped term (REINFORCE); ratios are only
+   * reported, and nothing is clipped.
    */
   readonly ratio?: 'token' | 'message' | 'message-mean' | 'none';
   /** Ratios are clipped at 1 - clipLow and 1 + clipHigh. */
   readonly clipLow?: number;
   readonly clipHigh?: number;
-  /** Of negative advantages: no ratio counts more than this (dual clip, Ye et al. 2020); left out: no bound. */
+  /** Largest ratio that counts for negative advantages (dual clip, Ye et al. 2020); default no bound. */
   readonly dualClip?: number;
   readonly kl?: KlTerm;
 }
 
-/** What the graph computed before its loss. */
+/** The values that the loss is computed from. */
 interface Predicted {
   /** [targets, 1] */
   readonly logprobs: Value;
-  /** logits / temperature, [targets, vocabulary]; for an exact penalty. */
+  /** logits / temperature, [targets, vocabulary], for an exact penalty. */
   readonly scores?: Value | undefined;
 }
 
@@ -56,13 +58,13 @@ interface Predicted {
  *   -min(r A, clip(r, 1 - clipLow, 1 + clipHigh) A) + beta KL
  *
  *   r     = exp(logp - behaviour)
- *   k3    = exp(d) - d - 1,                  d = anchor - logp, cut to +-10
+ *   k3    = exp(d) - d - 1,                  d = anchor - logp, clipped to +-10
  *   exact = sum over v of p(v) (log p(v) - log anchor(v))
  *
- * k3 being Schulman's low-variance estimator of KL(policy || anchor), and the anchor the reference policy or the one
- * that sampled; with `fromLast` the two are exchanged, which is of KL(sampled || policy). With ratios of messages r is
- * exp of the sum, or mean, of logp - behaviour over the message. Without ratios the first term is -logp A. With
- * dualClip it is at most -dualClip A where A < 0.
+ * k3 is Schulman's low-variance estimator of KL(policy || anchor). The anchor is the reference policy or
+ * the one that sampled. `fromLast` exchanges the two, which gives KL(sampled || policy). With ratios of
+ * messages, r is exp of the sum, or mean, of logp - behaviour over the message. Without ratios the first
+ * term is -logp A. With dualClip it is at most -dualClip A if A < 0.
  */
 export function ppoLoss(
   g: Graph,
@@ -98,7 +100,7 @@ export function ppoLoss(
   if (kl !== undefined) {
     g.output('penalty', sumAll(g, mul(g, weights, penalized)));
   }
-  // A target that weighs nothing is only there to fill.
+  // A target with weight 0 is only a filler.
   g.output(
     'deviation',
     maxAll(g, select(g, lessOrEqual(g, weights, g.scalar(0)), undefined, abs(g, sub(g, ratio, g.scalar(1))))),
@@ -110,13 +112,13 @@ export function ppoLoss(
   return sumAll(g, mul(g, weights, add(g, surrogate, penalty)));
 }
 
-/** Of log-probabilities [targets, 1] of the sampled tokens. */
+/** Returns k3 from log-probabilities [targets, 1] of the sampled tokens. */
 function k3(g: Graph, anchor: Value, logprobs: Value): Value {
   const difference = clip(g, sub(g, anchor, logprobs), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
   return sub(g, sub(g, exp(g, difference), difference), g.scalar(1));
 }
 
-/** Log-ratios [targets, 1], each as the sum or mean over its message, cut to +-10. */
+/** Returns for each target the clipped sum or mean of the log-ratios [targets, 1] of its message. */
 function ofMessages(g: Graph, logRatio: Value): Value {
   const members = g.floatInput('members', ['messages', 'targets']);
   const sums = matmul(g, g.floatInput('shares', ['messages', 'targets']), logRatio);

@@ -1,6 +1,6 @@
 /**
- * Graphs that score and train: the forward pass over packed rows, loss and gradients; and the optimiser step with
- * clipping and AdamW.
+ * Graphs that score and train: the forward pass over packed rows, loss and gradients, and the
+ * optimizer step with clipping and AdamW.
  */
 import { gradients } from '../../graph/autodiff.ts';
 import { Graph, type FloatType, type Value } from '../../graph/graph.ts';
@@ -38,7 +38,7 @@ import { ppoLoss, type PolicyLoss } from './policyLoss.ts';
 
 export type LossKind = 'ppo' | 'supervised';
 
-/** Optimiser constants that are part of the graph. */
+/** Optimizer constants that are part of the graph. */
 export interface AdamWConstants {
   readonly beta1: number;
   readonly beta2: number;
@@ -51,14 +51,11 @@ export interface AdamWConstants {
 /** AdamW as in C3 Appendix D: betas (0.9, 0.95), no decay, gradient norm 1. */
 export const ADAMW: AdamWConstants = { beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0, maxNorm: 1 };
 
-/** How the memory of a graph is kept small; on the CPU neither changes a bit of a log-probability. */
+/** Options that reduce the memory of a graph. On the CPU neither changes a bit of a log-probability. */
 export interface MemoryOptions {
-  /** Computes each layer again in the backward pass instead of keeping its activations. */
+  /** True to recompute each layer in the backward pass instead of keeping its activations. */
   readonly recompute?: boolean;
-  /**
-   * In how many runs the targets go through the output projection (see headChunks); at least two targets each. 1 unless
-   * given.
-   */
+  /** Chunks of the output projection (see headChunks), each with at least two targets; default 1. */
   readonly chunks?: number;
 }
 
@@ -69,7 +66,7 @@ export interface TrainingGraphOptions extends MemoryOptions {
   readonly float?: FloatType;
 }
 
-/** Names of the tensors that belong to a parameter. */
+/** The names of the tensors of a parameter. */
 export const gradientName = (parameter: string): string => `gradient.${parameter}`;
 export const accumulatedName = (parameter: string): string => `accumulated.${parameter}`;
 export const momentumName = (parameter: string): string => `momentum.${parameter}`;
@@ -77,13 +74,14 @@ export const varianceName = (parameter: string): string => `variance.${parameter
 export const updatedName = (tensor: string): string => `updated.${tensor}`;
 
 /**
- * Log-probabilities of target tokens in packed rows. Inputs: tokens, segments int32 [rows, time]; positions int64 [rows
- * * time, 1]; slots int32 [time] = 0, 1, ...; ones float [time, 2]; selected int32 [targets] (flat index of the
- * position that predicts, each once); inverse int32 [rows * time] (a position's place in `selected`, or the number of
- * targets); targets int32 [targets, 1]; temperature float [1]. A position sees the earlier positions of its row that
- * belong to segment 0 (the shared context) or to its own segment.
- * @returns logprobs [targets, 1]: log softmax(logits / temperature) at the target; scores [targets, vocabulary]: logits
- *   / temperature, of a graph in one chunk
+ * Builds the log-probabilities of target tokens in packed rows. Inputs: tokens, segments int32 [rows,
+ * time]; positions int64 [rows * time, 1]; slots int32 [time] = 0, 1, ...; ones float [time, 2];
+ * selected int32 [targets] (flat index of the position that predicts, each once); inverse int32 [rows
+ * * time] (index of a position in `selected`, or the number of targets); targets int32 [targets, 1];
+ * temperature float [1]. A position sees the earlier positions of its row that belong to segment 0
+ * (the shared context) or to its own segment.
+ * @returns logprobs [targets, 1]: log softmax(logits / temperature) at the target; scores [targets,
+ *   vocabulary]: logits / temperature, only with one chunk
  */
 function targetLogprobs(
   g: Graph,
@@ -103,7 +101,7 @@ function targetLogprobs(
   return { logprobs: inChunks(g, chunks, rows, targets, head) };
 }
 
-/** logits / temperature of hidden states, [targets, vocabulary]. */
+/** Returns logits / temperature of hidden states, [targets, vocabulary]. */
 function scaledLogits(
   g: Graph,
   config: TransformerConfig,
@@ -114,7 +112,7 @@ function scaledLogits(
   return div(g, logits(g, config, parameters, states), temperature);
 }
 
-/** Hidden states [targets, hidden] of the selected positions, before the final normalisation. */
+/** Returns the hidden states [targets, hidden] of selected positions, not yet normalized. */
 function selectedStates(g: Graph, config: TransformerConfig, parameters: Parameters, recompute: boolean): Value {
   const { hidden } = forward(g, config, parameters, packedInputs(g), recompute);
   const flat = reshape(g, hidden, ['positions', config.hiddenSize]);
@@ -126,7 +124,7 @@ function selectedStates(g: Graph, config: TransformerConfig, parameters: Paramet
   );
 }
 
-/** The inputs of whole rows: tokens, positions, segments, slots and ones. */
+/** Declares the inputs of whole rows: tokens, positions, segments, slots and ones. */
 export function packedInputs(g: Graph): ForwardInputs {
   const tokens = g.input('tokens', 'int32', ['rows', 'time']);
   const positions = g.input('positions', 'int64', ['positions', 1]);
@@ -134,17 +132,17 @@ export function packedInputs(g: Graph): ForwardInputs {
   return { tokens, positions, mask, ones: g.floatInput('ones', ['time', 2]) };
 }
 
-/** [rows, 1, time, time]: which position j a position i sees. `slots` is 0, 1, ... time - 1. */
+/** Builds the mask [rows, 1, time, time] of the positions that a position sees. `slots` is 0, 1, ... */
 function packedMask(g: Graph, segments: Value, slots: Value): AttentionMask {
   const earlier = lessOrEqual(g, unsqueeze(g, slots, [0]), unsqueeze(g, slots, [1]));
   const seen = unsqueeze(g, segments, [1, 2]);
-  // Zero where the seen segment is 0 or the own one.
+  // Zero if the seen segment is 0 or the own one.
   const foreign = mul(g, seen, sub(g, seen, unsqueeze(g, segments, [1, 3])));
   const sees = logicalAnd(g, unsqueeze(g, earlier, [0, 1]), equal(g, foreign, g.int32s([0], [])));
   return { bias: select(g, sees, g.scalar(0), g.scalar(HIDDEN)), visible: cast(g, sees, g.float) };
 }
 
-/** Scores target tokens: output `logprobs` [targets, 1]. */
+/** Builds the graph that scores target tokens. Output: `logprobs` [targets, 1]. */
 export function buildScoreGraph(
   config: TransformerConfig,
   float: FloatType = 'float32',
@@ -156,8 +154,8 @@ export function buildScoreGraph(
 }
 
 /**
- * The whole distribution at every target: output `distribution` [targets, vocabulary], log softmax(logits /
- * temperature). Inputs as of the score graph, without targets.
+ * Builds the graph of the whole distribution at every target. Output: `distribution` [targets,
+ * vocabulary], log softmax(logits / temperature). Inputs: those of the score graph without targets.
  */
 export function buildDistributionGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
   const g = new Graph('distribution', float);
@@ -168,8 +166,8 @@ export function buildDistributionGraph(config: TransformerConfig, float: FloatTy
 }
 
 /**
- * The final hidden states of selected positions: output `states` [targets, hidden]. Inputs as of the score graph,
- * without targets and temperature.
+ * Builds the graph of the final hidden states of selected positions. Output: `states` [targets,
+ * hidden]. Inputs: those of the score graph without targets and temperature.
  */
 export function buildStateGraph(config: TransformerConfig, float: FloatType = 'float32'): Graph {
   const g = new Graph('states', float);
@@ -182,15 +180,18 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
 }
 
 /**
- * Loss and gradients of one micro-batch, added to those of earlier ones.
+ * Builds the graph of loss and gradients of one micro-batch, added to those of earlier ones.
  *
- * Inputs beside those of the score graph: weights float [targets, 1] (what each token counts in the mean);
- * `accumulated.NAME` of each parameter's shape; for `ppo` also advantages, behaviour, reference float [targets, 1] and
- * klCoefficient float [1], where ratios are of messages members, shares float [messages, targets] (see memberFeeds),
- * and for an exact penalty anchor float [targets, vocabulary] (an output of the distribution graph; takes one chunk).
- * Parameters are here those that are trained: all, or an adapter's factors where the architecture has one. Outputs:
- * loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl [], clipped [], effective []
- * (what the clip holds), deviation [] (largest |ratio - 1|), and penalty [] where the loss says what it penalizes.
+ * Inputs besides those of the score graph: weights float [targets, 1] (weight of each token in the
+ * mean); `accumulated.NAME` of each parameter's shape; for `ppo` also advantages, behaviour,
+ * reference float [targets, 1] and klCoefficient float [1]; for ratios of messages members, shares
+ * float [messages, targets] (see memberFeeds); for an exact penalty anchor float [targets,
+ * vocabulary] (an output of the distribution graph; needs one chunk). Parameters are the trained
+ * ones: all, or the factors of the adapter if the architecture has one.
+ *
+ * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl
+ * [], clipped [], effective [] (share that the clip stops), deviation [] (largest |ratio - 1|), and
+ * penalty [] if the loss sets its divergence.
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {
   const g = new Graph('gradient', options.float);
@@ -218,10 +219,10 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
 }
 
 /**
- * AdamW (Loshchilov & Hutter 2019) after scaling the gradient to a global norm of at most maxNorm, tensor by tensor.
- * Inputs, for each parameter that is trained: NAME, `gradient.NAME`, `momentum.NAME`, `variance.NAME`; learningRate,
- * correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1]. Outputs: `updated.NAME`, `updated.momentum.NAME`,
- * `updated.variance.NAME`; gradientNorm [1].
+ * Builds AdamW (Loshchilov & Hutter 2019), tensor by tensor, after scaling the gradient to a global
+ * norm of at most maxNorm. Inputs, for each trained parameter: NAME, `gradient.NAME`, `momentum.NAME`,
+ * `variance.NAME`; learningRate, correction1 = 1 - beta1^t, correction2 = 1 - beta2^t float [1].
+ * Outputs: `updated.NAME`, `updated.momentum.NAME`, `updated.variance.NAME`; gradientNorm [1].
  */
 export function buildUpdateGraph(
   config: TransformerConfig,

@@ -1,4 +1,4 @@
-/** Reading a run back to go on with it: what a training iteration learned from, and what the run has cost. */
+/** Reads a run to resume it: the data that a training iteration learned from, and the cost of the run. */
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { contextReader } from '../../tables/contextBases.ts';
@@ -19,7 +19,7 @@ type MessageRow = Omit<TrainingMessage, 'context' | 'tokens' | 'logprobs'> & {
   readonly logprobs: Buffer;
 };
 
-/** A message that was taken from an equal request has reused more than its prompt: nothing was computed for it. */
+/** True if a message was reused from an equal request: it reused more tokens than its prompt. */
 const REUSED = 'reused_tokens > prompt_tokens';
 const summed = (what: string, where: string): string => `coalesce(sum(${what}) FILTER (WHERE ${where}), 0)`;
 const TOKENS = `${summed('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${summed('reused_tokens', `NOT ${REUSED}`)} AS reusedTokens,
@@ -33,10 +33,10 @@ export function iterationReaders(
 > {
   const { db } = session;
   const contextOf = contextReader(session);
-  // A later word of the same estimator, should there be one, is not what the iteration learned from.
+  // The iteration learned from the first credit of the estimator, not from later ones.
   const bound = (stage: string): string =>
     `SELECT first_decision FROM stage WHERE run = @run AND iteration = @iteration AND stage = ${stage}`;
-  // A unary plus keeps the rows' numbers out of the choice of an index.
+  // The unary plus keeps SQLite from choosing an index by row number.
   const messages = db.prepare<[{ run: string; iteration: number; estimator: string; stage: number }], MessageRow>(`
     SELECT decision.bucket AS bucket, decision.id AS message, decision.parent AS parent, uid_sha AS problem,
       decision.event_type AS role, position, decision.context AS context, prompt_tokens AS promptTokens,
@@ -47,7 +47,7 @@ export function iterationReaders(
     WHERE decision.run = @run AND phase = 'train' AND decision.iteration = @iteration AND decision.bucket IS NOT NULL
       AND +decision.id >= coalesce((${bound('@stage')}), 0) AND +decision.id < coalesce((${bound('@stage + 1')}), ${Number.MAX_SAFE_INTEGER})
     ORDER BY decision.bucket, decision.id`);
-  // Messages that are only measured are in no bucket.
+  // Messages that are only measured have no bucket.
   const learned = (columns: string): string => `
     SELECT ${columns} FROM episode JOIN decision ON decision.id = leaf
     WHERE episode.run = ? AND episode.phase = 'train' AND episode.iteration = ? AND bucket IS NOT NULL ORDER BY episode.id`;
@@ -59,7 +59,8 @@ export function iterationReaders(
   const costs = db.prepare<[string], PositionCost>(`
     SELECT event_type AS role, position, environment, count(*) AS messages, ${TOKENS}
     FROM decision WHERE run = ? AND phase IN ('evaluate', 'train') GROUP BY event_type, position, environment ORDER BY min(id)`);
-  // A replay's round has the number of its bucket. The buckets come first, or every message would look for its own.
+  // The round of a replay has the number of its bucket. The buckets are joined first; otherwise, SQLite
+  // would search for the bucket of every message.
   const replayCosts = db.prepare<[string], ReplayCost>(`
     SELECT origin, decision.event_type AS role, position, count(*) AS messages, ${TOKENS}
     FROM bucket CROSS JOIN decision ON decision.run = bucket.run AND phase = 'replay' AND decision.iteration = bucket.iteration
@@ -73,7 +74,7 @@ export function iterationReaders(
     WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
   return {
     trainingMessages: guarded(session, (run, iteration, estimator, stage = 0) => {
-      // The alternatives of a bucket have one context.
+      // The alternatives of a bucket share one context.
       const contexts = new Map<number, string>();
       return messages.all({ run, iteration, estimator, stage }).map(({ tokens, logprobs, context, ...row }) => {
         const text = contexts.get(context) ?? contextOf(context);

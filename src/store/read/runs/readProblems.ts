@@ -1,4 +1,4 @@
-/** Reading the problems of a run: which there are in which order, and pages of them. */
+/** Reads the problems of a run: their filtered and sorted ids, and pages of them. */
 import {
   EVALUATION_ROUNDS,
   evaluationRound,
@@ -50,7 +50,7 @@ interface Row extends Omit<
   readonly clearMessage: number | null;
 }
 
-/** What the user says of one episode of a problem. */
+/** The user's note on one episode of a problem. */
 interface NoteRow {
   readonly problem: number;
   readonly score: number | null;
@@ -62,12 +62,12 @@ interface RoundRow extends ProblemRound {
   readonly problem: number;
 }
 
-/** The mean return of one evaluation of the row `problem`; null where it was not evaluated. */
+/** Returns the SQL of the mean return of `problem` in an evaluation; null if there is none. */
 const evaluation = (stage: EvaluationRound['stage'], kind: EvaluationKind): string => {
   const iteration = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind)?.iteration ?? 0;
   return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${iteration})`;
 };
-/** Where messages are stored that another program recorded: without a score they are of no episode. */
+/** The round of messages that another program recorded. Without a score they belong to no episode. */
 const RECORDED = { phase: 'evaluate', iteration: EVALUATION_ROUNDS[1].iteration } as const;
 const trained = (order: 'ASC' | 'DESC'): string =>
   `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'train' AND returns > 0 ORDER BY iteration ${order} LIMIT 1)`;
@@ -75,8 +75,8 @@ const trained = (order: 'ASC' | 'DESC'): string =>
 const BEFORE = `coalesce(${evaluation('before', 'greedy')}, ${evaluation('before', 'sampled')})`;
 const AFTER = `coalesce(${evaluation('after', 'greedy')}, ${evaluation('after', 'sampled')})`;
 /**
- * What came out first and what came out last, in the order of time: evaluation before, training, evaluation after; what
- * is evaluated is not trained on.
+ * The first and the latest outcome, in the order of time: evaluation before, training, evaluation
+ * after. Problems of an evaluation are not trained on.
  */
 const FIRST = `coalesce(${BEFORE}, ${trained('ASC')}, ${AFTER})`;
 const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${EVALUATION_ROUNDS.length} AND iteration % 2 = 1 AND returns > 0
@@ -102,12 +102,12 @@ const ORDERS: Readonly<Record<ProblemColumn, string>> = {
   tags: '(SELECT min(tag.value) FROM noted JOIN json_each(noted.tags) AS tag WHERE noted.instance = problem.instance)',
 };
 
-/** What the user says of the episodes of a run, @run, with their problems. */
+/** The user's notes on the episodes of the run @run, with their problems. */
 const NOTED = `noted AS (
   SELECT instance, score, note, tags FROM episode_note AS own JOIN decision ON decision.id = own.leaf
   WHERE own.run = @run AND ${IS_NEWEST_NOTE})`;
 
-/** What is latest lies between the bounds of these returns. */
+/** True if the latest outcome is between the bounds of these returns. */
 const isLatest = (outcome: 'won' | 'failed'): string => `${LATEST} BETWEEN @${outcome}Low AND @${outcome}High`;
 
 const OUTCOMES: Readonly<Record<Exclude<ProblemFilter['outcome'], 'all'>, string>> = {
@@ -126,11 +126,11 @@ const VERDICTS: Readonly<Record<Exclude<ProblemFilter['verdict'], 'all'>, string
   none: 'clearness IS NULL',
 };
 
-/** Whether a problem has a round of this phase. */
+/** True if a problem has a round of this phase. */
 const hasRound = (phase: string): string =>
   `EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND phase = '${phase}')`;
 
-/** Columns that may be empty in all rows of a run, with what fills them. */
+/** Columns that may be empty in all rows of a run, with the condition that a row fills them. */
 const FILLED: Readonly<Partial<Record<ProblemColumn, string>>> = {
   outcome: 'EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND returns > 0)',
   before: `${BEFORE} IS NOT NULL`,
@@ -152,7 +152,7 @@ const ROUNDS = `
   SELECT problem, phase, iteration, iif(returns > 0, total / returns, NULL) AS mean, episodes
   FROM json_each(?) AS asked CROSS JOIN problem_round ON problem = asked.value ORDER BY problem, phase, iteration`;
 
-// From the notes, of which there are few, to their problems.
+// The query starts with the notes, because there are few.
 const NOTES = `
   WITH asked AS (SELECT value AS id FROM json_each(?))
   SELECT problem.id AS problem, score, tags,
@@ -258,14 +258,14 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   };
 }
 
-/** The round that a problem is opened at: its newest in training, else its newest evaluation. */
+/** Selects the round that a problem is opened at: its newest in training, else its newest evaluation. */
 export const newestRoundOf = ({ db }: Session) =>
   db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
   SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
 
 type Values = Readonly<Record<string, string | number>>;
 
-/** The statement of a query; what the user typed goes in as values only. */
+/** Returns the statement of a query. Text that the user typed is passed as values only. */
 function statementOf(
   { run, filter, sort, classes, losses = {} }: ProblemQuery,
   scale: ReturnScale | null,
@@ -316,7 +316,7 @@ function statementOf(
   };
 }
 
-/** Fields that a word of a search may name. */
+/** The fields that a word of a search may name. */
 const FIELDS = {
   level: 'cast(level AS TEXT) LIKE',
   source: 'source LIKE',
@@ -324,7 +324,10 @@ const FIELDS = {
   question: 'question LIKE',
 } as const;
 const MESSAGE_FIELD = 'message';
-/** The same of what the user says of an episode of the problem. @param like a pattern */
+/**
+ * Fields of the user's notes on episodes of the problem.
+ * @param like a pattern
+ */
 const NOTE_FIELDS = {
   tag: (like: string) =>
     `problem.instance IN
@@ -337,7 +340,7 @@ interface SearchWord {
   readonly word: string;
 }
 
-/** The words of a search; quotes hold blanks together. */
+/** Splits a search into words. Quotes join several words. */
 export function searchWords(search: string): readonly SearchWord[] {
   return [...search.matchAll(/(?:([a-z]+):)?(?:"([^"]*)"|(\S+))/giu)].flatMap(
     ([whole, name, quoted, bare]): SearchWord[] => {
@@ -356,12 +359,13 @@ export function searchWords(search: string): readonly SearchWord[] {
   );
 }
 
-/** A question on one line, as it is pasted into a search field. */
+/** A question on one line, as it is when pasted into a search field. */
 const ON_ONE_LINE = "trim(replace(replace(question, char(13), ''), char(10), ' '))";
 
 /**
- * A whole question finds itself alone: its words are in others too, single letters within any word. Else every word
- * must be found: one with a field there, others in the question, the metadata or, all together, in one message.
+ * Returns the conditions of a search. The text of a whole question finds only that question, although
+ * others contain its words too. Otherwise every word must match: a word with a field in that field,
+ * the others in the question, the metadata or, all together, in one message.
  */
 function searchConditions(search: string, values: Record<string, string | number>): readonly string[] {
   const conditions = wordConditions(search, values);
@@ -394,7 +398,7 @@ function wordConditions(search: string, values: Record<string, string | number>)
     if (field === MESSAGE_FIELD) {
       said.push(word);
     } else if (field === 'level') {
-      // A level is looked for whole: level:1 is not level:12.
+      // A level must match as a whole: level:1 is not level:12.
       values[`word${index}`] = word;
       conditions.push(`(level = cast(@word${index} AS REAL) AND @word${index} GLOB '*[0-9]*')`);
     } else if (field !== null && Object.hasOwn(FIELDS, field)) {
@@ -423,7 +427,7 @@ function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): Cleare
   return { message: message.id, role: message.role, text: message.text.slice(0, TEXT_LIMIT), credit: message.credit };
 }
 
-/** Characters of a message that a row carries. */
+/** Characters of a message in a row. */
 const TEXT_LIMIT = 240;
 
 function rowOf(
@@ -455,17 +459,17 @@ function rowOf(
   };
 }
 
-/** In the order of time: an evaluation is after the step that it follows. */
+/** Sorts rounds by time: an evaluation comes after the step that it follows. */
 function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
   const timeOf = ({ phase, iteration }: ProblemRound): number =>
     phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5;
-  // Two evaluations after training are at one time: their difference is no number.
+  // Two evaluations after training have the time Infinity, whose difference is NaN.
   return rounds
     .map(({ phase, iteration, mean, episodes }) => ({ phase, iteration, mean, episodes }))
     .sort((a, b) => (timeOf(a) === timeOf(b) ? a.iteration - b.iteration : timeOf(a) - timeOf(b)));
 }
 
-/** At most MOST_ROUNDS of them, the first and the last always. */
+/** Returns at most MOST_ROUNDS rounds, always with the first and the last. */
 function thinned(rounds: readonly ProblemRound[]): readonly ProblemRound[] {
   if (rounds.length <= MOST_ROUNDS) {
     return rounds;

@@ -1,4 +1,4 @@
-/** Searching the questions of problems. */
+/** Searches the questions of problems. */
 import { guarded } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { checkedPage } from '../../rows.ts';
@@ -14,13 +14,13 @@ interface Found {
   readonly question: string;
 }
 
-/** Characters of a question that a list shows. */
+/** Characters of a question in a list. */
 const SHOWN = 500;
 
 /** The readers that search questions. */
 export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searchQuestions' | 'questionHas'> {
   const session = { db, path };
-  // From the hits to their problems: a question is held once, whatever runs ask it.
+  // The query starts with the hits, because each question is stored once for all runs.
   const hits = db.prepare<[{ match: string; run: string | null; limit: number }], Found>(`
     SELECT problem.id AS problem, problem.run, instance.id AS instance, uid_sha AS uidSha, substr(instance.question, 1, ${SHOWN}) AS question
     FROM question_search CROSS JOIN problem ON problem.instance = question_search.rowid CROSS JOIN instance ON instance.id = problem.instance

@@ -1,4 +1,4 @@
-/** Reading runs, steps, snapshots, problems and episodes. */
+/** Reads runs, steps, snapshots, problems and episodes. */
 import type { Episode } from '../../../domain/episode.ts';
 import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
@@ -44,7 +44,7 @@ const EPISODE_ROWS = `
   WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
 
-/** The readers of runs and what belongs to them. */
+/** The readers of runs and their contents. */
 export function runReaders(session: Session): RunReaders {
   const { db } = session;
   const run = db.prepare<[string], RunRow>(`${RUN} WHERE run.id = ?`);

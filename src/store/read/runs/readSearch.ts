@@ -1,4 +1,4 @@
-/** Searching the text of messages. */
+/** Searches the text of messages. */
 import type { Message } from '../../../domain/message.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
 import { checkedPage } from '../../rows.ts';
@@ -10,14 +10,14 @@ interface Asked {
   readonly role: string | null;
 }
 
-/** Up to so many hits are counted and ranked; ranking half a million of them takes a second. */
+/** Largest number of hits that are counted and ranked. Ranking half a million hits takes a second. */
 export const RANKED_HITS = 10_000;
 
 const FOUND = `
   FROM message_search JOIN decision ON decision.message = message_search.rowid
   WHERE message_search MATCH @match AND (@run IS NULL OR decision.run = @run) AND (@role IS NULL OR decision.event_type = @role)`;
 
-/** The reader that searches. */
+/** The reader of searches for messages. */
 export function searchReaders(
   session: Session,
   messagesOf: (ids: readonly number[]) => Message[],
@@ -31,7 +31,8 @@ export function searchReaders(
       `SELECT decision.id ${FOUND} ORDER BY rank, decision.id DESC LIMIT @limit OFFSET @offset`,
     )
     .pluck();
-  // FTS5 walks its rows backwards by itself, so this ends with the page; a second term would make it sort them all.
+  // FTS5 reads its rows backward in this order, so the query ends with the page. A second term would
+  // make it sort all rows.
   const newest = db
     .prepare<[Asked & Page], number>(
       `SELECT decision.id ${FOUND} ORDER BY message_search.rowid DESC LIMIT @limit OFFSET @offset`,
@@ -54,8 +55,9 @@ export function searchReaders(
 }
 
 /**
- * The FTS5 expression for what a user typed: each word is a quoted prefix, all must be found. FTS5 passes over a quoted
- * word without a letter or digit beside others, and finds nothing for it alone.
+ * Returns the FTS5 expression for a text that the user typed: each word is a quoted prefix, and all
+ * must match. FTS5 ignores a quoted word without a letter or digit beside others, and finds nothing if
+ * it is the only one.
  */
 export function matchOf(query: string): string {
   return query

@@ -1,4 +1,4 @@
-/** Reading what a run's steps and evaluations showed and cost, in sums: charts never read messages. */
+/** Reads credits and costs of a run's steps and evaluations as sums for charts. */
 import type { Ledger } from '../../../domain/run.ts';
 import { spreadOf, type StepCredits } from '../../../domain/stepRows.ts';
 import { guarded, type Session } from '../../files/sqlite.ts';
@@ -18,7 +18,7 @@ interface CostRow {
 
 export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' | 'roundCost' | 'latestLedger'> {
   const { db } = session;
-  // The first word on a message is the one that its iteration learned from; what diagnostics add later is another.
+  // The iteration learned from the first credit of a message. Diagnostics add later ones.
   const credits = db.prepare<[{ run: string; iteration: number }], CreditRow>(`
     SELECT decision.event_type AS role, decision.bucket AS bucket, value
     FROM decision JOIN credit ON credit.id = (SELECT min(id) FROM credit AS word WHERE word.bucket = decision.bucket AND word.decision = decision.id)

@@ -145,7 +145,7 @@ describe('a model in float16', () => {
       loadModel(folder, { precision: 'float16' }),
       (error) =>
         error instanceof C3Error &&
-        /model\.safetensors: tensor \S+ holds a value beyond the reach of float16; set device\.precision: float32\.$/.test(
+        /model\.safetensors: tensor \S+ holds a value outside the range of float16; set device\.precision: float32\.$/.test(
           error.message,
         ),
     );
@@ -174,7 +174,7 @@ describe('a runtime with float16', () => {
     ];
     t.after(() => Promise.all([runtime, later, exact].map((one) => one.close())));
     const { snapshot: base } = await runtime.load(folder);
-    await assert.rejects(runtime.beginTraining(base), says(/held in float16 is not trained/));
+    await assert.rejects(runtime.beginTraining(base), says(/float16 model cannot be trained/));
     await runtime.beginTraining(base, { settings: ADAPTER, seed: 2 });
     await runtime.step(CONTEXTS, STEP, NEVER);
     await runtime.saveCheckpoint(checkpoint);

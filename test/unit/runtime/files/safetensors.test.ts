@@ -86,7 +86,7 @@ describe('readSafetensors', () => {
     [
       'tensors that share bytes',
       fileOf({ b: entry('F32', [1], 2, 6), a: entry('F32', [1], 0, 4) }, range(8)),
-      /tensor b begins before the one in front of it ends/,
+      /tensor b overlaps the tensor before it/,
     ],
     ['data that starts after the end', fileOf({ a: entry('F32', [1], 100, 104) }, range(4)), /tensor a is truncated/],
     [

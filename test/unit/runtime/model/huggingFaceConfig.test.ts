@@ -166,7 +166,7 @@ describe('config.json', () => {
     refuses({ ...LLAMA32, hidden_act: 'gelu' }, /hidden_act: "gelu"/);
     refuses(
       { ...LLAMA32, quantization_config: { quant_method: 'gptq' } },
-      /quantization_config: .*gptq.* asks for quantised weights/,
+      /quantization_config: .*gptq.* asks for quantized weights/,
     );
     refuses(
       { ...LLAMA32, rope_scaling: { type: 'dynamic', factor: 2 } },

@@ -257,7 +257,7 @@ describe('a head that is fitted', () => {
       path,
       bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)),
     );
-    await assert.rejects(host.loadCheckpoint(path), /its value head does not have its hash/);
+    await assert.rejects(host.loadCheckpoint(path), /its value head does not match its hash/);
   });
 });
 
@@ -330,7 +330,7 @@ describe('a runtime', () => {
     ]) {
       assert.notDeepEqual(Buffer.from(changed), bytes);
       writeFileSync(path, changed);
-      await assert.rejects(host.loadCheckpoint(path), /is damaged: its value head does not have its hash/);
+      await assert.rejects(host.loadCheckpoint(path), /is damaged: its value head does not match its hash/);
     }
     assert.deepEqual(await host.values(STATES, NEVER), kept);
   });
@@ -376,11 +376,11 @@ describe('a runtime', () => {
     for (const [changed, pattern] of [
       [
         bytes.map((byte, index) => (index === bytes.length - 4 ? byte ^ 1 : byte)),
-        /is damaged: its contents do not have its hash; delete it/,
+        /is damaged: its contents do not match its hash; delete it/,
       ],
       [
         Buffer.from(bytes.toString('latin1').replace(snapshot, base), 'latin1'),
-        /is damaged: its contents do not have its hash; delete it/,
+        /is damaged: its contents do not match its hash; delete it/,
       ],
       [bytes.subarray(0, bytes.length - 4), /cannot be read \(/],
       [readFileSync(weights), /cannot be read \(/],

@@ -182,7 +182,7 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     assert.deepEqual([refused.code, refused.stdout], [1, '']);
     assert.match(
       errorOf(refused),
-      /^c3: The value head .* is damaged: its contents do not have its hash; delete it, and its run's training is executed again for it\.$/,
+      /^c3: The value head .* is damaged: its contents do not match its hash; delete it, and the training of its run is repeated to restore it\.$/,
     );
     assert.equal(
       withStore(folder, (store) => store.countBuckets({ run, origin: 'diagnostic' })),
