@@ -5,6 +5,8 @@ import { commands, Uri, window } from 'vscode';
 export const GUIDE_PAGES = {
   panels: 'Panels and keys',
   credit: 'Replay and credit',
+  answers: 'Answers',
+  diagnostics: 'Diagnostics and failure taxonomy',
   configuration: 'Configurations',
   methods: 'Methods',
   tasks: 'Tasks and data',
