@@ -1,4 +1,4 @@
-/** The threads of a LangGraph database, with the forks and the graphs within them that say something of their own. */
+/** Reads the threads of a LangGraph database, with forks and nested graphs that add messages. */
 import { closeSync, writeFileSync } from 'node:fs';
 import { createNew } from '../files/newFile.ts';
 import { checkpointOf, savedValue, tasksOf, type ParallelStep, type Task } from '../logs/langGraphState.ts';
@@ -6,18 +6,19 @@ import { saidIn, ThreadSteps } from '../logs/langGraphThread.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 import { CheckpointDatabase, type GraphPlace } from '../store/foreign/checkpoints.ts';
 
-/** Characters of a key of a state. */
+/** Maximum characters of a shown key of a state. */
 const MOST_NAME = 60;
-/** Forks of a thread that are episodes of their own, and how many checkpoints are read again for them. */
+/** Maximum forks of a thread that become episodes, and maximum checkpoints that are read again for them. */
 const MOST_FORKS = 100;
 const MOST_READ_AGAIN = 20_000;
-/** Keys of states that are named where they are not read. */
+/** Maximum unread keys of states that are listed by name. */
 const MOST_NAMED = 20;
 
 /**
- * Writes a line for each thread of a database into a new file, each fork of it, and each graph that ran within it.
- * @returns what was left out, by the reason
- * @throws C3Error('input') for a database of something else; C3Error('store') where SQLite cannot read it
+ * Writes a line into a new file for each thread of a database, each of its forks, and each nested
+ * graph.
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') for any other database; C3Error('store') if SQLite cannot read it
  */
 export function writeThreads(database: string, to: string): ReadonlyMap<string, number> {
   const leftOut = new LeftOut();
@@ -41,7 +42,7 @@ export function writeThreads(database: string, to: string): ReadonlyMap<string, 
   return leftOut.counts;
 }
 
-/** Counts what is left out, by the reason. */
+/** Counts what is left out, by reason. */
 class LeftOut {
   readonly counts = new Map<string, number>();
   /** Keys of the states of a thread that are not read. */
@@ -58,7 +59,7 @@ class LeftOut {
     }
   }
 
-  /** Counts a thread for each of its keys that were not read. */
+  /** Counts the current thread once for each of its keys that were not read. */
   nameUnread(): void {
     for (const key of this.unread) {
       const isNamed = this.named.has(key) || this.named.size < MOST_NAMED;
@@ -91,9 +92,10 @@ class Graph {
   }
 
   /**
-   * Writes the way to the last checkpoint, and each other end at which a model says something that nobody said before.
-   * A graph within another is written where it says something that is not in what is around it.
-   * @param said texts of models that are written; those of this graph are added
+   * Writes the path to the last checkpoint, and the path to each other end at which a model says
+   * something new. A nested graph is written only if it says something that the graphs around it do not
+   * contain.
+   * @param said texts of models that are written already; those of this graph are added
    */
   write(id: string, said: Set<string>, write: (thread: ThreadSteps, id: string) => void): void {
     const { ids, leftOut, place } = this;
@@ -117,7 +119,7 @@ class Graph {
     leftOut.add('checkpoints that cannot be read', this.unread);
   }
 
-  /** @param visited checkpoints that are written */
+  /** @param visited checkpoints that are written already */
   private writeForks(
     id: string,
     visited: Set<string>,
@@ -141,7 +143,8 @@ class Graph {
         aside += own.length;
         continue;
       }
-      // The checkpoints before the fork were counted with the way that they are on.
+      // The unreadable checkpoints before the fork were counted already, with the path that they
+      // are on.
       const before = this.unread;
       const thread = this.threadOf(way);
       this.unread = before;
@@ -149,12 +152,12 @@ class Graph {
       write(thread, `${id}, fork ${forks}`);
       addAll(said, thread.said());
     }
-    // Checkpoints that no end leads to follow each other in a circle.
+    // Checkpoints that no end leads to form a cycle.
     aside += ids.filter((one) => !visited.has(one)).length;
     leftOut.add('checkpoints of forks that the last one does not follow', aside);
   }
 
-  /** The checkpoints that lead to one, oldest first; a circle ends where it comes back to. */
+  /** Returns the checkpoints that lead to `end`, oldest first; in a cycle, each one only once. */
   private wayTo(end: string, visited: ReadonlySet<string> = new Set()): string[] {
     const way = new Set<string>();
     for (let at: string | null = end; at !== null && !way.has(at) && !visited.has(at) && this.parents.has(at);) {
@@ -180,7 +183,7 @@ class Graph {
           continue;
         }
       } catch (error) {
-        // Values that are nested more deeply than is written.
+        // Values that are nested too deeply to be read.
         if (!(error instanceof RangeError)) {
           throw error;
         }
@@ -190,7 +193,7 @@ class Graph {
     return thread;
   }
 
-  /** @param id of the checkpoint that the step begins at */
+  /** @param id of the checkpoint that the step starts from */
   private tasksOf(id: string, step: ParallelStep, metadata: unknown): Task[] {
     const rows = this.db
       .writes(this.place, id)
@@ -203,7 +206,7 @@ class Graph {
     return metadata === null ? null : savedValue('json', metadata);
   }
 
-  /** How many messages were written of the step that a checkpoint begins and nothing follows. */
+  /** Returns the number of messages that the unfinished step after a checkpoint wrote. */
   private pending(id: string, thread: ThreadSteps): number {
     const known = thread.said();
     return this.tasksOf(id, { nodes: [], seen: new Map(), sent: [] }, null)
@@ -221,5 +224,5 @@ function addAll(to: Set<string>, more: Iterable<string>): void {
   }
 }
 
-/** The node of the graph around it that a graph is run by: `planner` of `team:1|planner:2`. */
+/** Returns the node of the outer graph that runs this graph: `planner` in `team:1|planner:2`. */
 const graphName = (namespace: string): string | null => /(?:^|\|)([^:|]+)(?::[^|]*)?$/u.exec(namespace)?.[1] ?? null;

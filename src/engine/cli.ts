@@ -1,6 +1,6 @@
 /**
- * The command line `c3`, the engine without the editor: what it does, bound to this process. On a Node that is too old,
- * the one that came along does it.
+ * Entry of the command line `c3`. If this process runs on a Node that is too old, the command runs on
+ * the Node that is installed with the product.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -10,12 +10,12 @@ import { isNewEnough, nodeThatCame, tooOldWords } from './ownNode.ts';
 
 const args = process.argv.slice(2);
 
-/** Does the work in this process. Nothing of it is loaded before its Node is known to be new enough. */
+/** Runs the command in this process. The modules are loaded here, after the check of the Node version. */
 async function work(): Promise<void> {
   const { isCancellable, main } = await import('./commandLine/main.ts');
   removeAbandoned();
   const controller = new AbortController();
-  // A reader that has left, such as `head`, wants no more: the work stops as after Ctrl+C.
+  // When the reader of the output has ended, such as `head`, the work stops as after Ctrl+C.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     controller.abort();
     if (error.code === 'EPIPE') {
@@ -24,10 +24,11 @@ async function work(): Promise<void> {
     process.stderr.write(`c3: The standard output cannot be written: ${error.message}\n`);
     process.exitCode = 1;
   });
-  // Remarks to a terminal that was closed are lost, and nothing else.
+  // Remarks to a terminal that was closed are dropped.
   process.stderr.on('error', () => undefined);
   if (isCancellable(args)) {
-    // The recorded program ends with this process: on Ctrl+C, on SIGTERM, and when the terminal closes.
+    // The recorded program ends together with this process: on Ctrl+C, on SIGTERM, and when the
+    // terminal closes.
     for (const name of args[0] === 'record' ? (['SIGINT', 'SIGTERM', 'SIGHUP'] as const) : (['SIGINT'] as const)) {
       process.on(name, () => {
         if (controller.signal.aborted) {
@@ -38,7 +39,7 @@ async function work(): Promise<void> {
     }
   }
   const code = await main(args, {
-    // Opened by those that read it.
+    // A getter, so that only commands that read the standard input open it.
     get stdin() {
       return process.stdin;
     },
@@ -54,7 +55,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** Does it in a process of another Node, which gets what this one is sent. */
+/** Runs the command in a process of another Node, and forwards signals to it. */
 function workOn(node: string): void {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit' });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -66,7 +67,7 @@ function workOn(node: string): void {
     });
   }
   child.once('error', ({ message }) => {
-    process.stderr.write(`${tooOldWords(process.versions.node)} The one that came along does not start: ${message}\n`);
+    process.stderr.write(`${tooOldWords(process.versions.node)} The installed one does not start: ${message}\n`);
     process.exitCode = 1;
   });
   child.once('exit', (code) => {

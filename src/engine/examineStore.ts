@@ -1,7 +1,8 @@
 /**
- * Entry of the process that examines a store: `examineStore PATH pages|sampled|all`; what it found goes to the parent
- * as one message. A thread looks, so that the process still hears when its parent is gone: damage can make a look
- * endless, and nothing else would end it then.
+ * Entry of the process that examines a store: `examineStore PATH pages|sampled|all`. It sends the
+ * findings to the parent as one message. A worker thread examines, because a damaged store can make
+ * the examination endless: the main thread then still notices that the parent is gone, and ends the
+ * process.
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';

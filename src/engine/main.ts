@@ -1,7 +1,7 @@
 /**
- * The process of a store's engine: `engine.js --store PATH`. It listens where windows and commands find it, outlives
- * them while a run is in progress or waits, and ends itself when nobody has needed it for a while. Each store has one
- * and user.
+ * Entry of the engine process of a store: `engine.js --store PATH`. Windows and commands connect to
+ * it. It keeps running while a run is in progress or waits, and ends by itself after some idle time.
+ * There is one engine for each store and user.
  */
 import { Console } from 'node:console';
 import { rmSync } from 'node:fs';
@@ -17,13 +17,13 @@ import { EngineLog } from './server/engineLog.ts';
 import { EngineServer } from './server/engineServer.ts';
 import { VERSION } from './version.ts';
 
-/** How long an engine that nobody needs stays; tests set it. */
+/** Seconds until an idle engine ends; tests set it. */
 const IDLE_SECONDS = Number(process.env['C3_ENGINE_IDLE_SECONDS'] ?? '30');
 const LOOK_EVERY_MILLISECONDS = 50;
-/** What still hangs this long after everything was closed is left behind. */
+/** Milliseconds after closing until the process ends, even if something still hangs. */
 const END_MILLISECONDS = 1000;
 
-// Whatever a library prints goes to the log.
+// Output that libraries print goes to the log.
 globalThis.console = new Console(process.stderr, process.stderr);
 
 async function main(): Promise<void> {
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
   serve(store, address, lock);
 }
 
-/** The lock of the store's engine, waiting for one that is just ending; null where another one lives. */
+/** Takes the lock of the store's engine, after the end of an ending one. Null if another engine runs. */
 async function ownLock({ base, socket }: EngineAddress): Promise<StoreLock | null> {
   for (;;) {
     try {
@@ -83,7 +83,7 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
     }
     ending = true;
     clearTimeout(idle);
-    // From now on whoever looks for an engine starts another one, which waits for the lock.
+    // From now on, clients that look for an engine start another one, which waits for the lock.
     listener.close();
     try {
       await server.close();
@@ -109,11 +109,12 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
     lock.release();
     process.exit(1);
   });
-  // Whoever holds the lock is the only one who may: an engine that was killed left it.
+  // Only the holder of the lock listens here, so an existing socket was left by an engine that was
+  // killed.
   if (process.platform !== 'win32') {
     rmSync(path, { force: true });
   }
-  // What a program of the user's started ends with the engine that runs it.
+  // Programs that the user's team started end together with the engine that runs them.
   process.once('SIGTERM', endNow);
   listener.listen(path, () => {
     log.write(`c3 engine ${VERSION}, process ${process.pid}`);
@@ -121,7 +122,7 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   });
 }
 
-// A window or a terminal that ends takes nothing along.
+// The engine outlives the window or terminal that started it.
 process.on('SIGHUP', () => undefined);
 try {
   await main();

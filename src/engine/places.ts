@@ -1,4 +1,4 @@
-/** Where the engine finds what comes with the product, run from source or from the bundle. */
+/** Paths of files that are part of the product, when run from source or from the bundle. */
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ import {
 
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
-/** Entry of the worker thread. */
+/** Entry of the worker thread that runs the models. */
 export const WORKER_ENTRY = new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url);
 
 /** Entry of the engine's own process. */
@@ -32,8 +32,8 @@ export const BENCH_ENTRY = new URL(FROM_SOURCE ? '../bench/suites.ts' : './bench
 export const PROBE_ENTRY = new URL(FROM_SOURCE ? './probe.ts' : './probe.js', import.meta.url);
 
 /**
- * The process that works with tokenizers and chat templates of others: its bundle lies in a folder of its own, the only
- * one that it may read.
+ * Places of the process that works with tokenizers and chat templates of users' models. Its bundle is
+ * in a folder of its own, which is the only folder that the process may read.
  */
 export const TEXT_PLACES: TextPlaces = {
   entry: new URL(FROM_SOURCE ? './text.ts' : './text/text.mjs', import.meta.url),
@@ -49,12 +49,12 @@ export const CHECKPOINTS_ENTRY = new URL(
   import.meta.url,
 );
 
-/** The bundled extension; from source, what was built last. */
+/** The bundled extension; from source, the one that was built last. */
 export const EXTENSION_BUNDLE = fileURLToPath(
   new URL(FROM_SOURCE ? '../../dist/extension.cjs' : './extension.cjs', import.meta.url),
 );
 
-/** The process that runs Python of others, and its interpreter. */
+/** Places of the process that runs untrusted Python, and of its interpreter. */
 export const SANDBOX_PLACES: SandboxPlaces = {
   entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
   pyodide: packageFolder('pyodide'),
@@ -70,17 +70,17 @@ const TEAM_FOLDERS: Readonly<Record<TeamTask, string>> = {
   chain: 'team-chain',
   hints: 'team-hints',
 };
-/** Of about half of the weights. */
+/** Teams with about half of the weights. */
 const SMALL_TEAM_FOLDERS: Readonly<Record<SmallTeamTask, string>> = { logic: 'team-logic-small' };
-/** Of earlier versions: stored runs that began with them name their folders. */
+/** Teams of earlier versions; stored runs that began with them name their folders. */
 const EARLIER_TEAM_FOLDERS = ['team-functions'];
 
 const inMedia = (folder: string): string =>
   fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${folder}`, import.meta.url));
 
 /**
- * The folder of the team that comes with a bundled task: weights, tokenizer, protocol.
- * @throws C3Error('input') for a task without one
+ * Returns the folder of the team that is bundled with a task: weights, tokenizer and protocol.
+ * @throws C3Error('input') for a task without a bundled team
  */
 export function bundledTeam(task: TaskName): string {
   if (!hasTeam(task)) {
@@ -90,8 +90,9 @@ export function bundledTeam(task: TaskName): string {
 }
 
 /**
- * The folder of the smaller team that comes with a bundled task: weights and tokenizer; the protocol is the other's.
- * @throws C3Error('input') for a task without one
+ * Returns the folder of the smaller team that is bundled with a task: weights and tokenizer. Its
+ * protocol is that of the larger team.
+ * @throws C3Error('input') for a task without a smaller team
  */
 export function smallTeam(task: TaskName): string {
   if (!hasSmallTeam(task)) {
@@ -101,9 +102,10 @@ export function smallTeam(task: TaskName): string {
 }
 
 /**
- * The folder that a configuration names as a model: one that comes with the product by its name, else a path.
- * @param folder that paths are relative to
- * @throws C3Error('input') for a task that such a model does not come with
+ * Returns the folder of the model that a configuration names: a bundled model by its name, or else a
+ * path.
+ * @param folder that relative paths start from
+ * @throws C3Error('input') for a bundled model that the task does not have
  */
 export function namedModel(name: string, task: TaskName, folder: string): string {
   switch (name) {
@@ -116,28 +118,28 @@ export function namedModel(name: string, task: TaskName, folder: string): string
   }
 }
 
-/** The folders of all teams that come with the product, those that new runs no longer begin with among them. */
+/** Returns the folders of all bundled teams, including those of earlier versions. */
 export const bundledTeams = (): readonly string[] =>
   [...Object.values(TEAM_FOLDERS), ...Object.values(SMALL_TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
 
-/** The protocol of a bundled task that has so many roles: one of its TEAM_SIZES. */
+/** Returns the protocol of a bundled task. @param roles one of the task's TEAM_SIZES */
 export function bundledProtocol(task: TaskName, roles: number): string {
   const file = `${roles === TEAM_SIZES[task][0] ? '' : `-${roles}`}.json`;
   return hasTeam(task) ? join(bundledTeam(task), `protocol${file}`) : inMedia(`protocols/${task}${file}`);
 }
 
-/** The driver of programs that have none of their own. */
+/** The driver of programs that have no driver of their own. */
 export const PROGRAM_DRIVER = inMedia('drivers/program.mjs');
 
-/** The package's own description; it lies beside the sources and beside the bundles. */
+/** The product's package.json; it is in the parent folder of the sources and of the bundles. */
 export const PACKAGE_FILE = fileURLToPath(
   new URL(FROM_SOURCE ? '../../package.json' : '../package.json', import.meta.url),
 );
 
-/** Where a store lies unless set otherwise, below the workspace or the current folder. */
+/** Default path of a store, relative to the workspace or the current folder. */
 export const DEFAULT_STORE = '.c3/c3.sqlite';
 
-/** Where a package lies that is read and never imported; null where it is not installed. */
+/** Returns the folder of a package that is read and never imported, or null if not installed. */
 function packageFolder(name: string): string | null {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));

@@ -1,7 +1,8 @@
 /**
- * `npm run pretrain -- [--task NAME] [--after STEP | --small] [--threads N] [folder] [work folder]`: makes the bundled
- * team of a task from scratch, or resumes with it. `--after` takes the weights and the tokenizer that lie in the folder
- * as those after so many steps, and does the others. `--small` makes the smaller team.
+ * `npm run pretrain -- [--task NAME] [--after STEP | --small] [--threads N] [folder] [work folder]`:
+ * trains the bundled team of a task from scratch, or resumes its training. With `--after`, the weights
+ * and the tokenizer in the folder count as the result of the first STEP steps, and only the later
+ * steps are done. `--small` trains the smaller team.
  */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
@@ -52,12 +53,12 @@ const [
   folder = isSmall ? smallTeam(task) : bundledTeam(task),
   workFolder = after === 0 ? ownWork : `${ownWork}-after-${after}`,
 ] = positionals;
-// The largest team: its first roles are those of the smaller ones.
+// The protocol of the largest team: its first roles are those of the smaller teams.
 const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort());
 
-// Second turns are demonstrated with what the sandbox shows of a draft.
+// Demonstrations of second turns contain the sandbox's output for a draft.
 const isRevising = recipe.phases.some(({ revised = 0 }) => revised > 0);
 const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
 try {

@@ -1,7 +1,8 @@
 /**
- * Entry of the process that reads the checkpoints of a LangGraph database: `readCheckpoints DATABASE OUT`. It writes a
- * line of JSON for each thread into a new file and says to its parent what was left out. A thread reads, so that the
- * process still hears when its parent is gone: damage can make a look endless, and nothing else would end it then.
+ * Entry of the process that reads the checkpoints of a LangGraph database: `readCheckpoints DATABASE
+ * OUT`. It writes a line of JSON for each thread into a new file, and sends the counts of what was
+ * left out to the parent. A worker thread reads, because a damaged database can make the reading
+ * endless: the main thread then still notices that the parent is gone, and ends the process.
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, SHARE_ENV, Worker } from 'node:worker_threads';
@@ -14,7 +15,7 @@ if (path === undefined || out === undefined) {
 }
 if (isMainThread) {
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  // SQLite reads the variable that allows addresses of files from the process itself.
+  // SQLite reads the variable that allows file URIs from the environment of the process itself.
   new Worker(fileURLToPath(import.meta.url), { argv: [path, out], env: SHARE_ENV }).once('message', (said: unknown) =>
     process.send?.(said),
   );

@@ -1,4 +1,4 @@
-/** What the engine can do, for both of its doors: one run at a time, replays beside it, one writer of the store. */
+/** The engine's service, for its server and the command line: one run at a time, one writer of the store. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/answer.ts';
@@ -110,7 +110,7 @@ export class EngineService {
     return this.engine.work;
   }
 
-  /** Begins work on a run, once no other process writes its store. */
+  /** Begins work on a run as soon as no other process writes its store. */
   private session(settings: SessionSettings, signal: AbortSignal): Promise<RunSession> {
     return RunSession.open(this.engine, settings, signal);
   }
@@ -119,7 +119,7 @@ export class EngineService {
     return this.work.storePath;
   }
 
-  /** Works while this process has the writer lock; see StoreWork. */
+  /** Runs `work` while this process has the writer lock; see StoreWork. */
   writing<Result>(
     what: string,
     signal: AbortSignal,
@@ -128,7 +128,7 @@ export class EngineService {
     return this.work.writing(what, signal, work);
   }
 
-  /** Keeps the writer lock over several pieces of work of this service. */
+  /** Keeps the writer lock over several calls of this service. */
   keeping<Result>(what: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     return this.work.keeping(what, signal, work);
   }
@@ -138,15 +138,15 @@ export class EngineService {
     return this.work.updated(signal);
   }
 
-  /** Reads without taking the writer lock, whoever holds it. */
+  /** Reads without taking the writer lock, even while another process holds it. */
   reading<Result>(work: (store: StoreReader) => Result): Result {
     return this.work.reading(work);
   }
 
   /**
-   * What a run would need, cost and take. A small model is tried for a moment where no earlier run shows how fast it
-   * is.
-   * @throws C3Error as starting it would
+   * Returns what a run would need, cost and take. If no earlier run shows the speed of a small model,
+   * the model is timed briefly.
+   * @throws the C3Error that starting the run would throw
    */
   plan(recipe: Recipe, signal: AbortSignal = NEVER): Promise<RunPlan> {
     return this.work.tracked(
@@ -156,7 +156,8 @@ export class EngineService {
 
   /**
    * Measures rho with the untrained team of a recipe; nothing is stored.
-   * @throws C3Error as starting it would, and where the messages of its protocol are not known beforehand
+   * @throws the C3Error that starting the run would throw; C3Error if the messages of its protocol are
+   *   not known beforehand
    */
   pilot(recipe: Recipe, settings: PilotSettings, given: AbortSignal = NEVER): Promise<RhoReport> {
     const signal = this.work.stopping(given);
@@ -168,8 +169,8 @@ export class EngineService {
   }
 
   /**
-   * Trains or evaluates. Nothing is stored before data and model are loaded.
-   * @throws C3Error('engine') while another run is going on in this engine; CancelledError
+   * Trains or evaluates. Nothing is stored before the data and the model are loaded.
+   * @throws C3Error('engine') while another run is in progress in this engine; CancelledError
    */
   async run(
     recipe: Recipe,
@@ -181,16 +182,19 @@ export class EngineService {
     );
   }
 
-  /** The run that begins with a policy of another one's team replaced. @throws C3Error('input') where it cannot */
+  /**
+   * Returns the run that begins with one policy of another run's team replaced.
+   * @throws C3Error('input')
+   */
   replacement(params: ReplaceParams): StartRunParams {
     return this.reading((store) => replacementRun(store, params));
   }
 
   /**
-   * Takes an interrupted run to its end, as if it had not been interrupted; of a finished one, a remark says so and its
-   * summary is given.
-   * @throws C3Error('input') for an unknown run, or one whose model, data or protocol have changed; C3Error('engine')
-   *   while another run is going on; CancelledError
+   * Takes an interrupted run to its end, with the same result as without the interruption. For a
+   * finished run, makes a remark and returns its summary.
+   * @throws C3Error('input') for an unknown run, or a run whose model, data or protocol have changed;
+   *   C3Error('engine') while another run is in progress; CancelledError
    */
   async resume(
     run: string,
@@ -214,7 +218,7 @@ export class EngineService {
     );
   }
 
-  /** The summary of a run that is done; null for any other. */
+  /** Returns the summary of a finished run, or null. */
   private finishedSummary(run: string, onRemark: (remark: string) => void): RunSummary | null {
     const { status, summary } = this.work.reading((store) => store.run(run));
     if (status !== 'done' || summary === null) {
@@ -244,11 +248,12 @@ export class EngineService {
   ): Promise<RunSummary> {
     const purpose = { kind: 'run', what: interrupted?.id ?? `"${recipe.config.title}", which is starting,` } as const;
     const take = (): Promise<Lease> => this.work.lease(purpose, control.signal);
-    // A store that cannot be written is refused first; a new one is made only when all else is there.
+    // A store that cannot be written is refused first; a new store is made only after everything
+    // else is loaded.
     let lease = existsSync(this.storePath) ? await take() : null;
     let summary: RunSummary;
     try {
-      // While it waited, another process may have taken the run to its end.
+      // Another process may have finished the run during the wait for the lock.
       const finished = interrupted === null ? null : this.finishedSummary(interrupted.id, onRemark);
       if (finished !== null) {
         return finished;
@@ -270,8 +275,8 @@ export class EngineService {
   }
 
   /**
-   * Replays one stored message under its own snapshot, or the weights that were chosen.
-   * @throws C3Error; CancelledError, keeping what arrived
+   * Replays one stored message with its own snapshot, or with the weights that the request names.
+   * @throws C3Error; CancelledError, which keeps the replays that arrived
    */
   async replay(request: EngineReplay, control: ReplayControl): Promise<ReplayResult> {
     checkReplay(request);
@@ -282,63 +287,78 @@ export class EngineService {
     return await replayStored(session, request, control);
   }
 
-  /** What a replay may ask of servers at most, one entry for each role that one answers; nothing is asked. */
+  /** Returns the upper bound of a replay's cost at the server of each role, without asking it. */
   replayCosts(request: EngineReplay): Promise<readonly EndpointCost[]> {
     return replayCosts(this.work, request);
   }
 
-  /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
+  /** Returns the upper bound of the cost of sampling messages again that no seed reproduces. */
   verifyCosts(message: number): readonly EndpointCost[] {
     return this.reading((store) => verifyCosts(store, message));
   }
 
-  /** The models elsewhere: what windows give to ask them with stays in memory. */
+  /** Models on servers. Credentials that windows supply stay in memory. */
   get endpoints(): Endpoints {
     return this.engine.models.endpoints;
   }
 
   /**
    * Finds which message lost an episode; see findWhatLost.
-   * @throws C3Error; CancelledError, keeping what arrived
+   * @throws C3Error; CancelledError, which keeps the replays that arrived
    */
   blame(request: BlameParams, control: BlameControl): Promise<Blame> {
     return findWhatLost(this.engine, request, control);
   }
 
-  /** What that may ask of the servers of a recorded team at most; nothing is asked. @throws as blame */
+  /**
+   * Returns the upper bound of its cost at the servers of a recorded team, without asking them.
+   * @throws as blame
+   */
   blameCosts(request: BlameParams): Promise<readonly EndpointCost[]> {
     return blameCosts(this.engine, request);
   }
 
-  /** Finds what loses the episodes of a run; see findWhatLosesRun. @throws as blame */
+  /** Finds the messages that lose the episodes of a run; see findWhatLosesRun. @throws as blame */
   blameRun(request: RunBlameParams, control: RunBlameControl): Promise<RunBlame> {
     return findWhatLosesRun(this.engine, request, control);
   }
 
-  /** What that may ask of the servers of a recorded team at most; nothing is asked. @throws as blame */
+  /**
+   * Returns the upper bound of its cost at the servers of a recorded team, without asking them.
+   * @throws as blame
+   */
   runBlameCosts(request: RunBlameParams): Promise<readonly EndpointCost[]> {
     return runBlameCosts(this.engine, request);
   }
 
-  /** What the searches so far found of the lost problems of a run; see readLostProblems. @throws C3Error */
+  /**
+   * Returns what earlier searches found for the lost problems of a run; see readLostProblems.
+   * @throws C3Error
+   */
   lostProblems(run: string): Promise<LostProblemRow[]> {
     return this.work.readingOn((store) => readLostProblems(store, run));
   }
 
-  /** What the stored replays say of each lost episode of a run's last evaluation. @throws as readBlamed */
+  /**
+   * Returns what the stored replays show for each lost episode of a run's last evaluation.
+   * @throws as readBlamed
+   */
   blamed(run: string): ReturnType<typeof readBlamed> {
     return this.work.readingOn((store) => readBlamed(store, run));
   }
 
   /**
-   * Keeps a message as a test, in a file; see keepFinding.
+   * Saves a message as a test in a file; see keepFinding.
    * @throws C3Error; CancelledError
    */
   keepFinding(request: KeepFindingParams, signal: AbortSignal): Promise<KeptFinding> {
     return keepFinding(this.engine, request, signal);
   }
 
-  /** Draws a finding again, whatever store it is from; see checkFinding. @throws as keepFinding */
+  /**
+   * Samples the message of a finding again; the finding may be from any store; see checkFinding.
+   * @throws as keepFinding
+   */
   checkFinding(request: CheckFindingParams, signal: AbortSignal): Promise<CheckedFinding> {
     return checkFinding(this.engine, request, signal);
   }
@@ -351,8 +371,8 @@ export class EngineService {
   }
 
   /**
-   * Re-executes the replays that a message represents.
-   * @throws C3Error('input') where it was never replayed; CancelledError, keeping what was found
+   * Re-executes the stored replays of a message.
+   * @throws C3Error('input') if it was never replayed; CancelledError, which keeps what was found
    */
   async verifyMessage(message: number, control: AgainControl): Promise<VerificationReport> {
     const run = this.reading((store) => store.messageRun(message));
@@ -362,15 +382,16 @@ export class EngineService {
   }
 
   /**
-   * Re-executes every replay of one bucket that is complete and gives the bucket back with what that showed; a cancel
-   * leaves the rest unverified and is no failure.
+   * Re-executes every replay of one complete bucket and returns the bucket with the results. Cancelling
+   * leaves the rest unverified and does not throw.
    */
   proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
     return proveBucket(this.engine, bucket, signal);
   }
 
   /**
-   * Writes what a run had trained after a step (the last unless given) into a new folder.
+   * Writes the weights of a run after a step into a new folder.
+   * @param step null for the last one
    * @returns the folders to load
    * @throws C3Error; CancelledError
    */
@@ -383,7 +404,8 @@ export class EngineService {
   ): Promise<readonly string[]> {
     const work = (store: StoreReader): Promise<readonly string[]> =>
       this.exportFrom(store, run, step, format, out, signal);
-    // Weights that were not kept are rebuilt beside the store.
+    // Weights that were not kept are rebuilt in the folder of the store, which needs the writer
+    // lock.
     const kept = this.reading((store) =>
       this.engine.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
     );
@@ -411,9 +433,9 @@ export class EngineService {
   }
 
   /**
-   * Samples buckets of a run to be measured on, and stores them.
+   * Samples buckets of a run for measurements, and stores them.
    * @returns the sample's number
-   * @throws C3Error; CancelledError, keeping the complete buckets
+   * @throws C3Error; CancelledError, which keeps the complete buckets
    */
   async sampleDiagnostics(run: string, settings: SampleSettings, control: SampleControl): Promise<number> {
     this.reading((store) => store.run(run));
@@ -422,7 +444,7 @@ export class EngineService {
   }
 
   /**
-   * Replays messages that a run learned from, to measure the credits that it learned with.
+   * Replays messages that a run learned from, to measure the credits that were used in training.
    * @throws as sampleTrainingCredit
    */
   async replayLearned(run: string, settings: TrainingCreditSettings, control: SampleControl): Promise<void> {
@@ -434,7 +456,10 @@ export class EngineService {
     await replayLearned(session, settings, control);
   }
 
-  /** What a trial may ask of servers at most; nothing is asked. @throws as tryChange */
+  /**
+   * Returns the upper bound of a trial's cost at servers, without asking them.
+   * @throws as tryChange
+   */
   trialCosts(request: TrialParams): Promise<readonly EndpointCost[]> {
     return this.work.readingOn((store) => changeCosts(store, request));
   }
@@ -451,8 +476,8 @@ export class EngineService {
   }
 
   /**
-   * The token boundaries of a stored message's context and answer.
-   * @throws C3Error('model') when the run's tokenizer is gone
+   * Returns the token boundaries of a stored message's context and answer.
+   * @throws C3Error('model') if the run's tokenizer is gone
    */
   async contextTokens(message: number, signal: AbortSignal = NEVER): Promise<ContextTokens> {
     const { message: said, recipe } = this.work.reading((store) => {
@@ -462,20 +487,20 @@ export class EngineService {
     return messageTokens(this.engine.models.texts, recipe, said, this.work.stopping(signal));
   }
 
-  /** The failure taxonomy of a run, for the command line. */
+  /** Returns the failure taxonomy of a run, for the command line. */
   taxonomy(run: string, thresholds: TaxonomyThresholds): Promise<TaxonomyReport> {
     return this.work.readingOn(async (store) =>
       taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), thresholds),
     );
   }
 
-  /** The failure taxonomy of a run for a panel; what was read of the run is kept for the next time. */
+  /** Returns the failure taxonomy of a run for a panel, and caches what was read of the run. */
   taxonomyView(params: TaxonomyParams): Promise<TaxonomyView> {
     return this.work.readingOn((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
   }
 
   /**
-   * Appends the user's label on a bucket, waiting for who writes.
+   * Appends the user's label on a bucket, after waiting for the writer lock.
    * @throws C3Error('input') for a label that cannot be stored; CancelledError
    */
   async label(params: LabelParams, signal: AbortSignal): Promise<Label> {
@@ -483,9 +508,9 @@ export class EngineService {
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 
-  /** Appends what the user calls a run and says of it. @throws as changedNote; CancelledError */
+  /** Appends the user's name and note for a run. @throws as changedNote; CancelledError */
   async noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
-    // No store is made for a run that is not there.
+    // Throws for an unknown run before a store could be created.
     this.work.reading((store) => store.run(run));
     return this.work.writing('note', signal, (store) => {
       const note = changedNote(store.run(run), changes);
@@ -494,9 +519,12 @@ export class EngineService {
     });
   }
 
-  /** Appends what the user says of an episode. @throws as episodeOf and changedEpisodeNote; CancelledError */
+  /**
+   * Appends the user's note on an episode.
+   * @throws as episodeOf and changedEpisodeNote; CancelledError
+   */
   async noteEpisode({ message, ...changes }: NoteEpisodeParams, signal: AbortSignal): Promise<NotedEpisode> {
-    // No store is made for a message that is not there.
+    // Throws for an unknown message before a store could be created.
     this.work.reading((store) => episodeOf(store, message));
     return this.work.writing('note', signal, (store) => {
       const episode = episodeOf(store, message);
@@ -509,18 +537,22 @@ export class EngineService {
     });
   }
 
-  /** Deletes a run with the files of its weights. @returns the bytes that are free now @throws as deleteRun */
+  /**
+   * Deletes a run with the files of its weights.
+   * @returns the bytes that were freed
+   * @throws as deleteRun
+   */
   async deleteRun(run: string, signal: AbortSignal): Promise<number> {
     this.work.reading((store) => store.run(run));
     return this.work.writing('deletion of a run', signal, (store) => deleteRun(store, this.engine.weights.folder, run));
   }
 
-  /** Stores what other programs recorded of their agents as a run; see importLog. */
+  /** Stores a log of another program's agents as a run; see importLog. */
   importLog(params: ImportLogParams, signal: AbortSignal): Promise<LogImport> {
     return importLog(this.work, params, signal);
   }
 
-  /** Cancels what is in progress, waits for its end, then gives everything back. */
+  /** Cancels all work in progress, waits for its end, then releases all resources. */
   async close(): Promise<void> {
     const { work, models, evaluators } = this.engine;
     await work.stop();

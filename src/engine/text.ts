@@ -1,6 +1,6 @@
 /**
- * Entry of the process that works with the tokenizer and the chat template of one folder: `text SECONDS`, which one
- * piece of work may take.
+ * Entry of the process that works with the tokenizer and the chat template of one folder: `text
+ * SECONDS`, the time limit of one request.
  */
 import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 import { TextServer } from '../policy/textServer.ts';
@@ -12,7 +12,7 @@ const send = (reply: TextReply): void => {
   process.send?.(reply);
 };
 const server = new TextServer(Number(process.argv[2]), send);
-// The parent hangs up when it is done, or when it ends.
+// The parent disconnects when it is done, or when it ends.
 process.once('disconnect', () => process.exit(0));
 process.on('message', (request) => {
   server.receive(request as TextRequest);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isRecord } from '../shared/guard.ts';
 import { PACKAGE_FILE } from './places.ts';
 
-/** Without a schema: every command begins with this, and a library of schemas takes longer than the rest of it. */
+/** Reads the version without a schema library, which would dominate the start time of a command. */
 function readVersion(): string {
   const parsed: unknown = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8'));
   const version = isRecord(parsed) ? parsed['version'] : undefined;

@@ -1,4 +1,7 @@
-/** Command-line arguments, read strictly as a command declares them: an unknown option names the nearest one. */
+/**
+ * Reads command-line arguments strictly as a command declares them. The error for an unknown option
+ * names the nearest one.
+ */
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { C3Error, messageOf, nearestName } from '../../shared/errors.ts';
 import {
@@ -12,15 +15,15 @@ import {
   type Option,
 } from './declared/declaration.ts';
 
-/** Characters of a wrong value that an error repeats. */
+/** Maximum characters of a wrong value that an error repeats. */
 const SHOWN = 40;
-/** A setting as `--override` takes it: a dotted key, `=` and a value. */
+/** A setting for `--override`: a dotted key, `=` and a value. */
 const SETTING = /^[A-Za-z_][\w.]*=/;
 
-/** What util.parseArgs gives for an option. */
+/** The value that util.parseArgs returns for an option. */
 type Parsed = string | boolean | (string | boolean)[] | undefined;
 
-/** The arguments with `--override` before each setting that follows one, as the published scripts take several. */
+/** Adds `--override` before each further setting: the published scripts take several after one option. */
 function withEachOverride(args: readonly string[]): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   let inOverride = false;
@@ -43,7 +46,7 @@ export function ownArguments(
 /**
  * Reads the arguments of one command.
  * @returns a value of the declared type for each argument and option
- * @throws C3Error('input') for what the command does not take, or needs and does not get
+ * @throws C3Error('input') for unknown arguments, and for required ones that are missing
  */
 export function readArguments<Declared extends Declaration>(
   declared: Declared,
@@ -78,7 +81,7 @@ export function readArguments<Declared extends Declaration>(
   return given as Given<Declared>;
 }
 
-/** @throws C3Error('input') for an option that the command has not; it names the nearest one */
+/** @throws C3Error('input') for an option that the command does not have, naming the nearest one */
 function refuseUnknown(command: string, args: readonly string[], options: readonly string[]): void {
   for (const argument of args) {
     if (argument === '--') {
@@ -96,7 +99,7 @@ function refuseUnknown(command: string, args: readonly string[], options: readon
   }
 }
 
-/** Options by their names on the command line, and arguments. @throws C3Error('input') */
+/** Returns the options by their names on the command line, and the arguments. @throws C3Error('input') */
 function parse(
   { name, options }: Declaration,
   args: readonly string[],
@@ -163,7 +166,7 @@ function readArgument(command: string, name: string, argument: Argument, value: 
   return argument.kind === 'choice' ? readChoice(name.toUpperCase(), value, argument.choices) : value;
 }
 
-/** @throws C3Error('input') for what is no whole number of at least `least` */
+/** @throws C3Error('input') unless the value is a whole number of at least `least` */
 function readWhole(flag: string, value: string, least: number): number {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (!Number.isSafeInteger(number) || number < least) {
@@ -175,7 +178,7 @@ function readWhole(flag: string, value: string, least: number): number {
   return number;
 }
 
-/** @throws C3Error('input') for what is no number, or one below `least` */
+/** @throws C3Error('input') unless the value is a number of at least `least` */
 function readAmount(flag: string, value: string, least = -Infinity): number {
   const number = value.trim() === '' ? NaN : Number(value);
   if (!Number.isFinite(number) || number < least) {
@@ -188,7 +191,7 @@ function readAmount(flag: string, value: string, least = -Infinity): number {
   return number;
 }
 
-/** @throws C3Error('input') for what is none of the choices; it names the nearest one */
+/** @throws C3Error('input') for any value that is not a choice, naming the nearest choice */
 function readChoice(what: string, value: string, choices: readonly string[]): string {
   const found = choices.find((choice) => choice === value);
   if (found === undefined) {

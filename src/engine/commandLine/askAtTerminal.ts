@@ -6,8 +6,8 @@ import { waitQuestion, type LongWait } from '../../shared/longWait.ts';
 import type { CommandContext } from './command.ts';
 
 /**
- * Asks whether a server is waited for.
- * @returns false for any answer but yes, and where there is no terminal
+ * Asks whether to wait for a server.
+ * @returns false for any answer other than yes, and without a terminal
  * @throws CancelledError
  */
 export async function askAtTerminal(
@@ -18,7 +18,7 @@ export async function askAtTerminal(
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
     return false;
   }
-  // The terminal edits the line itself, so that Ctrl+C is a signal as ever.
+  // The terminal edits the line itself, so that Ctrl+C still sends a signal.
   const lines = createInterface({ input: stdin, terminal: false });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   lines.once('line', resolve).once('close', () => resolve(''));

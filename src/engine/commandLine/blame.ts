@@ -1,4 +1,4 @@
-/** `c3 blame`: which message lost an episode, and what loses the episodes of a run. */
+/** `c3 blame`: finds which message lost an episode, and what loses the episodes of a run. */
 import { resolve } from 'node:path';
 import {
   BLAME_BUDGET,
@@ -52,7 +52,7 @@ async function blameEpisode(message: number, given: Given<typeof BLAME>, context
   });
 }
 
-/** Who goes on with what was recorded elsewhere, and what that may cost. */
+/** Returns the team that continues recorded episodes, and its spending limit. */
 function askedTeam(given: Given<typeof BLAME>, { folder }: CommandContext): Pick<BlameParams, 'team' | 'spending'> {
   const { team } = given;
   return { spending: spendingOf(given), ...(team !== null && { team: resolve(folder, team) }) };
@@ -77,19 +77,19 @@ async function blameRun(given: Given<typeof BLAME>, context: CommandContext): Pr
   });
 }
 
-/** Shows how much of the budget is spent. */
+/** Shows the spent part of the budget. */
 function spentPrinter(context: CommandContext, budget: number): (calls: number) => void {
   const show = progressPrinter(context);
   return (calls) => show({ done: calls, total: budget, message: `Searching: ${callsWords(calls, budget)}` });
 }
 
-/** The contract of the JSON document; more keys stand beside what it names. */
+/** Returns the JSON document: the keys of the contract, and further keys. */
 const documentOf = ({ curve, ...found }: Blame): object => ({
   ...found,
   curve: curve.map(({ message, role, value, low, high, n, drop }) => ({ message, role, value, low, high, n, drop })),
 });
 
-/** The sentence, then a line for each point of the curve. */
+/** Returns the sentence, then a line for each point of the curve. */
 function wordsOf({ sentence, curve, remedy, most }: Blame): string[] {
   const width = Math.max(...curve.map(({ role }) => (role ?? 'at the start').length));
   const points = curve.map((point) => {
@@ -111,12 +111,12 @@ function wordsOf({ sentence, curve, remedy, most }: Blame): string[] {
   return [sentence, '', 'Chance of success after each message', ...points, ...instead];
 }
 
-/** Characters of a question that are shown. */
+/** Maximum characters of a question that are shown. */
 const SHOWN = 60;
 
 /**
- * The sentence, what each role lost, and the clearest cases.
- * @param by how losses are divided in a second table
+ * Returns the sentence, the losses of each role, and the clearest cases.
+ * @param by property that divides the losses in a second table
  */
 export function runBlameWords(found: RunBlame, by: LossDivision['by'] | null = null): string[] {
   const { sentence, lost, roles, cases } = found;
@@ -143,17 +143,17 @@ export function runBlameWords(found: RunBlame, by: LossDivision['by'] | null = n
   ];
 }
 
-/** Why losses are not divided where shares are known. */
+/** Reasons why losses are not divided by a property although the shares of roles are known. */
 const NOTHING_TO_SAY: Readonly<Record<LossDivision['by'], string>> = {
-  turn: 'No role said more than one message in an episode, so that turns are roles.',
+  turn: 'No role said more than one message in an episode, so turns are the same as roles.',
   class:
-    'The problems that were read do not differ in their class; training classifies its own problems, and c3 diagnose --sample those of the evaluation.',
-  label: 'The messages that were read do not differ in their label; c3 label and the failure taxonomy give labels.',
-  level: 'The problems that were read do not differ in their level.',
-  source: 'The problems that were read do not differ in their source.',
+    'All problems that were read have the same class, or none. Training classifies its own problems; c3 diagnose --sample classifies those of the evaluation.',
+  label: 'All messages that were read have the same label, or none. c3 label and the failure taxonomy assign labels.',
+  level: 'All problems that were read have the same level, or none.',
+  source: 'All problems that were read have the same source, or none.',
 };
 
-/** How losses are divided otherwise than by role, or why there is nothing to say of it. */
+/** Returns the losses by a property other than the role, or the reason why there is no such division. */
 function divisionLines({ roles, divisions = [] }: RunBlame, by: LossDivision['by']): string[] {
   const division = divisions.find((one) => one.by === by);
   if (division !== undefined) {
@@ -165,7 +165,7 @@ function divisionLines({ roles, divisions = [] }: RunBlame, by: LossDivision['by
   return [NOTHING_TO_SAY[by]];
 }
 
-/** A line for each part: its share, and the episodes that it lost alone. */
+/** Returns a line for each part: its share, and the number of episodes that it lost alone. */
 function partLines(parts: readonly LossPart[]): string[] {
   const rows = parts.map(({ name, share }) => [visible(name), shareWords(share)] as const);
   const [first, second] = [0, 1].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0), 'role'.length));

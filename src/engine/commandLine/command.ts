@@ -1,59 +1,55 @@
-/** A command of the command line, and what it has of the process that it works in. */
+/** The type of a command, and its context in the process that runs it. */
 import type { Readable, Writable } from 'node:stream';
 import { CancelledError } from '../../shared/errors.ts';
 import { readArguments } from './arguments.ts';
 import type { Declaration, Given } from './declared/declaration.ts';
 
-/** Where a command reads and writes. */
 export type Input = Readable & { readonly isTTY?: boolean };
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** What a command has of the process that it works in. */
+/** Streams and environment of the process that a command runs in. */
 export interface Streams {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Whether the streams are those of the process, so that a program that a command starts has them as they are. */
+  /** True if these are the process's own streams, which a started program can inherit. */
   readonly areInherited: boolean;
   /** The current folder. */
   readonly folder: string;
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** Aborts where the command is to stop: its reader has left, or Ctrl+C was typed. */
+  /** Aborts when the command must stop: the reader of its output has left, or Ctrl+C was typed. */
   readonly signal: AbortSignal;
 }
 
 export interface CommandContext {
-  /** The command's name, as it was typed. */
+  /** The command's name as typed. */
   readonly name: string;
   readonly streams: Streams;
-  /** The folder that paths are relative to. */
+  /** The folder that relative paths start from. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Writes a line of the result. @throws CancelledError where its reader has left */
+  /** Writes a line of the result. @throws CancelledError if the reader of the output has left */
   readonly print: (line: string) => void;
   /** Writes a remark to standard error. */
   readonly note: (line: string) => void;
-  /**
-   * Shows how far the work is, on a terminal alone: the line takes the place of the one before, and whatever is written
-   * next begins below it.
-   */
+  /** Shows progress in one line, which is replaced each time. Only on a terminal. */
   readonly showProgress: (line: string) => void;
-  /** Ends the line of progress, where one is shown. */
+  /** Ends the line of progress, if one is shown. */
   readonly endProgress: () => void;
-  /** Says that the work was done and has shown that something is wrong: the exit code is 1. */
+  /** Reports that the work was done and found something wrong: the exit code becomes 1. */
   readonly fails: () => void;
 }
 
-/** A command: how it is declared, and what it does with the arguments that it is given. */
+/** A command: its declaration, and the function that runs it. */
 export interface Command {
   readonly declared: Declaration;
   readonly run: (args: readonly string[], context: CommandContext) => Promise<void>;
 }
 
-/** What a command does with what it is given. */
+/** The work of a command on its parsed arguments. */
 export type Work<Declared extends Declaration> = (given: Given<Declared>, context: CommandContext) => Promise<void>;
 
-/** A command that loads what it does once its arguments are read. */
+/** Creates a command that loads its work only after its arguments are parsed. */
 export const command = <Declared extends Declaration>(
   declared: Declared,
   load: () => Promise<Work<Declared>>,
@@ -67,7 +63,7 @@ export const command = <Declared extends Declaration>(
   },
 });
 
-/** What a command works with. @param fails hears that its exit code is 1 */
+/** Creates the context of a command. @param fails is called when the exit code becomes 1 */
 export function contextOf(name: string, streams: Streams, fails: () => void): CommandContext {
   const { stdout, stderr, folder, signal } = streams;
   let isProgressShown = false;
@@ -83,7 +79,7 @@ export function contextOf(name: string, streams: Streams, fails: () => void): Co
     folder,
     signal,
     print: (line) => {
-      // The reader has closed the output: further work would be lost.
+      // The reader has closed the output, so further work would be lost.
       if (stdout.errored !== null) {
         throw new CancelledError();
       }

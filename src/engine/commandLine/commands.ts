@@ -1,4 +1,4 @@
-/** The commands of the command line, in the order of the help. What a command does is loaded when it is asked for. */
+/** The commands, in the order of the help. The work of a command is loaded when it runs. */
 import { command, type Command } from './command.ts';
 import type { Declaration } from './declared/declaration.ts';
 import { CREDIT, GENERATE, GRADE, SCORE } from './declared/lines.ts';
@@ -80,7 +80,7 @@ export const GROUPS: readonly CommandGroup[] = [
   },
 ];
 
-/** What is declared of all commands. */
+/** The declarations of all commands. */
 export const DECLARED: readonly Declaration[] = GROUPS.flatMap(({ commands }) => commands).map(
   ({ declared }) => declared,
 );

@@ -1,4 +1,4 @@
-/** Scripts with which shells complete commands, options and their values; made from the declarations. */
+/** Generates shell scripts that complete commands, options and their values, from the declarations. */
 import {
   flagOf,
   knownValues,
@@ -10,17 +10,17 @@ import {
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** The script of a shell. */
+/** Returns the script for a shell. */
 export function completionScript(shell: Shell, declared: readonly Declaration[]): string {
   return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](declared);
 }
 
 const flagsOf = ({ options }: Declaration): readonly string[] => [...Object.keys(options).map(flagOf), '--help'];
 
-/** A text as one word of a shell, between single quotes. */
+/** Quotes a text as one word of a shell, in single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Keys by what they map to, in the order of the first one. */
+/** Groups keys by their values, in the order in which the values first occur. */
 function byValue(
   pairs: readonly (readonly [key: string, value: string])[],
 ): (readonly [value: string, keys: string[]])[] {
@@ -31,7 +31,7 @@ function byValue(
   return [...found];
 }
 
-/** The function of the script that offers the values of an option or argument. */
+/** Returns the call of the bash function that offers the values of an option or argument. */
 function bashOffer(kind: Option | Argument): string {
   const values = knownValues(kind);
   if (values.length > 0) {
@@ -101,7 +101,7 @@ ${cases(args).join('\n')}
 complete -F _c3 c3`;
 }
 
-/** What zsh offers for an option or argument: a name of the value and an action. */
+/** Returns the value name and the action that zsh offers for an option or argument. */
 function zshOffer(kind: Option | Argument): string {
   const values = knownValues(kind);
   const action =
@@ -115,7 +115,7 @@ function zshOffer(kind: Option | Argument): string {
   return `${valueWords(kind).replaceAll(':', '\\:')}:${action}`;
 }
 
-/** A sentence within the brackets of zsh. */
+/** Formats a sentence for the brackets of zsh. */
 const zshHelp = (text: string): string => `[${text.replaceAll(/[[\]:\\]/gu, '\\$&')}]`;
 
 function zshScript(declared: readonly Declaration[]): string {
@@ -149,7 +149,7 @@ ${declared.map((one) => `    ${one.name}) _arguments ${specs(one).map(quoted).jo
 compdef _c3 c3`;
 }
 
-/** What fish offers for an option or argument. */
+/** Returns the fish options that offer the values of an option or argument. */
 function fishOffer(kind: Option | Argument): string {
   const values = knownValues(kind);
   if (values.length > 0) {

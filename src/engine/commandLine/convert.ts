@@ -1,4 +1,4 @@
-/** `c3 convert`: a YAML of the published scripts as a configuration of this product. */
+/** `c3 convert`: converts a YAML file of the published scripts to a configuration of this product. */
 import { stringify } from 'yaml';
 import { C3Error } from '../../shared/errors.ts';
 import { readConfiguration } from '../recipe/recipe.ts';
@@ -7,8 +7,9 @@ import type { Given } from './declared/declaration.ts';
 import type { CONVERT } from './declared/runs.ts';
 
 /**
- * Prints the configuration that `c3 run FILE` would run, every key written out, what differs in remarks before it.
- * @throws C3Error('input') as `c3 run` would, and for a file that is none of the scripts
+ * Prints the configuration that `c3 run FILE` would run, with every key. Remarks before it list the
+ * differences.
+ * @throws C3Error('input') as `c3 run` would, and for a file that is not for the scripts
  */
 export async function convert(given: Given<typeof CONVERT>, context: CommandContext): Promise<void> {
   const { print } = context;

@@ -56,7 +56,7 @@ export async function importFile(given: Given<typeof IMPORT>, context: CommandCo
   });
 }
 
-/** Bytes in which the first line of a bucket file says that it is one. */
+/** Bytes at the start of a file in which the first line shows that it is a bucket file. */
 const BEGINNING = 2 ** 24;
 
 function beginsAsBuckets(path: string): boolean {

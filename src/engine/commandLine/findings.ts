@@ -1,4 +1,4 @@
-/** `c3 keep` and `c3 check`: a message as a test, and whether the tests of a folder still hold. */
+/** `c3 keep` and `c3 check`: keep a message as a test, and check the tests of a folder. */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { checksSentence, type CheckedFinding } from '../../domain/answer.ts';
@@ -26,7 +26,7 @@ export async function keep(given: Given<typeof KEEP>, context: CommandContext): 
 export async function check(given: Given<typeof CHECK>, context: CommandContext): Promise<void> {
   const place = resolve(context.folder, given.folder);
   const files = await findFindings(place);
-  // A file that cannot be read is refused before anything is loaded.
+  // Files that cannot be read are refused before anything is loaded.
   for (const file of files) {
     await readFinding(file);
   }

@@ -1,4 +1,4 @@
-/** What `c3 help` and `c3 COMMAND --help` say, in lines of the terminal's width. */
+/** Formats `c3 help` and `c3 COMMAND --help` for the width of the terminal. */
 import { wrapped } from '../../shared/text/wrapped.ts';
 import type { Command } from './command.ts';
 import {
@@ -10,27 +10,27 @@ import {
   type Option,
 } from './declared/declaration.ts';
 
-/** Commands that belong together. */
 export interface CommandGroup {
   readonly title: string;
   readonly commands: readonly Command[];
 }
 
-/** Columns from which on texts stand beside the names that they explain, and not below them. */
+/** Minimum columns for texts beside the names that they explain; narrower ones get them below. */
 const WIDE = 60;
-/** Columns that names take at most beside their texts. */
+/** Maximum columns of names that have their texts beside them. */
 const MOST_OF_NAMES = 26;
 const LEAST_TEXT = 16;
 
-/** A paragraph, each line with the indent before it, all lines but the first with as many spaces more. */
+/** Wraps a paragraph with an indent on each line, and a further indent on all lines but the first. */
 const paragraph = (text: string, width: number, indent = 0, hanging = 0): string[] =>
   wrapped(text, Math.max(LEAST_TEXT, width - indent - hanging)).map(
     (line, index) => `${' '.repeat(indent + (index === 0 ? 0 : hanging))}${line}`,
   );
 
 /**
- * Names with the text of each beside it; below it where the terminal is narrow or the name too long.
- * @param longest the longest name, of all the tables that are to have one column
+ * Formats names with the text of each beside it, or below it if the terminal is narrow or the name is
+ * long.
+ * @param longest length of the longest name in all tables that share one column
  */
 function explained(
   rows: readonly (readonly [name: string, text: string])[],
@@ -45,20 +45,20 @@ function explained(
   });
 }
 
-/** `--budget N`; `--only KEY=VALUE ...` of one that may be repeated. */
+/** Formats an option: `--budget N`, or `--only KEY=VALUE ...` if it may be repeated. */
 export function optionWords(name: string, option: Option): string {
   const value = valueWords(option);
   return `${flagOf(name)}${value === '' ? '' : ` ${value}`}${option.kind === 'texts' ? ' ...' : ''}`;
 }
 
-/** The sentence of an option or an argument, with the values that it takes and the one that it has unless given. */
+/** Returns the sentence of an option or argument, with its possible values and its default. */
 export function explanation(kind: Option | Argument): string {
   const values = kind.kind === 'choice' && kind.value !== undefined ? ` One of ${knownValues(kind).join(', ')}.` : '';
   const fallback = 'fallback' in kind ? ` Default: ${kind.fallback}.` : '';
   return `${kind.help}${values}${fallback}`;
 }
 
-/** `c3 export --run RUN ... [OPTION ...]`: what a command needs, and whether it takes more. */
+/** Formats the usage line: `c3 export --run RUN ... [OPTION ...]`. */
 export function usage({ name, arguments: args, options, rest }: Declaration): string {
   const entries = Object.entries(options);
   const needed = entries.filter(([, { required }]) => required === true);
@@ -71,17 +71,17 @@ export function usage({ name, arguments: args, options, rest }: Declaration): st
   ].join(' ');
 }
 
-/** The arguments of a command with their sentences. The arguments after `--` come last. */
+/** Returns the arguments of a command with their sentences; the arguments after `--` come last. */
 export const argumentRows = ({ arguments: args, rest }: Declaration): (readonly [name: string, text: string])[] => [
   ...Object.values(args).map((one) => [valueWords(one), explanation(one)] as const),
   ...(rest === undefined ? [] : [[rest.value, rest.help] as const]),
 ];
 
-/** The options of a command, each with its sentence. */
+/** Returns the options of a command with their sentences. */
 export const optionRows = ({ options }: Declaration): (readonly [name: string, text: string])[] =>
   Object.entries(options).map(([name, option]) => [optionWords(name, option), explanation(option)] as const);
 
-/** All that is known of one command. */
+/** Formats the full help of one command. */
 export function commandHelp(declared: Declaration, width: number): string {
   const { summary, details, examples } = declared;
   const section = (title: string, lines: readonly string[]): string[] =>
@@ -102,7 +102,7 @@ export function commandHelp(declared: Declaration, width: number): string {
   ].join('\n');
 }
 
-/** All commands, a sentence each. */
+/** Formats the list of all commands, with a sentence for each. */
 export function overview(version: string, groups: readonly CommandGroup[], width: number): string {
   const longest = Math.max(...groups.flatMap(({ commands }) => commands.map(({ declared }) => declared.name.length)));
   return [
@@ -124,12 +124,12 @@ export function overview(version: string, groups: readonly CommandGroup[], width
     '',
     ...paragraph(
       '`c3 COMMAND --help` explains the arguments and options of a command. ' +
-        'Every command that reads or writes a store takes --store PATH (.c3/c3.sqlite unless given). ' +
+        'Every command that reads or writes a store takes --store PATH (default: .c3/c3.sqlite). ' +
         '--json prints one JSON document.',
       width,
     ),
     ...paragraph(
-      'Exit codes: 0 done, 1 the work failed (of grade: some lines are masked), 2 the arguments or input are wrong.',
+      'Exit codes: 0 success, 1 the work failed (c3 grade: some lines are masked), 2 wrong arguments or input.',
       width,
     ),
   ].join('\n');

@@ -1,4 +1,4 @@
-/** `c3 infer`: the protocol of a recorded episode as a team file, for the user to read and confirm. */
+/** `c3 infer`: prints the protocol of a recorded episode as a team file, which the user corrects. */
 import { inferredTeam } from '../../logs/recordedEpisode.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';

@@ -1,4 +1,4 @@
-/** `c3 run --detach`, `c3 status` and `c3 cancel`: runs that a store's engine takes care of. */
+/** `c3 run --detach`, `c3 status` and `c3 cancel`: runs in the engine of a store. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,7 +26,7 @@ import { storePath } from './support.ts';
 const LONGEST_TITLE = 60;
 const PAGE = 200;
 
-/** A run that did not come to its end and whose process is gone. */
+/** An unfinished run whose process is gone. */
 interface InterruptedRun {
   readonly run: string;
   readonly title: string;
@@ -36,9 +36,9 @@ interface InterruptedRun {
 
 interface Status extends JobList {
   readonly store: string;
-  /** Null where no engine lives. */
+  /** Null if no engine runs. */
   readonly engine: { readonly pid: number; readonly version: string } | null;
-  /** Who writes the store now; null where nobody does. */
+  /** The process that writes the store now, or null. */
   readonly holder: StoreHolder | null;
   readonly interrupted: readonly InterruptedRun[];
 }
@@ -55,7 +55,7 @@ const SILENT: EngineEvents = {
   ended: () => undefined,
 };
 
-/** Talks with the engine of a store. */
+/** Connects to the engine of a store for one piece of work. */
 async function withEngine<Result>(
   store: string,
   work: (client: EngineClient) => Promise<Result>,
@@ -72,10 +72,10 @@ async function withEngine<Result>(
   }
 }
 
-/** What a command is given that prints one answer from a store. */
+/** The arguments of a command that prints one answer from a store. */
 type AnswerGiven = OptionsGiven<typeof STORE_AND_JSON> & { readonly named: Named<'store'> };
 
-/** What `c3 run --detach` hands over: a new run, one of the store, or one that had never begun. */
+/** The run that `c3 run --detach` hands over: a new one, a stored one, or a job that never began. */
 export interface Detached {
   readonly config: string | null;
   readonly overrides: readonly string[];
@@ -83,7 +83,7 @@ export interface Detached {
   readonly again: string | null;
 }
 
-/** Hands a run to the store's engine and says how to follow it. */
+/** Hands a run to the store's engine, and prints how to follow it. */
 export async function detach(
   { config, overrides, resumed, again }: Detached,
   given: AnswerGiven,
@@ -92,7 +92,7 @@ export async function detach(
   const store = storePath(given, context);
   const { folder, print } = context;
   const file = config === null ? null : resolve(folder, config);
-  // What cannot be run is refused before an engine is started for it.
+  // Configurations that cannot run are refused before an engine is started.
   if (resumed === null && again === null) {
     await readRecipe(file, overrides, folder);
   }
@@ -120,7 +120,7 @@ export async function detach(
   );
 }
 
-/** `--store PATH` as it was given, to be repeated. */
+/** Returns `--store PATH` as it was given, for commands that a message suggests. */
 const storeOption = ({ store, named }: AnswerGiven): string => (named.has('store') ? ` --store ${store}` : '');
 
 export async function status(given: Given<typeof STATUS>, context: CommandContext): Promise<void> {
@@ -129,7 +129,7 @@ export async function status(given: Given<typeof STATUS>, context: CommandContex
   print(given.json ? JSON.stringify(found) : statusWords(found, storeOption(given)));
 }
 
-/** What is in progress with a store. No engine is started to find out. */
+/** Returns the work in progress on a store. Does not start an engine. */
 async function statusOf(store: string): Promise<Status> {
   let engine: Status['engine'] = null;
   const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), {
@@ -177,7 +177,7 @@ function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted
   }
   for (const one of lost) {
     lines.push(
-      `${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or forget it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`,
+      `${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or remove it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`,
     );
   }
   for (const { run, title, step, steps } of interrupted) {
@@ -197,7 +197,7 @@ function unstartedWords({ title, config, run }: UnstartedJob): string {
   return `"${oneLine(title, LONGEST_TITLE)}"${run !== null ? `, run ${run}` : config === null ? '' : `, ${config}`}`;
 }
 
-/** One job on one line: what it is, its state, how long it takes. */
+/** Formats one job on one line: its name, its state, and the remaining time. */
 function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
   const remaining = remainingWords(progress?.remainingSeconds ?? null);
   const status =
@@ -228,7 +228,7 @@ export async function cancel(given: Given<typeof CANCEL>, context: CommandContex
   if (given.json) {
     print(JSON.stringify({ cancelled }));
   } else if (cancelled === 'unstarted') {
-    print(`${name} is forgotten.`);
+    print(`${name} was removed.`);
   } else {
     print(
       cancelled === 'queued'
@@ -241,7 +241,7 @@ export async function cancel(given: Given<typeof CANCEL>, context: CommandContex
   }
 }
 
-/** Takes a job that never began out of the file of an engine that is gone. */
+/** Removes a job that never began from the queue file of an engine that is gone. */
 function forget(store: string, id: string): boolean {
   const file = new QueueFile(store);
   const entries = file.read();

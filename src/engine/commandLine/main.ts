@@ -1,4 +1,4 @@
-/** The command line without a process of its own: arguments and streams in, an exit code out. */
+/** The command line as a function: takes arguments and streams, and returns an exit code. */
 import { C3Error, CancelledError, messageOf, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';
@@ -9,7 +9,7 @@ import { commandHelp, overview } from './help.ts';
 
 const LONGEST_ERROR = 2000;
 
-/** Columns where the output is no terminal, or does not say how many it has. */
+/** Columns of an output that is not a terminal or does not report its width. */
 const USUAL_WIDTH = 80;
 
 const widthOf = ({ isTTY, columns }: Output): number => (isTTY === true ? (columns ?? USUAL_WIDTH) : USUAL_WIDTH);
@@ -17,19 +17,19 @@ const widthOf = ({ isTTY, columns }: Output): number => (isTTY === true ? (colum
 const commandNamed = (name: string): Command | undefined =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
 
-/** Whether a command is asked to explain itself; what stands behind `--` is not for it. */
+/** Returns true if a command is asked for its help; arguments after `--` do not count. */
 const asksHelp = ({ declared }: Command, args: readonly string[]): boolean =>
   ownArguments(declared, args).own.includes('--help');
 
-/** Whether a command may leave something half done, so that Ctrl+C is to abort its signal and not to end it at once. */
+/** Returns true if Ctrl+C must abort the command's signal, because ending it could leave work half done. */
 export function isCancellable([name = 'help', ...rest]: readonly string[]): boolean {
   const command = commandNamed(name);
   return command !== undefined && !asksHelp(command, rest) && command.declared.onlyReads?.(rest) !== true;
 }
 
 /**
- * Does what the arguments ask for. Nothing of it goes on after the end, so that commands may follow each other and work
- * beside each other in one process.
+ * Runs the command that the arguments name. No work continues after the end, so commands can run one
+ * after another, or in parallel, in one process.
  * @param args without the program's own name
  * @returns the exit code
  */
@@ -37,7 +37,7 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
   try {
     return await carryOut(args, streams);
   } catch (error) {
-    // Nobody is there to read that the work stopped where its reader has left.
+    // If the reader of the output has left, nobody reads that the work was cancelled.
     if (!(error instanceof CancelledError && streams.stdout.errored !== null)) {
       streams.stderr.write(
         error instanceof CancelledError
@@ -80,7 +80,7 @@ async function carryOut([name = 'help', ...rest]: readonly string[], streams: St
   return code;
 }
 
-/** @throws C3Error('input') for a name that no command has; it says the nearest one */
+/** @throws C3Error('input') for an unknown command, naming the nearest one */
 function commandOf(name: string): Command {
   const command = commandNamed(name);
   if (command === undefined) {

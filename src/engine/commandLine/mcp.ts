@@ -1,4 +1,4 @@
-/** `c3 mcp`: a store for assistants, over standard input and output. */
+/** `c3 mcp`: serves a store to assistants over standard input and output. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { onAbort } from '../../shared/cancellation.ts';
 import { mcpServer } from '../mcp/server.ts';
@@ -7,7 +7,7 @@ import type { Given } from './declared/declaration.ts';
 import type { MCP } from './declared/programs.ts';
 import { withService } from './support.ts';
 
-/** Serves until its client leaves. */
+/** Serves until the client disconnects. */
 export async function mcp(given: Given<typeof MCP>, context: CommandContext): Promise<void> {
   const { stdin, stdout } = context.streams;
   await withService(given, context, async (service) => {

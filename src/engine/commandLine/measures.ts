@@ -194,7 +194,7 @@ export async function doctor(given: Given<typeof DOCTOR>, context: CommandContex
   }
 }
 
-/** Copies what is whole of a store, and says what was left. */
+/** Copies the intact rows of a store, and prints what was left out. */
 function copyWhole(from: string, to: string, json: boolean, print: CommandContext['print']): void {
   const tables = salvageStore(from, to, HEADLINE_RULE);
   if (json) {
@@ -208,18 +208,19 @@ function copyWhole(from: string, to: string, json: boolean, print: CommandContex
   for (const { table, left, unreadable } of tables) {
     if (left + unreadable > 0) {
       print(
-        `Of ${table}, ${left} rows were left out, damaged or referring to such a row, and ${unreadable} could not be read.`,
+        `Table ${table}: ${left} rows were left out because they are damaged or refer to a damaged row, and ${unreadable} could not be read.`,
       );
     }
   }
 }
 
-// `c3 diagnose --emptied`: held-out questions with and without what a role says.
+// `c3 diagnose --emptied`: held-out questions with and without the messages of a role.
 
 /**
- * Replays held-out messages of a role with nothing in their place, and reads what that changed. Messages that were
- * emptied so often before are left as they are, so that a command that was cancelled goes on.
- * @throws C3Error('input') for a role that nobody follows, or a run without a sampled evaluation; CancelledError
+ * Replays held-out messages of a role with an empty message in their place, and reads the effect.
+ * Messages that have enough such replays are skipped, so that a cancelled command continues.
+ * @throws C3Error('input') for a role that no other role follows, or a run without a sampled
+ *   evaluation; CancelledError
  */
 async function emptiedRun(
   service: EngineService,
@@ -243,7 +244,7 @@ async function emptiedRun(
 const share = ({ value, low, high, n }: Interval): string =>
   `${value.toFixed(3)} [${low === null || high === null ? 'no interval' : `${low.toFixed(3)}, ${high.toFixed(3)}`}], n ${n}`;
 
-/** One paragraph for each role and evaluation. */
+/** Returns one paragraph for each role and evaluation. */
 const emptiedWords = (effects: readonly EmptiedEffect[]): readonly string[] =>
   effects.flatMap(({ role, evaluation, team, without, difference, replays }) => [
     `${evaluation}: ${role}, ${replays} replays on each side, 95 % intervals over questions`,
@@ -252,7 +253,7 @@ const emptiedWords = (effects: readonly EmptiedEffect[]): readonly string[] =>
     `  difference              ${share(difference)}`,
   ]);
 
-// A diagnosis in words, for people at a terminal.
+// Diagnoses as text for the terminal.
 
 const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
 
@@ -269,7 +270,7 @@ const nats = (value: Interval | null, reason: string | undefined): string =>
 const costs = (cost: Omit<Ledger, 'seconds'>): string =>
   `${cost.evaluatorCalls} evaluator calls${reusedWords(cost)}, ${cost.tokens.prompt} prompt and ${cost.tokens.completion} completion tokens${takenWords(cost.tokens)}`;
 
-/** What a run's certificates came to; they are diagnostics, and most are vacuous. */
+/** Summarizes a run's certificates, which are diagnostics; most of them are vacuous. */
 function certificateWords(found: NonNullable<Diagnosis['certificate']>): string {
   const { steps, positive, vacuous, newest, compared, violations, rankCorrelation } = found;
   const last = `${number(newest.value)}${newest.vacuous ? ' (vacuous)' : ''}`;
@@ -280,7 +281,7 @@ function certificateWords(found: NonNullable<Diagnosis['certificate']>): string 
   return `${last} in the last of ${steps} steps; ${positive} positive, ${vacuous} vacuous; ${against}`;
 }
 
-/** Of runs that sample within their steps all of them, of others what was measured. */
+/** Returns all rows for runs that sample within their steps, and the measured ones for other runs. */
 function teamRows({ coordination, contextDrift, stability, certificate, reasons }: Diagnosis): [string, string][] {
   const row = (name: string, value: Interval | null, reason: string | undefined): [string, string][] =>
     value === null && certificate === undefined ? [] : [[name, interval(value, reason)]];
@@ -342,7 +343,7 @@ export function diagnosisWords(found: Diagnosis): string {
   ].join('\n');
 }
 
-/** What `c3 diagnose --training-credit` found, a paragraph for each role. */
+/** Formats the result of `c3 diagnose --training-credit`, with a paragraph for each role. */
 export const trainingCreditWords = (
   method: string,
   { replays }: TrainingCreditSettings,
@@ -352,7 +353,7 @@ export const trainingCreditWords = (
     const noise =
       reliability === null
         ? 'it needs two pairs of a message, and targets that differ'
-        : 'the two halves of the pairs do not go together, so that all may be noise';
+        : 'the two halves of the pairs do not agree, so the measurement may be noise only';
     const left = leftOut === 0 ? '' : `; without a return: ${counted(leftOut, 'message')}`;
     return [
       `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,

@@ -1,7 +1,4 @@
-/**
- * `c3 model`, `plan`, `generate` and `score`: what a folder is, what a run would need, what a model says and how likely
- * it finds texts.
- */
+/** `c3 model`, `plan`, `generate` and `score`: examine models, plan runs, generate and score texts. */
 import { resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -22,8 +19,8 @@ import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
 import { loadingPrinter, withService } from './support.ts';
 
 /**
- * Prints the facts of a folder, and with --test tries it.
- * @throws C3Error('model') where the folder cannot be used, or failed its self-test; CancelledError
+ * Prints the facts of a model folder, and tests the model if --test is given.
+ * @throws C3Error('model') if the folder cannot be used, or failed its self-test; CancelledError
  */
 export async function modelCommand(given: Given<typeof MODEL_FOLDER>, context: CommandContext): Promise<void> {
   const { print } = context;
@@ -81,7 +78,7 @@ export async function planCommand(given: Given<typeof PLAN>, context: CommandCon
   });
 }
 
-/** What --rho is to measure on; null without it. */
+/** Returns the settings of --rho, or null without it. */
 function pilotSettings(given: Given<typeof PLAN>): PilotSettings | null {
   const { questions, alternatives, replays } = given;
   if (!given.rho) {
@@ -112,7 +109,7 @@ export async function score(given: Given<typeof SCORE>, context: CommandContext)
   }
 }
 
-/** The model that --model names, with the adapter of --adapter. */
+/** Loads the model that --model names, with the adapter of --adapter. */
 const takenModel = (
   given: OptionsGiven<typeof MODEL & typeof ADAPTER>,
   context: CommandContext,

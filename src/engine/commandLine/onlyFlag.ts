@@ -1,20 +1,20 @@
-/** `--only KEY=VALUE`, which may come several times: which episodes of a run are meant. */
+/** Reads `--only KEY=VALUE`, which selects episodes of a run and may be given several times. */
 import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error, nearestName } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-/** Conditions of one selection: no command line is longer. */
+/** Maximum conditions of one selection. */
 const MOST_CONDITIONS = 1000;
-/** Characters of a name that an error repeats. */
+/** Maximum characters of a name that an error repeats. */
 const SHOWN = 40;
 
 /**
  * Reads conditions, each a key, `=` and a value.
- * @throws C3Error('input') for another key, no value, or too many
+ * @throws C3Error('input') for an unknown key, a missing value, or too many conditions
  */
 export function readSelection(given: readonly string[]): Selection {
   if (given.length > MOST_CONDITIONS) {
-    throw new C3Error('input', `--only may come at most ${MOST_CONDITIONS} times; select by fewer.`);
+    throw new C3Error('input', `--only may be given at most ${MOST_CONDITIONS} times; use fewer conditions.`);
   }
   return given.map((one): Condition => {
     const at = one.indexOf('=');

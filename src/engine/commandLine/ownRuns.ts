@@ -1,4 +1,4 @@
-/** `c3 note` and `c3 delete`: what a user does with the runs and episodes of a store. */
+/** `c3 note` and `c3 delete`: annotate runs and episodes of a store, and delete runs. */
 import { BY_HAND } from '../../domain/episode.ts';
 import type { NotedEpisode } from '../../domain/episodeNote.ts';
 import { tagsOf } from '../../domain/run.ts';
@@ -60,7 +60,7 @@ async function noteEpisode(
   });
 }
 
-/** Null takes the score back. @throws C3Error('input') for what is no number */
+/** Reads a score; null removes the stored one. @throws C3Error('input') for anything but a number */
 function askedScore(given: string): number | null {
   if (given === 'none') {
     return null;
@@ -77,7 +77,7 @@ function askedScore(given: string): number | null {
 
 function episodeLines({ episode, score, note: words, tags, isReturn }: NotedEpisode): readonly string[] {
   const scored = score === null ? 'no score by hand' : `${BY_HAND}: ${score}`;
-  const counts = score === null ? '' : isReturn ? ', which is its return' : ', beside what it returned';
+  const counts = score === null ? '' : isReturn ? ', which is its return' : ', besides its own return';
   return [`episode ${episode}, ${scored}${counts}`, tags.join(', '), words].filter((line) => line !== '');
 }
 

@@ -1,4 +1,4 @@
-/** Model facts, plans and self-tests as people at a terminal read them. */
+/** Formats model facts, plans and self-tests for the terminal. */
 import type { RhoReport } from '../../domain/credit.ts';
 import { costWords } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
@@ -10,7 +10,7 @@ const LONGEST = 200;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'host', device: 'accelerator' };
 const whole = (value: number): string => value.toLocaleString('en-US');
 
-/** Names and values, one line each. */
+/** Formats facts as names and values, one in each line. */
 export function factsTable(facts: ModelFacts): string {
   const { precisions, files, chatTemplate, reasons } = facts;
   const rows: readonly (readonly [string, string])[] = [
@@ -35,7 +35,7 @@ export function factsTable(facts: ModelFacts): string {
   return [facts.folder, ...rows.map(([name, value]) => `  ${name.padEnd(19)}${oneLine(value, LONGEST)}`)].join('\n');
 }
 
-/** One step of a self-test: its name, what came out, how long it took. */
+/** Formats one step of a self-test: its name, its result, and its time. */
 export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string =>
   `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
 
@@ -45,7 +45,7 @@ const amounts = ({ steps, evaluations }: RunPlan['budget']): string =>
     .map(([many, one]) => `${whole(many)} ${one}${many === 1 ? '' : 's'}`)
     .join(', ');
 
-/** Items and totals, advice, then what the run may cost and how long it may take. */
+/** Formats memory items and totals, advice, then the run's cost and time. */
 export function planTable({ memory, budget, seconds }: RunPlan): string {
   const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
   const totals = memory.totals.map(({ place, bytes, available, fits }) => {
@@ -87,16 +87,14 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     ...(budget.tree === undefined ? [] : [`  ${budget.tree}`]),
     ...(budget.votes === undefined
       ? []
-      : [
-          `  Of the calls of a step up to ${whole(budget.votes)} score answers of votes by themselves, each answer once.`,
-        ]),
+      : [`  Up to ${whole(budget.votes)} calls of a step score single answers of votes, each answer once.`]),
     ...(budget.endpoints ?? []).map((cost) => `  ${costWords(cost)}`),
     '',
     `Time: ${estimateWords(seconds)}`,
   ].join('\n');
 }
 
-/** What a pilot measured, one line for each message. */
+/** Formats the measurements of a pilot, one line for each message. */
 export function rhoTable({
   questions,
   alternatives,

@@ -1,4 +1,4 @@
-/** `c3 record`: what a user's own program asks of models, stored while it runs. */
+/** `c3 record`: stores the model requests of a user's own program while it runs. */
 import { importLines, type Recorded } from '../../domain/episode.ts';
 import { rightAnswer } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -15,15 +15,15 @@ type Answering = Pick<RecordSettings, 'upstream' | 'served'>;
 
 /**
  * Runs the program after `--` to its end.
- * @throws C3Error('input') for arguments that are wrong, and, once all is stored, for another name of somebody who did
- *   not speak; C3Error('engine') where the program failed, once all is stored
+ * @throws C3Error('input') for wrong arguments, and, after everything is stored, if a renamed speaker
+ *   did not speak; C3Error('engine') if the program failed, after everything is stored
  */
 export async function record(given: Given<typeof RECORD>, context: CommandContext): Promise<void> {
   const { print, streams } = context;
   const { json, maskSecrets, answer } = given;
   const [program, ...rest] = given.rest;
   if (program === undefined) {
-    throw new C3Error('input', 'c3 record needs the program behind --, such as `c3 record -- node team.mjs`.');
+    throw new C3Error('input', 'c3 record needs the program after --, such as `c3 record -- node team.mjs`.');
   }
   const renames = renamesOf(given.rename);
   const { report, ended, fault } = await answering(given, context, (served) =>
@@ -43,7 +43,7 @@ export async function record(given: Given<typeof RECORD>, context: CommandContex
     }),
   );
   print(json ? JSON.stringify({ ...report, ended }) : importLines(report).join('\n'));
-  const further = fault === null ? '' : `${fault} All is stored, with the names that they had.`;
+  const further = fault === null ? '' : `${fault} Everything is stored, under the original names.`;
   if (ended !== 0) {
     const how = typeof ended === 'number' ? `exit code ${ended}` : ended;
     throw new C3Error('engine', `The program ended with ${how}; what it said before is stored. ${further}`.trim());
@@ -53,7 +53,7 @@ export async function record(given: Given<typeof RECORD>, context: CommandContex
   }
 }
 
-/** What answers while something works: the server that is named, or a model that is served here. */
+/** Does work while a server answers the program: the named one, or one that serves a model here. */
 async function answering<Result>(
   given: Given<typeof RECORD>,
   context: CommandContext,
@@ -69,6 +69,6 @@ async function answering<Result>(
   }
   const { folder, name } = servedFolder(given, context);
   await using own = await serveFolder({ folder, name: given.name ?? name }, loadingPrinter(context));
-  note(`The program is answered by ${own.model}.`);
+  note(`${own.model} answers the program.`);
   return await work({ upstream: own.url, served: { model: own.model, key: own.key } });
 }

@@ -1,4 +1,4 @@
-/** `c3 replace`: a run that goes on with the team of another one, a policy of it replaced. */
+/** `c3 replace`: a run that continues with the team of another run, with one policy replaced. */
 import { replacementOf, shockWords } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readRecipe } from '../recipe/recipe.ts';
@@ -11,7 +11,7 @@ import { withService } from './support.ts';
 import { summaryWords } from './words.ts';
 
 /**
- * Replaces a policy of a trained team, and runs what begins so.
+ * Replaces a policy of a trained team, and runs the new team.
  * @throws C3Error; CancelledError, after which the run can be resumed
  */
 export async function replace(given: Given<typeof REPLACE>, context: CommandContext): Promise<void> {
@@ -21,7 +21,7 @@ export async function replace(given: Given<typeof REPLACE>, context: CommandCont
   if (at < 1) {
     throw new C3Error(
       'input',
-      'c3 replace needs a run, and a role with what takes its place: c3 replace RUN ROLE=SOURCE; SOURCE is base, bundled-small, a folder, or RUN:STEP:ROLE.',
+      'c3 replace needs a run, and a role with its replacement: c3 replace RUN ROLE=SOURCE; SOURCE is base, bundled-small, a folder, or RUN:STEP:ROLE.',
     );
   }
   const { folder } = context;
@@ -38,7 +38,7 @@ export async function replace(given: Given<typeof REPLACE>, context: CommandCont
     const started = service.replacement(params);
     const recipe = await readRecipe(null, started.overrides, started.folder ?? folder);
     if (strategy === 'retrain') {
-      note(`Retraining has seed ${recipe.config.seed}; --override seed=N gives it another one.`);
+      note(`Retraining uses seed ${recipe.config.seed}; --override seed=N sets another one.`);
     }
     if (given.detach) {
       await detach({ ...started, resumed: null, again: null }, given, { ...context, folder: started.folder ?? folder });

@@ -29,7 +29,7 @@ import { detach } from './jobs.ts';
 import { LARGE_MODEL, progressPrinter, spendingOf, withService } from './support.ts';
 import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
 
-/** What --show looks for what loses episodes with, in evaluator calls, and how many cases it shows. */
+/** Evaluator calls that --show spends on a search for losses, and the number of cases that it shows. */
 const SHOWN_BUDGET = 1200;
 const SHOWN_CASES = 3;
 
@@ -92,9 +92,7 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
   });
 }
 
-/**
- * Runs with progress on standard error; of a run that began and does not come to its end, it says how to go on with it.
- */
+/** Runs with progress on standard error. If a run that began does not finish, prints how to resume it. */
 export async function resumable(
   context: CommandContext,
   work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>,
@@ -117,7 +115,7 @@ export async function resumable(
   }
 }
 
-/** The message of a run's last step whose credit is clearest; of equals the first. */
+/** Returns the message of a run's last step with the clearest credit, or the first of several. */
 function mostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
   return clearestOf(
@@ -132,7 +130,7 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
   const window = store
     .bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 })
     .filter((bucket) => bucket.iteration === iteration);
-  // The first role's messages have the more to decide.
+  // The messages of the first role decide the most.
   return window.filter(({ role }) => role === window[0]?.role);
 }
 
@@ -195,8 +193,8 @@ export async function replay(given: Given<typeof REPLAY>, context: CommandContex
 }
 
 /**
- * What is to be settled, and with how many replays at most; null where alternatives are asked for by number.
- * @throws C3Error('input') where both are
+ * Returns the maximum replays of --settle, or null without it.
+ * @throws C3Error('input') if the number of alternatives or replays is given too
  */
 function settleOption(given: Given<typeof REPLAY>): { readonly most: number | null } | null {
   if (!given.settle) {
@@ -209,17 +207,17 @@ function settleOption(given: Given<typeof REPLAY>): { readonly most: number | nu
   if (other !== undefined) {
     throw new C3Error(
       'input',
-      `--settle takes as many replays as the credit needs; omit --${other}, or limit it with --at-most N.`,
+      `--settle chooses the number of replays itself; omit --${other}, or limit it with --at-most N.`,
     );
   }
   return { most: given.atMost };
 }
 
-/** How a bucket was drawn, and what settling spent. */
+/** Returns the design of a bucket, and the spending of --settle. */
 const settledDocument = ({ spent }: ReplayResult): object =>
   spent === undefined ? { design: 'crossed' } : { design: 'paired', spent };
 
-/** What the alternatives are continued with. */
+/** Returns the policy that continues the alternatives. */
 const continuationOf = (
   { snapshot, temperature, model }: Given<typeof REPLAY>,
   { folder }: CommandContext,
@@ -229,10 +227,7 @@ const continuationOf = (
   model: model === null || model === '' ? model : resolve(folder, model),
 });
 
-/**
- * By estimator: credit with n, interval and calls, pooled, and the newest bucket that it is from; null where it was not
- * measured.
- */
+/** Returns the pooled credit by estimator, with its newest bucket; null if it was not measured. */
 function estimateDocument(estimates: readonly MessageEstimate[]): object {
   return Object.fromEntries(
     estimates.map(({ name, bucket, credit }) => [
@@ -251,7 +246,7 @@ function estimateDocument(estimates: readonly MessageEstimate[]): object {
   );
 }
 
-/** The contract's document: the message's own row apart from the alternatives that were asked for. */
+/** Returns the document of the contract: the message's own row, apart from the other alternatives. */
 function replayDocument(message: number, bucket: BucketView): object {
   const rows = bucket.alternatives.map(
     ({ original, message: one, text: words, returns, credit, evaluatorCalls, verified }) => ({

@@ -1,4 +1,4 @@
-/** `c3 serve`: the bundled or another model at the OpenAI-compatible protocol. */
+/** `c3 serve`: serves the bundled model or another one over the OpenAI-compatible protocol. */
 import { once } from 'node:events';
 import { basename, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
@@ -12,14 +12,14 @@ import type { Given, OptionsGiven } from './declared/declaration.ts';
 import type { SERVE, SERVED } from './declared/programs.ts';
 import { loadingPrinter } from './support.ts';
 
-/** Where a token of the user's own is looked for: every user of a machine can read the arguments of a program. */
+/** Variable of the user's own token. Arguments of a program are visible to every user of a machine. */
 const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';
 const TOKEN = /^[\w.~+/=-]{16,512}$/u;
 const MOST_PORT = 65_535;
 
 /**
  * Serves a model on the loopback interface until it is interrupted.
- * @throws C3Error('input') for arguments that are wrong; C3Error('model') where the model cannot be loaded
+ * @throws C3Error('input') for wrong arguments; C3Error('model') if the model cannot be loaded
  */
 export async function serve(given: Given<typeof SERVE>, context: CommandContext): Promise<void> {
   await serveUntilStopped(given, context);
@@ -46,7 +46,7 @@ async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandCon
     print(JSON.stringify({ url, model: called, snapshot, ...(own === undefined && { token }) }));
   } else {
     print(`${called} is served at ${url}; Ctrl+C ends it.`);
-    print(own === undefined ? `Bearer token: ${token}` : `The bearer token is that of ${TOKEN_VARIABLE}.`);
+    print(own === undefined ? `Bearer token: ${token}` : `The bearer token is the value of ${TOKEN_VARIABLE}.`);
   }
   if (!context.signal.aborted) {
     await once(context.signal, 'abort');
@@ -54,8 +54,8 @@ async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandCon
 }
 
 /**
- * The folder that --model names, or that of a bundled team, and what it is called.
- * @throws C3Error('input') for both
+ * Returns the folder and the name of the model that --model names, or of a bundled team.
+ * @throws C3Error('input') if both are given
  */
 export function servedFolder(
   { model, task }: OptionsGiven<typeof SERVED>,

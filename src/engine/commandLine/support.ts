@@ -1,4 +1,4 @@
-/** What the commands share: output, the engine that they work with. */
+/** Shared parts of the commands: the engine service, spending options and progress. */
 import { resolve } from 'node:path';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
@@ -11,20 +11,20 @@ import type { CommandContext } from './command.ts';
 import type { OptionsGiven } from './declared/declaration.ts';
 import type { SPENDING, STORE } from './declared/options.ts';
 
-/** What a command is given that works with a store. */
+/** The arguments of a command that works with a store. */
 export type StoreGiven = OptionsGiven<typeof STORE>;
 
-/** The database that --store names, or the usual one. */
+/** Returns the path of the database that --store names, or the default one. */
 export const storePath = (given: StoreGiven, { folder }: CommandContext): string => resolve(folder, given.store);
 
-/** Opens a service of the store that --store names for one piece of work and closes it whatever happens. */
+/** Opens a service of the store that --store names for one piece of work, and always closes it. */
 export async function withService<Result>(
   given: StoreGiven,
   context: CommandContext,
   work: (service: EngineService) => Promise<Result>,
 ): Promise<Result> {
   const { name, note } = context;
-  // Says for whom a command waits, and how to leave.
+  // Tells which process the command waits for, and how to stop waiting.
   const onWaiting = (words: string | null): void => {
     if (words !== null) {
       note(`${words}; Ctrl+C stops waiting.`);
@@ -39,16 +39,16 @@ export async function withService<Result>(
   }
 }
 
-/** The most that the run and its replays may spend at a server, in the place of what the configuration says. */
+/** Returns the spending limit at a server, which overrides that of the configuration. */
 export const spendingOf = (given: OptionsGiven<typeof SPENDING>): SpendingChoice => ({
   ...(given.spendTokens !== null && { tokens: given.spendTokens }),
   ...(given.spendMoney !== null && { money: given.spendMoney }),
 });
 
-/** Bytes of a model's files from which on loading takes long enough to be followed. */
+/** Bytes of a model's files above which loading takes long enough to show progress. */
 export const LARGE_MODEL = 100e6;
 
-/** Shows how far a large model is loaded. */
+/** Shows the loading progress of a large model. */
 export function loadingPrinter(context: CommandContext): LoadControl {
   const show = progressPrinter(context);
   const onProgress = (done: number, total: number): void => {
@@ -59,17 +59,16 @@ export function loadingPrinter(context: CommandContext): LoadControl {
   return { onProgress, signal: context.signal };
 }
 
-/** How far work is. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
   readonly message: string;
-  /** That of a run, whose steps are shown one in twenty where no terminal is. */
+  /** Stage of a run; without a terminal, every twentieth of the training steps is shown. */
   readonly stage?: RunProgress['stage'];
   readonly remainingSeconds?: number | null;
 }
 
-/** Progress on standard error: one line that is rewritten on a terminal, a line per tenth elsewhere. */
+/** Shows progress on standard error: one line on a terminal, or else a line for each tenth. */
 export function progressPrinter({
   streams: { stderr },
   note,
@@ -79,7 +78,7 @@ export function progressPrinter({
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
     const remaining = remainingWords(remainingSeconds);
-    // A remark is a sentence, and what remains of the run follows it.
+    // A remark ends with a full stop, and the remaining time follows it.
     const line = remaining === '' ? message : `${message.replace(/\.$/u, '')}, ${remaining}`;
     if (stderr.isTTY === true) {
       showProgress(line);

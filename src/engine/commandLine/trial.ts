@@ -1,4 +1,4 @@
-/** `c3 try`: whether a change of a run's team helps, and which role another policy helps most. */
+/** `c3 try`: tests whether a change of a run's team helps, and which role another policy helps most. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { callsWords } from '../../domain/answer.ts';
@@ -30,11 +30,11 @@ import type { TRY } from './declared/messages.ts';
 import { readSelection } from './onlyFlag.ts';
 import { progressPrinter, spendingOf, withService } from './support.ts';
 
-/** Bytes of a prompt's file. */
+/** Maximum bytes of a prompt file. */
 const MOST_PROMPT = 2 ** 20;
-/** Cases of each kind that are shown. */
+/** Maximum cases of each kind that are shown. */
 const MOST_SHOWN = 5;
-/** Characters of a text that are shown of a case. */
+/** Maximum characters of a text that are shown. */
 const SHOWN = 100;
 
 type Settings = Omit<TrialParams, 'change'>;
@@ -79,7 +79,7 @@ async function tryOne(
   context.print(given.json ? JSON.stringify(trial) : trialWords(trial).join('\n'));
 }
 
-/** One trial for each role: whose replacement helps says where the fault is that no message of the team shows. */
+/** Tries the policy in the place of each role. A role that it helps has a fault of its own. */
 async function tryEachRole(
   service: EngineService,
   settings: Settings,
@@ -103,7 +103,7 @@ async function tryEachRole(
   );
 }
 
-/** Which role another policy helps, largest first. */
+/** Names the roles that another policy helps, largest effect first. */
 function eachRoleSentence(trials: readonly { readonly role: string; readonly trial: Trial }[]): string {
   const helped = trials.filter(({ trial }) => trial.difference.low > 0).map(({ role }) => role);
   return helped.length === 0
@@ -121,20 +121,23 @@ const controlOf = (context: CommandContext): Parameters<EngineService['tryChange
   };
 };
 
-/** A server's model by its name and address, a model by its folder, or a snapshot by its name. */
+/** Reads a policy: MODEL@ADDRESS of a server, the folder of a model, or the name of a snapshot. */
 function policyOf(value: string, folder: string): PolicyChange {
   const path = resolve(folder, value);
   return serverIn(value) ?? (existsSync(path) ? { model: path } : { snapshot: value });
 }
 
-/** The server that `MODEL@ADDRESS` names; null for what is nothing of the kind. */
+/** Returns the server that `MODEL@ADDRESS` names, or null for any other form. */
 function serverIn(value: string): ServerChange | null {
-  // Names of models may have the sign, too.
+  // Names of models may contain @, too.
   const [, model = '', endpoint] = /^(.+)@(https?:\/\/.*)$/isu.exec(value) ?? [];
   return endpoint === undefined ? null : { endpoint: plainEndpoint(endpoint), model_name: model };
 }
 
-/** What the value of `ROLE.snapshot`, `ROLE.model` or `ROLE.endpoint` names. @throws C3Error('input') for no server */
+/**
+ * Reads the value of `ROLE.snapshot`, `ROLE.model` or `ROLE.endpoint`.
+ * @throws C3Error('input') for a wrong server
+ */
 function rolePolicyOf(key: string, value: string, folder: string): PolicyChange {
   const kind = key.slice(key.lastIndexOf('.') + 1);
   if (kind !== 'endpoint') {
@@ -147,7 +150,7 @@ function rolePolicyOf(key: string, value: string, folder: string): PolicyChange 
   return server;
 }
 
-/** @throws C3Error('input') for a key that cannot be changed, or a value that it cannot have */
+/** @throws C3Error('input') for an unknown key, or a value that the key cannot have */
 async function changeOf(changes: readonly string[], folder: string): Promise<TeamChange> {
   const prompts: Record<string, string> = {};
   const sampling: Partial<Record<keyof Sampling, number>> = {};
@@ -183,7 +186,7 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
   return { prompts, sampling, policy, roles };
 }
 
-/** The sentence, what it cost, and the first of the cases that flipped. */
+/** Returns the sentence, the cost, and the first cases whose outcome changed. */
 export function trialWords({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
   const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
   const cost = `${message === undefined ? problems : `In the context of message ${message}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;

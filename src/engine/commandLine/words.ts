@@ -1,4 +1,4 @@
-/** Results in words, for people at a terminal. */
+/** Formats results for the terminal. */
 import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -8,11 +8,9 @@ import type { Credit } from '../../shared/credit/credit.ts';
 import { sentence, type Headline } from '../../shared/credit/headline.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-export { oneLine } from '../../shared/text/oneLine.ts';
-
 const percent = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-/** `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
+/** Formats a share as `43.2 % [39.0, 47.5], n 512`, or `not measured`. */
 export function proportion(interval: Interval | null): string {
   if (interval === null) {
     return 'not measured';
@@ -46,31 +44,31 @@ export function creditWords(credit: Credit | Headline | null): string {
   return `${signed(credit.value)} ${bounds}, n ${credit.n}, ${credit.evaluatorCalls} calls${'verdict' in credit ? `, ${sentence(credit)}` : ''}`;
 }
 
-/** Calls that an interruption lost are no part of the run's own. */
+/** Formats calls that an interruption lost, which do not count as the run's own. */
 function lostWords({ lostEvaluatorCalls = 0 }: RunSummary): string {
   return lostEvaluatorCalls === 0
     ? ''
     : `, and at most ${lostEvaluatorCalls} more whose results were lost in interruptions`;
 }
 
-/** What was asked for beside the calls that were made. */
+/** Formats the results that were reused instead of calls. */
 export function reusedWords({ reusedEvaluations = 0 }: Pick<Ledger, 'reusedEvaluations'>): string {
   return reusedEvaluations === 0 ? '' : `, and ${reusedEvaluations} results reused from equal messages`;
 }
 
-/** Completion tokens that were not computed. */
+/** Formats the completion tokens that were reused instead of computed. */
 export function takenWords({ reusedCompletion = 0 }: Tokens): string {
   return reusedCompletion === 0 ? '' : `, and ${reusedCompletion} reused from equal requests`;
 }
 
-/** A row only where there is something to say. */
+/** Returns a row only if episodes were masked. */
 function maskedRow({ maskedEpisodes = 0 }: RunSummary): [string, string][] {
   return maskedEpisodes === 0
     ? []
     : [['not scored', `${maskedEpisodes} episodes: the evaluator failed; they are not counted`]];
 }
 
-/** Only where an evaluation took several samples. */
+/** Returns rows only if an evaluation took several samples. */
 function passAtKRows({ passAtK }: RunSummary): [string, string][] {
   return passAtK === undefined
     ? []
@@ -112,7 +110,7 @@ export function summaryWords(summary: RunSummary): string {
   ].join('\n');
 }
 
-/** What a message was worth by each estimator, one line each. */
+/** Formats a message's credit by each estimator, in one line each. */
 export function estimateLines(estimates: readonly MessageEstimate[]): readonly string[] {
   return estimates.map(
     ({ name, credit, bucket, reason }) =>
@@ -120,14 +118,14 @@ export function estimateLines(estimates: readonly MessageEstimate[]): readonly s
   );
 }
 
-/** Characters of a question or a message where it is shown with little beside it. */
+/** Maximum characters of a question or a message in a finding. */
 const SHOWN = 200;
 
 type FoundAlternative = Pick<Alternative, 'text' | 'original' | 'returns' | 'credit'>;
 
 /**
- * One replayed message as a finding: what was asked, what it said, what else could have been said, and what that was
- * worth.
+ * Formats one replayed message as a finding: the question, the message, the best alternative, and the
+ * credit.
  * @param problem of the message's episode
  */
 export function findingWords(
@@ -167,7 +165,7 @@ function meanReturn({ returns }: Pick<Alternative, 'returns'>): number | null {
   return scored.length === 0 ? null : scored.reduce((total, value) => total + value, 0) / scored.length;
 }
 
-/** A message's alternatives, one line each, those that say the same together; texts on one line and bounded. */
+/** Formats a message's alternatives, one line for each different text, which is shortened. */
 export function bucketWords(message: Message, bucket: BucketView): string {
   const line = ([first, ...equal]: readonly Alternative[]): string => {
     if (first === undefined) {
@@ -193,12 +191,12 @@ export function bucketWords(message: Message, bucket: BucketView): string {
   ].join('\n');
 }
 
-/** Returns that are listed one by one. */
+/** Maximum returns that are listed one by one. */
 const LISTED_RETURNS = 16;
 
 /**
- * The returns of messages that say the same: once where all have the same ones, else one after the other; of many,
- * their mean.
+ * Formats the returns of messages with equal texts: one list if all have the same returns, or else all
+ * lists joined; only the mean if there are many.
  */
 function returnsWords(all: readonly (readonly (number | null)[])[]): string {
   const write = (returns: readonly (number | null)[]): string =>

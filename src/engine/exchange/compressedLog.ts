@@ -13,14 +13,14 @@ import { bytesWords } from '../../shared/text/sizes.ts';
 import { LogFile } from './logFile.ts';
 import { UnpackedFile } from './unpackedFile.ts';
 
-/** Bytes that a log may come to; a few can be made to say as many as one likes. */
+/** Maximum bytes of an unpacked log: a few compressed bytes can unpack to any number. */
 export const MOST_UNPACKED = 2 ** 33;
 
-/** Bytes that are unpacked at once. A damaged step loses all its bytes, so it is tried again in smaller steps. */
+/** Bytes of a step. A damaged step loses all its bytes, so it is tried again in smaller steps. */
 const PIECES = [2 ** 16, 2 ** 6, 1] as const;
-/** Pieces that may wait between what reads and what unpacks. */
+/** Maximum pieces that may be buffered between reading and unpacking. */
 const WAITING = 8;
-/** Characters of a reason. */
+/** Maximum characters of a reason. */
 const MOST_WORDS = 100;
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -30,13 +30,16 @@ const isGzip = (head: Buffer): boolean => head.subarray(0, GZIP.length).equals(G
 export const isZstandard = (head: Buffer): boolean => head.subarray(0, ZSTANDARD.length).equals(ZSTANDARD);
 export const isCompressed = (head: Buffer): boolean => isGzip(head) || isZstandard(head) || isSkippedFrame(head);
 
-/** @throws Error where this Node has no Zstandard */
+/** @throws Error if this Node does not support Zstandard */
 export function zstandard(): Duplex {
   requireZstandard();
   return zlib.createZstdDecompress();
 }
 
-/** What a few bytes hold, at most `most` bytes. @throws Error for what is none, or more */
+/**
+ * Decompresses bytes to at most `most` bytes.
+ * @throws Error if they are not Zstandard, or unpack to more
+ */
 export function zstandardOf(bytes: Buffer, most: number): Buffer {
   requireZstandard();
   return zlib.zstdDecompressSync(bytes, { maxOutputLength: most });
@@ -49,12 +52,13 @@ function requireZstandard(): void {
 }
 
 /**
- * Unpacks a compressed log into a new file. A damaged log is unpacked up to the damage, to the end of its last whole
- * line.
- * @param head its first bytes
- * @param most bytes that it may hold
- * @returns what was left out, by the reason
- * @throws C3Error('input') for one of which nothing can be unpacked, or that holds more than is read; CancelledError
+ * Unpacks a compressed log into a new file. A damaged log is unpacked up to the last complete line
+ * before the damage.
+ * @param head the first bytes of the log
+ * @param most maximum bytes of the unpacked log
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') if nothing can be unpacked, or the unpacked log is too large;
+ *   CancelledError
  */
 export async function decompressed(
   path: string,
@@ -65,7 +69,7 @@ export async function decompressed(
 ): Promise<LeftOutCounts> {
   const file = new LogFile(path);
   try {
-    const target = new UnpackedFile(out, most, () => tooMuch(`What ${path} holds is`, most));
+    const target = new UnpackedFile(out, most, () => tooMuch(`The content of ${path} is`, most));
     try {
       const damage = isGzip(head)
         ? await unpacked(file, { start: 0, end: file.size }, () => zlib.createGunzip(), target, signal)
@@ -94,11 +98,14 @@ export async function decompressed(
   }
 }
 
-/** Unpacks frame after frame: Node's own stream ends with the first. @returns what is wrong with one; null for none */
+/**
+ * Unpacks all frames, one after another, because Node's own stream ends with the first frame.
+ * @returns the error of a damaged frame, or null
+ */
 async function framesUnpacked(file: LogFile, target: UnpackedFile, signal: AbortSignal): Promise<Error | null> {
   for (const frame of zstandardFrames(file)) {
     if (frame === null) {
-      return new Error('what follows is no Zstandard');
+      return new Error('the bytes that follow are not Zstandard');
     }
     const damage = await unpacked(file, frame, zstandard, target, signal);
     if (damage !== null) {
@@ -109,9 +116,9 @@ async function framesUnpacked(file: LogFile, target: UnpackedFile, signal: Abort
 }
 
 /**
- * Unpacks a part. Where it is damaged it is unpacked again, in smaller steps shortly before the damage.
- * @returns what is wrong with it; null for nothing
- * @throws what is wrong with the file that it is unpacked into; CancelledError
+ * Unpacks a part. A damaged part is unpacked again, in smaller steps shortly before the damage.
+ * @returns the error of a damaged part, or null
+ * @throws errors of the file that it is unpacked into; CancelledError
  */
 async function unpacked(
   file: LogFile,
@@ -127,7 +134,7 @@ async function unpacked(
     steps.push({ from, size });
     const pieces = new Pieces(file, part.end, steps);
     damage = await attempt(pieces, stream(), target, signal);
-    // All that there is comes out of a part that is cut.
+    // A part that is cut off already gave all bytes that it has.
     if (damage === null || codeOf(damage) === 'Z_BUF_ERROR' || size === PIECES.at(-1)) {
       break;
     }
@@ -137,9 +144,9 @@ async function unpacked(
   return damage;
 }
 
-/** The bytes of a part, in pieces that are smaller from some places on. */
+/** The bytes of a part, in pieces that become smaller from given offsets on. */
 class Pieces implements Iterable<Buffer> {
-  /** Up to where it was read. */
+  /** Offset in bytes up to which the part was read. */
   read: number;
   private readonly file: LogFile;
   private readonly end: number;
@@ -155,7 +162,7 @@ class Pieces implements Iterable<Buffer> {
       const until = this.steps[index + 1]?.from ?? this.end;
       while (this.read < until) {
         const next = Math.min(until, this.read + size);
-        // The bytes of the file are valid until the next are asked for.
+        // The file's buffer is valid only until the next read.
         const piece = Buffer.from(this.file.read(this.read, next));
         this.read = next;
         yield piece;
@@ -166,7 +173,7 @@ class Pieces implements Iterable<Buffer> {
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/** @returns what is wrong with what is unpacked; null for nothing */
+/** @returns the error of damaged bytes, or null */
 async function attempt(
   pieces: Pieces,
   stream: Duplex,
@@ -180,7 +187,7 @@ async function attempt(
     if (signal.aborted) {
       throw new CancelledError();
     }
-    // Errors of unpacking have a code of zlib's; all others are of what is read or written.
+    // Errors of unpacking have an error code of zlib; all others come from reading or writing.
     if (error instanceof Error && /^(?:Z_|ZSTD_)/u.test(codeOf(error))) {
       return error;
     }
@@ -188,13 +195,13 @@ async function attempt(
   }
 }
 
-/** @param what a sentence's beginning, with its verb */
+/** @param what beginning of the sentence, with its verb */
 export const tooMuch = (what: string, most: number): C3Error =>
   new C3Error('input', `${what} more than ${bytesWords(most)}; split the log.`);
 
-// The frames of a Zstandard file (RFC 8878), of which one may follow another.
+// Frames of a Zstandard file (RFC 8878); a file is a sequence of frames.
 
-/** Bytes of a file, from `start` to before `end`. */
+/** Bytes of a file, from `start` up to but not including `end`. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -202,21 +209,22 @@ interface Part {
 
 const MAGIC = 0xfd2fb528;
 const SKIPPED = 0x184d2a50;
-/** Bytes: of a magic number, a length or a checksum, and of a block's header. */
+/** Bytes of a magic number, a length or a checksum, and bytes of a block's header. */
 const [WORD, BLOCK_HEADER] = [4, 3] as const;
-/** Bytes of a frame's content size and of its dictionary's number, by the flags of its descriptor. */
+/** Bytes of a frame's content size and of its dictionary ID, by the flags of its descriptor. */
 const CONTENT_SIZES = [0, 2, 4, 8] as const;
 const DICTIONARIES = [0, 1, 2, 4] as const;
 const [SINGLE_SEGMENT, CHECKSUM, ONE_BYTE_REPEATED] = [0x20, 0x04, 1] as const;
 
-/** Whether bytes begin with a frame that is to be skipped, as those of a parallel compressor do. */
+/** Returns true if bytes begin with a skippable frame, as parallel compressors write it. */
 const isSkippedFrame = (head: Buffer): boolean => head.length >= WORD && isSkipped(head.readUIntLE(0, WORD));
 
 const isSkipped = (magic: number): boolean => (magic & ~0xf) >>> 0 === SKIPPED;
 
 /**
- * Where the frames are; the last one may end with the file before its own end. What is to be skipped is.
- * @returns null, and then nothing more, for bytes that begin no frame
+ * Finds the frames of a file, without skippable frames. The last frame may be cut off by the end of
+ * the file.
+ * @returns the frames; null, as the last item, for bytes that do not begin a frame
  */
 function* zstandardFrames(file: LogSource): Generator<Part | null> {
   for (let start = 0; start < file.size;) {
@@ -235,11 +243,11 @@ function* zstandardFrames(file: LogSource): Generator<Part | null> {
   }
 }
 
-/** @param at where its descriptor is */
+/** @param at offset of the frame's descriptor */
 function frameEnd(file: LogSource, at: number): number {
   const descriptor = numberAt(file, at, 1);
   const isSingle = (descriptor & SINGLE_SEGMENT) !== 0;
-  // A single segment has its content's size in a byte at least, and no window's size.
+  // A single segment has its content's size in at least one byte, and no window size.
   const content = CONTENT_SIZES[descriptor >>> 6] || (isSingle ? 1 : 0);
   let block = at + 1 + (isSingle ? 0 : 1) + (DICTIONARIES[descriptor & 3] ?? 0) + content;
   for (let isLast = false; !isLast && block < file.size;) {
@@ -251,7 +259,7 @@ function frameEnd(file: LogSource, at: number): number {
   return Math.min(file.size, block + ((descriptor & CHECKSUM) === 0 ? 0 : WORD));
 }
 
-/** A number, the lowest byte first; bytes after the end are 0. */
+/** Reads a little-endian number; bytes after the end of the file count as 0. */
 function numberAt(file: LogSource, at: number, bytes: number): number {
   const end = Math.min(file.size, at + bytes);
   return end <= at ? 0 : file.read(at, end).readUIntLE(0, end - at);

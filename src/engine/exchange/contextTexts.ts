@@ -1,33 +1,33 @@
-/** The contexts of a log as they are stored: each as what it adds to the one before it, bounded each and together. */
+/** Stores each context of a log as what it adds to the one before it, with limits on the texts. */
 import type { GrownContext } from '../../domain/message.ts';
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';
 import { GrowingContext, keyOfContext } from '../../team/contextKey.ts';
 
-/** Characters of one. */
+/** Maximum characters of one context. */
 const LONGEST = 1_000_000;
+/** Characters of all contexts together after which the lower limit `THEN` applies to each. */
 const TOGETHER = 2 ** 31;
-/** Of each, when they have so many together. */
 const THEN = 10_000;
 
 type List = ListedContext['list'];
 
-/** What the text of a context adds to that of the context of its list before it, or all of it. */
+/** The text that a context adds to the previous context of its list, or its whole text. */
 interface ContextText {
   readonly goesOn: boolean;
   readonly text: string;
 }
 
-/** What is stored of an episode: its contexts need no list of messages any more. */
+/** An episode in the form in which it is stored: its contexts no longer contain lists of messages. */
 export type EntryToStore = (Omit<RecordedMessage, 'context'> & { readonly context: ContextToStore }) | RecordedEvent;
 export type EpisodeToStore = Omit<RecordedEpisode, 'entries'> & { readonly entries: Iterable<EntryToStore> };
 
-/** Makes of the contexts of a log what is stored of them. */
+/** Converts the contexts of a log to the form in which they are stored. */
 export class ContextsToStore {
   private readonly texts = new ContextTexts();
   private readonly names = new ContextNames();
 
-  /** How many do not say all. */
+  /** Number of contexts that were shortened. */
   get shortened(): number {
     return this.texts.shortened;
   }
@@ -54,10 +54,10 @@ export class ContextsToStore {
 }
 
 export class ContextTexts {
-  /** How many do not say all. */
+  /** Number of contexts that were shortened. */
   shortened = 0;
   private total = 0;
-  /** The last context of each list: its messages, the characters of its text, and whether that does not say all. */
+  /** The last context of each list: its number of messages, and the characters of its text. */
   private readonly lists = new WeakMap<List, { count: number; characters: number; isShortened: boolean }>();
 
   of({ list, length: count }: ListedContext): ContextText {
@@ -67,7 +67,7 @@ export class ContextTexts {
     const since = added === null || added === '' || last?.characters === 0 ? added : BETWEEN + added;
     const goesOn = last !== undefined && since !== null && last.characters + since.length <= most;
     const whole = goesOn ? '' : contextText(list.slice(0, count), most);
-    // Of one that is too long half is kept, so that others may go on from it.
+    // Of a context that is too long, half of the limit is kept, so that later contexts can extend it.
     const text = goesOn ? since : isShortened(whole) ? contextText(list.slice(0, count), most / 2) : whole;
     const isCut = goesOn ? last.isShortened : isShortened(whole);
     this.lists.set(list, { count, characters: (goesOn ? last.characters : 0) + text.length, isShortened: isCut });
@@ -77,18 +77,17 @@ export class ContextTexts {
   }
 }
 
-/** A context to be stored. */
 export interface ContextToStore {
   readonly key: string;
   readonly context: string | GrownContext;
 }
 
-/** What names contexts in the store. */
+/** Computes the keys of contexts in the store. */
 export class ContextNames {
-  /** The last context of each list; hashes go on from the text of the first, and most lists have no second. */
+  /** The last context of each list. Its hash state is made when a second context follows. */
   private readonly lists = new WeakMap<List, { hashes: GrowingContext | string; key: string; characters: number }>();
 
-  /** @param said of the contexts of a list, in order */
+  /** @param said the contexts of a list, in order */
   of(list: List, { goesOn, text }: ContextText): ContextToStore {
     const last = goesOn ? this.lists.get(list) : undefined;
     if (last === undefined) {

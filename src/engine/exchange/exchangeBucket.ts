@@ -1,4 +1,4 @@
-/** One line of the C3 authors' bucket file: reading, checking and writing it (reference section 8.1). */
+/** Reads, checks and writes one line of the C3 authors' bucket file (reference section 8.1). */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
@@ -12,7 +12,7 @@ export interface ExchangedCandidate {
 
 export interface ExchangedBucket {
   readonly id: string;
-  /** Their context key, decimal. */
+  /** Context key of the authors, as a decimal number. */
   readonly contextHash: string;
   readonly targetRole: string;
   readonly questionId: string;
@@ -25,23 +25,23 @@ export interface ExchangedBucket {
   readonly credited: number;
   readonly valueFrom: number;
   readonly valueCount: number;
-  /** Null where it is not among the credited candidates. */
+  /** Index of the real candidate, or null if it is not among the credited candidates. */
   readonly real: number | null;
   readonly meta: JsonObject;
-  /** The line as it is to be written: as it was, unless something had to be filled in. */
+  /** The line to write again: the original line, unless a missing key was filled in. */
   readonly line: string;
 }
 
 type JsonObject = ReadonlyMap<string, JsonValue>;
 
-/** Bounds of one bucket. */
+/** Limits for one bucket. */
 export const EXCHANGE_LIMITS = { candidates: 4096, returns: 4096, roles: 256 } as const;
 
 /**
- * Reads one line. Candidates are put in the order of j; a missing j, bucket_id, question_id or meta is filled in as the
- * authors' writer does.
- * @param place names the line in messages
- * @throws C3Error('input') naming the place and the key that is wrong
+ * Reads one line. Candidates are sorted by j. A missing j, bucket_id, question_id or meta is filled in
+ * as the authors' writer does.
+ * @param place name of the line in error messages
+ * @throws C3Error('input') naming the place and the wrong key
  */
 export function readBucketLine(line: string, place: string): ExchangedBucket {
   const fail = (key: string, must: string): C3Error => new C3Error('input', `${place}: ${key} ${must}.`);
@@ -103,7 +103,7 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
   };
 }
 
-/** Their name of a bucket: BLAKE2b-64 over the canonical JSON of what identifies it, returns left out. */
+/** Returns the authors' name of a bucket: BLAKE2b-64 of the canonical JSON of its identity. */
 export function bucketId(bucket: JsonObject): string {
   const meta = bucket.get('meta');
   const candidates = bucket.get('candidates');
@@ -123,7 +123,7 @@ export function bucketId(bucket: JsonObject): string {
   return `bkt_${Buffer.from(digest).toString('hex')}`;
 }
 
-/** The bucket itself where nothing is missing, so that its line can stay as it is. */
+/** Fills in missing keys. If none is missing, returns the same object, so that its line stays as it is. */
 function filled(bucket: JsonObject): JsonObject {
   const missing = new Map<string, JsonValue>();
   const restart = bucket.get('restart');
@@ -245,7 +245,7 @@ function readPrefix(value: JsonValue | undefined, fail: Fail): Map<string, strin
   return prefix;
 }
 
-/** Which candidates are credited and which only say the value, clipped into range as their tools clip it. */
+/** Reads which candidates are credited and which only count for the value, clipped as by the authors. */
 function segmentsOf(
   meta: JsonObject,
   count: number,

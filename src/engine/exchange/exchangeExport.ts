@@ -1,4 +1,4 @@
-/** `c3 export --format buckets`: a run's buckets in the C3 authors' format (reference section 8.1). */
+/** `c3 export --format buckets`: writes buckets in the C3 authors' format (reference section 8.1). */
 import type { BucketOrigin } from '../../domain/replay.ts';
 import { writeOut } from '../../files/outFile.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
@@ -7,23 +7,24 @@ import { bucketsOf, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';
 import { bucketId } from './exchangeBucket.ts';
 import { canonicalJson, floatOf, JsonNumber, jsonOf, type JsonValue } from './exchangeJson.ts';
 
-/** Where what only this product knows is in a bucket's meta. */
+/** Key in a bucket's meta for the data that only this product knows. */
 export const OWN_KEY = 'c3_replay';
 
 export interface ExportReport {
   readonly out: string;
   readonly buckets: number;
-  /** Left out: buckets without any return, which their format cannot hold. */
+  /** Number of buckets left out because they have no return, which the format cannot hold. */
   readonly leftOut: number;
-  /** Buckets of another continuation distribution than their message's: the format has no place to say so. */
+  /** Number of buckets left out because the format cannot express their continuation distribution. */
   readonly others: number;
 }
 
 const ORIGINS: readonly BucketOrigin[] = ['training', 'request', 'diagnostic'];
 
 /**
- * Writes every bucket of a run, one a line; an imported one as its line was. What their format has no place for
- * (returns that were masked, the rendered context) is under meta.c3_replay, so that an import has it back.
+ * Writes every bucket of a run, one in each line. Imported buckets are written as their original
+ * lines. Data that the format has no place for (masked returns, the rendered context) is put under
+ * meta.c3_replay, so that an import restores it.
  * @throws C3Error as writeOut
  */
 export function exportBuckets(store: StoreReader, run: string, protocol: Protocol, out: string): ExportReport {
@@ -52,7 +53,7 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
   }
 }
 
-/** A stored bucket as a line; null where no alternative has a return. */
+/** Formats a stored bucket as a line. Returns null if no alternative has a return. */
 function lineOf(
   store: StoreReader,
   bucket: StoredBucket,
@@ -112,7 +113,7 @@ function lineOf(
       },
       record_next_teammate: listener !== undefined,
       next_role: listener?.id,
-      // Their tools need one; where none was really said, any sample is as good, and theirs is the first.
+      // The authors' tools need this key. If no candidate is the real message, the first one is named.
       real_j: real === null || !kept.some(({ index }) => index === real) ? 0 : before(real),
       include_real_as_j0: real === 0,
       [OWN_KEY]: ownPart(bucket, row, said.context, problem.answer),
@@ -129,7 +130,7 @@ function lineOf(
     : null;
 }
 
-/** What their format has no place for. */
+/** Returns the data that the authors' format has no place for. */
 function ownPart(
   { view, alternatives, real }: StoredBucket,
   row: DiagnosticRow | null,
@@ -147,7 +148,7 @@ function ownPart(
     value_from: row?.valueFrom ?? alternatives.length,
     value_count: row?.valueCount ?? 0,
     real: row === null ? real : row.real,
-    // All of them, in order: an alternative whose evaluations all failed is no candidate of theirs.
+    // All alternatives, in order. The authors' candidates leave out those whose evaluations all failed.
     alternatives: view.alternatives.map(({ text, finish, original }, index) => ({
       text,
       finish,

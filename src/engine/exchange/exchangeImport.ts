@@ -1,6 +1,6 @@
 /**
- * `c3 import`: a file of the C3 authors' buckets as a separate run, to be browsed, measured and written again
- * (reference section 8.1).
+ * `c3 import`: stores a file of the C3 authors' buckets as a separate run, which can be browsed,
+ * measured and exported again (reference section 8.1).
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
@@ -20,15 +20,16 @@ export interface ImportReport {
   readonly evaluatorCalls: number;
 }
 
-/** Whether a text begins as a file of buckets does: with an object that has a `ctx_hash`. */
+/** Returns true if a text begins as a bucket file does: with an object that has a `ctx_hash`. */
 export function isBucketFile(text: string): boolean {
   const [first = ''] = /^(?!\s*(?:#|$)).*$/mu.exec(text) ?? [];
   return first.includes('"ctx_hash"');
 }
 
 /**
- * Stores every bucket of a file, all or none. What a file does not say is marked as imported: weights, environment,
- * tokens; so its messages can be measured and not be replayed. Blank lines and lines starting with # are skipped.
+ * Stores every bucket of a file, all or none. Data that a file does not contain (weights, environment,
+ * tokens) is marked as imported, so its messages can be measured but not replayed. Blank lines and
+ * lines starting with # are skipped.
  * @param now ISO 8601
  * @throws C3Error('input') naming file, line and key
  */

@@ -1,11 +1,12 @@
 /**
- * JSON as Python's json module reads and writes it, numbers kept as they are: hashes exceed 2^53, and 1.0 is not 1.
+ * JSON as Python's json module reads and writes it. Numbers keep their text: hashes exceed 2^53, and
+ * 1.0 differs from 1.
  */
 
-/** Deeper nesting is refused before it can exhaust the stack. */
+/** Maximum depth of nesting; deeper values could exhaust the stack. */
 const MOST_DEPTH = 64;
 
-/** A number by its text; NaN, Infinity and -Infinity too, which Python writes. */
+/** The text of a number, including NaN, Infinity and -Infinity, which Python writes. */
 export class JsonNumber {
   readonly text: string;
 
@@ -18,10 +19,10 @@ export class JsonNumber {
   }
 }
 
-/** Maps, since any name may be a key. */
+/** Objects are maps, since any name may be a key. */
 export type JsonValue = null | boolean | string | JsonNumber | readonly JsonValue[] | ReadonlyMap<string, JsonValue>;
 
-/** Parses a text. @throws Error saying what is where, in one line */
+/** Parses a text. @throws Error that says, in one line, what is wrong at which character */
 export function parseJson(text: string): JsonValue {
   const reader = new Reader(text);
   const value = reader.value(0);
@@ -87,7 +88,7 @@ class Reader {
       const key = this.string();
       this.take(BLANKS);
       this.expect(':');
-      // Of a repeated key the last counts, as in Python.
+      // The last value of a repeated key counts, as in Python.
       entries.set(key, this.value(depth + 1));
     }
     return entries;
@@ -102,7 +103,7 @@ class Reader {
     return items;
   }
 
-  /** True at the closing mark; otherwise a comma is taken, but before the first. */
+  /** Returns true at the closing mark. Otherwise takes a comma, except before the first item. */
   private closes(mark: string, first: boolean): boolean {
     this.take(BLANKS);
     if (this.text.charAt(this.at) === mark) {
@@ -120,7 +121,7 @@ class Reader {
   }
 
   private string(): string {
-    // By hand: a pattern's stack would limit how long a text may be.
+    // Without a regular expression, whose stack would limit the length of a text.
     let end = this.at + 1;
     while (end < this.text.length && this.text.charAt(end) !== '"') {
       end += this.text.charAt(end) === '\\' ? 2 : 1;
@@ -157,7 +158,7 @@ class Reader {
   }
 }
 
-/** As `json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))`. */
+/** Formats JSON as `json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))` does. */
 export function canonicalJson(value: JsonValue): string {
   if (value instanceof JsonNumber) {
     return value.text;
@@ -176,10 +177,7 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-/**
- * A plain value as JSON; numbers in their shortest form, returns and the like as Python writes floats where `floats`
- * asks for it.
- */
+/** Converts plain data to JSON with numbers in their shortest form; floatOf makes Python's floats. */
 export function jsonOf(value: unknown): JsonValue {
   if (value === null || value === undefined) {
     return null;
@@ -206,7 +204,7 @@ export function jsonOf(value: unknown): JsonValue {
   );
 }
 
-/** A value as plain data, numbers as doubles; for a schema to look at. */
+/** Converts a JSON value to plain data for a schema, with numbers as doubles. */
 export function plainOf(value: JsonValue): unknown {
   if (value instanceof JsonNumber) {
     return value.value;
@@ -214,18 +212,18 @@ export function plainOf(value: JsonValue): unknown {
   if (isList(value)) {
     return value.map(plainOf);
   }
-  // Object.fromEntries makes own keys of any name.
+  // Object.fromEntries creates own keys of any name, such as __proto__.
   return value instanceof Map
     ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, plainOf(item)]))
     : value;
 }
 
-/** A number as Python writes a float: 1.0, not 1. */
+/** Formats a number as Python writes a float: 1.0, not 1. */
 export function floatOf(value: number): JsonNumber {
   return new JsonNumber(Number.isInteger(value) && Math.abs(value) < 1e16 ? `${value}.0` : String(value));
 }
 
-/** Order of strings by code points, as Python sorts them; UTF-16 units would put an emoji before U+FFFD. */
+/** Compares strings by code points as Python does; UTF-16 units would put an emoji before U+FFFD. */
 function byCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
@@ -237,7 +235,7 @@ function byCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates represent code points above all others. */
+/** Surrogates represent code points that are above all others. */
 function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -1,4 +1,4 @@
-/** What a run trained, for others: adapters in the layout of PEFT, or a whole model in that of Hugging Face. */
+/** Exports trained weights: adapters in the layout of PEFT, or a model in that of Hugging Face. */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,15 +11,15 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 
 export type WeightFormat = 'adapter' | 'model';
 
-/** What a model folder may have beside its weights. */
+/** Files that a model folder may contain besides its weights. */
 const COMPANIONS = [CONFIG_FILE, TOKENIZER_FILE, TOKENIZER_CONFIG_FILE, GENERATION_FILE, TEMPLATE_FILE];
 
 /**
- * Writes a snapshot that the runtime holds into a new or empty folder.
- * @param modelFolder the model that its run began with
- * @returns the folders that hold something to load
- * @throws C3Error('input') where the folder has something in it; C3Error('model') where the snapshot is not of this
- *   kind; C3Error('store')
+ * Writes a snapshot that the runtime has loaded into a new or empty folder.
+ * @param modelFolder the model that the snapshot's run began with
+ * @returns the folders to load
+ * @throws C3Error('input') if the folder is not empty; C3Error('model') if the snapshot does not have
+ *   this format; C3Error('store')
  */
 export async function exportWeights(
   runtime: Pick<ModelRuntime, 'hasAdapter' | 'saveAdapter' | 'saveSnapshot'>,
@@ -29,7 +29,7 @@ export async function exportWeights(
   modelFolder: string,
 ): Promise<readonly string[]> {
   await emptyFolder(out);
-  // The name alone: the path is of this machine.
+  // Only the name: the path is specific to this machine.
   if (format === 'adapter') {
     return runtime.saveAdapter(snapshot, out, basename(modelFolder));
   }
@@ -39,7 +39,7 @@ export async function exportWeights(
       `Snapshot ${snapshot.slice(0, 12)} has an adapter beside a model that was not trained; export the format adapter.`,
     );
   }
-  // The weights last: a folder that has them is complete.
+  // The weights are written last, so that a folder with weights is complete.
   for (const name of COMPANIONS) {
     await copyIfThere(join(modelFolder, name), join(out, name));
   }

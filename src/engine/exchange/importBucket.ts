@@ -1,4 +1,3 @@
-/** Storing one imported bucket: the messages before it, its alternatives, and what followed them. */
 import { createHash } from 'node:crypto';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
@@ -28,8 +27,8 @@ export class BucketImport {
     this.place = place;
     this.bucket = bucket;
     this.spoken = spoken;
-    // Apart from problems that have a gold answer: a file does not say it, and one question has one answer in a
-    // store.
+    // A separate problem from one that has a gold answer: the file does not contain the answer, and one
+    // question has one answer in a store.
     this.problem = createHash('sha256')
       .update(JSON.stringify([IMPORTED, this.question, bucket.answer]))
       .digest('hex');
@@ -142,7 +141,7 @@ export class BucketImport {
           );
     for (const [m, value] of returns.entries()) {
       const leaf = replies[m] ?? message;
-      // The calls that the file counts, spread over its returns.
+      // The evaluator calls that the file counts, spread over its returns.
       const evaluatorCalls = Math.floor(calls / returns.length) + (m < calls % returns.length ? 1 : 0);
       if (leaf !== message || returns.length === 1) {
         writer.insertEpisode({
@@ -210,7 +209,7 @@ export class BucketImport {
   }
 }
 
-/** The decoding that the file names; 0 where it names none, or a number that no decoding has. */
+/** Returns the decoding that the file names; 0 for numbers that are missing or out of range. */
 function samplingOf({ meta }: Imported): Sampling {
   const decoding = meta.get('decoding');
   const number = (...keys: readonly string[]): number => {

@@ -1,7 +1,4 @@
-/**
- * Reading a file of buckets that is imported: its lines, what this product wrote beside them, and the team that they
- * name.
- */
+/** Reads a file of buckets to import: its lines, this product's additions to them, and their team. */
 import { z } from 'zod';
 import { IMPORTED } from '../../domain/episode.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
@@ -13,12 +10,12 @@ import { OWN_KEY } from './exchangeExport.ts';
 import { canonicalJson, jsonOf, plainOf } from './exchangeJson.ts';
 
 /**
- * Bounds of one file. `compared`: alternatives times returns of one context, since the credit of each is measured
- * against all.
+ * Limits for one file. `compared` is the number of alternatives times the number of returns of one
+ * context, since the credit of each alternative is measured against all.
  */
 export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000, compared: 1_000_000 } as const;
 
-/** Largest count that a file may name. */
+/** Largest number that a file may contain as a count. */
 export const MOST = 1e9;
 
 const count = z.int().min(0).max(MOST);
@@ -43,7 +40,7 @@ const ownSchema = z.object({
 });
 export type OwnPart = z.infer<typeof ownSchema>;
 
-/** A line as it is stored. */
+/** A line in the form in which it is stored. */
 export interface Imported
   extends
     Omit<ExchangedBucket, 'candidates' | 'credited' | 'valueFrom' | 'valueCount' | 'real'>,
@@ -94,7 +91,7 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
   return buckets;
 }
 
-/** @throws C3Error('input') for a context of more alternatives and returns than can be compared soon */
+/** @throws C3Error('input') if the alternatives and returns of one context take too long to compare */
 function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
   const contexts = new Map<string, { alternatives: number; returns: number }>();
   for (const { id, targetRole, context, alternatives } of buckets) {
@@ -112,7 +109,7 @@ function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
   }
 }
 
-/** A line with what this product wrote beside the authors' keys, or with what follows from these where it did not. */
+/** Adds the data that this product exported with a line, or derives it from the authors' keys. */
 function withOwnPart(
   { candidates, credited, valueFrom, valueCount, real, ...bucket }: ExchangedBucket,
   place: string,
@@ -156,7 +153,7 @@ function withOwnPart(
   return { ...bucket, ...rest, context, valueFrom: value_from, valueCount: value_count };
 }
 
-/** What represents a context whose bytes the file does not hold: all that it says of it. */
+/** Returns all that a file says of a context, which replaces the missing bytes of the context. */
 export function contextText({
   contextHash,
   targetRole,
@@ -175,7 +172,10 @@ export function contextText({
   );
 }
 
-/** Roles in a chain, as their replay shows every earlier output; one more where the last of them has a next message. */
+/**
+ * Builds the protocol of imported buckets: a chain of roles, since a replay shows every earlier
+ * output. If the last role has next messages, one more role follows.
+ */
 export function protocolFor(buckets: readonly Imported[], path: string): string {
   const roles = [...(buckets[0]?.roles ?? [])];
   for (const { targetRole } of buckets) {

@@ -1,4 +1,4 @@
-/** `c3 import` of what other programs recorded of their agents. */
+/** `c3 import` of logs that other programs recorded of their agents. */
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -16,17 +16,17 @@ import { LogIndex } from './logIndex.ts';
 import { LogRows } from './logRows.ts';
 import { openLog, type OpenLog } from './openLog.ts';
 
-/** Characters of the episodes that are kept for the storing; those of a longer log are read again. */
+/** Maximum characters of episodes that are kept in memory; a longer log is read a second time. */
 const KEPT_CHARACTERS = 2 ** 26;
-/** What an entry takes beside its texts, in characters. */
+/** Characters that are added for each entry besides its texts. */
 const ENTRY = 512;
 
-/** Others of the process work after so many milliseconds. */
+/** Milliseconds of work before other tasks of the process get a turn. */
 const TURN = 20;
 const MOST_MODELS = 20;
 const CUT_EVENTS = `ends of texts from outside that are longer than ${MAX_EVENT_TEXT.toLocaleString('en')} characters`;
 
-/** What an import needs of the engine's work with its store. */
+/** The parts of the engine's work with its store that an import needs. */
 export interface ImportPlace {
   readonly stopping: (signal: AbortSignal) => AbortSignal;
   readonly tracked: <Result>(work: Promise<Result>) => Promise<Result>;
@@ -38,9 +38,9 @@ export interface ImportPlace {
 }
 
 /**
- * Stores what other programs recorded of their agents as a run. The log is read to its end first, in turns with other
- * work; then all of it is stored at once.
- * @throws C3Error('input') for what is no log; C3Error('store'); CancelledError
+ * Stores a log that other programs recorded of their agents as a run. The log is first read to its
+ * end, in turns with other work; then everything is stored at once.
+ * @throws C3Error('input') for a file that is not a log; C3Error('store'); CancelledError
  */
 export function importLog(work: ImportPlace, params: ImportLogParams, given: AbortSignal): Promise<LogImport> {
   const signal = work.stopping(given);
@@ -61,7 +61,7 @@ export function importLog(work: ImportPlace, params: ImportLogParams, given: Abo
   return work.tracked(imported());
 }
 
-/** A log that was read once: what is in it, and all that is needed to store it. */
+/** A log that was read once, with everything that is needed to store it. */
 export interface SurveyedLog {
   readonly path: string;
   readonly index: LogIndex;
@@ -72,14 +72,15 @@ export interface SurveyedLog {
 }
 
 /**
- * Reads a log to its end, so that nothing of it can be wrong when it is stored.
- * @param index a new one: it is filled, and the episodes are read from it as long as it is open
+ * Reads a log to its end, so that storing it cannot fail because of its content.
+ * @param index a new index: it is filled, and must stay open while the episodes are read
  * @param path of the file that the user named
- * @param maskSecrets whether texts that look like keys are masked
+ * @param maskSecrets true to mask texts that look like keys
  * @param renames other names for speakers
- * @param most characters of the episodes that are kept for the storing; those of a longer log are read again
- * @throws C3Error('input') for what is not JSON, or no log of a known form, and for another name of somebody who never
- *   speaks; CancelledError
+ * @param most maximum characters of episodes that are kept in memory; a longer log is read a second
+ *   time
+ * @throws C3Error('input') if the file is not JSON or not a log of a known form, or if a renamed
+ *   speaker never speaks; CancelledError
  */
 export async function surveyLog(
   { source, leftOut, index }: Pick<OpenLog, 'source' | 'leftOut'> & Pick<SurveyedLog, 'index'>,
@@ -103,7 +104,7 @@ export async function surveyLog(
       `${path} is no log of a known form: give OpenTelemetry spans in JSON (OTLP), an Inspect log, a LangGraph checkpoint database, runs of LangSmith, observations of Langfuse, conversations (objects with messages, or lists of messages) as JSON or one in each line, or buckets of the C3 authors.`,
     );
   }
-  // Masked texts and other names are another log than the same ones as they are.
+  // A log with masked texts or other names is a different log than the unchanged one.
   if (survey.masked > 0) {
     hash.update(`masked ${survey.masked}`);
   }
@@ -146,9 +147,9 @@ export async function surveyLog(
 }
 
 /**
- * Stores every episode of a log, all or none; a log that is in the store already changes nothing.
+ * Stores every episode of a log, all or none. Changes nothing if the log is in the store already.
  * @param now ISO 8601
- * @throws C3Error('store'); C3Error('input') where its file was changed since it was read
+ * @throws C3Error('store'); C3Error('input') if the file changed after it was read
  */
 export function storeLog(
   store: StoreWriter,
@@ -171,7 +172,7 @@ export function storeLog(
   return report;
 }
 
-/** What a log holds. */
+/** Counts the content of a log. */
 class Counts {
   episodes = 0;
   messages = 0;
@@ -181,7 +182,7 @@ class Counts {
   readonly said = new Map<string, number>();
   readonly models = new Set<string>();
   readonly contexts = new ContextsToStore();
-  /** All episodes; null once they are too large to be kept. */
+  /** All episodes, or null once they are too large to keep in memory. */
   kept: EpisodeToStore[] | null = [];
   private characters = 0;
   private readonly most: number;
@@ -223,7 +224,7 @@ class Counts {
   }
 }
 
-/** Runs work that is done in small pieces to its end, letting others of the process have their turns. */
+/** Runs a generator to its end, giving other tasks of the process their turns. */
 async function inTurns<Result>(work: Generator<undefined, Result>, signal: AbortSignal): Promise<Result> {
   let since = performance.now();
   for (;;) {

@@ -1,10 +1,10 @@
-/** A file that is read where it is needed, never as a whole. */
+/** A file that is read in pieces, never as a whole. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { LogSource } from '../../logs/source.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
 const WINDOW = 2 ** 20;
-/** What is read where an entry is far from the one before it, as those of traces that went on at the same time. */
+/** Bytes that are read for an entry that is far from the previous one, as with interleaved traces. */
 const NEARBY = 2 ** 15;
 const flags: Readonly<Partial<Record<string, number>>> = constants;
 
@@ -13,13 +13,13 @@ export class LogFile implements LogSource {
   readonly size: number;
   private readonly file: number;
   private readonly window = Buffer.alloc(WINDOW);
-  /** Which bytes the window holds. */
+  /** Start and end offset of the bytes in the window. */
   private from = 0;
   private to = 0;
 
   /**
-   * @param name in errors
-   * @throws C3Error('input') where it cannot be opened, or is no regular file: a pipe would be waited for
+   * @param name shown in errors
+   * @throws C3Error('input') if it cannot be opened or is not a regular file: reading a pipe would block
    */
   constructor(path: string, name = path) {
     this.name = name;

@@ -1,6 +1,7 @@
 /**
- * Where the entries of a log are, and how many episodes each question has, in a temporary database: SQLite keeps a few
- * megabytes of it in memory and the rest in a file without a name, whatever the length of the log.
+ * Indexes the places of a log's entries, and counts the episodes of each question, in a temporary
+ * database. SQLite keeps a few megabytes of it in memory and the rest in an unnamed file, whatever the
+ * length of the log.
  */
 import type { EntryGroup, EntryIndex, EntryKind } from '../../logs/entryIndex.ts';
 import type { EntryPlace } from '../../logs/source.ts';
@@ -16,7 +17,7 @@ CREATE TABLE entry (
 );
 CREATE TABLE counted (problem TEXT PRIMARY KEY, episodes INTEGER NOT NULL) WITHOUT ROWID;
 BEGIN`;
-/** Sorted once, outside of memory. An episode is of the kind of its first entry. */
+/** Sorts once, outside of memory. An episode has the kind of its first entry. */
 const GROUPS = `
 CREATE INDEX entry_name ON entry (name, id, start, length) WHERE name IS NOT NULL;
 CREATE TABLE episode (first INTEGER PRIMARY KEY, name TEXT, kind TEXT NOT NULL, count INTEGER NOT NULL);
@@ -43,8 +44,8 @@ export class LogIndex implements EntryIndex {
   private readonly count;
 
   /**
-   * @param log its name, for errors
-   * @throws C3Error('store') where SQLite can't be loaded
+   * @param log name for errors
+   * @throws C3Error('store') if SQLite cannot be loaded
    */
   constructor(log: string) {
     this.log = log;
@@ -61,12 +62,12 @@ export class LogIndex implements EntryIndex {
       .pluck();
   }
 
-  /** @throws C3Error('store') where the temporary folder is full */
+  /** @throws C3Error('store') if the temporary folder is full */
   add({ start, end }: EntryPlace, kind: EntryKind, group: string | null): void {
     this.written(() => this.insert.run(group, kind, start, end - start));
   }
 
-  /** @throws C3Error('store') where the temporary folder is full */
+  /** @throws C3Error('store') if the temporary folder is full */
   *groups(most: Readonly<Record<EntryKind, number>>): Generator<EntryGroup> {
     const { db } = this;
     if (!this.isGrouped) {
@@ -88,7 +89,7 @@ export class LogIndex implements EntryIndex {
     }
   }
 
-  /** How many episodes of a problem were before this one. @throws C3Error('store') as `add` */
+  /** Returns the number of earlier episodes of a problem. @throws C3Error('store') as `add` */
   readonly earlier = (problem: string): number => this.written(() => this.count.get(problem)) ?? 0;
 
   close(): void {

@@ -1,6 +1,6 @@
 /**
- * The rows of a log: a run of its own, whose episodes open like any other. Nothing of it can be executed again: the
- * models are elsewhere.
+ * Writes the rows of a log: a run of its own, whose episodes open like any other. Nothing of it can be
+ * executed again, because its models are elsewhere.
  */
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
@@ -16,16 +16,16 @@ import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
 import type { EntryToStore, EpisodeToStore } from './contextTexts.ts';
 
-/** Characters of the name of a model. */
+/** Maximum characters of a model's name. */
 const MOST_MODEL = 200;
 const ROUND = RECORDED_ROUND.iteration;
 const NO_TOKENS = new Int32Array();
 const NO_LOGPROBS = new Float32Array();
 
-/** What is written of a log beside its episodes. */
+/** Properties of a log's run, apart from its episodes. */
 export interface LogRun {
   readonly id: string;
-  /** What it came from: a file, or a program. */
+  /** The file or program that the log came from. */
   readonly source: string;
   readonly folder: string;
   readonly title: string;
@@ -33,10 +33,10 @@ export interface LogRun {
   readonly models: readonly string[];
 }
 
-/** Counts the episodes of each problem. @returns how many of it came before this one */
+/** Counts the episodes of each problem. @returns the number of earlier episodes of this problem */
 export type EpisodeCounter = (problem: string) => number;
 
-/** Counts a few. */
+/** Returns a counter for a small number of problems. */
 export function countInMemory(): EpisodeCounter {
   const counts = new Map<string, number>();
   return (problem) => {
@@ -46,7 +46,7 @@ export function countInMemory(): EpisodeCounter {
   };
 }
 
-/** Writes the rows of one log; all of it in transactions of the caller. */
+/** Writes the rows of one log, within transactions of the caller. */
 export class LogRows {
   private store: StoreWriter;
   private readonly run: string;
@@ -68,7 +68,7 @@ export class LogRows {
     this.positions = positionsOf(this.roles);
   }
 
-  /** From now on the rows go through this door of the same store. */
+  /** Uses another writer of the same store from now on. */
   through(store: StoreWriter): void {
     this.store = store;
   }
@@ -91,7 +91,7 @@ export class LogRows {
     });
   }
 
-  /** Lets further speakers have their roles, behind those that are there. */
+  /** Adds roles for further speakers, after the existing ones. */
   admit(of: LogRun): void {
     this.roles = rolesOf(of.speakers);
     this.positions = positionsOf(this.roles);
@@ -111,7 +111,6 @@ export class LogRows {
     });
   }
 
-  /** Writes all episodes. */
   episodes(episodes: Iterable<EpisodeToStore>): void {
     for (const episode of episodes) {
       const rows = this.episode(episode);
@@ -122,7 +121,7 @@ export class LogRows {
     }
   }
 
-  /** An episode whose entries are written one by one. */
+  /** Begins an episode whose entries are written one by one. */
   episode(about: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): EpisodeRows {
     const problem = this.problem(about);
     const sibling = this.counter(problem);
@@ -136,7 +135,7 @@ export class LogRows {
     });
   }
 
-  /** Says what the run holds so far; it is done as far as it came. */
+  /** Stores the run's summary so far, with the status `done`. */
   done(now: string): void {
     this.store.updateRunStatus(this.run, 'done', now, {
       run: this.run,
@@ -153,7 +152,7 @@ export class LogRows {
     });
   }
 
-  /** Apart from problems that have a gold answer: one question has one answer in a store. */
+  /** Stores a separate problem from one that has a gold answer: one question has one answer in a store. */
   private problem({ id, question, answer }: Pick<RecordedEpisode, 'id' | 'question' | 'answer'>): string {
     const uidSha = hash('sha256', JSON.stringify([IMPORTED, question, answer]));
     this.store.insertProblems([{ uid: id.slice(0, 200), uidSha, question, answer, source: IMPORTED, level: null }]);
@@ -254,14 +253,14 @@ interface EventsPlace {
   readonly parent: number | null;
 }
 
-/** What writes the rows of an episode. */
+/** Functions that write the rows of an episode. */
 interface EpisodeWriter {
   readonly message: (message: MessageToStore, place: LogPlace) => number;
   readonly events: (events: readonly RecordedEvent[], place: EventsPlace) => void;
   readonly score: (leaf: number, value: number) => void;
 }
 
-/** An episode that grows. */
+/** An episode whose entries are added one by one. */
 export class EpisodeRows {
   private readonly problem: string;
   private readonly sibling: number;
@@ -276,7 +275,7 @@ export class EpisodeRows {
     this.write = write;
   }
 
-  /** Writes a message with what came before it. */
+  /** Writes a message with the events before it. An event waits for the next message. */
   add(entry: EntryToStore): void {
     if (entry.kind === 'event') {
       this.waiting.push(entry);
@@ -291,13 +290,13 @@ export class EpisodeRows {
     this.parent = id;
   }
 
-  /** Writes what came after the last message, and what the episode scored. */
+  /** Writes the events after the last message, and the score of the episode. */
   end(score: number | null): void {
     const { parent } = this;
     if (parent !== null) {
       this.write.events(this.waiting, { message: parent, side: 'after', parent });
       this.waiting = [];
-      // An episode without a score has none: a masked one would say that an evaluator failed.
+      // An episode without a score gets no row: a masked return would say that an evaluator failed.
       if (score !== null) {
         this.write.score(parent, score);
       }
@@ -308,7 +307,7 @@ export class EpisodeRows {
 const positionsOf = (roles: ReadonlyMap<string, string>): ReadonlyMap<string, number> =>
   new Map([...roles.values()].map((role, index) => [role, index] as const));
 
-/** Names that a protocol can have, one for each speaker. */
+/** Returns one name for each speaker that is valid as a role of a protocol. */
 function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
   const roles = new Map<string, string>();
   for (const speaker of speakers) {
@@ -323,7 +322,7 @@ function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
   return roles;
 }
 
-/** Who speaks, in the order in which they first spoke; who sees what is in each context. */
+/** Builds a protocol of the speakers, in the order in which they first spoke. */
 const protocolOf = (roles: readonly string[]): string =>
   JSON.stringify({
     name: IMPORTED,

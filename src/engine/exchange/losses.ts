@@ -1,7 +1,7 @@
-/** What is left out of a file, by name where it is little, and together where it is much. */
+/** Counts what is left out of a file: a few losses by name, and the others together. */
 import type { LeftOutCounts } from '../../logs/episode.ts';
 
-/** Reasons that name a place. */
+/** Maximum reasons that are listed by name. */
 const MOST_NAMED = 20;
 
 export class Losses {
@@ -9,12 +9,12 @@ export class Losses {
   private readonly further: string;
   private others = 0;
 
-  /** @param further what those are called that are not named */
+  /** @param further reason under which all others are counted */
   constructor(further: string) {
     this.further = further;
   }
 
-  /** Takes in a reason that names what is left out. */
+  /** Counts a reason that names what is left out. */
   add(reason: string): void {
     if (this.named.has(reason) || this.named.size < MOST_NAMED) {
       this.named.set(reason, (this.named.get(reason) ?? 0) + 1);
@@ -23,7 +23,7 @@ export class Losses {
     }
   }
 
-  /** Takes in what has no name. */
+  /** Counts losses without a name. */
   addOthers(count: number): void {
     this.others += count;
   }

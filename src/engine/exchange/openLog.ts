@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-/** The file of a log as JSON that is read where it is needed, whatever it is kept in. */
+/** Opens the file of a log as JSON that is read in pieces, whatever format the file has. */
 import { rmSync, createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
@@ -21,17 +21,17 @@ import { isZip, samplesAsJson } from './zippedLog.ts';
 export interface OpenLog {
   readonly source: LogSource;
   readonly leftOut: LeftOutCounts;
-  /** Closes the file, and removes what was made of it. */
+  /** Closes the file, and removes the files that were made of it. */
   readonly close: () => void;
 }
 
 const SQLITE = Buffer.from('SQLite format 3\0', 'latin1');
-/** A log may be compressed, and what it holds be kept in something again. */
+/** Maximum number of unpacking steps: a compressed log may contain another packed format. */
 const MOST_LAYERS = 2;
 
 type Unpack = (path: string, out: string, signal: AbortSignal, head: Buffer) => Promise<LeftOutCounts>;
 
-/** What reads a file that is no JSON, by its first bytes; null for one that is. */
+/** Returns the function that unpacks a file, by its first bytes; null for JSON. */
 function unpackerOf(head: Buffer): Unpack | null {
   if (isCompressed(head)) {
     return decompressed;
@@ -51,9 +51,9 @@ function unpackerOf(head: Buffer): Unpack | null {
 const headOf = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
 
 /**
- * Opens a log. What is compressed or in UTF-16, databases, archives and protocol buffers are unpacked into a temporary
- * folder of the user alone until it is closed.
- * @throws C3Error('input') for what cannot be read; CancelledError
+ * Opens a log. Compressed files, UTF-16, databases, archives and protocol buffers are unpacked into a
+ * temporary folder that only the user can read, until the log is closed.
+ * @throws C3Error('input') for a file that cannot be read; CancelledError
  */
 export async function openLog(path: string, signal: AbortSignal): Promise<OpenLog> {
   let file = new LogFile(path);
@@ -87,8 +87,8 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
   }
 }
 
-// LangGraph's checkpoints as JSON, read in a process of its own: damage that makes a look at the database endless, or
-// crashes it, takes nothing with it.
+// LangGraph checkpoints are read in a separate process, because a damaged database can make the
+// reading endless or crash it.
 
 const SECOND = 1000;
 const LIMIT = 600 * SECOND;
@@ -97,8 +97,9 @@ const HEAP = '--max-old-space-size=1024';
 
 /**
  * Writes a line of JSON for each thread into a new file.
- * @returns what was left out, by the reason
- * @throws C3Error('input') for a file that is none of the saver's, is damaged, or takes too long; CancelledError
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') for a file that LangGraph's saver did not write, is damaged, or takes too
+ *   long; CancelledError
  */
 function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Promise<LeftOutCounts> {
   return new Promise((resolve, reject) => {
@@ -139,21 +140,23 @@ function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Prom
   });
 }
 
-// Logs in UTF-16, as Windows writes them: they begin with a byte order mark, and are read as UTF-8.
+// Logs in UTF-16, as Windows writes them, begin with a byte order mark. They are converted to UTF-8.
 
 const LITTLE_ENDIAN = Buffer.from([0xff, 0xfe]);
 const BIG_ENDIAN = Buffer.from([0xfe, 0xff]);
 
 const begins = (head: Buffer, mark: Buffer): boolean => head.subarray(0, mark.length).equals(mark);
 
-/** Whether bytes begin with a mark of UTF-16. The one of UTF-8 is passed over where entries are looked for. */
+/** Returns true for a mark of UTF-16. The mark of UTF-8 is skipped when entries are looked for. */
 const isUtf16 = (head: Buffer): boolean => begins(head, LITTLE_ENDIAN) || begins(head, BIG_ENDIAN);
 
 /**
- * Writes a log in UTF-16 as UTF-8 into a new file, without its mark. A half of a pair that is alone becomes U+FFFD.
- * @param head its first bytes
- * @param most bytes that it may come to
- * @throws C3Error('input') for one that cannot be read, or comes to more than is read; CancelledError
+ * Converts a log from UTF-16 to UTF-8, without its byte order mark, in a new file. An unpaired
+ * surrogate becomes U+FFFD.
+ * @param head the first bytes of the log
+ * @param most maximum bytes of the new file
+ * @throws C3Error('input') if the log cannot be read, or the new file becomes too large;
+ *   CancelledError
  */
 export async function utf16AsUtf8(
   path: string,
@@ -162,7 +165,7 @@ export async function utf16AsUtf8(
   head: Buffer,
   most = MOST_UNPACKED,
 ): Promise<LeftOutCounts> {
-  const target = new UnpackedFile(out, most, () => tooMuch(`What ${path} holds is`, most));
+  const target = new UnpackedFile(out, most, () => tooMuch(`The content of ${path} is`, most));
   try {
     await pipeline(createReadStream(path), decoded(begins(head, BIG_ENDIAN)), target.writable(), { signal });
     return [];
@@ -178,10 +181,10 @@ export async function utf16AsUtf8(
   }
 }
 
-/** Decodes pieces, whose ends may lie within a character. */
+/** Decodes pieces that may end within a character. */
 function decoded(isSwapped: boolean): Transform {
   const decoder = new TextDecoder('utf-16le');
-  // Not every Node decodes the other order.
+  // Not every Node can decode big-endian UTF-16.
   let half = Buffer.alloc(0);
   return new Transform({
     transform(bytes: Buffer, _, done) {

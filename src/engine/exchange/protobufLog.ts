@@ -1,7 +1,7 @@
 /**
- * Files of traces and logs as protocol buffers: one request of an OTLP exporter, or what the file exporter of
- * OpenTelemetry's Collector writes with `format: proto` or a compression, one message after another, each behind its
- * length. What is damaged is left out and named by its number.
+ * Reads traces and logs in protocol buffers: one request of an OTLP exporter, or a file of the
+ * OpenTelemetry Collector's file exporter with `format: proto` or a compression, in which each message
+ * follows its length. Damaged messages are left out and named by their number.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { LeftOutCounts } from '../../logs/episode.ts';
@@ -14,22 +14,22 @@ import { LogFile } from './logFile.ts';
 import { Losses } from './losses.ts';
 import { UnpackedFile } from './unpackedFile.ts';
 
-/** As the longest entry of other logs: a message is read as a whole. */
+/** Maximum bytes of a message, which is read as a whole; equal to the longest entry of other logs. */
 const MOST_BYTES = 2 ** 26;
-/** Bytes of a length, the highest first. */
+/** Bytes of a length, big-endian. */
 const LENGTH = 4;
 const OPEN_OBJECT = 0x7b;
-/** Characters of a reason. */
+/** Maximum characters of a reason. */
 const MOST_WORDS = 100;
 const FURTHER = 'further spans, log records and messages that are damaged';
 
-/** Whether bytes begin with the length of a message that is read, as no text does. */
+/** Returns true if bytes begin with the length of a message; no text begins like this. */
 export const isFramed = (head: Buffer): boolean => head.length > LENGTH && head.readUInt32BE() <= MOST_BYTES;
 
 /**
  * Writes a request as JSON into a new file.
- * @returns what was left out, by the reason
- * @throws C3Error('input') for what is none, or is longer than 64 MB
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') for a file that is not a request, or is longer than 64 MB
  */
 export function requestAsJson(path: string, out: string, most = MOST_UNPACKED): Promise<LeftOutCounts> {
   return asJson(path, out, most, ({ file, write }) => {
@@ -43,7 +43,7 @@ export function requestAsJson(path: string, out: string, most = MOST_UNPACKED): 
     if (!isRead) {
       throw new C3Error(
         'input',
-        `${path} is no request of OpenTelemetry as protocol buffers: ${damaged[0] ?? 'it is damaged'}; give a whole one, or OTLP in JSON.`,
+        `${path} is not an OpenTelemetry request in protocol buffers: ${damaged[0] ?? 'it is damaged'}; give a whole one, or OTLP in JSON.`,
       );
     }
     const losses = new Losses(FURTHER);
@@ -55,11 +55,11 @@ export function requestAsJson(path: string, out: string, most = MOST_UNPACKED): 
 }
 
 /**
- * Writes each message as a line of JSON into a new file. A message is JSON or a protocol buffer, by itself or in
- * Zstandard.
- * @param most bytes that the messages may come to
- * @returns what was left out, by the reason
- * @throws C3Error('input') for a file of which no message can be read; CancelledError
+ * Writes each message as a line of JSON into a new file. A message is JSON or a protocol buffer,
+ * uncompressed or compressed with Zstandard.
+ * @param most maximum bytes of all messages together
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') if no message of the file can be read; CancelledError
  */
 export function framesAsJson(
   path: string,
@@ -79,10 +79,10 @@ export function framesAsJson(
       if (!(length <= MOST_BYTES && end <= file.size)) {
         first ??= new C3Error(
           'input',
-          `Byte ${at} of ${path} begins no message that ends within it and has at most ${bytesWords(MOST_BYTES)}; give a whole file of the Collector's file exporter.`,
+          `No complete message of at most ${bytesWords(MOST_BYTES)} begins at byte ${at} of ${path}; give a whole file of the Collector's file exporter.`,
         );
-        // Nothing says where the next one begins.
-        losses.add(`rest of the file from ${place} on, which does not end within it`);
+        // The place of the next message is unknown.
+        losses.add(`rest of the file from ${place} on, whose end is missing`);
         break;
       }
       try {
@@ -108,9 +108,9 @@ export function framesAsJson(
   });
 }
 
-/** Why a message is left out. */
+/** The reason why a message is left out. */
 class DamagedMessage extends Error {
-  /** For a file without any other. */
+  /** The error for a file in which no message can be read. */
   readonly refusal: C3Error;
 
   constructor(why: string, refusal: string, cause?: unknown) {
@@ -119,7 +119,10 @@ class DamagedMessage extends Error {
   }
 }
 
-/** @param losses hears what of the message is damaged. @throws DamagedMessage where nothing of it can be read */
+/**
+ * @param losses gets the damaged parts of the message.
+ * @throws DamagedMessage if nothing of it can be read
+ */
 function messageText(message: Buffer, place: string, path: string, losses: Losses): string {
   const bytes = isZstandard(message) ? unpacked(message, `${place} of ${path}`) : message;
   if (bytes[0] === OPEN_OBJECT) {
@@ -127,14 +130,14 @@ function messageText(message: Buffer, place: string, path: string, losses: Losse
     try {
       JSON.parse(text);
     } catch (error) {
-      throw new DamagedMessage('it is no JSON', `${place} of ${path} is no JSON`, error);
+      throw new DamagedMessage('it is not valid JSON', `${place} of ${path} is not valid JSON`, error);
     }
     return text;
   }
   const { request, isRead, damaged, others }: ReadRequest = requestInProtobuf(bytes);
   if (!isRead) {
     const why = damaged[0] ?? 'it is damaged';
-    throw new DamagedMessage(why, `${place} of ${path} is no protocol buffer of OpenTelemetry: ${why}`);
+    throw new DamagedMessage(why, `${place} of ${path} is not an OpenTelemetry protocol buffer: ${why}`);
   }
   for (const one of damaged) {
     losses.add(`${place}: ${one}`);
@@ -154,7 +157,7 @@ function unpacked(message: Buffer, place: string): Buffer {
 
 interface Files {
   readonly file: LogFile;
-  /** Writes a line. @throws C3Error('input') where all lines together are more than is read */
+  /** Writes a line. @throws C3Error('input') if all lines together become too large */
   readonly write: (text: string) => void;
 }
 

@@ -1,4 +1,4 @@
-/** The new file that a log is unpacked into: bounded, and cut back to what is whole. */
+/** The new file that a log is unpacked into. Its size is limited; it can be cut to complete lines. */
 import { closeSync, ftruncateSync, writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { createNew } from '../../files/newFile.ts';
@@ -12,17 +12,21 @@ export class UnpackedFile {
   private readonly most: number;
   private readonly tooMuch: () => Error;
   private isText = false;
-  /** Where the last line that is whole ends. */
+  /** Offset of the end of the last complete line. */
   private lines = 0;
 
-  /** @param most bytes that it may have. @param refused makes the error for more. @throws what the system says */
+  /**
+   * @param most maximum bytes
+   * @param refused makes the error for more bytes
+   * @throws errors of the system
+   */
   constructor(path: string, most: number, refused: () => Error) {
     this.file = createNew(path);
     this.most = most;
     this.tooMuch = refused;
   }
 
-  /** @throws the error for more than it may have; what the system says */
+  /** @throws the error for too many bytes; errors of the system */
   put(bytes: Buffer): void {
     if (this.length + bytes.length > this.most) {
       throw this.tooMuch();
@@ -39,21 +43,21 @@ export class UnpackedFile {
     }
   }
 
-  /** Takes back what was written from a place on. */
+  /** Removes everything after an offset. */
   cutTo(length: number): void {
     ftruncateSync(this.file, length);
     this.length = length;
     this.lines = Math.min(this.lines, length);
   }
 
-  /** Takes back a last line that is not whole, of JSON that has lines. */
+  /** Removes an incomplete last line, if the content is JSON with lines. */
   cutToLines(): void {
     if (this.isText && this.lines > 0) {
       this.cutTo(this.lines);
     }
   }
 
-  /** A stream's end that writes at once: what came before an error is there. */
+  /** Returns a stream that writes at once, so that everything before an error is in the file. */
   writable(): Writable {
     return new Writable({
       write: (bytes: Buffer, _, done) => {

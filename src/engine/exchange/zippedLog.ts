@@ -1,4 +1,4 @@
-/** Inspect's `.eval` files: archives with a JSON document for each sample. */
+/** Reads `.eval` files of Inspect: archives with a JSON document for each sample. */
 import { addAbortSignal, type Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
@@ -13,18 +13,19 @@ const MOST_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
 const ZSTANDARD = 93;
 const [STORED, DEFLATED] = [0, 8] as const;
-/** Characters of a name or a reason. */
+/** Maximum characters of a name or a reason. */
 const MOST_WORDS = 100;
 
 export const isZip = (head: Buffer): boolean => head.subarray(0, 4).equals(Buffer.from([0x50, 0x4b, 0x03, 0x04]));
 
 /**
- * Writes the documents of all samples into a new file, one after another. Names in the archive are compared and never
- * used as paths. A sample that is damaged, or compressed in a way that is not read, is left out.
- * @param most bytes that the samples may have together
- * @returns what was left out, by the reason
- * @throws C3Error('input') for an archive that is damaged as a whole, holds no sample that can be read, or more than is
- *   read; CancelledError
+ * Writes the documents of all samples into a new file, one after another. Names in the archive are
+ * compared and never used as paths. A sample that is damaged, or has an unknown compression, is left
+ * out.
+ * @param most maximum bytes of all samples together
+ * @returns the counts of what was left out, by reason
+ * @throws C3Error('input') if the archive is damaged as a whole, contains no readable sample, or is
+ *   too large; CancelledError
  */
 export async function samplesAsJson(
   path: string,
@@ -77,7 +78,7 @@ export async function samplesAsJson(
   return losses.counts;
 }
 
-/** Writes a sample. @returns why it cannot be read, and was not written; null where it was */
+/** Writes a sample. @returns the reason why it cannot be read and was not written, or null */
 async function faultOf(
   target: UnpackedFile,
   archive: yauzl.ZipFile,
@@ -90,7 +91,7 @@ async function faultOf(
     return null;
   } catch (error) {
     target.cutTo(before);
-    // The disk may be full, which costs more than a sample.
+    // Errors of the system, such as a full disk, concern more than one sample.
     if (signal.aborted || error instanceof C3Error || (error instanceof Error && 'syscall' in error)) {
       throw error;
     }
@@ -98,7 +99,10 @@ async function faultOf(
   }
 }
 
-/** Writes all bytes of a sample and checks them. @throws what the content throws; Error where they are damaged */
+/**
+ * Writes all bytes of a sample and checks their checksum.
+ * @throws errors of the content; Error if it is damaged
+ */
 async function writeSample(target: UnpackedFile, content: Readable, sum: number): Promise<void> {
   let found = 0;
   for await (const piece of content) {
@@ -107,12 +111,12 @@ async function writeSample(target: UnpackedFile, content: Readable, sum: number)
     target.put(bytes);
   }
   if (found !== sum) {
-    throw new Error('its bytes are not those that its checksum was made of');
+    throw new Error('its bytes do not match its checksum');
   }
   target.put(Buffer.from('\n'));
 }
 
-/** The text of an entry, however it is compressed: Inspect writes Zstandard too. */
+/** Opens the content of an entry. Inspect also writes Zstandard, which yauzl does not unpack. */
 async function contentOf(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
   if (entry.compressionMethod === STORED || entry.compressionMethod === DEFLATED) {
     return archive.openReadStreamPromise(entry);

@@ -1,4 +1,4 @@
-/** Checking a finding: whether the team's chance at its place is still what it was when it was kept. */
+/** Checks a finding: compares the team's chance of success at its place with the one when it was kept. */
 import { dirname } from 'node:path';
 import { mean } from '../../credit/describe.ts';
 import { findingVerdict } from '../../credit/findingVerdict.ts';
@@ -10,13 +10,13 @@ import type { Engine } from '../session/session.ts';
 import { openFinding, type OpenFinding } from './drawFinding.ts';
 import { readFinding, type Draw, type FindingFile } from './findingFile.ts';
 
-/** Draws of a block: that of keeping and that of checking are the same. */
+/** Draws in a block; the same for keeping and for checking. */
 export const BLOCK = 20;
 
 /**
- * Draws a finding again, on the random numbers of its own draws, until the verdict is known or they are all drawn.
- * What hinders that is part of the answer: other findings may be checked still.
- * @throws C3Error('input') where the file is no finding; CancelledError
+ * Draws a finding again, with the random numbers of its stored draws, until the verdict is known or
+ * all are drawn. An error becomes part of the result, so that other findings can still be checked.
+ * @throws C3Error('input') if the file is not a finding; CancelledError
  */
 export async function checkFinding(
   engine: Engine,
@@ -67,7 +67,7 @@ async function drawAgain(finding: FindingFile, file: string, opened: OpenFinding
   return { file, title: finding.title, ...known, sentence: checkSentence(known, opened.most), error: null };
 }
 
-/** What one side of the pairs that both could score came to; null where there are none. */
+/** Summarizes one side of the pairs in which both draws were scored; null if there are none. */
 function sideOf(
   pairs: readonly { readonly then: Draw; readonly now: Draw }[],
   side: 'then' | 'now',
@@ -81,7 +81,7 @@ function sideOf(
       };
 }
 
-/** What is not as it was, in clauses. */
+/** Lists the changes since the finding was kept, as clauses. */
 function differences({ drawn, context }: FindingFile, opened: OpenFinding): string[] {
   const { weights, environment } = opened;
   return [
@@ -90,7 +90,7 @@ function differences({ drawn, context }: FindingFile, opened: OpenFinding): stri
       : [`the weights are ${weights.slice(0, 12)}, and were ${drawn.weights.slice(0, 12)}`]),
     ...(opened.context.key === context.key
       ? []
-      : ['the message is asked for in other words: a prompt, a text before it or the chat template has changed']),
+      : ['the request of the message differs: a prompt, an earlier text or the chat template has changed']),
     ...environmentDifferences(environment, drawn.environment),
   ];
 }

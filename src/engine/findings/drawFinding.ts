@@ -1,4 +1,4 @@
-/** Drawing the message of a finding again: fresh messages at its place, each continued to the end of its episode. */
+/** Draws fresh messages at the place of a finding, each continued to the end of its episode. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ProblemTests } from '../../domain/problem.ts';
@@ -28,7 +28,7 @@ import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { Draw, FindingFile } from './findingFile.ts';
 
-/** What is drawn of a finding; how it was drawn before does not matter. */
+/** The parts of a finding that drawing it needs, without the results of earlier draws. */
 export type Drawable = Omit<FindingFile, 'drawn' | 'expect' | 'title' | 'finding'>;
 
 /** A finding that is ready to be drawn. */
@@ -36,9 +36,9 @@ export interface OpenFinding extends AsyncDisposable {
   /** The hash of the weights that draw. */
   readonly weights: string;
   readonly environment: NumericEnvironment;
-  /** The context that they read at the place of the message, which the finding has another text of where it differs. */
+  /** The context of the message as it is rendered now; it may differ from the text in the finding. */
   readonly context: { readonly text: string; readonly key: string };
-  /** The range of a return, and the highest one. */
+  /** Range of a return, and its maximum. */
   readonly span: number;
   readonly most: number;
   /** Draws a number of episodes; a block always has the same draws. */
@@ -47,13 +47,14 @@ export interface OpenFinding extends AsyncDisposable {
   readonly evaluatorCalls: () => number;
 }
 
-/** Who draws: the weights of that hash, or a model folder in their place. */
+/** The weights with this hash, or a model folder instead. */
 export type Drawer = { readonly weights: string } | { readonly model: string };
 
 /**
- * Loads what draws a finding.
+ * Loads the model that draws a finding.
  * @param folder that its paths are relative to
- * @throws C3Error where the weights, or the model, are not here, or it cannot be scored here; CancelledError
+ * @throws C3Error if the weights or the model are missing, or the finding cannot be scored here;
+ *   CancelledError
  */
 export async function openFinding(
   engine: Engine,
@@ -66,7 +67,7 @@ export async function openFinding(
   const protocol = protocolOf(recipe);
   const scale = recipeScale(recipe);
   if (scale === null) {
-    throw new C3Error('input', 'Nothing is scored in its protocol, so that there is no return to compare.');
+    throw new C3Error('input', 'Its protocol scores nothing, so there is no return to compare.');
   }
   const { config } = recipe;
   await using holds = new Holds();
@@ -86,7 +87,7 @@ export async function openFinding(
   };
   const { branch, position } = branchOf(finding, protocol);
   let calls = 0;
-  // What was scored before is part of the return.
+  // Scores of earlier messages are part of the return.
   for (let { message } = branch; message !== null; message = message.parent) {
     settings.budget.reserve(1);
     await scoreMessage(settings, message, signal);
@@ -125,7 +126,7 @@ function recipeOf({ config, protocol, model }: Drawable, folder: string, by: Dra
   };
 }
 
-/** The model that draws, with the weights of the finding, or as its folder holds it. */
+/** Loads the weights of the finding, or the model of the folder. */
 async function takeModel(engine: Engine, recipe: Recipe, by: Drawer, signal: AbortSignal): Promise<LentPolicy> {
   const { models } = engine;
   if ('model' in by) {
@@ -135,11 +136,11 @@ async function takeModel(engine: Engine, recipe: Recipe, by: Drawer, signal: Abo
   return PolicyGone.inWords(
     models.take(recipe, weights, weightsIn(engine, signal), { signal }),
     (why) =>
-      `Its weights, ${weights.slice(0, 12)}, are not here: ${why.replace(/\.$/u, '')}. Give --store with the store of their run, or --model DIR, for example what c3 export --format model writes of it.`,
+      `Its weights, ${weights.slice(0, 12)}, are not here: ${why.replace(/\.$/u, '')}. Give --store with the store of their run, or --model DIR, for example a folder that c3 export --format model wrote.`,
   );
 }
 
-/** Weights that a run of the store trained, or that lie beside it. */
+/** Finds weights that a run of the store trained, or that are stored beside it. */
 const weightsIn =
   ({ work, weights }: Engine, signal: AbortSignal): WeightsFinder =>
   async (snapshot) => {
@@ -157,8 +158,8 @@ const weightsIn =
   };
 
 /**
- * The place of the message: what came before it, as messages of a tree, and its position.
- * @throws C3Error('input') where its protocol has no such turns
+ * Returns the place of the message: the entries before it, as messages of a tree, and its position.
+ * @throws C3Error('input') if the protocol does not have these turns
  */
 export function branchOf(
   { before, message, problem: written }: Pick<Drawable, 'before' | 'message' | 'problem'>,
@@ -202,7 +203,7 @@ function positionOf({ name, occurrences }: Protocol, id: string): number {
   return found.position;
 }
 
-/** A message that was said before, as one of the tree. */
+/** Converts an earlier message to a message of a tree. */
 const saidMessage = ({ problem, message, events = [] }: Branch, position: number, text: string): TreeMessage => ({
   problem,
   position,

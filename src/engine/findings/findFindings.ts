@@ -1,17 +1,17 @@
-/** Finding the files of findings below a folder. */
+/** Finds the files of findings in a folder. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FINDING_FILE } from '../../domain/answer.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
-/** Folders that hold what others made. */
+/** Folders with generated or third-party content. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['node_modules', '.git', '.c3']);
-/** Folders within each other. */
+/** Maximum depth of folders. */
 const MOST_DEPTH = 20;
 
 /**
- * The files below a folder, in the order of their names; a file that is named itself is one.
- * @throws C3Error('input') where there are none, or the folder cannot be read
+ * Returns the files in a folder, sorted by name, or the path itself if it is a finding.
+ * @throws C3Error('input') if there are none, or the folder cannot be read
  */
 export async function findFindings(place: string): Promise<readonly string[]> {
   const found = await stat(place).catch((error: unknown) => {

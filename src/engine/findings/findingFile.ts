@@ -1,6 +1,7 @@
 /**
- * A finding as a file: a message, the context that it was said in, and all that drawing it again needs but the weights.
- * Small and readable, to be kept beside the code; what is edited by hand is checked as a configuration is.
+ * The file of a finding: a message, its context, and everything that drawing it again needs except the
+ * weights. The file is small and readable, to be kept beside the code. Edits by hand are checked like
+ * a configuration.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Document } from 'yaml';
@@ -17,9 +18,9 @@ import { configSchema, type RunConfig } from '../../training/config/config.ts';
 import { examine, faultsOf } from '../../training/config/configFaults.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 
-/** Of this form of the file. */
+/** Version of the file format. */
 const VERSION = 1;
-/** Columns at which its texts are folded. */
+/** Columns at which texts are folded. */
 const WIDTH = 100;
 const HASH = /^[0-9a-f]{64}$/u;
 
@@ -61,10 +62,10 @@ const environment = z.strictObject({
   platform: z.string(),
 });
 const drawn = z.strictObject({
-  /** The hash of the weights that drew. */
+  /** Hash of the weights that drew. */
   weights: hash,
   environment,
-  /** The return of each draw, with a star where it said the message; a question mark where it could not be scored. */
+  /** Returns of the draws: `?` if one could not be scored, `*` if it has the text of the message. */
   draws: z
     .string()
     .refine((text) => readDraws(text) !== null, {
@@ -72,7 +73,7 @@ const drawn = z.strictObject({
     })
     .transform((text) => readDraws(text) ?? []),
 });
-/** One draw: what it returned, null where it could not be scored, and whether it said the message of the finding. */
+/** One draw: its return, or null if not scored, and whether its text is that of the message. */
 export interface Draw {
   readonly return: number | null;
   readonly same: boolean;
@@ -81,7 +82,7 @@ export interface Draw {
 const writeDraws = (draws: readonly Draw[]): string =>
   draws.map(({ return: value, same }) => `${value === null ? '?' : String(value)}${same ? '*' : ''}`).join(' ');
 
-/** Null where the text is none. */
+/** Returns null if the text is not a list of draws. */
 function readDraws(text: string): readonly Draw[] | null {
   const parts = text.split(' ');
   const draws = parts.flatMap((part): Draw[] => {
@@ -97,15 +98,15 @@ const schema = z.strictObject({
   finding: z.literal(VERSION),
   title: z.string(),
   expect: z.enum(EXPECTATIONS),
-  /** Where the message is in the store that it was kept from. */
+  /** The message in the store that it was kept from. */
   from: z.strictObject({ run: z.string(), message: z.int().min(1) }),
   problem,
-  /** What came before the message, in order: messages by the ids of their turns, and what environments said. */
+  /** Entries before the message, in order: messages by the ids of their turns, and events. */
   before: z.array(z.union([said, event], { error: 'must be {as, said} or an event of an environment' })),
   message: said,
   context: z.strictObject({ key: z.string().regex(/^\d+$/u), text: z.string() }),
   drawn,
-  /** The folder of the model, relative to the file, or a name of one that comes with the product. */
+  /** The folder of the model, relative to the file, or the name of a bundled model. */
   model: z.string().min(1),
   protocol: z.string(),
   config: z.record(z.string(), z.unknown()),
@@ -113,7 +114,7 @@ const schema = z.strictObject({
 
 export type FindingFile = Omit<z.infer<typeof schema>, 'config'> & { readonly config: RunConfig };
 
-/** What is known here of a key that is not. */
+/** Known keys, for suggestions in errors about unknown keys. */
 const KNOWN = {
   values: {
     ...Object.fromEntries(Object.keys(schema.shape).map((key) => [key, null])),
@@ -126,26 +127,23 @@ const KNOWN = {
   paths: Object.keys(schema.shape),
 };
 
-/** Keys of a configuration that a finding has by itself, or that say nothing of how episodes go on. */
+/** Keys of a configuration that a finding has elsewhere, or that do not affect continuations. */
 const WITHOUT = ['title', 'model', 'protocol', 'begin', 'output'] as const;
 
-/**
- * Reads a finding.
- * @throws C3Error('input') naming file, line and key
- */
+/** Reads a finding. @throws C3Error('input') naming file, line and key */
 export async function readFinding(path: string): Promise<FindingFile> {
   const bytes = await readRegular(path, MAX_YAML_BYTES, 'name an existing finding');
   return parseFinding(bytes.toString('utf8'), path);
 }
 
-/** The same of a text. @param source how messages name it */
+/** Parses the text of a finding. @param source name of the file in errors @throws as readFinding */
 export function parseFinding(text: string, source: string): FindingFile {
   const document = readDocument(text, source);
   const value = typeof document.value === 'object' && document.value !== null ? document.value : {};
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
     const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, KNOWN, value));
-    // A key that is misspelled is missing, too.
+    // A misspelled key also causes the error of a missing key.
     const fault = faults.find(({ of }) => of === 'key') ?? faults[0];
     throw document.error(fault?.path ?? [], fault?.sentence ?? 'is not a finding.');
   }
@@ -159,15 +157,15 @@ export function parseFinding(text: string, source: string): FindingFile {
   if (contextKey(finding.context.text).key !== finding.context.key) {
     throw document.error(
       ['context', 'text'],
-      'is another text than the one that was kept, whose hash is context.key; take the edit back, or keep the message again.',
+      'differs from the kept text, whose hash is context.key; undo the edit, or keep the message again.',
     );
   }
   return { ...finding, config };
 }
 
 /**
- * A finding as the text of its file.
- * @throws C3Error('input') where it would be longer than is read
+ * Formats a finding as the text of its file.
+ * @throws C3Error('input') if it is too long to be read again
  */
 export function findingText({ config, ...finding }: FindingFile): string {
   const { drawn: by, ...rest } = finding;
@@ -184,7 +182,7 @@ export function findingText({ config, ...finding }: FindingFile): string {
   if (!isDeepStrictEqual(withoutTitle(back), withoutTitle({ ...finding, config }))) {
     throw new C3Error(
       'input',
-      `Message ${finding.from.message} cannot be kept as a test: its run has settings of an earlier version, which a configuration cannot say.`,
+      `Message ${finding.from.message} cannot be kept as a test: its run has settings of an earlier version, which a configuration cannot express.`,
     );
   }
   return text;
@@ -195,7 +193,7 @@ const withoutTitle = ({ config, ...finding }: FindingFile): object => ({
   config: { ...config, ...Object.fromEntries(WITHOUT.map((key) => [key, null])) },
 });
 
-/** The keys of a configuration that are not the defaults. */
+/** Returns the keys of a configuration that differ from the defaults. */
 function keysGiven(config: RunConfig): Record<string, unknown> {
   const given = differing(config, readConfig('', 'the defaults'));
   return Object.fromEntries(Object.entries(given).filter(([key]) => !WITHOUT.some((one) => one === key)));

@@ -1,7 +1,7 @@
-/** Checks of findings in the form that CI servers read of tests. Pure. */
+/** Formats checks of findings as JUnit XML, which CI servers read. */
 import type { CheckedFinding } from '../../domain/answer.ts';
 
-/** As JUnit's XML: worse than expected is a failure, not checked an error, undecided skipped. */
+/** Worse than expected is a failure, not checked is an error, undecided is skipped. */
 export function junitOf(findings: readonly CheckedFinding[], seconds: number): string {
   const count = (is: (one: CheckedFinding) => boolean): string => String(findings.filter(is).length);
   const totals = [
@@ -44,7 +44,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\n': '&#10;',
   '\t': '&#9;',
 };
-/** What XML 1.0 cannot hold in any form. */
+/** Characters that XML 1.0 cannot represent in any form. */
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 const escaped = (text: string): string =>

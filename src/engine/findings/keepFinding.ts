@@ -1,4 +1,4 @@
-/** Keeping a message as a test: it is drawn again at once, so that a check compares with draws of its own kind. */
+/** Keeps a message as a test, and draws it at once, so that a check has draws to compare with. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { FINDING_DRAWS, FINDING_FILE, type KeptFinding } from '../../domain/answer.ts';
@@ -20,13 +20,10 @@ import { BLOCK } from './checkFinding.ts';
 import { openFinding, type Drawable } from './drawFinding.ts';
 import { findingText, type Draw } from './findingFile.ts';
 
-/** Characters of a question in a title. */
+/** Maximum characters of a question in a title. */
 const SHOWN = 60;
 
-/**
- * Keeps a message as a test.
- * @throws C3Error('input') for a message that no file can hold, or a file that is there already; CancelledError
- */
+/** @throws C3Error('input') for a message that no file can hold, or an existing file; CancelledError */
 export async function keepFinding(
   engine: Engine,
   { message, out, draws: count, expect }: KeepFindingParams,
@@ -79,7 +76,7 @@ export async function keepFinding(
   };
 }
 
-/** All of a message that drawing it again needs. */
+/** Returns everything that drawing a message again needs. */
 function drawableOf(store: StoreReader, said: FullMessage, folder: string): Drawable {
   const { id, run, context, contextKey: key, text, position } = said;
   const recipe = recipeToKeep(store, id, run);
@@ -96,7 +93,7 @@ function drawableOf(store: StoreReader, said: FullMessage, folder: string): Draw
   };
 }
 
-/** @throws C3Error('input') for a run whose team no file can hold */
+/** @throws C3Error('input') for a run whose team a file cannot hold */
 function recipeToKeep(store: StoreReader, message: number, run: string): StoredRecipe {
   const config = store.runConfig(run);
   const refused =
@@ -121,7 +118,7 @@ function recipeToKeep(store: StoreReader, message: number, run: string): StoredR
   return recipe;
 }
 
-/** What was said before a message, with what environments said. */
+/** Returns the messages before a message, with the events of environments. */
 function beforeOf(store: StoreReader, id: number, protocol: Protocol): Drawable['before'] {
   return store.chain(id).flatMap((one) => {
     const events = store.environmentEvents(one.id, 'before').map(({ event }) => {
@@ -133,12 +130,12 @@ function beforeOf(store: StoreReader, id: number, protocol: Protocol): Drawable[
   });
 }
 
-/** How the file names the model: by its name, or as a path that moves with the folder. */
+/** Returns the model's bundled name, or its path relative to the file, so that both can move. */
 function modelName({ config, modelFolder }: StoredRecipe, folder: string): string {
   return isBundledName(config.model) ? config.model : relative(folder, modelFolder).split(sep).join('/') || '.';
 }
 
-/** The question, and what is known of the message by searches of its episode. */
+/** Returns the question, with the result of searches of the episode if they found this message. */
 function titleOf(store: StoreReader, { id, role, problem }: FullMessage): string {
   const question = oneLine(store.problem(problem).question, SHOWN);
   const end = episodeThrough(store, id).at(-1);

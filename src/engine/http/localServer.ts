@@ -1,6 +1,7 @@
 /**
- * What the servers of HTTP on this machine share. A client that sends more than is read gets its answer all the same:
- * a connection that is closed with unread bytes is reset, and the client loses the answer.
+ * Shared parts of the HTTP servers on this machine. A client that sends too much still gets its
+ * answer: if a connection were closed with unread bytes, it would be reset, and the client would lose
+ * the answer.
  */
 import {
   createServer,
@@ -17,7 +18,7 @@ import { NEVER, onAbort } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { GrowingBytes } from './growingBytes.ts';
 
-/** What is read and thrown away of a client that was answered before its request was whole. */
+/** Limits for reading and dropping the rest of a request that was answered before it was complete. */
 export interface Lingering {
   readonly bytes: number;
   readonly milliseconds: number;
@@ -25,10 +26,10 @@ export interface Lingering {
 
 export const LINGERING: Lingering = { bytes: 128 * 2 ** 20, milliseconds: 10_000 };
 
-/** The body of a refusal, in the form that the clients of a server read. */
+/** Creates the body of a refusal, in the form that the server's clients expect. */
 export type Refusal = (status: number, message: string) => object;
 
-/** Refusals of what is no request, by the code of the error; anything else is a bad request. */
+/** Status codes for invalid requests, by error code; all others are 400. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -37,8 +38,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 const CONTINUE = /^100-continue$/iu;
 
 /**
- * A server whose every refusal reaches its client, those of Node's own too.
- * @param listener gets every request, one without a Host too; it answers with `answerJson`, and reads with `bodyWithin`
+ * Creates a server whose refusals always reach the client, including Node's own refusals.
+ * @param listener gets every request, including those without Host; it must answer with `answerJson`
+ *   and read with `bodyWithin`
  */
 export function createLocalServer(
   listener: RequestListener,
@@ -61,7 +63,7 @@ export function createLocalServer(
   };
   return (
     createServer({ ...options, requireHostHeader: false }, receive)
-      // The body is asked for where it is read, and not before.
+      // The client is asked for the body only when it is read.
       .on('checkContinue', receive)
       .on(
         'checkExpectation',
@@ -69,8 +71,8 @@ export function createLocalServer(
           void answerJson(response, 417, refusal(417, 'The only Expect is 100-continue.'), lingering),
       )
       .on('connect', (_request, socket) => {
-        // Its client says no more until it is answered.
-        socket.on('error', () => undefined).end(refused(405, 'This server is no proxy.'), () => socket.destroy());
+        // The client sends nothing more until it is answered.
+        socket.on('error', () => undefined).end(refused(405, 'This server is not a proxy.'), () => socket.destroy());
       })
       .on('clientError', (error: NodeJS.ErrnoException, socket) => {
         const begun = [...(underWay.get(socket) ?? [])].some(({ headersSent }) => headersSent);
@@ -85,7 +87,7 @@ export function createLocalServer(
   );
 }
 
-/** Answers whole. A connection whose request is not whole by then has no other one: what still comes is thrown away. */
+/** Sends a complete answer. The rest of an incomplete request is dropped, and its connection closed. */
 export async function answerJson(
   response: ServerResponse,
   status: number,
@@ -94,7 +96,7 @@ export async function answerJson(
 ): Promise<void> {
   const { req: request } = response;
   if (!request.complete) {
-    // What came together with the head may be all of it.
+    // The body may have arrived together with the head.
     request.resume();
     await setImmediate();
   }
@@ -107,7 +109,7 @@ export async function answerJson(
     return;
   }
   const { socket } = request;
-  // One piece, before anybody closes what is answered.
+  // Sent as one piece, before the connection can be closed.
   socket.cork();
   response.writeHead(status, { ...headersOf(text), connection: 'close' }).flushHeaders();
   response.write(text, () => linger(socket, lingering));
@@ -120,7 +122,7 @@ const headersOf = (text: string): Record<string, string> => ({
   'cache-control': 'no-store',
 });
 
-/** Says that nothing more is answered, and reads within the bounds until the client has closed its side too. */
+/** Ends the writing side, and reads within the limits until the client has closed its side too. */
 function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
   if (socket.destroyed) {
     return;
@@ -128,7 +130,7 @@ function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
   let left = bytes;
   const timer = setTimeout(() => socket.destroy(), milliseconds);
   socket.once('close', () => clearTimeout(timer));
-  // The parser of requests hears no more.
+  // The HTTP parser gets no more data.
   socket.removeAllListeners('data');
   socket.on('data', (piece: Buffer) => {
     left -= piece.length;
@@ -142,8 +144,8 @@ function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
 
 /**
  * Reads the body of a request.
- * @returns null where it has more bytes, as soon as that is known; the rest is left to `answerJson`
- * @throws CancelledError; Error where the client leaves
+ * @returns null as soon as it has more than `most` bytes; the rest is left to `answerJson`
+ * @throws CancelledError; Error if the client disconnects
  */
 export async function bodyWithin(response: ServerResponse, most: number, signal = NEVER): Promise<Buffer | null> {
   const { req: request } = response;
@@ -167,7 +169,7 @@ export async function bodyWithin(response: ServerResponse, most: number, signal 
   };
   request.on('data', onData);
   request.once('end', () => read.resolve(bytes.bytes()));
-  request.once('close', () => read.reject(new Error('The client left before its request was whole.')));
+  request.once('close', () => read.reject(new Error('The client disconnected before its request was complete.')));
   const release = onAbort(signal, () => read.reject(new CancelledError()));
   try {
     return await read.promise;

@@ -1,20 +1,21 @@
 /**
- * How a command is declared: its name, arguments and options, each with a sentence, and examples. The reader of
- * arguments, the types of what a command is given, help, completion and the guide all come from the declaration.
+ * The form of a command's declaration: its name, its arguments and options with a sentence each, and
+ * examples. The reader of arguments, the types of their values, the help, completion and the guide all
+ * use the declaration.
  */
 
 interface Described {
-  /** What it is, in one sentence or two. */
+  /** One or two sentences for the help. */
   readonly help: string;
 }
 
-/** A text as it is given. Completion offers files for `file`, and folders for `folder`. */
+/** A text value. Completion offers files for `file`, and folders for `folder`. */
 interface TextKind extends Described {
   readonly kind: 'text' | 'file' | 'folder';
   /** The name of the value in help, such as `FILE`. */
   readonly value: string;
   readonly fallback?: string;
-  /** Values that completion offers; the command itself says which others it takes. */
+  /** Values that completion offers; the command itself checks the value. */
   readonly suggests?: readonly string[];
 }
 
@@ -35,7 +36,7 @@ export type OptionKind =
   | TextKind
   | ChoiceKind;
 
-/** An option; a command that is not given a required one is refused. */
+/** An option; a command without a required option is refused. */
 export type Option = OptionKind & { readonly required?: true };
 
 /** The number of a row, such as that of a message. */
@@ -44,26 +45,26 @@ interface RowKind extends Described {
   readonly value: string;
 }
 
-/** An argument without a name. It is required unless it is optional. */
+/** A positional argument, which is required unless `optional` is set. */
 export type Argument = (RowKind | TextKind | ChoiceKind) & { readonly optional?: true };
 
-/** A command as a user sees it. Names in camelCase are written with dashes: `atMost` is `--at-most`. */
+/** A command as users see it. Names in camelCase get dashes: `atMost` is `--at-most`. */
 export interface Declaration {
   readonly name: string;
-  /** What the command does, in one sentence. */
+  /** One sentence on what the command does. */
   readonly summary: string;
-  /** What else must be known to use it. */
+  /** Further information that users need. */
   readonly details?: string;
-  /** In their order. */
+  /** Arguments in their order. */
   readonly arguments: Readonly<Record<string, Argument>>;
   readonly options: Readonly<Record<string, Option>>;
-  /** The arguments after `--`. Left out: the command takes none. */
+  /** The arguments after `--`, if the command takes any. */
   readonly rest?: Described & { readonly value: string };
-  /** Complete command lines, each with what it does. */
+  /** Complete command lines, each with an explanation. */
   readonly examples: readonly (readonly [line: string, does: string])[];
   /**
-   * Whether nothing is left half done: Ctrl+C then ends it at once, even if a damaged store keeps it reading without
-   * end.
+   * Returns true if the command writes nothing. Ctrl+C then ends it at once, even if a damaged store
+   * makes its reading endless.
    */
   readonly onlyReads?: (args: readonly string[]) => boolean;
 }
@@ -91,11 +92,11 @@ type ArgumentValue<Kind> = Kind extends { readonly optional: true }
     : Value<Kind> | null
   : Value<Kind>;
 
-/** What a command is given: a value for each argument and option; null where one is left out and has no fallback. */
+/** The parsed values of a command's arguments and options; null if one is left out and has no fallback. */
 export type Given<Declared extends Declaration> = {
   readonly [Name in keyof Declared['arguments']]: ArgumentValue<Declared['arguments'][Name]>;
 } & OptionsGiven<Declared['options']> & {
-    /** The options that were named, whatever their value. */
+    /** The options that were given, whatever their value. */
     readonly named: Named<keyof Declared['options']>;
     /** The arguments after `--`. */
     readonly rest: readonly string[];
@@ -105,16 +106,16 @@ export interface Named<Name> {
   readonly has: (name: Name) => boolean;
 }
 
-/** The values of some options alone. */
+/** The values of some options. */
 export type OptionsGiven<Options extends Declaration['options']> = {
   readonly [Name in keyof Options]: OptionValue<Options[Name]>;
 };
 
-/** `--at-most` for `atMost`. */
+/** Returns the flag of an option: `--at-most` for `atMost`. */
 export const flagOf = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** The name of an option's value in help, such as `N` or `turn|class`. A flag has none. */
+/** Returns the name of an option's value in help, such as `N` or `turn|class`; empty for a flag. */
 export function valueWords(kind: Option | Argument): string {
   if (kind.kind === 'flag') {
     return '';
@@ -122,7 +123,7 @@ export function valueWords(kind: Option | Argument): string {
   return kind.kind === 'choice' ? (kind.value ?? kind.choices.join('|')) : kind.value;
 }
 
-/** The values that completion offers; empty where there is no list of them. */
+/** Returns the values that completion offers; empty if there is no list. */
 export function knownValues(kind: Option | Argument): readonly string[] {
   if (kind.kind === 'choice') {
     return kind.choices;
@@ -130,10 +131,10 @@ export function knownValues(kind: Option | Argument): readonly string[] {
   return 'suggests' in kind ? kind.suggests : [];
 }
 
-/** A text with a small first letter, without its final full stop: within a sentence. */
+/** Adapts a sentence for use within another one: small first letter, no full stop. */
 export const withinSentence = (text: string): string =>
   `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`.replace(/\.$/u, '');
 
-/** `a, b or c`. */
+/** Joins words as `a, b or c`. */
 export const orWords = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;

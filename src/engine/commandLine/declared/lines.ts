@@ -1,4 +1,4 @@
-/** The commands that answer JSON Lines of standard input. */
+/** Declarations of the commands that answer JSON Lines from standard input. */
 import { CREDIT_ESTIMATORS } from '../../../credit/estimators.ts';
 import type { Declaration } from './declaration.ts';
 import { ADAPTER, MODEL } from './options.ts';
@@ -26,19 +26,19 @@ export const GRADE = {
   name: 'grade',
   summary: 'Scores answers to mathematics, or Python code.',
   details:
-    'A line is {id, gold, prediction} of math, or {id, code, tests} or {id, code, test, entryPoint} of Python, with ' +
-    'setup where code comes first. Its answer is {id, score, rule}, with masked where it could not be scored; the ' +
+    'A line is {id, gold, prediction} for math, or {id, code, tests} or {id, code, test, entryPoint} for Python; setup ' +
+    'is code that runs first. The answer is {id, score, rule}, with masked if the line could not be scored; the ' +
     'exit code is then 1.',
   arguments: {},
   options: {
-    kind: { kind: 'choice', choices: ['math', 'python'], required: true, help: 'What is scored.' },
+    kind: { kind: 'choice', choices: ['math', 'python'], required: true, help: 'The kind of answers.' },
     grader: {
       kind: 'choice',
       choices: ['strict', 'lenient', 'fraction'],
       fallback: 'strict',
       help:
-        'Of math, lenient compares as leniently as the published grader. Of Python, fraction scores the share of the ' +
-        'tests that pass, where strict asks for all.',
+        'For math, lenient compares as leniently as the published grader. For Python, fraction scores the share of the ' +
+        'tests that pass; strict requires all.',
     },
     backend: {
       kind: 'choice',
@@ -50,7 +50,7 @@ export const GRADE = {
       kind: 'choice',
       choices: ['first', 'last', 'all'],
       fallback: 'first',
-      help: 'Which blocks of code in a text of Python are run.',
+      help: 'The code blocks of a Python text that are run.',
     },
   },
   examples: [
@@ -66,12 +66,12 @@ export const GENERATE = {
   options: {
     ...MODEL,
     ...ADAPTER,
-    greedy: { kind: 'flag', help: 'Takes the likeliest token each time, and draws nothing.' },
+    greedy: { kind: 'flag', help: 'Always takes the most likely token, without sampling.' },
     maxNew: {
       kind: 'whole',
       value: 'N',
       least: 1,
-      help: 'Ends an answer after N tokens. Default: 256, or as many as the model has positions for.',
+      help: 'Ends an answer after N tokens. Default: 256, or less if the model has fewer positions left.',
     },
     seed: { kind: 'whole', value: 'N', least: 0, fallback: 0, help: 'The seed of the random numbers.' },
     thinking: { kind: 'flag', help: 'Lets a chat model reason before it answers.' },
@@ -85,5 +85,5 @@ export const SCORE = {
   details: 'A line is {id, prompt, completion} of token ids, and its answer {id, logprobs, sum}.',
   arguments: {},
   options: { ...MODEL, ...ADAPTER },
-  examples: [['c3 score --model my-model', 'Reads completions, and says how likely the model finds each.']],
+  examples: [['c3 score --model my-model', 'Reads completions, and prints how likely the model finds each.']],
 } as const satisfies Declaration;

@@ -1,4 +1,4 @@
-/** The commands that examine models and this machine. */
+/** Declarations of the commands that examine models and this machine. */
 import { DEVICE_REQUESTS } from '../../../shared/devices.ts';
 import { SUITE_NAMES } from '../../benchSuites.ts';
 import type { Declaration } from './declaration.ts';
@@ -39,19 +39,19 @@ export const BENCH = {
       value: 'SUITE',
       optional: true,
       suggests: SUITE_NAMES,
-      help: `What is measured: ${SUITE_NAMES.join(', ')}.`,
+      help: `The suite: ${SUITE_NAMES.join(', ')}.`,
     },
   },
   options: {
     quick: { kind: 'flag', help: 'Measures for a shorter time, less exactly.' },
-    config: { kind: 'file', value: 'FILE', help: 'Measures a team or a model of your own, where the suite has one.' },
+    config: { kind: 'file', value: 'FILE', help: 'Measures your own team or model, if the suite measures one.' },
     device: {
       kind: 'choice',
       value: 'NAME',
       choices: DEVICE_REQUESTS,
-      help: 'With the suite model: where it computes.',
+      help: 'With the suite model: the device to compute on.',
     },
-    out: { kind: 'folder', value: 'DIR', help: 'Keeps the runs in this folder, where the suite keeps some.' },
+    out: { kind: 'folder', value: 'DIR', help: 'Keeps the runs in this folder, if the suite keeps any.' },
     continue: {
       kind: 'file',
       value: 'FILE',
@@ -64,7 +64,7 @@ export const BENCH = {
 
 export const COMPLETION = {
   name: 'completion',
-  summary: 'Prints a script with which your shell completes c3.',
+  summary: 'Prints a completion script for your shell.',
   arguments: { shell: { kind: 'choice', choices: ['bash', 'zsh', 'fish'], help: 'The shell: bash, zsh or fish.' } },
   options: {},
   examples: [

@@ -1,10 +1,10 @@
-/** The commands that ask what a message did: replays, searches, trials and findings. */
+/** Declarations of the commands on single messages: replays, searches, trials and findings. */
 import { BLAME_BUDGET, EXPECTATIONS, FINDING_DRAWS, LOSS_DIVISIONS, RUN_BLAME_BUDGET } from '../../../domain/answer.ts';
 import { TRIAL_BUDGET } from '../../../domain/trial.ts';
 import type { Declaration } from './declaration.ts';
 import { MESSAGE, ONLY, RUN_OR_NEWEST, SPENDING, STORE_AND_JSON, TEAM } from './options.ts';
 
-/** Where findings are kept unless named. */
+/** Default folder of findings. */
 export const FINDINGS_FOLDER = 'findings';
 
 export const REPLAY = {
@@ -31,7 +31,7 @@ export const REPLAY = {
     },
     text: { kind: 'text', value: 'TEXT', help: 'Also continues TEXT in the place of the message.' },
     result: { kind: 'text', value: 'TEXT', help: 'Tries another result of the tool that a recorded message called.' },
-    independent: { kind: 'flag', help: 'Draws other random numbers for each message, and not the same ones for all.' },
+    independent: { kind: 'flag', help: 'Uses different random numbers for each message instead of common ones.' },
     settle: {
       kind: 'flag',
       help: 'Replays another message and this one in pairs, until the credit of this one is decided.',
@@ -40,7 +40,7 @@ export const REPLAY = {
       kind: 'whole',
       value: 'N',
       least: 1,
-      help: 'With --settle: stops after N replays. Default: as many as the credit says that it needs.',
+      help: 'With --settle: stops after N replays. Default: the number that the credit is estimated to need.',
     },
     snapshot: {
       kind: 'text',
@@ -63,8 +63,8 @@ export const BLAME = {
   name: 'blame',
   summary: 'Finds what lost an episode, or what loses the episodes of a run.',
   details:
-    'Of an episode, the answer is the chance of success after each message. Of a run, it is what each role lost of ' +
-    'what was within reach.',
+    'For an episode, it prints the chance of success after each message. For a run, it prints the share of the ' +
+    'achievable return that each role lost.',
   arguments: {
     episode: {
       kind: 'row',
@@ -91,7 +91,7 @@ export const BLAME = {
   },
   examples: [
     ['c3 blame 1234', 'Finds the message that lost the episode of message 1234.'],
-    ['c3 blame --only level=3 --by class', 'Says what loses the episodes of level 3 in the newest run.'],
+    ['c3 blame --only level=3 --by class', 'Finds what loses the episodes of level 3 in the newest run.'],
   ],
 } as const satisfies Declaration;
 
@@ -146,7 +146,7 @@ export const TRY = {
 export const VERIFY = {
   name: 'verify',
   summary: 'Executes stored replays again, and compares their tokens.',
-  details: 'The exit code is 1 where one differs.',
+  details: 'The exit code is 1 if one differs.',
   arguments: {
     message: {
       kind: 'row',
@@ -171,7 +171,7 @@ export const VERIFY = {
 export const KEEP = {
   name: 'keep',
   summary: 'Keeps a message as a test in a small file.',
-  details: 'The file holds the context, what was said, and what fresh messages in its place returned.',
+  details: 'The file holds the context, the message, and the returns of fresh messages in its place.',
   arguments: { ...MESSAGE },
   options: {
     out: {
@@ -191,7 +191,7 @@ export const KEEP = {
       kind: 'choice',
       choices: EXPECTATIONS,
       fallback: 'held',
-      help: 'What c3 check is to find: held while the fault is known, fixed once a change has helped.',
+      help: 'The expected result of c3 check: held while the fault is known, fixed once a change has helped.',
     },
     ...STORE_AND_JSON,
   },
@@ -202,8 +202,8 @@ export const CHECK = {
   name: 'check',
   summary: 'Checks whether kept messages still hold.',
   details:
-    'It draws each message again and says whether it held, is fixed, is worse, or is undecided. The exit ' +
-    'code is 1 where one is worse than it expects, or could not be checked.',
+    'It samples each message again and reports whether it held, is fixed, is worse, or is undecided. The exit ' +
+    'code is 1 if one is worse than expected, or could not be checked.',
   arguments: {
     folder: {
       kind: 'folder',
@@ -214,7 +214,7 @@ export const CHECK = {
     },
   },
   options: {
-    model: { kind: 'folder', value: 'DIR', help: 'Draws with another model, and not with the weights of the finding.' },
+    model: { kind: 'folder', value: 'DIR', help: 'Samples with another model instead of the weights of the finding.' },
     junit: { kind: 'file', value: 'FILE', help: 'Also writes the results as JUnit XML, for continuous integration.' },
     ...STORE_AND_JSON,
   },

@@ -1,4 +1,4 @@
-/** Options and arguments that several commands have. */
+/** Options and arguments that several commands share. */
 import { SELECTION_KEYS } from '../../../domain/selection.ts';
 import { DEFAULT_STORE } from '../../places.ts';
 import { orWords } from './declaration.ts';
@@ -9,7 +9,6 @@ export const STORE = {
   store: { kind: 'file', value: 'PATH', fallback: DEFAULT_STORE, help: 'The database that holds the runs.' },
 } as const;
 
-/** Of commands that print one answer from a store. */
 export const STORE_AND_JSON = { ...STORE, ...JSON_FLAG } as const;
 
 export const SPENDING = {
@@ -17,13 +16,13 @@ export const SPENDING = {
     kind: 'whole',
     value: 'N',
     least: 0,
-    help: 'Lets the run and its replays ask servers for at most N tokens, whatever its configuration says.',
+    help: 'Limits the run and its replays to N tokens of servers; overrides the configuration.',
   },
   spendMoney: {
     kind: 'amount',
     value: 'X',
     least: 0,
-    help: 'Lets the run and its replays cost at most X at servers, whatever its configuration says.',
+    help: 'Limits the cost of the run and its replays at servers to X; overrides the configuration.',
   },
 } as const;
 
@@ -39,7 +38,7 @@ export const OVERRIDE = {
   override: {
     kind: 'texts',
     value: 'KEY=VALUE',
-    help: 'Sets a key of the configuration, such as steps=4 or sampling.temperature=0.8. Several may follow.',
+    help: 'Sets a key of the configuration, such as steps=4 or sampling.temperature=0.8. Several settings may follow.',
   },
 } as const;
 
@@ -51,24 +50,24 @@ export const TEAM = {
   team: {
     kind: 'file',
     value: 'FILE',
-    help: 'A team file, which says who answers for a message that was recorded elsewhere.',
+    help: 'A team file, which defines who continues an episode that was recorded elsewhere.',
   },
 } as const;
 
-/** The run of a command that takes the newest one unless it is named. */
+/** The run of a command that uses the newest one by default. */
 export const RUN_OR_NEWEST = {
   run: { kind: 'text', value: 'RUN', help: 'The id of a run. Default: the newest one.' },
 } as const;
 
 export const MASK_SECRETS = {
-  maskSecrets: { kind: 'flag', help: 'Masks texts that look like keys in what is stored, and says how many.' },
+  maskSecrets: { kind: 'flag', help: 'Masks texts that look like keys before storing, and prints their number.' },
 } as const;
 
 export const RENAME = {
   rename: { kind: 'texts', value: 'OLD=NEW', help: 'Stores the messages of the speaker OLD as those of NEW.' },
 } as const;
 
-/** The weights of commands that load a model. */
+/** The model of commands that load one. */
 export const MODEL = {
   model: {
     kind: 'folder',

@@ -1,9 +1,9 @@
-/** The commands that work with other programs: recordings, imports, exports and assistants. */
+/** Declarations of the commands for other programs: recordings, imports, exports and assistants. */
 import { TASK_NAMES } from '../../../shared/runNames.ts';
 import type { Declaration } from './declaration.ts';
 import { ADAPTER, JSON_FLAG, MASK_SECRETS, MESSAGE, RENAME, STORE, STORE_AND_JSON } from './options.ts';
 
-/** Which model is served here. */
+/** Options for the model that is served here. */
 export const SERVED = {
   model: { kind: 'folder', value: 'DIR', help: 'Serves the model of a folder.' },
   task: {
@@ -12,23 +12,23 @@ export const SERVED = {
     choices: TASK_NAMES,
     help: 'Serves the model of the bundled team for a task.',
   },
-  name: { kind: 'text', value: 'NAME', help: 'What the served model is called.' },
+  name: { kind: 'text', value: 'NAME', help: 'The name of the served model.' },
 } as const;
 
 export const RECORD = {
   name: 'record',
   summary: 'Runs your own program, and stores what its agents say.',
   details:
-    'The program finds the address of the recorder in OPENAI_BASE_URL and similar variables. Its calls go on to its ' +
-    'own server, or to a model that is served here.',
+    'The program finds the address of the recorder in OPENAI_BASE_URL and similar variables. Its calls are forwarded ' +
+    'to its own server, or to a model that is served here.',
   arguments: {},
   options: {
-    upstream: { kind: 'text', value: 'URL', help: 'The server that answers, in the place of that of OPENAI_BASE_URL.' },
+    upstream: { kind: 'text', value: 'URL', help: 'The server that answers, instead of that in OPENAI_BASE_URL.' },
     ...SERVED,
     answer: {
       kind: 'text',
       value: 'TEXT',
-      help: 'What is right: the last message of an episode must state this number, or have this text in it.',
+      help: 'The right answer: the last message of an episode must state this number or contain this text.',
     },
     ...MASK_SECRETS,
     ...RENAME,
@@ -43,24 +43,23 @@ export const RECORD = {
 
 export const IMPORT = {
   name: 'import',
-  summary: 'Stores what other programs recorded of their agents, as a run.',
+  summary: "Stores a log of another program's agents as a run.",
   details:
     'It reads OpenTelemetry, Inspect, LangGraph, LangSmith, Langfuse, conversations, the buckets of the ' +
     'C3 authors, and more. Importing a log twice changes nothing.',
   arguments: { file: { kind: 'file', value: 'FILE', help: 'The path of a log or of a bucket file.' } },
   options: { ...MASK_SECRETS, ...RENAME, ...STORE_AND_JSON },
-  examples: [['c3 import trace.json --mask-secrets', 'Stores the episodes of a trace, without what looks like a key.']],
+  examples: [['c3 import trace.json --mask-secrets', 'Stores the episodes of a trace, and masks texts like keys.']],
 } as const satisfies Declaration;
 
 export const INFER = {
   name: 'infer',
   summary: 'Prints a team file for a message that was recorded elsewhere.',
-  details:
-    'The file says who spoke next and saw what. Read it and change what is wrong: a log shows one episode ' + 'only.',
+  details: 'The file says who speaks next and who sees what. Check and correct it: a log shows one episode ' + 'only.',
   arguments: { ...MESSAGE },
   options: {
     endpoint: { kind: 'text', value: 'URL', help: 'The server that answers for the team.' },
-    modelName: { kind: 'text', value: 'NAME', help: 'The model that is asked for there.' },
+    modelName: { kind: 'text', value: 'NAME', help: 'The name of the model at that server.' },
     ...STORE,
   },
   examples: [['c3 infer 7 --endpoint http://127.0.0.1:8000/v1 --model-name my-model', 'Prints the team of message 7.']],
@@ -90,19 +89,13 @@ export const SERVE = {
   name: 'serve',
   summary: 'Serves a model at an OpenAI-compatible address on this machine.',
   details:
-    'It serves the bundled team unless a model or a task is given. An answer is exact for a seed. It ' +
+    'It serves the bundled team unless a model or a task is given. Answers are reproducible for a seed. It ' +
     'prints the address and a bearer token; a token of your own is read from the variable C3_SERVE_TOKEN.',
   arguments: {},
   options: {
     ...SERVED,
     ...ADAPTER,
-    port: {
-      kind: 'whole',
-      value: 'N',
-      least: 0,
-      fallback: 0,
-      help: 'The port of the address; 0 takes one that is free.',
-    },
+    port: { kind: 'whole', value: 'N', least: 0, fallback: 0, help: 'The port of the address; 0 selects a free one.' },
     ...JSON_FLAG,
   },
   examples: [['c3 serve --port 8123', 'Serves the bundled model at http://127.0.0.1:8123/v1.']],
@@ -111,8 +104,8 @@ export const SERVE = {
 export const MCP = {
   name: 'mcp',
   summary: 'Serves the store to an assistant (Model Context Protocol).',
-  details: 'It speaks over standard input and output.',
+  details: 'It communicates over standard input and output.',
   arguments: {},
   options: { ...STORE },
-  examples: [['c3 mcp --store .c3/c3.sqlite', 'Is what an assistant starts.']],
+  examples: [['c3 mcp --store .c3/c3.sqlite', 'The command that an assistant starts.']],
 } as const satisfies Declaration;

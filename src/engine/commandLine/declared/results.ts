@@ -1,4 +1,4 @@
-/** The commands that look at the results of runs, label, report and delete them. */
+/** Declarations of the commands that show the results of runs, and label, report and delete them. */
 import { TAXONOMY_THRESHOLDS, thresholdWords } from '../../../domain/taxonomy.ts';
 import type { Declaration } from './declaration.ts';
 import { STORE_AND_JSON } from './options.ts';
@@ -8,7 +8,7 @@ const RUN = { run: { kind: 'text', value: 'RUN', required: true, help: 'The id o
 export const TAXONOMY = {
   name: 'taxonomy',
   summary: 'Sorts the failures of a run into classes, with their evidence.',
-  details: 'It also says how your labels agree with the classes.',
+  details: 'It also reports how well your labels agree with the classes.',
   arguments: {},
   options: {
     ...RUN,
@@ -25,7 +25,7 @@ export const TAXONOMY = {
 
 export const LABEL = {
   name: 'label',
-  summary: 'Gives a case a label of your own, or takes it back.',
+  summary: 'Labels a case, or removes its label.',
   arguments: {
     bucket: { kind: 'row', value: 'BUCKET', help: 'The number of a bucket.' },
     label: {
@@ -37,7 +37,7 @@ export const LABEL = {
   },
   options: {
     takeBack: { kind: 'flag', help: 'Removes the label.' },
-    note: { kind: 'text', value: 'TEXT', help: 'Why the case has the label.' },
+    note: { kind: 'text', value: 'TEXT', help: 'The reason for the label.' },
     ...STORE_AND_JSON,
   },
   examples: [['c3 label 12 slip', 'Labels bucket 12.']],
@@ -45,15 +45,15 @@ export const LABEL = {
 
 /** Default of --contexts with --sample. The paper gives no number. */
 export const SAMPLED_CONTEXTS = 40;
-/** Default of --contexts with --emptied: questions. */
+/** Default of --contexts with --emptied, in questions. */
 export const EMPTIED_CONTEXTS = 64;
-/** Default of --contexts with --training-credit: contexts of each role. */
+/** Default of --contexts with --training-credit, for each role. */
 export const LEARNED_CONTEXTS = 32;
-/** Defaults of --replays: with --sample or --emptied, and with --training-credit. */
+/** Defaults of --replays with --sample or --emptied, and with --training-credit. */
 export const DIAGNOSED_REPLAYS = 4;
 export const LEARNED_PAIRS = 8;
 
-/** The paper names S, J, c and J_V and gives no numbers; the J and c here are those of its published analysis. */
+/** The paper names S, J, c and J_V without numbers; J and c have the values of its published analysis. */
 export const DIAGNOSE = {
   name: 'diagnose',
   summary: 'Measures how reliable the credits of a run are, with intervals.',
@@ -66,8 +66,8 @@ export const DIAGNOSE = {
       choices: ['training', 'request', 'diagnostic'],
       help: 'Measures on the buckets of training, of requested replays, or of diagnostic samples only.',
     },
-    sample: { kind: 'flag', help: 'First draws buckets to measure on, from the last evaluation of the run.' },
-    emptied: { kind: 'flag', help: 'Instead replays held-out questions with and without what a role says.' },
+    sample: { kind: 'flag', help: 'First samples buckets to measure on, from the last evaluation of the run.' },
+    emptied: { kind: 'flag', help: 'Instead replays held-out questions with and without the messages of a role.' },
     trainingCredit: {
       kind: 'flag',
       help:
@@ -79,7 +79,7 @@ export const DIAGNOSE = {
       value: 'N',
       least: 1,
       help:
-        `Draws N contexts. Default: ${SAMPLED_CONTEXTS} with --sample, ${EMPTIED_CONTEXTS} with --emptied, and ` +
+        `Samples N contexts. Default: ${SAMPLED_CONTEXTS} with --sample, ${EMPTIED_CONTEXTS} with --emptied, and ` +
         `${LEARNED_CONTEXTS} of each role with --training-credit.`,
     },
     alternatives: {
@@ -87,7 +87,7 @@ export const DIAGNOSE = {
       value: 'N',
       least: 2,
       fallback: 8,
-      help: 'With --sample: compares N messages in each context, the one that was said among them.',
+      help: 'With --sample: compares N messages in each context, including the one that was said.',
     },
     replays: {
       kind: 'whole',
@@ -95,27 +95,27 @@ export const DIAGNOSE = {
       least: 1,
       help:
         `Replays each message N times. Default: ${DIAGNOSED_REPLAYS} with --sample or --emptied, and ` +
-        `${LEARNED_PAIRS} with --training-credit, each beside another message.`,
+        `${LEARNED_PAIRS} with --training-credit, each paired with another message.`,
     },
     valueSamples: {
       kind: 'whole',
       value: 'N',
       least: 0,
       fallback: 4,
-      help: 'With --sample: samples N further messages, which only say the value of the context.',
+      help: 'With --sample: samples N further messages, which only count for the value of the context.',
     },
-    role: { kind: 'text', value: 'ROLE', help: 'When contexts are drawn: measures the messages of this role.' },
+    role: { kind: 'text', value: 'ROLE', help: 'When contexts are sampled: measures the messages of this role.' },
     seed: {
       kind: 'whole',
       value: 'N',
       least: 0,
       fallback: 0,
-      help: 'When contexts are drawn: another seed draws other ones.',
+      help: 'When contexts are sampled: the seed of the sampling.',
     },
     ...STORE_AND_JSON,
   },
   examples: [
-    ['c3 diagnose --run c3-0-1a2b3c4d --sample', 'Draws buckets, and measures on them.'],
+    ['c3 diagnose --run c3-0-1a2b3c4d --sample', 'Samples buckets, and measures on them.'],
     ['c3 diagnose --run c3-0-1a2b3c4d --emptied --role reasoner', 'Measures what the reasoner is worth.'],
     ['c3 diagnose --run c3-0-1a2b3c4d --training-credit', 'Measures whether the run learned from the right credits.'],
   ],
@@ -128,8 +128,8 @@ export const REPORT = {
   details: 'Give --run or --message, and --out or --json.',
   arguments: {},
   options: {
-    run: { kind: 'text', value: 'RUN', help: 'The run that is reported.' },
-    message: { kind: 'whole', value: 'ID', least: 1, help: 'The message that is reported.' },
+    run: { kind: 'text', value: 'RUN', help: 'The run to report.' },
+    message: { kind: 'whole', value: 'ID', least: 1, help: 'The message to report.' },
     out: { kind: 'file', value: 'FILE', help: 'A file that does not exist yet: .html for a page, .json for data.' },
     ...STORE_AND_JSON,
   },
@@ -142,26 +142,22 @@ export const REPORT = {
 
 export const NOTE = {
   name: 'note',
-  summary: 'Stores what you say of a run or an episode, and your score of it.',
-  details: 'What is left out stays as it was.',
+  summary: 'Stores your title, note, tags or score for a run or an episode.',
+  details: 'Values that are not given stay unchanged.',
   arguments: {
-    subject: {
-      kind: 'text',
-      value: 'RUN|MESSAGE',
-      help: 'The id of a run, or the number of a message, which stands for its episode.',
-    },
+    subject: { kind: 'text', value: 'RUN|MESSAGE', help: 'The id of a run, or the number of a message of an episode.' },
   },
   options: {
-    title: { kind: 'text', value: 'TITLE', help: 'What the run is called.' },
+    title: { kind: 'text', value: 'TITLE', help: 'The title of the run.' },
     score: {
       kind: 'text',
       value: 'VALUE|none',
       help:
-        'Your score of the episode; none takes it back. Where nothing else scored a recorded episode, your score is ' +
+        'Your score of the episode; none removes it. If nothing else scored a recorded episode, your score is ' +
         'its return.',
     },
-    note: { kind: 'text', value: 'TEXT', help: 'What you say of it.' },
-    tags: { kind: 'texts', value: 'TAG,TAG', help: 'Its tags, with commas between them.' },
+    note: { kind: 'text', value: 'TEXT', help: 'Your note.' },
+    tags: { kind: 'texts', value: 'TAG,TAG', help: 'The tags, separated by commas.' },
     ...STORE_AND_JSON,
   },
   examples: [
@@ -173,7 +169,7 @@ export const NOTE = {
 export const DELETE = {
   name: 'delete',
   summary: 'Deletes a run with its weights. This cannot be undone.',
-  details: 'The store gets smaller.',
+  details: 'This makes the store smaller.',
   arguments: { run: { kind: 'text', value: 'RUN', help: 'The id of a run.' } },
   options: { ...STORE_AND_JSON },
   examples: [['c3 delete c3-0-1a2b3c4d', 'Deletes a run.']],

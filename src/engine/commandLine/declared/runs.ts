@@ -1,4 +1,4 @@
-/** The commands that train and evaluate teams, and follow runs. */
+/** Declarations of the commands that train and evaluate teams, and follow runs. */
 import type { Declaration } from './declaration.ts';
 import { DETACH, JSON_FLAG, OVERRIDE, STORE_AND_JSON } from './options.ts';
 
@@ -24,7 +24,7 @@ export const RUN = {
     },
     again: { kind: 'text', value: 'JOB', help: 'Starts a job that never began, as it was requested.' },
     ...DETACH,
-    show: { kind: 'flag', help: 'At the end, replays one message and says what loses the episodes of the run.' },
+    show: { kind: 'flag', help: 'At the end, replays one message and prints what loses the episodes of the run.' },
     ...STORE_AND_JSON,
   },
   examples: [
@@ -37,14 +37,14 @@ export const RUN = {
 export const REPLACE = {
   name: 'replace',
   summary: "Continues a run's team with another policy for one role.",
-  details: 'At the end it shows what the swap cost.',
+  details: 'At the end it prints the cost of the swap.',
   arguments: {
-    run: { kind: 'text', value: 'RUN', help: 'The run whose team goes on.' },
+    run: { kind: 'text', value: 'RUN', help: 'The run whose team continues.' },
     swap: {
       kind: 'text',
       value: 'ROLE=SOURCE',
       help:
-        'A role and what takes its place: base, bundled-small, the folder of an adapter or of a model, or ' +
+        'A role and its new policy: base, bundled-small, the folder of an adapter or of a model, or ' +
         'RUN:STEP:ROLE.',
     },
   },
@@ -64,7 +64,7 @@ export const REPLACE = {
   examples: [
     [
       'c3 replace c3-0-1a2b3c4d reasoner=base --override steps=0',
-      'Shows what the team is without what the reasoner learned.',
+      'Shows the team without the training of the reasoner.',
     ],
   ],
 } as const satisfies Declaration;
@@ -78,7 +78,7 @@ export const PLAN = {
     rho: {
       kind: 'flag',
       help:
-        'Also measures what each message of the untrained team decides (rho), and predicts the variance of C3 ' +
+        'Also measures how much each message of the untrained team decides (rho), and predicts the variance of C3 ' +
         'against that of MAGRPO.',
     },
     questions: { kind: 'whole', value: 'N', least: 2, fallback: 64, help: 'With --rho: asks N questions.' },
@@ -92,13 +92,13 @@ export const PLAN = {
     replays: { kind: 'whole', value: 'N', least: 2, fallback: 4, help: 'With --rho: replays each message N times.' },
     ...STORE_AND_JSON,
   },
-  examples: [['c3 plan my.c3.yaml --rho', 'Plans a run, and measures what its messages decide.']],
+  examples: [['c3 plan my.c3.yaml --rho', 'Plans a run, and measures how much its messages decide.']],
 } as const satisfies Declaration;
 
 export const CONVERT = {
   name: 'convert',
   summary: 'Prints a file of the published MAGRPO scripts as a configuration.',
-  details: 'Remarks before it say what differs. c3 run FILE reads such a file itself.',
+  details: 'Remarks before it list the differences. c3 run FILE also reads such a file directly.',
   arguments: { file: { kind: 'file', value: 'FILE', help: 'A file, for example magrpo_he_config.yaml.' } },
   options: { ...OVERRIDE, ...JSON_FLAG },
   examples: [['c3 convert magrpo_he_config.yaml', 'Prints the configuration that c3 run would run.']],

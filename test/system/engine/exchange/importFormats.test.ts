@@ -169,7 +169,7 @@ describe('c3 import', () => {
       [
         'cut.bin',
         framed(Buffer.from('{"resourceSpans":[]}')).subarray(0, -1),
-        /Byte 0 of .*cut\.bin begins no message/u,
+        /No complete message .* begins at byte 0 of .*cut\.bin/u,
       ],
       [
         'other.eval',

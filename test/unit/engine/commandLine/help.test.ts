@@ -52,7 +52,7 @@ describe('help', () => {
     assert.equal(usage(named('completion')), 'c3 completion bash|zsh|fish');
     const wide = commandHelp(named('keep'), 200);
     assert.match(wide, /^ {2}--draws N +Draws N messages in its place\. Default: 100\.$/mu);
-    assert.match(wide, /^ {2}--expect held\|fixed +What .* Default: held\.$/mu);
+    assert.match(wide, /^ {2}--expect held\|fixed +The expected .* Default: held\.$/mu);
     assert.match(commandHelp(named('credit'), 200), /^ {2}--estimator NAME +The .*\. One of loo, full_mean, .*\.$/mu);
     assert.match(
       commandHelp(named('keep'), 40),

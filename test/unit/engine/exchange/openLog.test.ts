@@ -35,7 +35,7 @@ describe('a compressed log', () => {
       writeFileSync(path, bytes);
       await assert.rejects(
         decompressed(path, out, NEVER, bytes.subarray(0, 16), 10_000_000),
-        isInput(/^What .* holds is more than 10 MB; split the log\.$/u),
+        isInput(/^The content of .* is more than 10 MB; split the log\.$/u),
       );
       assert.ok(readFileSync(out).length <= 10_000_000);
     }
@@ -199,14 +199,14 @@ describe('messages behind their lengths', () => {
         ['message 2, which cannot be read', 1],
         ['message 3, which cannot be read', 1],
         ['message 4, which cannot be read', 1],
-        ['rest of the file from message 6 on, which does not end within it', 1],
+        ['rest of the file from message 6 on, whose end is missing', 1],
       ],
     );
     const all = filesOf(t);
     writeFileSync(all.path, Buffer.concat(bad.slice(1).map(frame)));
     await assert.rejects(
       framesAsJson(all.path, all.out, NEVER),
-      isInput(/^message 1 of .* is no JSON; give a whole file/u),
+      isInput(/^message 1 of .* is not valid JSON; give a whole file/u),
     );
   });
 

@@ -84,7 +84,7 @@ describe('the file of a finding', () => {
     );
     refused(edited('seed: 7', 'sed: 7'), /config\.sed: unknown key; did you mean seed\?/u);
     refused(edited('seed: 7', 'seed: many'), /config\.seed: /u);
-    refused(edited('    Plan.', '    Plam.'), /context\.text: is another text than the one that was kept/u);
+    refused(edited('    Plan.', '    Plam.'), /context\.text: differs from the kept text/u);
     refused(edited(/draws: 0\* 1/u, 'draws: 0* 1e9'), /drawn\.draws: must be 20 to 1000 returns/u);
     refused(edited(/draws: 0\* /u, 'draws: '), /drawn\.draws: must be 20 to 1000 returns/u);
     refused('', /is not a finding|finding/u);
