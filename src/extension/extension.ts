@@ -1,7 +1,4 @@
-/**
- * Activation: creates the parts of the extension and connects them. Each opens its resources on first
- * use.
- */
+/** Activation: creates and connects the parts of the extension, which open resources on first use. */
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../domain/taxonomy.ts';
 import { isRecord } from '../shared/guard.ts';

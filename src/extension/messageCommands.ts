@@ -72,10 +72,7 @@ export async function showContext(services: Services, views: Views, argument: un
   }
 }
 
-/**
- * Asks for the score, note or tags of an episode: that of the menu, the active row or the active
- * transcript.
- */
+/** Asks for the score, note or tags of an episode: that of the menu, active row or transcript. */
 export async function noteEpisode(
   services: Services,
   views: Views,

@@ -47,7 +47,7 @@ scenario('a prompt is tried, its flipped pairs are compared, and it is kept as i
 
   // What cannot be tried is said before anything starts.
   await workbench.runCommand('C3: Try this prompt');
-  await workbench.notification(/is what the run has already/u).waitFor();
+  await workbench.notification(/is the same as in the run/u).waitFor();
   await write(workbench, 'Plan {nobody} well.');
   await workbench.runCommand('C3: Try this prompt');
   await workbench.notification(/has \{nobody\}, for which nothing is put in/u).waitFor();

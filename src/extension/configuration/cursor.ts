@@ -36,10 +36,7 @@ export interface ValuePlace extends Word {
 
 export type Place = KeyPlace | ValuePlace;
 
-/**
- * A word that no configuration holds. Inserted at the cursor, it shows how the parser reads that
- * place.
- */
+/** A word that no configuration holds. At the cursor, it shows how the parser reads that place. */
 const MARK = 'c3cursor7f3a';
 const WORD = /[^\s"'{}[\],:#]*/u;
 

@@ -1,7 +1,4 @@
-/**
- * Reads the disk at the paths that a configuration names. Not called in a workspace that is not
- * trusted.
- */
+/** Reads the disk at the paths that a configuration names. Not called in an untrusted workspace. */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';

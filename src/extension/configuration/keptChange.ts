@@ -89,7 +89,7 @@ export function keptKeys(
   if (sampling.temperature === 0) {
     throw new C3Error(
       'input',
-      'A configuration has no temperature of 0, since nothing would be learned from equal messages; keep a small one.',
+      'A configuration can have no temperature of 0, since nothing can be learned from equal messages; use a small one.',
     );
   }
   const capped = sampling.maxNewTokens === undefined ? [] : protocol.roles.filter((role) => role.maxNewTokens !== null);
@@ -102,7 +102,7 @@ export function keptKeys(
   if (policy !== null && 'snapshot' in policy && (recordedConfig(stored)?.adapter ?? null) === null) {
     throw new C3Error(
       'input',
-      'A run begins with the snapshot of an earlier one only where it trains adapters; export its weights with c3 export --format model, and name that folder with the key model.',
+      'A run can begin with the snapshot of an earlier one only if it trains adapters; export the weights with c3 export --format model, and name that folder with the key model.',
     );
   }
   return [
@@ -178,11 +178,9 @@ function plainValue(text: string, broken?: null): unknown {
     if (broken === null) {
       return null;
     }
-    throw new C3Error(
-      'input',
-      'The configuration has problems, so that nothing is written there; resolve them first.',
-      { cause: error },
-    );
+    throw new C3Error('input', 'The configuration has problems, so nothing was written; resolve them first.', {
+      cause: error,
+    });
   }
 }
 

@@ -220,10 +220,7 @@ export class ConfigurationLanguage {
   }
 }
 
-/**
- * Returns the folder that a configuration's paths are relative to, or null if the disk may not be
- * read.
- */
+/** Returns the folder that a document's paths are relative to, or null if the disk may not be read. */
 function folderOf({ uri }: TextDocument): string | null {
   if (!workspace.isTrusted) {
     return null;

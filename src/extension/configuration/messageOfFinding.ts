@@ -1,7 +1,4 @@
-/**
- * Reads the message of a finding's file. Pure. Part of the bundle of configurations, which contains
- * the parser.
- */
+/** Reads the message of a finding's file. Pure. In the bundle of configurations, with the parser. */
 import { isRecord } from '../../shared/guard.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 

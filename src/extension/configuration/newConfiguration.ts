@@ -30,10 +30,7 @@ export async function openRecorded(stored: string): Promise<void> {
   await openConfiguration(text);
 }
 
-/**
- * Creates an unsaved document. Its first save goes to the workspace folder, or asks if there is no
- * folder.
- */
+/** Creates an unsaved document. Its first save goes to the workspace folder, or asks if there is none. */
 async function documentWith(text: string): Promise<TextDocument> {
   const home = workspace.workspaceFolders?.[0]?.uri;
   if (home?.scheme !== 'file') {

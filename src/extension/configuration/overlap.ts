@@ -37,10 +37,7 @@ export interface Overlap extends Range {
   readonly refused: boolean;
 }
 
-/**
- * Looks for overlaps of one configuration. Repeats the search only if its files or their keys have
- * changed.
- */
+/** Looks for overlaps of one configuration. Repeats the search only if the files or keys changed. */
 export class OverlapCheck {
   private readonly entry: string | URL;
   private key = '';

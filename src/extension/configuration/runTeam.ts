@@ -1,7 +1,4 @@
-/**
- * Reads the team of a run with its prompts. Part of the bundle of configurations, which contains the
- * parser.
- */
+/** Reads the team of a run with its prompts. In the bundle of configurations, with the parser. */
 import { isRecord } from '../../shared/guard.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { promptFault, withPrompts } from '../../team/prompts.ts';

@@ -1,7 +1,4 @@
-/**
- * Language support for configurations: a separate bundle, loaded when the first configuration is
- * opened.
- */
+/** Language support for configurations: a separate bundle, loaded with the first configuration. */
 export { answerFormOf, evaluatorWithoutCode } from '../../evaluate/named.ts';
 export { inferredTeam, programTeam, type ProgramTeam } from '../../logs/recordedEpisode.ts';
 export { countedVote } from '../../replay/countedVote.ts';

@@ -161,10 +161,7 @@ const OUTCOMES = ['accuracyBefore', 'accuracyAfter', 'passAt1Before', 'passAt1Af
 const BEFORE_OUTCOMES = ['id', 'title', 'status', 'method', 'seed', 'steps', 'plannedSteps', 'createdAt'] as const;
 const COSTS = ['evaluatorCalls', 'tokens', 'seconds'] as const;
 
-/**
- * Formats one line for each run, in the given order. A value that was not measured or set is an empty
- * cell.
- */
+/** Formats one line for each run, in the given order. A missing value is an empty cell. */
 export function runsCsv(rows: readonly RunTableRow[]): string {
   const { all } = settingKeys(rows);
   const header = [

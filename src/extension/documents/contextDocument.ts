@@ -44,7 +44,7 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
     '   byte      id  bytes                                 text',
     ...rows(tokens.context, null),
     '',
-    `What it answered: ${message.tokens.length} tokens, each with the natural logarithm of its probability`,
+    `The answer: ${message.tokens.length} tokens, each with the natural logarithm of its probability`,
     '   byte      id  bytes                                 text',
     ...rows(tokens.answer, message.logprobs),
     '',

@@ -1,7 +1,7 @@
 /**
  * Read-only documents of the scheme `c3`: branches for the diff editor, model inputs, and documents of
- * other parts. They are read from their address whenever they are opened. They are files of a file
- * system, so that the editor restores their tabs after a reload.
+ * other parts. They are read anew when opened, and are files of a file system so that the editor
+ * restores their tabs.
  */
 import {
   EventEmitter,

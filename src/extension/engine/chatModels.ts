@@ -1,7 +1,4 @@
-/**
- * Asks the chat models of VS Code and returns their answers as data. Pure except for the models
- * themselves.
- */
+/** Asks the chat models of VS Code and returns their answers as data. Pure except for the models. */
 import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { CancelledError, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
@@ -142,10 +139,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     }
   }
 
-  /**
-   * Reads an answer until it ends or reaches the maximum of tokens, since a model may ignore that
-   * option.
-   */
+  /** Reads an answer until it ends or reaches the maximum of tokens, which a model may ignore. */
   private async read(
     model: Model,
     parts: AsyncIterable<string>,

@@ -54,15 +54,9 @@ export class Engine {
   private readonly pending = new Set<NodeJS.Timeout>();
   private current: { readonly path: string; readonly client: EngineClient } | null = null;
   readonly onRunProgress = this.runs.event;
-  /**
-   * Fires with all jobs: queued, running, finished and never started. Fires with none if the connection
-   * ended.
-   */
+  /** Fires with all jobs: queued, running, finished and never started; with none if the connection ends. */
   readonly onJobs = this.jobs.event;
-  /**
-   * Fires with the process for which the engine waits before it writes the store, or null when the wait
-   * ends.
-   */
+  /** Fires with the process that keeps the engine from writing the store, or null when the wait ends. */
   readonly onWaiting = this.waits.event;
   readonly onReplayProgress = this.replays.event;
   readonly onVerifyProgress = this.verifications.event;

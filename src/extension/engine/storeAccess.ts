@@ -85,10 +85,7 @@ export class StoreAccess {
     return this.open;
   }
 
-  /**
-   * Returns a promise for the end of the store's examination, or null if none is in progress. It never
-   * rejects.
-   */
+  /** Returns a promise for the end of the store's examination, or null. It never rejects. */
   pending(): Promise<void> | null {
     const path = storePath();
     const found = path === null ? null : this.gate.check(path, workspace.isTrusted);

@@ -1,7 +1,4 @@
-/**
- * Reads the lock file of a store to show if it is being written. Only the engine decides about write
- * access.
- */
+/** Reads the lock file of a store, for display only: the engine decides about write access. */
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
 import { isAlive } from '../../files/processes.ts';

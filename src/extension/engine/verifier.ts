@@ -86,8 +86,8 @@ export class Verifier {
     }
     const costs = await this.engine.client().verifyCosts({ message });
     const why =
-      'Servers that take no seeds give no message twice. Their replays can only be sampled again, so that returns are compared. Otherwise they are not comparable.';
+      'Servers without seeds do not repeat a message. Their replays can only be sampled again, to compare the returns. Otherwise they are not comparable.';
     const detail = [why, ...costs.map(costWords)].join('\n');
-    return costs.length > 0 && confirmed('Sample again what servers answered?', 'Sample again', detail);
+    return costs.length > 0 && confirmed('Sample the answers of servers again?', 'Sample again', detail);
   }
 }

@@ -115,7 +115,7 @@ async function lostProblems({ engine, log }: Services, run: string): Promise<rea
   try {
     return await engine.client().lostProblems({ run });
   } catch (error) {
-    log.error(`What was found of lost problems is not shown: ${messageOf(error)}`);
+    log.error(`Lost problems cannot be shown: ${messageOf(error)}`);
     return [];
   }
 }

@@ -129,10 +129,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   private offered: ReadonlySet<string> = new Set();
   private readonly classes = new Map<string, { readonly classes: ProblemClasses | null; readonly state: ClassState }>();
   private readonly losses = new Map<string, Losses>();
-  /**
-   * Runs about whose losses the engine is being asked (null), or the timer of the pause after its
-   * answer.
-   */
+  /** Runs about which the engine is being asked (null), or the timer of the pause after its answer. */
   private readonly asking = new Map<string, { dispose(): void } | null>();
   readonly answers: AnswersOf<typeof EPISODES_PANEL> = { rows: ({ revision, offset }) => this.rows(revision, offset) };
   readonly events: EventsOf<typeof EPISODES_PANEL> = {
@@ -571,10 +568,7 @@ const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
   evaluatorCalls: ({ evaluatorCalls }) => evaluatorCalls,
 };
 
-/**
- * Formats one line for each problem, in the given order. A value that was not measured is an empty
- * cell.
- */
+/** Formats one line for each problem, in the given order. A missing value is an empty cell. */
 export function problemsCsv(rows: readonly ShownProblem[]): string {
   return csvOf(
     Object.keys(CELLS),

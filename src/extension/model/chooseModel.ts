@@ -64,10 +64,7 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
   });
 }
 
-/**
- * Returns the accepted item's path. If the folder is missing, says so in the list and returns
- * undefined.
- */
+/** Returns the path of the accepted item. If it is missing, says so in the list and returns undefined. */
 function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
   const [item] = pick.selectedItems;
   if (item === undefined || item.path === null || isFolder(item.path)) {

@@ -32,13 +32,13 @@ interface Question {
 const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>> = {
   score: ({ before, range, returned }) => ({
     title: 'Score episode',
-    prompt: `${range.low} to ${range.high}, ${counts(returned)}; leave it empty to take the score back`,
+    prompt: `${range.low} to ${range.high}, ${counts(returned)}; leave it empty to remove the score`,
     value: before.score === null ? '' : String(before.score),
     changes: (typed) => ({ score: typed.trim() === '' ? null : Number(typed) }),
   }),
   note: ({ before }) => ({
     title: "Edit episode's note",
-    prompt: `What is worth knowing of the episode, up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
+    prompt: `A note on the episode, up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
     value: before.note,
     changes: (typed) => ({ note: typed }),
   }),
@@ -52,8 +52,8 @@ const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>>
 
 const counts = (returned: number | null): string =>
   returned === null
-    ? 'the return of the episode if it was recorded and nothing else scored it'
-    : `shown beside its return ${returned}, and used nowhere`;
+    ? 'used as the return if the episode was recorded and has no other score'
+    : `shown beside the return ${returned}, and used nowhere else`;
 
 /** Asks for a new score, note or tags of an episode. @param episode its last message */
 export async function askForEpisodeNote(

@@ -25,7 +25,7 @@ const QUESTIONS: Readonly<Record<keyof RunNote, (run: RunRecord) => Question>> =
   }),
   note: ({ note, title }) => ({
     title: 'Edit note',
-    prompt: `What is worth knowing of "${oneLine(title, TITLE)}", up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
+    prompt: `A note on "${oneLine(title, TITLE)}", up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
     value: note,
     changes: (typed) => ({ note: typed }),
   }),

@@ -49,10 +49,7 @@ export function queueWords(
   return `${now}; queued: ${named(next)}${others.length === 0 ? '' : ` and ${others.length} more`}`;
 }
 
-/**
- * Returns the progress of a whole run in percent. Each stage has a fixed share, since its time is
- * unknown.
- */
+/** Returns the progress of a run in percent. Each stage has a fixed share, since its time is unknown. */
 export function overallPercent({ stage, done, total }: Pick<RunProgress, 'stage' | 'done' | 'total'>): number {
   const [from, to] = SHARES[stage];
   return from + (total === 0 ? 0 : ((to - from) * done) / total);

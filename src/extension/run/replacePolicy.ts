@@ -1,7 +1,4 @@
-/**
- * The command "Replace policy": asks for the role, the new policy and the strategy, and starts the
- * run.
- */
+/** The command "Replace policy": asks for role, new policy and strategy, and starts the run. */
 import { window, workspace, type QuickPickItem } from 'vscode';
 import { sectionOf, storedConfig } from '../../domain/run.ts';
 import type { RunPlan } from '../../shared/models.ts';

@@ -132,10 +132,7 @@ export class RunController {
     return [...this.followed.keys()];
   }
 
-  /**
-   * Shows one notification for all jobs of this window. Canceling it cancels one job, and the others
-   * continue.
-   */
+  /** Shows one notification for all jobs of this window. Canceling it cancels only one job. */
   private async showAll(): Promise<void> {
     while (this.openFollowed().length > 0) {
       await this.show();

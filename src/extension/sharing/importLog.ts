@@ -47,8 +47,7 @@ const isRenamed = ({ by }: LogImport['speakers'][number]): boolean => by === 're
 async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> {
   const typed = await window.showInputBox({
     title: 'Rename speakers',
-    prompt:
-      'Write another name behind each =. The log is imported again under these names; the run that is there stays.',
+    prompt: 'Write a new name after each =. The log is imported again with these names; the existing run is kept.',
     value: speakers.map(({ name }) => `${name}=${name}`).join('; '),
     ignoreFocusOut: true,
     validateInput: (text) => {

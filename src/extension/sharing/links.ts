@@ -1,7 +1,4 @@
-/**
- * Parses links into a store and finds their targets. Links come from outside, so each part is
- * validated.
- */
+/** Parses links into a store and finds their targets. Each part is validated: links are untrusted. */
 import { relative, resolve } from 'node:path';
 import { clearestOf } from '../../shared/credit/order.ts';
 import { hasCode } from '../../shared/errors.ts';

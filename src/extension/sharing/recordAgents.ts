@@ -60,10 +60,7 @@ async function following(
   }
 }
 
-/**
- * Asks for the program, its server, the right answer and the masking of keys. Returns null if
- * canceled.
- */
+/** Asks for the program, its server, the right answer and masking. Returns null if the user canceled. */
 async function askForProgram(): Promise<RecordParams | null> {
   const folder = workspace.workspaceFolders?.[0]?.uri.fsPath;
   if (folder === undefined) {
@@ -138,7 +135,7 @@ async function askForAnswer(): Promise<RightAnswer | null | undefined> {
   const typed = await window.showInputBox({
     title: `${TITLE} (3 of 4)`,
     prompt:
-      'What is right? A number must be what the last message states, another text must be in it. Leave it empty where that is not known, or your program sends a score of its own.',
+      'The right answer: a number that the last message must state, or a text that it must contain. Leave it empty if it is unknown, or if your program sends its own score.',
     placeHolder: 'The right answer (optional)',
     ignoreFocusOut: true,
   });

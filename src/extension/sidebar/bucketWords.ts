@@ -19,7 +19,7 @@ export const ORDERS: Readonly<Record<BucketOrder, { readonly label: string; read
   clearest: {
     label: 'Clearest credit',
     detail:
-      'Messages whose credit is decided come first, then the others; each by how large it is for the width of its interval.',
+      'Messages with a decided credit come first, then the others, each by the size of the credit relative to the width of its interval.',
   },
   credit: { label: 'Largest credit', detail: 'The message whose credit is furthest from 0, up or down, comes first.' },
   spread: {

@@ -1,7 +1,4 @@
-/**
- * The model of the view "Buckets": the buckets of one run by rank, and their messages, each list in
- * pages.
- */
+/** The model of the view "Buckets": the buckets of one run by rank, and their messages, in pages. */
 import {
   equalAlternatives,
   ALL_BUCKETS,

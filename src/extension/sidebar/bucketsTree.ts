@@ -1,7 +1,4 @@
-/**
- * The tree view "Buckets": the contexts of one run in which alternatives were sampled, in a chosen
- * order.
- */
+/** The tree view "Buckets": the contexts of one run with sampled alternatives, in a chosen order. */
 import {
   commands,
   EventEmitter,

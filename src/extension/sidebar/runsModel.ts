@@ -39,10 +39,7 @@ export interface RoundNode {
   readonly episodes: number;
   /** The step, or null for an evaluation. */
   readonly step: Step | null;
-  /**
-   * The turns of the roles that learned, one sentence each. Empty for an evaluation and for most
-   * methods.
-   */
+  /** One sentence for each turn of a role that learned. Empty for an evaluation and for most methods. */
   readonly turns: readonly string[];
 }
 

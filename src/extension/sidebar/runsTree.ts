@@ -259,10 +259,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     return node === undefined ? undefined : runOfNode(node);
   }
 
-  /**
-   * Expands a run. Repeats the request until it succeeds, since the editor ignores it while it updates
-   * the list.
-   */
+  /** Expands a run. Repeats the request, since the editor ignores it while it updates the list. */
   async expand(node: RunNode): Promise<void> {
     for (const pause of EXPAND_PAUSES) {
       await setTimeout(pause);
@@ -313,10 +310,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.dispose();
   }
 
-  /**
-   * Sets the context keys for the welcome text and the palette. Shows a fault of the store and logs it
-   * once.
-   */
+  /** Sets the context keys for the welcome text and the palette. Shows and logs a fault of the store. */
   private updateContext(hasRuns: boolean, error: Error | null): void {
     const fault = error?.message ?? null;
     void commands.executeCommand('setContext', 'c3.noRuns', !hasRuns);
@@ -372,10 +366,7 @@ function askForFilter(
   });
 }
 
-/**
- * Returns the items of the quick pick. They are always shown, since the typed text filters the runs
- * instead.
- */
+/** Returns the items of the quick pick. All stay visible, since the typed text filters the runs. */
 function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
   const statuses = counted(runs.map(({ status }) => status));
   return [

@@ -47,10 +47,7 @@ export class PanelReplay implements Disposable {
     return this.current;
   }
 
-  /**
-   * Starts a replay that the page requested. A model that the user did not choose must be confirmed
-   * first.
-   */
+  /** Starts a replay for the page. A model that the user did not choose must be confirmed first. */
   async request({
     message,
     alternatives,

@@ -45,11 +45,11 @@ export class RecordedTeam {
   private async choose(reader: StoreReader, run: string, message: number): Promise<Uri | undefined> {
     const [again, choose, write] = ['Start Program Again…', 'Choose Team File…', 'Infer From Log'];
     const said = await window.showInformationMessage(
-      'This message was recorded elsewhere: what comes after another message is known to its program alone.',
+      'This message was recorded elsewhere: only its own program can continue after another message.',
       {
         modal: true,
         detail:
-          'The program can be started again for each replay, with what was said before in the place of its model; its tools run again each time. A team file may name a driver instead, or the order inferred from the log, which you read, complete, save and choose here. The guide has more (Your own agents).',
+          'C3 can start the program again for each replay: earlier messages are answered from the recording, and its tools run again each time. You can also choose a team file that names a driver, or infer the order from the log: complete and save that file, then choose it here. See "Your own agents" in the guide.',
       },
       again,
       choose,
@@ -101,10 +101,7 @@ export class RecordedTeam {
   }
 }
 
-/**
- * Returns the model for the program: the bundled team that was recorded, or a server that the user
- * names.
- */
+/** Returns the model for the program: the recorded bundled team, or a server that the user names. */
 async function whoAnswers(reader: StoreReader, run: string): Promise<Answering | undefined> {
   const model = reader.snapshots(IMPORTED).find((snapshot) => snapshot.run === run)?.base ?? '';
   const task = TEAM_TASKS.find((one) => model === `c3-${one}`);

@@ -1,7 +1,4 @@
-/**
- * The session of a transcript panel: answers its page from the store, and starts replays in the
- * engine.
- */
+/** The session of a transcript panel: answers its page from the store and starts replays. */
 import { AS_RECORDED } from '../../domain/replay.ts';
 import {
   NO_FILTER,
@@ -311,10 +308,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     }
   }
 
-  /**
-   * Reveals a message, and removes a filter that hides it. If the layout changes, the page requests it
-   * first.
-   */
+  /** Reveals a message and removes a filter that hides it. The page first requests a changed layout. */
   private reveal(message: number): void {
     this.wanted = message;
     let other = this.shown.catchUp();
@@ -387,10 +381,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 /** The message to select. */
 interface LowestCredit {
   readonly message: number;
-  /**
-   * A sentence that names it the lowest-credit message, or the clearest candidate if no interval is
-   * below 0.
-   */
+  /** A sentence that says if it is the lowest-credit message or only the clearest candidate. */
   readonly words: string;
 }
 

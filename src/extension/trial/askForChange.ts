@@ -161,7 +161,7 @@ async function askForServer(): Promise<ServerChange | undefined> {
       ? undefined
       : await window.showInputBox({
           title: title(4, 4),
-          prompt: 'How the server names the model',
+          prompt: 'The name of the model on the server',
           validateInput: modelNameFault,
           ignoreFocusOut,
         });

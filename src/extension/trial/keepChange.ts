@@ -32,7 +32,7 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
   const stored = reader.runConfig(run);
   const protocol = service.runTeam(stored);
   if (protocol === null) {
-    throw new C3Error('input', 'The configuration of this run cannot be read, so that no change of it can be kept.');
+    throw new C3Error('input', 'The configuration of this run cannot be read, so no change of it can be kept.');
   }
   const keysFor = (folder: string): ReturnType<Service['keptKeys']> =>
     service.keptKeys(change, { run, stored, protocol }, folder);
@@ -83,7 +83,7 @@ async function itemsOf(service: Service, stored: string): Promise<FileItem[]> {
   ];
 }
 
-const NOT_THERE = 'no file here is what the run used: this one is, with the change';
+const NOT_THERE = 'no file here is what the run used; this one would be, with the change';
 
 function differenceWords(keys: readonly string[] | null): string {
   if (keys === null) {

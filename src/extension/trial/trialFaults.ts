@@ -22,7 +22,7 @@ export function runFault(reader: RunRows, run: string): string | null {
     return `The run "${title}" was recorded elsewhere; a change is tried on runs whose team is known here.`;
   }
   return reader.evaluations(run).length === 0
-    ? `The run "${title}" has no evaluation, whose problems a change is tried on; choose another run.`
+    ? `The run "${title}" has no evaluation, and a change is tried on its problems; choose another run.`
     : null;
 }
 
@@ -44,7 +44,7 @@ export function snapshotFault(text: string, steps: number, snapshots: readonly s
     ? null
     : found === 0
       ? 'The run has no such snapshot.'
-      : 'Several snapshots begin so: more digits.';
+      : 'Several snapshots begin with these digits: add more.';
 }
 
 /** Returns the fault of a server's address, or null if it is valid. */
@@ -58,5 +58,5 @@ export function modelNameFault(text: string): string | null {
   const { length } = text.trim();
   return length > 0 && length <= MOST_MODEL_NAME
     ? null
-    : `A name has 1 to ${MOST_MODEL_NAME} characters, as the server has it.`;
+    : `The name of a model on the server has 1 to ${MOST_MODEL_NAME} characters.`;
 }

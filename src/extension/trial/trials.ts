@@ -1,7 +1,4 @@
-/**
- * The command "Try a change": its questions, the tab of a prompt, the trial, and the panel of its
- * result.
- */
+/** The command "Try a change": its questions, the tab of a prompt, the trial, and its panel. */
 import {
   commands,
   ProgressLocation,
@@ -159,7 +156,7 @@ export class Trials {
     const fault =
       runFault(this.reader(), run) ??
       (await loadService()).promptFault(await this.team(run), role, prompt) ??
-      (prompt === own ? `The prompt of ${role} is what the run has already: write another one first.` : null);
+      (prompt === own ? `The prompt of ${role} is the same as in the run: change it first.` : null);
     if (fault !== null) {
       throw new C3Error('input', fault);
     }

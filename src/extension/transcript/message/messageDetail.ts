@@ -93,10 +93,7 @@ export function markedRows(
   });
 }
 
-/**
- * Reads a message with its buckets, its vote, and the snapshots with which its replays can be
- * continued.
- */
+/** Reads a message with its buckets, its vote, and the snapshots for continuing its replays. */
 export async function messageDetail(
   reader: StoreReader,
   target: TranscriptTarget,

@@ -1,7 +1,4 @@
-/**
- * Computes the marks of rows in the transcript: the result of re-executing the replays, and the
- * continuation.
- */
+/** Computes the marks of a transcript's rows: the result of re-executing replays, and the continuation. */
 import type { Message } from '../../../domain/message.ts';
 import { continuationWords, type Bucket } from '../../../domain/replay.ts';
 import { markOf, type VerificationMark } from '../../../domain/verification.ts';

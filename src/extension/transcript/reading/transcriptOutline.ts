@@ -84,10 +84,7 @@ export interface OutlineCounts {
 interface Made {
   readonly made: Replays;
   readonly sight: Sight;
-  /**
-   * Keys of voters beside each other that were not replayed. Their rows show the credit used in
-   * training.
-   */
+  /** Keys of voters beside each other without replays. Their rows show the credit used in training. */
   readonly voters: ReadonlySet<number>;
 }
 
@@ -324,10 +321,7 @@ export class TranscriptOutline {
   }
 }
 
-/**
- * Returns the transcript of a message. A message of a replay request is in that of the replayed
- * message.
- */
+/** Returns the transcript of a message. A replay's message is in that of the replayed message. */
 export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
   const message = reader.message(id);
   if (message.phase !== 'replay') {
@@ -396,14 +390,14 @@ interface Placed {
   readonly parent: number | null;
   /** A message of the same episodes, such that neither sees the other. */
   readonly beside?: number;
-  /** The message that its alternatives follow too, if they are beside that one. */
+  /** The message that it and its alternatives follow, if they are all beside that message. */
   readonly among?: number;
 }
 
 /**
  * Moves each message below the last earlier one that it sees. Alternatives that other messages follow
  * stay in place, since each has its own episodes below it.
- * @param messages the messages, depth first; none is moved above the parent of the first
+ * @param messages the messages, depth first; none is moved above a message outside this list
  */
 export function belowSeen(
   messages: GroupOutline['messages'],

@@ -100,10 +100,7 @@ export class TranscriptReading {
     return this.shown.place(message) === null && this.full.place(message) !== null;
   }
 
-  /**
-   * Returns the nearest visible row before a message that the filter hides, or null for any other
-   * message.
-   */
+  /** Returns the nearest visible row before a hidden message, or null for any other message. */
   nearest(message: number): number | null {
     if (!this.hides(message)) {
       return null;

@@ -173,7 +173,7 @@ describe('the keys of a change', () => {
     for (const [change, run, words] of [
       [{ ...NO_CHANGE, sampling: { temperature: 0 } }, runOf(''), /no temperature of 0/u],
       [{ ...NO_CHANGE, sampling: { maxNewTokens: 9 } }, runOf('', CAPPED), /own max_new_tokens for actor/u],
-      [{ ...NO_CHANGE, policy: { snapshot: '2' } }, runOf(''), /only where it trains adapters/u],
+      [{ ...NO_CHANGE, policy: { snapshot: '2' } }, runOf(''), /only if it trains adapters/u],
     ] as const) {
       assert.throws(() => keptKeys(change, run, FOLDER), words);
     }

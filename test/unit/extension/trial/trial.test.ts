@@ -233,7 +233,7 @@ describe('what cannot be tried', () => {
     }
     assert.deepEqual([modelNameFault('gpt-4.1'), modelNameFault('m'.repeat(200))], [null, null]);
     for (const text of ['', ' ', 'm'.repeat(201)]) {
-      assert.match(modelNameFault(text) ?? '', /^A name has 1 to 200 characters/u);
+      assert.match(modelNameFault(text) ?? '', /^The name of a model on the server has 1 to 200 /u);
     }
   });
 
