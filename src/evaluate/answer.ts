@@ -1,19 +1,19 @@
-/** Compares the answer that a message states with the gold, as exact numbers or as texts. */
+/** Compares the answer that a message states with the gold answer, as exact numbers or as texts. */
 import { C3Error } from '../shared/errors.ts';
 import { parseRational, sameNumber } from './math/exact/rational.ts';
 import { extractAnswer, tidyAnswer } from './math/extract.ts';
 
 export interface Verdict {
   readonly score: 0 | 1;
-  /** Where the answer was and how it compared, such as `hash-line: equal numbers`; or `no-answer`. */
+  /** The place of the answer and the result, such as `hash-line: equal numbers`; or `no-answer`. */
   readonly rule: string;
   readonly answer: string | null;
 }
 
 /**
- * Grades a message against the gold: both as exact rationals where both are numbers (no rounding, no tolerance), else
- * as texts in NFC without regard to case or the amount of whitespace.
- * @param gold the expected answer; it may itself be in one of extractAnswer's forms
+ * Grades a message against the gold: as exact rationals if both answers are numbers (no rounding, no
+ * tolerance), else as texts in NFC, ignoring case and the amount of whitespace.
+ * @param gold the expected answer, which may be in one of extractAnswer's forms
  * @param prediction the whole message
  * @throws C3Error('input') for a blank gold, which no message could match
  */
@@ -37,7 +37,7 @@ export function gradeAnswer(gold: string, prediction: string): Verdict {
   };
 }
 
-/** The form in which two texts are compared. */
+/** Returns the form in which two texts are compared. */
 function comparable(text: string): string {
   return text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();
 }

@@ -1,14 +1,14 @@
-/** Scores a chain of letters by its rule: exactly, whichever of its solutions a team has found. */
+/** Scores a chain of letters by its rule. The check is exact and accepts every solution. */
 
-/** What a chain has to keep to; letters by their places in the alphabet, from 0, below `ring`. */
+/** The rule of a chain. Letters are numbers from 0 (A), below `ring`. */
 export interface ChainKey {
-  /** How many letters are said. */
+  /** The number of letters to say. */
   readonly links: number;
-  /** How many letters there are, A the first of them; after the last one comes A. */
+  /** The number of letters on the ring, beginning with A; A follows the last one. */
   readonly ring: number;
   readonly from: number;
   readonly to: number;
-  /** How far a letter may be after the one before it. */
+  /** The allowed distances of a letter from the one before it. */
   readonly steps: ReadonlySet<number>;
   /** Letters that may not be said. */
   readonly without: ReadonlySet<number>;
@@ -16,7 +16,7 @@ export interface ChainKey {
 
 export interface ChainVerdict {
   readonly score: 0 | 1;
-  /** `chain: all 4 links hold`, or which one is the first that does not. */
+  /** `chain: all 4 links hold`, or the first link that does not. */
   readonly rule: string;
 }
 
@@ -31,7 +31,7 @@ const letterAt = (place: number): string => String.fromCharCode(FIRST + place);
 
 /**
  * Reads `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`; the last part may be missing.
- * @returns null where the text has another form, or names letters that are not on the ring
+ * @returns null if the text has another form, or names letters that are not on the ring
  */
 export function parseChain(text: string): ChainKey | null {
   const [, links, ring, from = '', to = '', by = '', left = ''] = FORM.exec(text.trim()) ?? [];
@@ -55,15 +55,16 @@ export function parseChain(text: string): ChainKey | null {
   return valid ? key : null;
 }
 
-/** The letter of the ring that a message is, by its place; null where it is none. Blanks around it do not count. */
+/** Returns the number of the letter that a message consists of, ignoring blanks, or null. */
 export function letterOf(text: string, { ring }: Pick<ChainKey, 'ring'>): number | null {
   const letter = text.trim();
   return /^[A-Z]$/u.test(letter) && placeOf(letter) < ring ? placeOf(letter) : null;
 }
 
 /**
- * Scores the letters of a chain, separated by commas; blanks around them do not count. All links have to hold.
- * @param text what the roles of a turn said, or one message with all of it
+ * Scores the letters of a chain, separated by commas; blanks around them are ignored. All links must
+ * hold.
+ * @param text the messages of a turn's roles joined by commas, or one message with all of them
  */
 export function gradeChain(key: ChainKey, text: string): ChainVerdict {
   const { ring, from, to, links, steps, without } = key;

@@ -1,6 +1,7 @@
 /**
- * Scoring by a command of the user's: JSON on its standard input, a number from 0 to 1 on its standard output. It is
- * started without a shell, bounded in time and output, and what goes wrong with it is never a score.
+ * Scores messages with a command of the user's: JSON on its standard input, a number from 0 to 1 on
+ * its standard output. It is started without a shell, with limits on time and output, and its failures
+ * are never a score.
  */
 import type { Problem } from '../domain/problem.ts';
 import { runOwned } from '../files/runOwned.ts';
@@ -15,20 +16,20 @@ import { EvaluatorLost } from './lost.ts';
 export interface CommandSettings {
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** Where it is started. */
+  /** The folder in which it is started. */
   readonly folder: string;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeLimit: number;
 }
 
 /** The most scoring commands that this process runs at once. */
 const lanes = new Lanes(4);
-/** Characters of what it prints; a number has fewer. */
+/** The largest number of characters of its output; a number has fewer. */
 const MOST_OUTPUT = 4096;
 const MOST_WORDS = 200;
 const NUMBER = /^(?:0|1|0?\.\d+|[01]\.\d*|\d(?:\.\d+)?e-\d+)$/iu;
 
-/** @throws nothing itself; its `evaluate` throws EvaluatorLost where the command cannot be started */
+/** Returns the evaluator. Its `evaluate` throws EvaluatorLost if the command cannot be started. */
 export function commandEvaluator(settings: CommandSettings): Evaluator {
   return {
     name: 'command',
@@ -38,7 +39,10 @@ export function commandEvaluator(settings: CommandSettings): Evaluator {
 
 const masked = (why: string): Graded => ({ score: null, rule: 'command', masked: `The scoring command ${why}.` });
 
-/** Runs it for one message. @throws EvaluatorLost where it cannot be started; CancelledError */
+/**
+ * Runs the command for one message.
+ * @throws EvaluatorLost if it cannot be started; CancelledError
+ */
 async function runOnce(
   { command: [program = '', ...args], folder, timeLimit }: CommandSettings,
   { uid, question, answer }: Problem,

@@ -1,4 +1,4 @@
-/** What scores a message. */
+/** Evaluators: they score messages. */
 import type { SaidEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
 import type { Problem, ProblemTests } from '../domain/problem.ts';
@@ -16,37 +16,35 @@ import { valueIn, valueProgram } from './python/value.ts';
 
 export { EvaluatorLost } from './lost.ts';
 
-/** What an evaluator says of a message. */
+/** The result of an evaluator for a message. */
 export interface Graded {
-  /**
-   * 0 to 1; null exactly when masked: the evaluator itself failed, nothing is known of the message, and it counts
-   * nowhere.
-   */
+  /** From 0 to 1. Null if masked: the evaluator itself failed, and the message counts nowhere. */
   readonly score: number | null;
-  /** Where the answer was and how it compared, such as `hash-line: equal numbers`, or what the tests showed. */
+  /** The place of the answer and the result, such as `hash-line: equal numbers`, or the test results. */
   readonly rule: string;
-  /** One sentence: what failed; absent where there is a score. */
+  /** One sentence that says what failed; absent if there is a score. */
   readonly masked?: string;
 }
 
 export interface Evaluator {
   readonly name: string;
   /**
-   * Scores one message, with the same result for the same arguments, in whatever order they come; what the evaluator
-   * cannot score is masked.
-   * @param signal looked at before code is run: what waits for its turn is given up
-   * @throws CancelledError where it was cancelled before it began; EvaluatorLost
+   * Scores one message. The result is the same for the same arguments, in whatever order they come;
+   * messages that the evaluator cannot score are masked.
+   * @param signal checked before code is run, so that waiting calls are given up
+   * @throws CancelledError if it was cancelled before it began; EvaluatorLost
    */
   evaluate(problem: Problem, text: string, signal?: AbortSignal): Promise<Graded>;
   /**
-   * Executes a program in two functions against some of the tests of a problem, for feedback; absent where it
-   * executes no code. Not a score, and no budget counts it.
-   * @param slice the first n tests, the last |n| where it is below 0, all for 0
+   * Executes a program of two functions against some of the tests of a problem, for feedback. Absent if
+   * the evaluator executes no code. It is not a score, and no budget counts it.
+   * @param slice the first n tests, the last |n| if it is below 0, all for 0
    * @throws as evaluate
    */
   readonly examine?: (problem: Problem, program: string, slice: number, signal?: AbortSignal) => Promise<Examined>;
   /**
-   * What it scores of a turn whose last message is scored; absent where that message alone is scored.
+   * Returns the text to score for a turn whose last message is scored. If absent, only that message is
+   * scored.
    * @param messages of the turn, in order
    */
   readonly ofTurn?: (problem: Problem, messages: readonly TurnMessage[]) => string;
@@ -55,20 +53,20 @@ export interface Evaluator {
 /** A message of a turn. */
 export type TurnMessage = Pick<SaidEvent, 'role' | 'text'>;
 
-/** What is scored of a turn, whose last message is the scored one. */
+/** Returns the text that is scored for a turn whose last message is scored. */
 export const scoredText = (
   { ofTurn }: Pick<Evaluator, 'ofTurn'>,
   problem: Problem,
   messages: readonly TurnMessage[],
 ): string => ofTurn?.(problem, messages) ?? messages.at(-1)?.text ?? '';
 
-/** Compares the answer that a message states with the problem's, exactly: numbers as numbers, all else as text. */
+/** Compares the stated answer with the problem's exactly: numbers as numbers, all else as text. */
 export const answerEvaluator: Evaluator = {
   name: 'answer',
   evaluate: (problem, text) => Promise.resolve(withoutGold(problem) ?? gradeAnswer(problem.answer, text)),
 };
 
-/** Adds up the points of a message's parts; what has no list of points is masked. */
+/** Adds up the points of a message's parts. A problem without a list of points is masked. */
 export const pointsEvaluator: Evaluator = {
   name: 'points',
   evaluate: ({ answer, uid }, text) => {
@@ -81,7 +79,7 @@ export const pointsEvaluator: Evaluator = {
   },
 };
 
-/** Checks the chain that the messages of a turn are; what has no rule of a chain is masked. */
+/** Checks the chain that the messages of a turn form. A problem without a rule of a chain is masked. */
 export const chainEvaluator: Evaluator = {
   name: 'chain',
   ofTurn: (_, messages) => messages.map(({ text }) => text).join(', '),
@@ -95,10 +93,7 @@ export const chainEvaluator: Evaluator = {
   },
 };
 
-/**
- * Compares the answer as mathematics: LaTeX, units, tuples, sets, intervals, expressions. Named `math` or
- * `math-lenient`.
- */
+/** Compares LaTeX, units, tuples, sets, intervals and expressions. Named `math` or `math-lenient`. */
 export function mathEvaluator(grader: Grader): Evaluator {
   return {
     name: grader === 'strict' ? 'math' : 'math-lenient',
@@ -106,10 +101,7 @@ export function mathEvaluator(grader: Grader): Evaluator {
   };
 }
 
-/**
- * Runs the code of a message against the tests of the problem; where a problem has none, its answer is what
- * `answers` compares.
- */
+/** Runs the code of a message against the tests; `answers` scores problems without tests. */
 export function pythonEvaluator(
   grader: Pick<PythonGrader, 'grade' | 'functions'>,
   name: string,
@@ -137,7 +129,7 @@ export function pythonEvaluator(
   };
 }
 
-/** What the tests run against: the code of a message, or a function that gives back its value; null for none. */
+/** Returns the program to test: the code of a message, or a function that returns its value, or null. */
 function programOf({ prefix, reads, entryPoint }: ProblemTests, text: string, blocks?: CodeBlocks): string | null {
   if (reads !== 'value') {
     return prefix + extractCode(text, blocks);
@@ -151,7 +143,7 @@ const examiner =
   (problem, program, slice, signal) =>
     examineProgram(grader, problem, program, slice, signal);
 
-/** Scores a program in two functions, a helper's and the main one, by its levels, as a share of all points. */
+/** Scores a program of a helper and a main function by its levels, as a share of all points. */
 export function ladderEvaluator(
   grader: Pick<PythonGrader, 'functions'>,
   name: string,

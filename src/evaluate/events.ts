@@ -1,4 +1,4 @@
-/** What scores an event of a log: the door through which evaluators of messages score events too. */
+/** Scores events of a log with evaluators of messages. */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
 import { isReturn } from '../shared/credit/returns.ts';
@@ -8,16 +8,17 @@ import type { Evaluator, Graded } from './evaluator.ts';
 export interface LogEvaluator {
   readonly name: string;
   /**
-   * Scores the event that ends a log; the result is the same for the same arguments.
-   * @param log all events up to it, itself among them
+   * Scores the event that ends a log. The result is the same for the same arguments.
+   * @param log all events up to and including it
    * @throws as Evaluator.evaluate
    */
   evaluate(problem: Problem, log: readonly LogEvent[], event: LogEvent, signal?: AbortSignal): Promise<Graded>;
 }
 
 /**
- * An evaluator of messages as one of logs: a message by its text, an environment event by its answers, each with equal
- * weight, or by its text where it names none. An event that names an empty list has no answer and scores 0.
+ * Adapts an evaluator of messages to logs. A message is scored by its text; an environment event by
+ * its answers, with equal weights, or by its text if it has no list of answers. An event with an empty
+ * list has no answer and scores 0.
  */
 export function onEvents(evaluator: Evaluator): LogEvaluator {
   return {
@@ -47,7 +48,7 @@ export function onEvents(evaluator: Evaluator): LogEvaluator {
   };
 }
 
-/** What a program of the user's scored its episode itself; null where it did not. */
+/** Returns the score that a user's program gave its own episode, or null if it gave none. */
 function ownReward(event: LogEvent): number | null {
   const json: unknown = event.kind === 'environment' && event.closing ? event.json : null;
   const reward = isRecord(json) ? json['reward'] : null;

@@ -1,4 +1,4 @@
-/** Examines the program of a helper's function and the main one: what the ladder scores and feedback is made of. */
+/** Examines a program of a helper and a main function, for the ladder's scores and for feedback. */
 import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { EvaluatorLost } from './lost.ts';
@@ -15,14 +15,14 @@ import {
 import type { FunctionsVerdict } from './python/functions.ts';
 import type { PythonGrader } from './python/grader.ts';
 
-/** Of what a test showed, as much is kept. */
+/** The largest number of characters kept of a test's output. */
 const MOST_DETAIL = 300;
 
 /**
- * Examines a program against the tests of its problem; the same for the same arguments.
- * @param program a message or an event that holds both functions
- * @param slice how many of the tests are run: the first n, the last |n| where it is below 0, all for 0
- * @param executes whether it is found by execution, too, how the main function uses the helper
+ * Examines a program against the tests of its problem. The result is the same for the same arguments.
+ * @param program a message or an event that contains both functions
+ * @param slice the tests to run: the first n, the last |n| if it is below 0, all for 0
+ * @param executes true also finds out, by execution, how the main function uses the helper
  * @throws EvaluatorLost; CancelledError
  */
 export async function examineProgram(

@@ -1,28 +1,28 @@
-/** Scores the JSON that a message holds by a JSON Schema (draft 2020-12). */
+/** Scores the JSON in a message by a JSON Schema (draft 2020-12). */
 import { dereference, Validator, type Schema } from '@cfworker/json-schema';
 import { fencedBlock } from './python/code.ts';
 
 export interface SchemaVerdict {
   readonly score: 0 | 1;
-  /** `json-schema: valid`, the first keyword that is not fulfilled and where, or `no-json`. */
+  /** `json-schema: valid`, the first keyword that fails and its place, or `no-json`. */
   readonly rule: string;
 }
 
 export type SchemaCheck = (message: string) => SchemaVerdict;
 
-/** Longer JSON is not read: `uniqueItems` compares all pairs. */
+/** The largest length of JSON that is read, because `uniqueItems` compares all pairs. */
 const MAX_JSON = 32_768;
-/** Keywords whose values are schemas by names of the user's. */
+/** Keywords whose values are schemas by names that the user chooses. */
 const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples', 'required', 'dependentRequired']);
-/** A regular expression of a schema could take exponential time on a message; the other references are rare. */
+/** Refused keywords: regular expressions can take exponential time, and dynamic references are rare. */
 const REFUSED = new Set(['pattern', 'patternProperties', '$dynamicRef', '$recursiveRef']);
 
 /**
- * Reads a JSON Schema. `format` is an annotation, as the draft has it by default; `pattern` and `patternProperties` are
- * refused, and so are references that lead out of the schema.
- * @returns why it cannot be used, as a part of a sentence, in the place of the check
+ * Reads a JSON Schema. `format` is only an annotation, as is the draft's default. `pattern`,
+ * `patternProperties` and references out of the schema are refused.
+ * @returns the check, or the reason why the schema cannot be used, as part of a sentence
  */
 export function readSchema(text: string): SchemaCheck | string {
   const parsed = jsonOf(text);
@@ -40,7 +40,7 @@ export function readSchema(text: string): SchemaCheck | string {
   return (message) => checked(validator, message);
 }
 
-/** Whether a reference names a place that the schema does not have. */
+/** Returns true if a reference names a place that the schema does not have. */
 function leadsOut(schema: Schema | boolean): boolean {
   const places = dereference(schema);
   return Object.values(places).some((place) => {
@@ -60,7 +60,7 @@ function checked(validator: Validator, message: string): SchemaVerdict {
     const failed = first === undefined ? 'not valid' : `${first.keyword} at ${first.instanceLocation.slice(0, 200)}`;
     return valid ? { score: 1, rule: 'json-schema: valid' } : { score: 0, rule: `json-schema: ${failed}` };
   } catch (error) {
-    // A message that is nested too deeply must not be left out as if the evaluator had failed.
+    // A message that is nested too deeply must score 0, not be masked as if the evaluator had failed.
     if (error instanceof RangeError) {
       return { score: 0, rule: 'json-schema: nested too deeply' };
     }
@@ -68,7 +68,7 @@ function checked(validator: Validator, message: string): SchemaVerdict {
   }
 }
 
-/** A text as JSON; undefined where it is none or too long. */
+/** Parses a text as JSON; undefined if it is not JSON or is too long. */
 function jsonOf(text: string): { readonly value: unknown } | undefined {
   try {
     return text.length > MAX_JSON ? undefined : { value: JSON.parse(text) as unknown };
@@ -80,7 +80,7 @@ function jsonOf(text: string): { readonly value: unknown } | undefined {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A schema without its formats, or the keyword for which it is refused. */
+/** Returns a schema without its formats, or the keyword for which it is refused. */
 function plainSchema(schema: Record<string, unknown>): Schema | string {
   const plain: Schema = {};
   for (const [key, value] of Object.entries(schema)) {
@@ -105,7 +105,7 @@ class Refusal {
   }
 }
 
-/** What is below a keyword: schemas by name, a list of them, one, or a value of another kind. */
+/** Returns the value of a keyword without formats: schemas by name, in a list, or one, or any value. */
 function plainPart(value: unknown, isNamed: boolean): unknown {
   if (Array.isArray(value)) {
     const parts = value.map((one) => plainPart(one, false));

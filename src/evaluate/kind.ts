@@ -1,4 +1,4 @@
-/** What describes an evaluator: one file of src/evaluate/kinds and one row of the table in kinds.ts add one. */
+/** Descriptions of evaluators. A new one takes a file in src/evaluate/kinds and a row in kinds.ts. */
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { LadderRules } from './ladder.ts';
@@ -7,15 +7,13 @@ import type { ZebraRule } from './puzzles/zebra.ts';
 import { entryPointOf } from './python/functionSource.ts';
 import type { PassRule } from './python/rules.ts';
 
-/** What evaluators are made of. */
+/** The parts that evaluators are made from. */
 export interface EvaluatorParts {
-  /** What scores problems without tests where nothing else is chosen. */
+  /** Scores problems without tests if the configuration names no other evaluator for them. */
   readonly plain: Evaluator;
   /** Compares the number or text that a message states. */
   readonly answer: Evaluator;
-  /** Runs the user's command. */
   readonly command: Evaluator;
-  /** Asks a model that scores by a rubric. */
   readonly judge: Evaluator;
   /** Adds up the points of the parts of a message. */
   readonly points: Evaluator;
@@ -34,30 +32,31 @@ export interface EvaluatorParts {
    * @param answers scores problems without tests
    */
   readonly python: (rule: PassRule, name: string, answers: Evaluator) => Evaluator;
-  /** Scores a program in two functions by its levels. */
+  /** Scores a program of two functions by its levels. */
   readonly ladder: (rules: LadderRules, name: string) => Evaluator;
 }
 
 export interface EvaluatorKind {
   /** The name that a configuration gives it. */
   readonly name: string;
-  /** What it scores, in one sentence, for the help of configurations. */
+  /** A description of the score in one sentence, for the help of configurations. */
   readonly words: string;
-  /** Whether it runs the code of problems that have tests, which takes sandboxes and their time. */
+  /** True if it runs the code of problems with tests, which takes sandboxes and their time. */
   readonly runsCode: boolean;
-  /** True: a message may get a part of what a solved one gets, which bounds what rounds can add up to. */
+  /** True if a message can get a part of the full score, which bounds the sum over rounds. */
   readonly fractional?: true;
-  /** Why it cannot score these problems, in one sentence; null where it can. */
+  /** Returns the reason why it cannot score these problems, in one sentence, or null if it can. */
   readonly fault: (problems: readonly Problem[]) => string | null;
   readonly make: (parts: EvaluatorParts) => Evaluator;
 }
 
-/** Of a kind that scores every problem. */
+/** The `fault` of a kind that scores every problem. */
 export const noFault = (): null => null;
 
 /**
- * Why a kind cannot read what the answers of its problems are to be, in one sentence; null where it can.
- * @param wrong why an answer is not usable, as a part of a sentence; null where it is
+ * Returns the reason why a kind cannot read the answers of its problems, in one sentence, or null if
+ * it can.
+ * @param wrong returns the reason why an answer is not usable, as part of a sentence, or null if it is
  */
 export function unusable(
   name: string,
@@ -75,11 +74,11 @@ export function unusable(
   return null;
 }
 
-/** Why a kind that compares with the answer cannot score these problems. */
+/** Returns the reason why a kind that compares with the answer cannot score these problems, or null. */
 export const blankAnswer = (name: string, problems: readonly Problem[]): string | null =>
   unusable(name, 'a text', problems, (answer) => (answer.trim() === '' ? 'it is blank' : null));
 
-/** Why a kind that only runs tests cannot score these problems. */
+/** Returns the reason why a kind that only runs tests cannot score these problems, or null. */
 export function withoutTests(name: string, problems: readonly Problem[]): string | null {
   const bare = problems.find(({ tests }) => tests === undefined);
   if (bare === undefined) {
@@ -89,7 +88,7 @@ export function withoutTests(name: string, problems: readonly Problem[]): string
   return `evaluator: ${name} runs tests, and problem ${uid} has none; give it tests, or choose evaluator: auto.`;
 }
 
-/** Why a kind that examines a helper and a main function cannot score these problems. */
+/** Returns the reason why a kind that examines two functions cannot score these problems, or null. */
 export function withoutFunction(name: string, problems: readonly Problem[]): string | null {
   const bare = problems.find((problem) => entryPointOf(problem) === null);
   if (bare === undefined) {
@@ -100,8 +99,9 @@ export function withoutFunction(name: string, problems: readonly Problem[]): str
 }
 
 /**
- * Why a kind that reads answers of a form of its own cannot score these problems.
- * @param example of such an answer
+ * Returns the reason why a kind that reads answers of its own form cannot score these problems, or
+ * null.
+ * @param example an answer of that form
  */
 export function withoutForm(
   name: string,

@@ -1,4 +1,4 @@
-/** The evaluators that a configuration may name. The table is their only list. */
+/** The table of the evaluators that a configuration may name. */
 import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';
@@ -53,7 +53,7 @@ export const EVALUATOR_KINDS: readonly NamedKind[] = TABLE;
 
 const BY_NAME: ReadonlyMap<string, NamedKind> = new Map(EVALUATOR_KINDS.map((kind) => [kind.name, kind]));
 
-/** The kind of a name that a configuration may give. */
+/** Returns the kind of evaluator with a name. */
 export function evaluatorKind(name: EvaluatorName): NamedKind {
   const kind = BY_NAME.get(name);
   if (kind === undefined) {

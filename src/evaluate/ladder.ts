@@ -1,16 +1,18 @@
 /**
- * The reward ladder of a helper and a main role on code (MAGRPO reference section 8): structure, syntax, tests and
- * cooperation, 4 points in all; what fails one of the first two gets nothing further.
+ * The reward ladder of a helper and a main role on code (MAGRPO reference section 8): structure,
+ * syntax, tests and cooperation, 4 points in all. A program that fails one of the first two levels
+ * gets no points of the later ones.
  */
 import type { Examination, HelperUsage } from '../domain/message.ts';
 import { HELPER_NAME } from './python/functionSource.ts';
 
-/** The points of all levels: what a score of 1 stands for. */
+/** The points of all levels, which a score of 1 stands for. */
 export const LADDER_POINTS = 4;
 
 /**
- * How the program is read. checked: by its syntax tree and the flow of its values. executed: as checked, but
- * cooperation is what happens when it runs. published: by the substrings and patterns of the published scripts.
+ * The way in which the program is read. checked: by its syntax tree and the flow of its values.
+ * executed: like checked, but cooperation is found by running it. published: by the substrings and
+ * patterns of the published scripts.
  */
 export type LadderRules = 'checked' | 'executed' | 'published';
 
@@ -21,7 +23,7 @@ export interface Ladder {
   readonly syntax: number;
   /** The share of the tests that pass. */
   readonly tests: number;
-  /** 0.5 for a call of the helper, 1 unless the main function only wraps it, less 0.5 where its result is ignored. */
+  /** 0.5 for a call of the helper, plus 1 if not a mere wrapper, minus 0.5 if its result is ignored. */
   readonly cooperation: number;
   readonly total: number;
   readonly passed: number;
@@ -30,10 +32,10 @@ export interface Ladder {
 /** The most points of each level. */
 const MOST = { structure: 1, syntax: 0.5, tests: 1, cooperation: 1.5 } as const;
 
-/** What a program got of the points of each level and of all, from 0 to 1. */
+/** A program's share of the points of each level and of all, from 0 to 1. */
 export type LadderShares = Readonly<Record<keyof typeof MOST | 'total', number>>;
 
-/** The points of a program. A pure function. */
+/** Returns the points of a program. A pure function. */
 export function climb(examination: Examination, rules: LadderRules): Ladder {
   const { helper, main, syntax, tests, testCount } = examination;
   const isDefined = ({ source, returns }: Examination['main']): boolean =>
@@ -50,7 +52,7 @@ export function climb(examination: Examination, rules: LadderRules): Ladder {
   return { structure, syntax: 0.5, tests: share, cooperation, total: structure + 0.5 + share + cooperation, passed };
 }
 
-/** What a ladder says of itself in one line. */
+/** Describes a ladder in one line. */
 export function ladderWords({ structure, syntax, cooperation, total, passed }: Ladder, testCount: number): string {
   const points = (value: number): string => String(Math.round(value * 100) / 100);
   return `ladder: ${points(total)} of ${LADDER_POINTS} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${passed}/${testCount}, cooperation ${points(cooperation)})`;
@@ -58,7 +60,7 @@ export function ladderWords({ structure, syntax, cooperation, total, passed }: L
 
 const SAID = /ladder: [\d.]+ of 4 \(structure ([\d.]+), syntax ([\d.]+), tests (\d+)\/(\d+), cooperation ([\d.]+)\)/gu;
 
-/** The ladders that the rules of an episode name, as ladderWords writes them, in their order; none in other texts. */
+/** Reads the ladders that ladderWords wrote into the rule of an episode, in order. */
 export const laddersIn = (rules: string): readonly LadderShares[] =>
   [...rules.matchAll(SAID)].map(([, ...numbers]) => {
     const [structure = 0, syntax = 0, passed = 0, all = 0, cooperation = 0] = numbers.map(Number);
@@ -79,13 +81,14 @@ function usageOf({ usage, executed, main }: Examination, rules: LadderRules): He
   if (rules === 'checked') {
     return usage;
   }
-  // What is written as a wrapper is one, whatever its tests call it with.
+  // A function written as a wrapper counts as one, whatever the tests call it with.
   return executed === undefined ? null : { ...executed, wrapper: executed.wrapper || usage?.wrapper === true };
 }
 
 /**
- * The published patterns: one line `return ...aux...`, or an assignment from aux and the return of its variable, is a
- * wrapper; a result is ignored only where a call stands alone with a blank before its bracket and one character in it.
+ * Applies the published patterns. One line `return ...aux...`, or an assignment from aux and the
+ * return of its variable, is a wrapper. A result counts as ignored only if a call stands alone, with a
+ * blank before its bracket and one character in it.
  */
 function publishedUsage(source: string): HelperUsage {
   const body = source

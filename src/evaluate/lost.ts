@@ -1,12 +1,11 @@
-/** That no evaluator is left. */
 import { C3Error } from '../shared/errors.ts';
 
 /**
- * No evaluator is left: nothing can be measured now, and whatever waits for a score is to stop, so that it can be taken
- * up again later.
+ * Thrown when no evaluator is left: nothing can be measured now. Everything that waits for a score
+ * must stop, so that it can be resumed later.
  */
 export class EvaluatorLost extends C3Error {
-  /** What is to be waited for, as the end of a sentence. */
+  /** The condition to wait for, as the end of a sentence. */
   readonly until: string;
 
   constructor(why: string, until = 'sandboxes work again') {

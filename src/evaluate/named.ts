@@ -19,9 +19,10 @@ import type { PythonGrader } from './python/grader.ts';
 import { masked, type PassRule } from './python/rules.ts';
 
 /**
- * What the answers of a task are: a number or letter that is stated, where an expression that has its value is none
- * (`#### 10+4` for 14); points for each part of a message; mathematics; a helper and a function, which `auto` scores as
- * `ladder`; the rule of a chain, which it scores as `chain`; or the key of a puzzle.
+ * The form of a task's answers: a stated number or letter, for which an expression with the same value
+ * does not count (`#### 10+4` for 14); points for each part of a message; mathematics; a helper and a
+ * function, which `auto` scores as `ladder`; the rule of a chain, which it scores as `chain`; or the
+ * key of a puzzle.
  */
 export type AnswerForm = 'stated' | 'points' | 'mathematics' | 'functions' | 'chain' | 'puzzle';
 
@@ -38,29 +39,29 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   blocksworld: 'puzzle',
 };
 
-/** What the answers of a bundled task are; those of files, null, are mathematics, or the key of a puzzle. */
+/** Returns the form of a bundled task's answers, or of those of files (null). */
 export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
-/** Where no command may be run. */
+/** Used if no command may be run. */
 const WITHOUT_COMMAND: Evaluator = {
   name: 'command',
   evaluate: () => Promise.resolve({ score: null, rule: 'command', masked: 'No command is run here.' }),
 };
 
-/** Where no model is asked. */
+/** Used if no model may be asked. */
 const WITHOUT_JUDGE: Evaluator = {
   name: 'judge',
   evaluate: () => Promise.resolve({ score: null, rule: 'judge', masked: 'No model judge is asked here.' }),
 };
 
-/** The evaluator that `auto` is for a form whose messages are scored together. */
+/** The kind that `auto` selects for a form whose messages are scored together. */
 const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functions: 'ladder', chain: 'chain' };
 
 /**
- * The evaluator of a name.
- * @param grader gives the grader of a rule; asked for only where code may be scored
- * @param own the user's command, or the model judge; what it would score is masked unless given
- * @param blocks which blocks of a message are its code
+ * Returns the evaluator of a name.
+ * @param grader returns the grader for a rule; called only if code may be scored
+ * @param own the user's command, or the model judge; without it, their messages are masked
+ * @param blocks the blocks of a message that are its code
  */
 export function evaluatorNamed(
   name: EvaluatorName,
@@ -92,7 +93,7 @@ export function evaluatorNamed(
   });
 }
 
-/** Scores each problem by what its answer is: the key of a puzzle, or else an answer that `others` compares. */
+/** Scores each problem by its answer: the key of a puzzle, or an answer that `others` compares. */
 const byAnswer = (others: Evaluator): Evaluator => ({
   name: others.name,
   evaluate: (problem, text) => (puzzleEvaluatorOf(problem.answer) ?? others).evaluate(problem, text),
@@ -100,18 +101,18 @@ const byAnswer = (others: Evaluator): Evaluator => ({
 
 const WITHOUT_CODE = masked('no-tests', 'No code is run here.');
 
-/** The evaluator of a name where no code may be run: what it would take code for is masked. */
+/** Returns the evaluator of a name if no code may be run; results that need code are masked. */
 export const evaluatorWithoutCode = (name: EvaluatorName, form: AnswerForm): Evaluator =>
   evaluatorNamed(name, form, () => ({
     grade: () => Promise.resolve(WITHOUT_CODE),
     functions: () => Promise.resolve(WITHOUT_CODE),
   }));
 
-// Evaluators of puzzles: each reads its key from the answer of a problem and scores the last message exactly.
-
 /**
- * @param read null where an answer is no key
- * @param what the key is, for the sentence that says it is missing
+ * Makes the evaluator of a puzzle, which reads the key from a problem's answer and scores the last
+ * message exactly.
+ * @param read returns null if an answer is not a key
+ * @param what the name of the key, for the sentence that says it is missing
  */
 const byKey = <Key>(
   name: string,
@@ -140,7 +141,7 @@ const numbersEvaluator: Evaluator = byKey('numbers', parseSecret, 'secret number
 /** Executes a plan of Blocksworld. */
 const blocksworldEvaluator: Evaluator = byKey('blocksworld', parseBlocks, 'problem of Blocksworld', gradePlan);
 
-/** What scores a problem whose answer is the key of a puzzle; null where it is none. */
+/** Returns the evaluator of a problem whose answer is the key of a puzzle, or null if it is not. */
 function puzzleEvaluatorOf(answer: string): Evaluator | null {
   if (answer.startsWith('{') && parseZebra(answer) !== null) {
     return zebraEvaluator('all');

@@ -1,24 +1,24 @@
-/** Scores a message by the points of its parts, as the answer of its problem lists them. */
+/** Scores a message by the points of its parts, as listed in the answer of its problem. */
 
-/** What an answer lists: the points of what each part of a message may be, and how many points are all. */
+/** The points of each possible part of a message, and the total. */
 export interface PointsKey {
-  /** By position of the part. */
+  /** Points by text, for each position of a part. */
   readonly parts: readonly ReadonlyMap<string, number>[];
   readonly total: number;
 }
 
 export interface PointsVerdict {
-  /** In [0, 1]. */
+  /** From 0 to 1. */
   readonly score: number;
-  /** `points: 49 of 68 (19, 30)`, or why there are none. */
+  /** `points: 49 of 68 (19, 30)`, or the reason why there are none. */
   readonly rule: string;
 }
 
 /**
- * Reads `red: 2, blue: 1; 7: 3; of 5`: parts are separated by semicolons, what a part may be by commas, and the total
- * comes last. Points are decimal numbers from 0 up; those of the best parts may add up to less than the total, not to
- * more.
- * @returns null where the text has another form
+ * Reads `red: 2, blue: 1; 7: 3; of 5`: semicolons separate the parts, commas separate the possible
+ * texts of a part, and the total comes last. Points are decimal numbers of at least 0. The points of
+ * the best parts may add up to less than the total, but not to more.
+ * @returns null if the text has another form
  */
 export function parsePoints(text: string): PointsKey | null {
   const fields = text.split(';').map((field) => field.trim());
@@ -38,8 +38,8 @@ export function parsePoints(text: string): PointsKey | null {
 }
 
 /**
- * Adds up the points of a message's parts, compared without regard to case and the amount of whitespace. A message with
- * more or fewer parts than the key has none.
+ * Adds up the points of a message's parts, ignoring case and the amount of whitespace. A message with
+ * more or fewer parts than the key gets none.
  */
 export function gradePoints({ parts, total }: PointsKey, message: string): PointsVerdict {
   const said = message.split(',', parts.length + 1).map(comparable);
@@ -66,5 +66,5 @@ function readPart(text: string): ReadonlyMap<string, number> | null {
 
 const numberOf = (text: string): number | null => (/^\d{1,9}(\.\d{1,9})?$/u.test(text) ? Number(text) : null);
 
-/** The form in which two texts are compared. */
+/** Returns the form in which two texts are compared. */
 const comparable = (text: string): string => text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();

@@ -1,27 +1,28 @@
-/** From credited groups to training tuples. */
+/** Turns credited groups of messages into training contexts. */
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalise } from '../credit/groupNormalise.ts';
 import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 
-/** One sampling group as the optimiser learns from it: the alternatives of one context. */
+/** One sampling group that the optimizer learns from: the alternatives of one context. */
 export interface LearningGroup {
-  /** Groups of the same name were compared with each other; left out: with no other. */
+  /** Groups with the same name were compared with each other; without one, only within the group. */
   readonly group?: string;
-  /** Whose messages they are. */
+  /** The role that said the messages. */
   readonly role: string;
-  /** At which node of a rollout tree, where there is one. */
+  /** The node of a rollout tree, if the group comes from one. */
   readonly node?: string;
   readonly prompt: Int32Array;
   readonly messages: readonly Pick<StoredMessage, 'tokens' | 'logprobs' | 'credit'>[];
 }
 
 /**
- * One training context per group: its prompt once, every credited message with one advantage for all of its tokens (C3
- * equation 15). A message whose credit is null (all of its returns masked, or nothing to compare it with) is left out;
- * a group without credited messages vanishes.
- * @param normalise z-scores the credits of all that was compared with each other
- * @param once whether equal messages of a context with one advantage are learned from at once: it is the same gradient
+ * Returns one training context per group: the prompt once, and every credited message with one
+ * advantage for all of its tokens (C3 equation 15). Leaves out messages without a credit (all returns
+ * masked, or nothing to compare with) and groups without credited messages.
+ * @param normalise turns credits into z-scores over the groups that were compared with each other
+ * @param once learns equal messages of a context with the same advantage only once, with a count; the
+ *   gradient is the same
  */
 export function trainingContexts(
   groups: readonly LearningGroup[],
@@ -47,7 +48,7 @@ export function trainingContexts(
   });
 }
 
-/** Each of equal messages once, with how many they are. */
+/** Merges equal messages into one with a count of copies. */
 function copiesCounted(messages: readonly TrainingMessage[]): TrainingMessage[] {
   const equals = Map.groupBy(
     messages,
@@ -59,12 +60,12 @@ function copiesCounted(messages: readonly TrainingMessage[]): TrainingMessage[] 
   });
 }
 
-/** What advantages are taken from. */
+/** The part of a group that advantages are computed from. */
 type CreditedGroup = Pick<LearningGroup, 'group'> & { readonly messages: readonly Pick<StoredMessage, 'credit'>[] };
 
 /**
- * The advantages of the credited messages of each group, in order.
- * @param normalise z-scores the credits of all that was compared with each other
+ * Returns a function that gives the advantages of the credited messages of a group, in order.
+ * @param normalise turns credits into z-scores over the groups that were compared with each other
  */
 export function advantagesOf(
   groups: readonly CreditedGroup[],
@@ -74,7 +75,7 @@ export function advantagesOf(
   return (group) => scaled?.get(group) ?? creditsOf(group);
 }
 
-/** The scaled credits of each group, in order. */
+/** Returns the scaled credits of each group, in order. */
 function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<CreditedGroup, readonly number[]> {
   const found = new Map<CreditedGroup, readonly number[]>();
   for (const members of compared(groups)) {
@@ -89,7 +90,7 @@ function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<Credit
   return found;
 }
 
-/** Groups by what was compared with each other. */
+/** Collects the groups that were compared with each other. */
 const compared = (groups: readonly CreditedGroup[]): CreditedGroup[][] => [
   ...Map.groupBy(groups, (one) => one.group ?? one).values(),
 ];
@@ -97,7 +98,7 @@ const compared = (groups: readonly CreditedGroup[]): CreditedGroup[][] => [
 const creditsOf = ({ messages }: Pick<CreditedGroup, 'messages'>): number[] =>
   messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
-/** The contexts with the reference policy's log-probabilities, given per context and message. */
+/** Returns the contexts with the reference policy's log-probabilities, given per context and message. */
 export function withReference(
   contexts: readonly TrainingContext[],
   reference: readonly (readonly Float32Array[])[],
@@ -112,8 +113,9 @@ export function withReference(
 }
 
 /**
- * KL as shaping: token t's advantage loses beta times the sum of k1 = log(behaviour / reference) over t and the tokens
- * after it (the undiscounted return of per-token penalties, gamma = 1).
+ * Applies KL as reward shaping: the advantage of token t loses beta times the sum of k1 =
+ * log(behaviour / reference) over t and the tokens after it (the undiscounted return of per-token
+ * penalties, gamma = 1).
  */
 export function shapeWithK1(contexts: readonly TrainingContext[], beta: number): TrainingContext[] {
   return contexts.map((context) => ({
@@ -131,8 +133,8 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
 }
 
 /**
- * Mean population variance of the credits of what was compared with each other (C3 section 5.3, within-context
- * variance).
+ * Returns the mean population variance of the credits that were compared with each other (C3 section
+ * 5.3, within-context variance).
  */
 export function creditVariance(groups: readonly CreditedGroup[]): number {
   const variances = compared(groups).flatMap((members) => {

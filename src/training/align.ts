@@ -1,59 +1,61 @@
 /**
- * Stage 0 of a replacement (TeamTR reference section 7): the new policy learns to say what the old one says in probe
- * contexts, by gradient steps on
+ * Stage 0 of a replacement (TeamTR reference section 7): the new policy learns to imitate the old one
+ * in probe contexts, by gradient steps on
  *
  *   KL(old || new) = mean over messages of the sum over tokens of KL(old || new) at the token
  *
- * along the old policy's messages: over the whole vocabulary where it is small enough for that, so that each context
- * shows all that the old policy might say; else each token by the estimate k3. Its gradient is that of their
- * cross-entropy in the mean, and 0 for each message where both policies agree, so that few messages are not learned by
- * heart. It ends where the KL of probes that are not learned from is at most delta.
+ * along the old policy's messages. The KL at a token is over the whole vocabulary if that is small
+ * enough, so that each context shows all that the old policy might say; otherwise it is the estimate
+ * k3. In the mean, its gradient is that of the cross-entropy of the two policies. It is 0 for each
+ * message on which both policies agree, so that a few messages are not learned by heart. The stage
+ * ends when the KL of the held-out probes is at most delta.
  */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import { exactFault } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { messageDivergence } from './divergence.ts';
 
-/** A context with the old policy's message in it, and that message's log-probabilities as `behaviour`. */
+/** A context with a message of the old policy, and the message's log-probabilities as `behaviour`. */
 export type Probe = TrainingContext;
 
-/** One probe of so many is not learned from, where there are as many. */
+/** One probe in this number is held out, if there are at least this many probes. */
 export const HELD_OUT = 5;
 
 export interface AlignSettings {
-  /** The team with the old policy, held by the runtime; null where the KL is estimated from the sampled tokens. */
+  /** Snapshot of the team with the old policy, or null if the KL is estimated from the sampled tokens. */
   readonly old: string | null;
-  /** At which the old policy's messages were sampled. */
+  /** The temperature at which the old policy's messages were sampled. */
   readonly temperature: number;
-  /** Where the KL is at most this, in nats, it ends. */
+  /** The KL at which the stage ends, in nats. */
   readonly delta: number;
   readonly learningRate: number;
-  /** Steps of the optimizer, at most. */
+  /** The largest number of optimizer steps. */
   readonly maxSteps: number;
 }
 
 export interface Aligned {
-  /** The team with the new policy where its KL was least, held by the runtime. */
+  /** Snapshot of the team with the new policy at its least KL. */
   readonly snapshot: string;
-  /** The KL before each step, and after the last. */
+  /** The KL before each step and after the last one. */
   readonly kls: readonly number[];
-  /** Whether it came to delta. */
+  /** True if the KL reached delta. */
   readonly met: boolean;
 }
 
-/** Probes of one optimizer step; the next step takes the next ones, and after the last begins again. */
+/** Probes per optimizer step. The steps take them in order and start over after the last one. */
 const TOGETHER = 100;
 
-/** After so many steps without a new least KL the learning rate is halved: batches and large steps make it jump. */
+/** Steps without a new least KL that halve the learning rate. Single steps can make the KL jump. */
 const PATIENCE = 10;
 
-/** What `old` is for a model: the team where its vocabulary is small enough to be compared whole, else null. */
+/** Returns the value of `old`: the team if its whole vocabulary can be compared, else null. */
 export const comparedWhole = (team: string, vocabularySize: number): string | null =>
   exactFault(vocabularySize) === null ? team : null;
 
 /**
- * Aligns the policy of some probes; nothing else of the training state changes but its optimizer's.
- * @param runtime in training, of the team with the new policy
+ * Aligns a policy to the old policy's messages in the probes. Changes nothing else of the training
+ * state except the optimizer's.
+ * @param runtime in training, with the team that has the new policy
  * @throws CancelledError; C3Error
  */
 export async function aligned(
@@ -97,7 +99,7 @@ export async function aligned(
   }
 }
 
-/** KL(old || new) of whole messages, in nats. */
+/** Returns KL(old || new) of whole messages, in nats. */
 async function klOf(
   runtime: ModelRuntime,
   { old, snapshot, temperature }: { readonly snapshot: string } & Pick<AlignSettings, 'old' | 'temperature'>,

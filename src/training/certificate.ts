@@ -1,22 +1,23 @@
 /**
- * What TeamTR certifies of a step (reference section 5): bounds from below on how much its updates change the
- * discounted return J, from what each role's update promises on the episodes it learned from and how far it moved.
- * They have a discount of their own, for with the usual ones they say nothing.
+ * The certificates of TeamTR for a step (reference section 5): lower bounds on how much its updates
+ * change the discounted return J. They follow from the estimated gain of each role's update on the
+ * episodes that it learned from, and from the KL of the update. The certificates have a discount of
+ * their own, because with the usual discounts they are vacuous.
  */
 import { mean } from '../credit/describe.ts';
 import type { Move } from './divergence.ts';
 
-/** What a role's update came to. */
+/** The outcome of one role's update. */
 export interface CertifiedTurn {
-  /** E of the advantage estimate over the occupancy of its episodes and the new policy, in units of the return. */
+  /** Mean advantage estimate over the episodes' occupancy and the new policy, in units of the return. */
   readonly advantage: number;
-  /** KL of the old policy from the new one over the same occupancy, in nats; an estimate below 0 counts as 0. */
+  /** KL of the old policy from the new one over that occupancy, in nats; below 0 it counts as 0. */
   readonly kl: number;
-  /** zeta: how far the advantage estimate is off on the average. */
+  /** zeta: the mean error of the advantage estimate. */
   readonly error: number;
   /**
-   * Whether the team as the turns before left it sampled its episodes; else it learned from those of the turn before.
-   * The first turn's are fresh whatever this says.
+   * True if the episodes were sampled by the team after the turns before; false if the turn reused the
+   * episodes of the turn before. The episodes of the first turn are always fresh.
    */
   readonly fresh: boolean;
 }
@@ -24,13 +25,14 @@ export interface CertifiedTurn {
 export interface BoundSettings {
   /** The discount, at least 0 and below 1. */
   readonly gamma: number;
-  /** A_max: how far any advantage is from 0, at most. */
+  /** A_max: the largest absolute advantage. */
   readonly bound: number;
 }
 
 /**
- * The occupancy-shift bound: how far the mean of any function within -1 and 1 moves with the discounted occupancy, at
- * most, where a policy moves by a KL; so also the L1 distance of the occupancies, which is never above 2.
+ * Returns the occupancy-shift bound: the largest change of the mean of any function within -1 and 1
+ * over the discounted occupancy when a policy moves by a KL. It also bounds the L1 distance of the
+ * occupancies, which is never above 2.
  *
  *   |E_d' f - E_d f|  <=  sqrt(2) gamma / (1 - gamma) sqrt(KL)
  *
@@ -40,13 +42,14 @@ export const occupancyShift = (kl: number, gamma: number): number =>
   ((Math.SQRT2 * gamma) / (1 - gamma)) * Math.sqrt(Math.max(0, kl));
 
 /**
- * The certificate of a step:
+ * Returns the certificate of a step:
  *
  *   J' - J  >=  sum_i (advantage_i - zeta_i) / (1 - gamma)  -  A_max / (1 - gamma) sum_i (s_i + sum over k of s_k)
  *
- * s being the occupancy-shift bound of a turn, and k the turns before i since its episodes were sampled: none where all
- * are fresh (the intermediate certificate), all turns before it where only the first is (the stale one).
- * @returns in units of the return; not positive: it certifies no improvement
+ * s is the occupancy-shift bound of a turn, and k runs over the turns before i since its episodes were
+ * sampled: none if all episodes are fresh (the intermediate certificate), all turns before it if only
+ * the first turn's are (the stale certificate).
+ * @returns in units of the return; a value that is not positive certifies no improvement
  */
 export function certificate(turns: readonly CertifiedTurn[], { gamma, bound }: BoundSettings): number {
   let [promised, shifted, since] = [0, 0, 0];
@@ -61,14 +64,15 @@ export function certificate(turns: readonly CertifiedTurn[], { gamma, bound }: B
 }
 
 /**
- * What the certificate loses so that it holds with a probability, its advantages being means over groups of episodes:
+ * Returns the amount to subtract from the certificate so that it holds with a probability when its
+ * advantages are means over groups of episodes:
  *
  *   sum_i bound / (1 - gamma) ((1 + clip) sqrt(2 ln(2 n / failure) / N_i) + sqrt(2 KL_i))
  *
- * of n turns; the second part is the bias of the clipped ratios.
- * @param turns with N_i, the number of groups, which are episodes of one problem each
- * @param settings bound: of the advantage estimates; clip: ratios are within 1 - clip and 1 + clip; failure: with which
- *   probability it may not hold
+ * for n turns; the second part is the bias of the clipped ratios.
+ * @param turns with N_i, the number of groups; a group holds the episodes of one problem
+ * @param settings bound: of the advantage estimates; clip: ratios are within 1 - clip and 1 + clip;
+ *   failure: the probability that the certificate does not hold
  */
 export function confidenceCost(
   turns: readonly (Pick<CertifiedTurn, 'kl'> & { readonly groups: number })[],
@@ -83,8 +87,8 @@ export function confidenceCost(
 }
 
 /**
- * Whether a certificate is vacuous: it says no more than the bound on advantages alone, as J' - J is a mean of
- * advantages over 1 - gamma (the performance-difference lemma).
+ * Returns true if a certificate is vacuous: it says no more than the bound on advantages alone,
+ * because J' - J is a mean of advantages over 1 - gamma (the performance-difference lemma).
  */
 export const isVacuous = (value: number, { gamma, bound }: BoundSettings): boolean => value <= -bound / (1 - gamma);
 
@@ -92,14 +96,15 @@ export const isVacuous = (value: number, { gamma, bound }: BoundSettings): boole
 const LOG_RATIO_BOUND = 10;
 
 /**
- * What a role's messages promise of its update: with ratios w of whole messages and w~ the clipped ones,
+ * Estimates the gain of an update from a role's messages. With the ratios w of whole messages and the
+ * clipped ratios w~,
  *
  *   advantage = mean of (w~ - 1) A        error = mean of |A| |w - w~|
  *
- * A being the return less the mean return of the problem's other episodes. Under the old policy the mean of A is 0 but
- * for chance, so that (w~ - 1) A estimates what w~ A does, with less noise. The error is the part of the paper's zeta
- * proxy that is left: A is neither clipped nor standardized.
- * @returns null without a message
+ * A is the return minus the mean return of the problem's other episodes. Under the old policy the mean
+ * of A is 0 except for chance, so (w~ - 1) A estimates the same as w~ A, with less noise. The error is
+ * the remaining part of the paper's zeta proxy, because A is neither clipped nor standardized.
+ * @returns null without messages
  */
 export function promiseOf(
   moves: readonly Pick<Move, 'worth' | 'logRatio'>[],

@@ -1,53 +1,54 @@
-/** How far a policy has moved from the one that sampled, per message. */
+/** Measures how far a policy has moved from the one that sampled, per message. */
 import { mean } from '../credit/describe.ts';
 import type { RankShift } from '../domain/step.ts';
 
-/** Whose return a message shares. */
+/** The episode and problem of a message, and its share of the return. */
 export interface Origin {
   /** Id of the first message of its episode. */
   readonly episode: number;
   readonly problem: string;
-  /** How many messages of the episode come before it. */
+  /** The number of messages before it in the episode. */
   readonly place: number;
-  /** The return less the mean return of the problem's other episodes. */
+  /** The return minus the mean return of the problem's other episodes. */
   readonly worth: number;
 }
 
-/** How a message's probability has changed. */
+/** The change of a message's probability. */
 export interface Move extends Origin {
   /** log now - log sampled, summed over its tokens. */
   readonly logRatio: number;
-  /** The same of each of its tokens. */
+  /** The same for each token. */
   readonly tokens: readonly number[];
 }
 
-/** Log-probabilities of a message's tokens under the policy that sampled it, and under the one of now. */
+/** Log-probabilities of a message's tokens, under the policy that sampled it and under the current one. */
 export interface MovedMessage {
   readonly before: Float32Array;
   readonly after: Float32Array;
-  /** What the message is worth. */
   readonly advantage: number;
-  /** KL(sampled || now) over the whole vocabulary at every token, where it was computed. */
+  /** KL(sampled || now) over the whole vocabulary at every token, if it was computed. */
   readonly exact?: Float32Array;
-  /** Where it comes from, where that is known. */
   readonly origin?: Origin;
 }
 
 export interface Divergence {
   readonly messages: number;
   /**
-   * Estimates of KL(sampled || now) of whole messages, in nats; 0 without a message. k1 is signed and unbiased, k3 is
-   * at least 0.
+   * Estimates of KL(sampled || now) of whole messages, in nats; 0 without messages. k1 is signed and
+   * unbiased; k3 is at least 0.
    */
   readonly k1: number;
   readonly k3: number;
-  /** The same over the whole vocabulary at every token, where it was asked for. */
+  /** The same over the whole vocabulary at every token, if requested. */
   readonly exact?: number;
-  /** The mean of (w - 1) A, w being the ratio of the whole message, its logarithm cut to +-10; 0 without a message. */
+  /**
+   * The mean of (w - 1) A, with w the ratio of the whole message, its logarithm clipped to ±10; 0
+   * without messages.
+   */
   readonly gain: number;
-  /** Probabilities of tokens by rank under the policy that sampled, and now, where they were asked for. */
+  /** Probabilities of tokens by rank, under the sampling policy and the current one, if requested. */
   readonly ranks?: RankShift;
-  /** Of the messages whose origin is known; left out where none is. */
+  /** The moves of messages whose origin is known; absent if there are none. */
   readonly moves?: readonly Move[];
 }
 
@@ -55,13 +56,13 @@ export interface Divergence {
 const LOG_RATIO_BOUND = 10;
 
 /**
- * The mean over messages of the sum over their tokens (TeamTR reference section 4; not the token mean, which bounds a
- * message's divergence only times its length) of
+ * Returns the mean over messages of the sum over their tokens of
  *
  *   k1 = -d
  *   k3 = exp(d) - 1 - d,    d = log now - log sampled
  *
- * and what the surrogate gained by the move (section 3, without its clip).
+ * (TeamTR reference section 4; the token mean would bound a message's divergence only times its
+ * length), and the gain of the surrogate from the move (section 3, without its clip).
  */
 export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
   const meanOf = (sumOf: (message: MovedMessage) => number): number =>

@@ -1,6 +1,6 @@
 /**
- * How far a team that is updated role by role drifts within a step from what its episodes show, and how good the
- * estimates are by which its updates go (TeamTR reference sections 5 and 6).
+ * Measures how far a team that is updated role by role drifts within a step from its sampled episodes,
+ * and the errors of the estimates that guide its updates (TeamTR reference sections 5 and 6).
  */
 import { mean } from '../credit/describe.ts';
 import { standardScore, type Standardisation } from '../credit/standardScore.ts';
@@ -11,35 +11,37 @@ import { shuffled } from './shuffled.ts';
 const LARGEST_LOG = 10;
 const weightOf = (log: number): number => Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, log)));
 
-/** A message of the episodes with which a step began, as the team is before a turn and after it. */
+/** A message of the first episodes of a step, before and after a turn of the team. */
 export type StaleMessage = Pick<Move, 'episode' | 'place' | 'worth'> & {
   /** log now - log sampled, summed over its tokens. */
   readonly before: number;
   readonly after: number;
-  /** Whether the role whose turn it is said it. */
+  /** True if the role whose turn it is said the message. */
   readonly own: boolean;
 };
 
 export interface Staleness {
   /**
-   * L of the turn on the occupancy of the team of then less L on the one with which the step began, without sign: the
-   * mean over the role's messages of
+   * Absolute difference between L of the turn on the current team's occupancy and L on the occupancy
+   * at the start of the step: the mean over the role's messages of
    *
    *   (W - 1) (w~ - 1) A / (1 - gamma)
    *
-   * W being the weight of the episode for the team before the turn, w the message's ratio in the turn and w~ the
-   * clipped one. An expectation over the team of then is one over the first episodes, each times W.
+   * W is the weight of the episode for the team before the turn, w the message's ratio in the turn and
+   * w~ the clipped ratio. An expectation over the current team equals one over the first episodes, each
+   * weighted by W.
    */
   readonly gap: number;
-  /** Total variation of both teams' contexts, the mean over places: half the mean of |W of what came before - 1|. */
+  /** Total variation of the teams' contexts: half the mean over places of |W of earlier messages - 1|. */
   readonly drift: number;
 }
 
 /**
- * What a turn would miss if it learned from the episodes with which its step began. It needs no others: both sides of a
- * difference are estimated on the same episodes, so that it is 0, not noise, where nothing has changed.
- * @param messages all of them
- * @returns null without a message of the role
+ * Measures the error of a turn that learns from the first episodes of its step. It needs no other
+ * episodes: both sides of a difference are estimated on the same episodes, so the result is exactly 0
+ * if nothing has changed.
+ * @param messages all messages of the episodes
+ * @returns null if the role has no message
  */
 export function staleness(
   messages: readonly StaleMessage[],
@@ -63,26 +65,28 @@ export function staleness(
   return gaps.length === 0 ? null : { gap: Math.abs(mean(gaps)) / (1 - gamma), drift: mean(distances) };
 }
 
-/** The parts of zeta that show in an update, in standard deviations of the return (TeamTR reference section 5). */
+/** The measurable parts of zeta, in standard deviations of the return (TeamTR reference section 5). */
 export interface ZetaProxy {
-  /** Mean of |a - a~|: standard scores, and clipped ones. */
+  /** Mean of |a - a~|, with the standard score a and the clipped score a~. */
   readonly clip: number;
-  /** Mean of |a~| |w - w~|: ratios, and clipped ones. */
+  /** Mean of |a~| |w - w~|, with the ratio w and the clipped ratio w~. */
   readonly ratio: number;
   /**
-   * How much the statistics of a group of episodes decide: it is split in halves at random, and the clipped score of
-   * each episode by its own half compared with that by the other half; the mean of their distances over some splits.
+   * The dependence on a group's statistics: each group is split in random halves, and each episode's
+   * clipped score by its own half is compared with the score by the other half. The value is the mean
+   * distance over some splits.
    */
   readonly norm: number;
 }
 
-/** Splits of each group in halves. */
+/** Random splits of each group. */
 const SPLITS = 4;
 
 /**
+ * Measures the zeta proxy of an update.
  * @param moves of a role's messages
  * @param draw random numbers in [0, 1) by their position
- * @returns null without a message
+ * @returns null without messages
  */
 export function zetaProxy(
   moves: readonly Pick<Move, 'episode' | 'problem' | 'worth' | 'logRatio'>[],
@@ -125,22 +129,22 @@ export function zetaProxy(
   return { clip: mean(cuts), ratio: mean(ratios), norm: halves.length === 0 ? 0 : mean(halves) };
 }
 
-/** The KL of messages on a part of their tokens. */
+/** The KL of messages, estimated from a part of their tokens. */
 export interface Subsampled {
-  /** |KL of the part - KL| / delta of each sample. */
+  /** |KL of the part - KL| / delta for each sample. */
   readonly errors: readonly number[];
-  /** Of each sample, whether it decides otherwise; empty where the KL is not near the bound. */
+  /** True for each sample that decides differently from the full KL; empty far from the bound. */
   readonly flips: readonly boolean[];
 }
 
-/** Samples of the tokens. */
+/** The number of samples of the tokens. */
 const SAMPLES = 8;
-/** A KL between these shares of the bound is near it. */
+/** A KL between these shares of the bound counts as near it. */
 const NEAR = [0.8, 1.2] as const;
 
 /**
- * How reliable the KL is where only a share of the token positions is looked at: each is kept with this probability,
- * and what is kept is divided by it, so that the mean is the same.
+ * Measures the error of a KL that uses only a share of the token positions. Each position is kept with
+ * this probability, and the kept terms are divided by it, so that the mean is unbiased.
  * @param draw random numbers in [0, 1) by their position
  */
 export function subsampledKl(

@@ -1,16 +1,16 @@
-/** How well episodes sampled by one policy represent another one: their importance weights. */
+/** Importance weights of episodes: how well episodes of one policy represent another policy. */
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { Move, Origin } from './divergence.ts';
 
-/** Log of the largest weight that is computed: beyond it the exponential overflows. */
+/** Logarithm of the largest weight that is computed. The exponential overflows above it. */
 const LARGEST_LOG = 700;
 /** A weight above this counts as heavy (TeamTR reference section 6). */
 const HEAVY = 10;
-/** Log of the largest weight of an episode that is learned from, as of the ratios in the loss. */
+/** Logarithm of the largest weight of an episode in learning, the same as for the ratios in the loss. */
 const LARGEST_LEARNED_LOG = 10;
 
 export interface WeightTails {
-  /** (sum w)^2 / (B sum w^2) of B weights: the share of the episodes that they are worth, from 1 / B to 1. */
+  /** (sum w)^2 / (B sum w^2) of B weights: the effective share of the episodes, from 1 / B to 1. */
   readonly effective: number;
   /** Percentiles, by linear interpolation between order statistics. */
   readonly p95: number;
@@ -21,9 +21,9 @@ export interface WeightTails {
 }
 
 /**
- * Effective sample size and tails of importance weights (TeamTR reference section 6).
+ * Returns the effective sample size and the tails of importance weights (TeamTR reference section 6).
  * @param logWeights natural logarithms, so that no product of many ratios overflows
- * @returns null without a weight
+ * @returns null without weights
  */
 export function weightTails(logWeights: readonly number[]): WeightTails | null {
   const sorted = logWeights.toSorted((a, b) => a - b);
@@ -37,7 +37,7 @@ export function weightTails(logWeights: readonly number[]): WeightTails | null {
     const below = weightOf(sorted[Math.floor(place)] ?? most);
     return below + (place - Math.floor(place)) * (weightOf(sorted[Math.ceil(place)] ?? most) - below);
   };
-  // The share does not change where all weights are divided by the largest one.
+  // Dividing all weights by the largest one does not change the share.
   const scaled = sorted.map((log) => (log === most ? 1 : Math.exp(log - most)));
   const sum = scaled.reduce((total, one) => total + one, 0);
   const squares = scaled.reduce((total, one) => total + one * one, 0);
@@ -51,13 +51,15 @@ export function weightTails(logWeights: readonly number[]): WeightTails | null {
 }
 
 /**
- * What episodes count for a team that was updated since they were sampled (TeamTR reference section 6):
+ * Returns the weights of episodes for a team that was updated since they were sampled (TeamTR
+ * reference section 6):
  *
  *   w(episode) = product over the messages of updated roles of now / sampled
  *
- * @param moves how the probabilities of those messages have changed, of all of them
- * @param cap a larger weight counts as this, and as e^10 in any case; null: as e^10
- * @returns by the id of an episode's first message; one without such a message is missing, and counts 1
+ * @param moves the moves of all those messages
+ * @param cap the largest weight; weights are never above e^10, which is the cap if this is null
+ * @returns the weights by the id of an episode's first message; episodes without such messages are
+ *   missing and count 1
  */
 export function episodeWeights(
   moves: readonly Pick<Move, 'episode' | 'logRatio'>[],
@@ -76,9 +78,9 @@ export function episodeWeights(
 }
 
 /**
- * The contexts with each advantage times the weight of its episode. A weight is not negative, so that in the clipped
- * surrogate w min(r A, clip(r) A) is min(r w A, clip(r) w A).
- * @param origins where messages come from, by their tokens; one without an origin counts 1
+ * Returns the contexts with each advantage multiplied by the weight of its episode. Weights are not
+ * negative, so in the clipped surrogate w min(r A, clip(r) A) is min(r w A, clip(r) w A).
+ * @param origins origins of messages by their tokens; a message without an origin counts 1
  */
 export const reweighted = (
   contexts: readonly TrainingContext[],

@@ -1,6 +1,6 @@
 /**
- * The sampling part of one iteration: fan out, score, credit as the method says (C3: Algorithm 1, equations 7 to 14),
- * stored as one.
+ * The sampling part of one iteration: grows the rollouts, scores them, credits them by the method (C3:
+ * Algorithm 1, equations 7 to 14), and stores everything in one transaction.
  */
 import type { Problem } from '../domain/problem.ts';
 import type { MethodState } from '../domain/step.ts';
@@ -32,7 +32,7 @@ export interface IterationInput {
   readonly config: RunConfig;
   readonly method: Method;
   readonly problems: readonly Problem[];
-  /** Those that come next, for `dynamic_sampling`. */
+  /** The problems that come next, for `dynamic_sampling`. */
   readonly further?: readonly Problem[];
   readonly policy: Policy;
   readonly protocol: Protocol;
@@ -40,27 +40,27 @@ export interface IterationInput {
   readonly evaluator: Evaluator;
   readonly store: StoreWriter;
   readonly round: RoundRecord;
-  /** 0 at the beginning of a step. */
+  /** The stage of the step, from 0. */
   readonly stage: number;
-  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  /** False makes every evaluator call, even with a determined result; for comparisons. */
   readonly reuse?: boolean;
-  /** Where environments come from; the bundled ones unless given. */
+  /** The source of environments; the bundled ones by default. */
   readonly environments?: Environments;
   readonly signal: AbortSignal;
-  /** The value of every message of some trees, or of its state, for methods that take it. */
+  /** Returns the values of the messages of some trees, or of their states. */
   readonly valuesOf: (roots: readonly TreeMessage[], target: ValueTarget) => Promise<ReadonlyMap<TreeMessage, number>>;
-  /** Hears how many evaluator calls are about to be made. */
+  /** Receives the number of evaluator calls that are about to be made. */
   readonly onBegin: (calls: number) => void;
   /**
-   * Stores what belongs to the finished trees, in the transaction that stores them, before their rows; with the calls
-   * that scored answers of their votes by themselves.
+   * Stores the data that belongs to the finished trees, in the same transaction and before their rows.
+   * `voteCalls` counts the calls that scored the answers of votes.
    */
   readonly onTree: (roots: readonly TreeMessage[], voteCalls: number) => void;
 }
 
 /**
- * Why a configuration's method cannot sample with a protocol, in one sentence; null where it can, and where nothing is
- * trained.
+ * Returns the reason why a configuration's method cannot sample with a protocol, in one sentence.
+ * Returns null if it can, or if nothing is trained.
  */
 export function samplingFault(
   config: RunConfig,
@@ -86,8 +86,9 @@ export function samplingFault(
 }
 
 /**
- * Grows what a method plans for an iteration, or a stage of it, and stores it with buckets, replays, episodes and
- * credits in one transaction. With `dynamic_sampling` further problems are sampled for those without a signal.
+ * Grows the rollouts that a method plans for an iteration, or for a stage of it, and stores them with
+ * buckets, replays, episodes and credits in one transaction. With `dynamic_sampling`, further problems
+ * are sampled for those without a signal.
  * @throws CancelledError; EvaluatorLost; C3Error
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
@@ -115,21 +116,21 @@ export async function sampleIteration(input: IterationInput): Promise<void> {
   });
 }
 
-/** Problems that were sampled together. */
 interface Batch {
   readonly problems: readonly Problem[];
   readonly grown: readonly Grown[];
   readonly roots: readonly TreeMessage[];
   readonly values: ReadonlyMap<TreeMessage, number>;
-  /** Absent where the method counts none. */
+  /** Absent if the method counts no votes. */
   readonly votes?: ReadonlyMap<TreeMessage, Vote>;
   readonly voteCalls: number;
 }
 
 /**
- * The batches of an iteration with the credits of all their messages. DAPO's dynamic sampling (Yu et al. 2025), within
- * the budget of the step: while fewer problems than asked for have a signal, as many more are sampled as the evaluator
- * calls pay for that were not made because their results were determined.
+ * Samples the batches of an iteration and credits all their messages. Implements DAPO's dynamic
+ * sampling (Yu et al. 2025) within the budget of the step: while fewer problems than requested have a
+ * signal, more are sampled, paid for by the evaluator calls that were saved because their results were
+ * determined.
  */
 async function sampleBatches(
   input: IterationInput,
@@ -138,7 +139,7 @@ async function sampleBatches(
 ): Promise<{ readonly batches: readonly Batch[]; readonly credited: Credited }> {
   const { config, method, protocol, stage, problems, further = [] } = input;
   const calls = callsOfRollouts(rollouts, protocol);
-  // What a crash could lose.
+  // The largest number of calls that a crash could lose.
   const most = calls + voteCallsAtMost(method, rollouts, protocol);
   const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
   const perProblem = config.evaluator_budget - earlier;
@@ -181,7 +182,7 @@ async function sampleBatch(
   return { problems, grown, roots, values, votes, voteCalls };
 }
 
-/** What a method credits. */
+/** Returns the trees that a method credits. */
 function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
   const perProblem = (measured: boolean): TreeMessage[][] =>
     batches.flatMap(({ problems, grown }) => {
@@ -197,7 +198,7 @@ function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' 
   };
 }
 
-/** Problems of which a message that is learned from has a credit other than 0. */
+/** Counts the problems with a nonzero credit on a message that is learned from. */
 function problemsWithSignal(
   { config: { policies }, protocol }: IterationInput,
   batches: readonly Batch[],
@@ -216,8 +217,8 @@ const callsMade = (batches: readonly Batch[]): number =>
   batches.flatMap(({ roots }) => roots).reduce((sum, root) => sum + countCalls(root), 0);
 
 /**
- * How much returns varied in the contexts of each position in the step before; null where nothing is planned by it. It
- * is read from the store: a step after an interruption has the same.
+ * Returns the spread of returns at each position in the step before, or null if the method does not
+ * plan by it. It is read from the store, so a step after an interruption gets the same spread.
  */
 function spreadBefore({ config, method, protocol, store, round, stage }: IterationInput): Spread | null {
   if (config.shape !== 'spine_rho' || stage > 0 || round.iteration === 1) {
@@ -229,11 +230,14 @@ function spreadBefore({ config, method, protocol, store, round, stage }: Iterati
 
 interface Grown {
   readonly rollout: Rollout;
-  /** Of each problem, in order. */
+  /** The trees of each problem, in order. */
   readonly trees: readonly (readonly TreeMessage[])[];
 }
 
-/** Grows one rollout. @returns the trees of each problem, in order */
+/**
+ * Grows one rollout.
+ * @returns the trees of each problem, in order
+ */
 async function growRollout(
   input: IterationInput,
   { fanout, shape = 'nested', joint, commonRandomNumbers, unique, withoutFirst, sharesDraws }: Rollout,
@@ -251,7 +255,7 @@ async function growRollout(
     budget,
     sampling: runSampling(config),
     seed: config.seed,
-    // No two rollouts share random numbers, but where a method asks for it.
+    // Rollouts share random numbers only if a method asks for it.
     scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${number}`,
     commonRandomNumbers,
     ...(unique !== undefined && { unique }),

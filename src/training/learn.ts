@@ -1,6 +1,6 @@
 /**
- * The optimiser's part of one iteration, out of what the store holds: so a step that is executed again, after a crash
- * or to rebuild a snapshot, is the same step.
+ * The optimizer's part of one iteration. It reads everything from the store, so a step that is
+ * executed again, after a crash or to rebuild a snapshot, is the same step.
  */
 import { mean } from '../credit/describe.ts';
 import type { MethodState, StepMetrics, RankShift } from '../domain/step.ts';
@@ -27,37 +27,37 @@ import type { StateForm } from './state/states.ts';
 export interface LearnInput extends StateForm {
   readonly run: string;
   readonly config: RunConfig;
-  /** The run's method; the one that its configuration names unless given. */
+  /** The run's method; by default the one that its configuration names. */
   readonly method?: Method;
   readonly store: StoreReader;
   readonly runtime: ModelRuntime;
-  /** Snapshot of the reference policy: what the run began with. */
+  /** Snapshot of the reference policy: the weights that the run began with. */
   readonly base: string;
   readonly signal: AbortSignal;
 }
 
-/** What the updates of a step showed; the run adds what sampling showed. */
+/** The measures of a step's updates; the run adds those of sampling. */
 export type LearnReport = Omit<StepMetrics, 'meanReturn' | 'generateSeconds' | 'trainSeconds'>;
 
 export interface Learned {
   readonly report: LearnReport;
-  /** What the method carries on from its updates; null where it carries what its credit gave. */
+  /** The method's state after its updates, or null if it keeps the state from its credit. */
   readonly state: MethodState | null;
 }
 
 export interface Stages {
   /**
-   * Samples a stage that is not stored yet with weights that the runtime holds, and stores it; left out for a step all
-   * of whose stages are stored.
+   * Samples a stage that is not stored yet, with weights that the runtime holds, and stores it. Absent
+   * for a step whose stages are all stored.
    */
   readonly sample?: (stage: number, snapshot: string) => Promise<void>;
-  /** Ends where this stage would be sampled. */
+  /** Ends the step before this stage is sampled. */
   readonly until?: number;
 }
 
 /**
- * Makes a method's updates from the stored messages and credits of an iteration; the runtime is where the iteration
- * before left it.
+ * Makes a method's updates from the stored messages and credits of an iteration. The runtime must be
+ * in the state after the iteration before.
  * @throws CancelledError; C3Error
  */
 export async function learn(input: LearnInput, iteration: number, stages: Stages = {}): Promise<Learned> {
@@ -69,10 +69,10 @@ export async function learn(input: LearnInput, iteration: number, stages: Stages
   }
 }
 
-/** Which contexts an update is about. */
+/** Selects the contexts of an update. */
 type Where = Pick<PolicyUpdate, 'roles' | 'node' | 'weights'>;
 
-/** One step at work. */
+/** One step in progress. */
 class Step {
   private readonly input: LearnInput & { readonly method: Method };
   private readonly iteration: number;
@@ -81,7 +81,7 @@ class Step {
   private stage = 0;
   private messages: StageMessages = { said: [], learned: [], groups: [], contexts: [], nodes: [], origins: new Map() };
   private last = '';
-  /** The messages with which the step began. */
+  /** The messages of the step's first stage. */
   private first = this.messages;
   private result: LearnReport = {
     loss: 0,
@@ -93,16 +93,16 @@ class Step {
     creditVariance: 0,
   };
   private readonly groups: LearningGroup[] = [];
-  /** Steps of the optimizer since the newest stage was sampled, and what those of the newest pass showed. */
+  /** Optimizer steps since the newest stage was sampled, and the reports of the newest pass. */
   private updates = 0;
   private pass: readonly StepReport[] = [];
-  /** Of all updates of the step: what the clip held. */
+  /** The effective clip of all updates of the step. */
   private readonly clips: number[] = [];
   /** Log-probabilities under the reference policy, by a message's tokens. */
   private readonly references = new WeakMap<Int32Array, Float32Array>();
   private kept = false;
   private carried: MethodState | null = null;
-  /** Snapshots that are held for this step alone. */
+  /** Snapshots that are held only for this step. */
   private readonly own = new Set<string>();
 
   constructor(input: LearnInput, iteration: number, stages: Stages) {
@@ -137,7 +137,7 @@ class Step {
     }
   }
 
-  /** @returns null where the step ends here */
+  /** @returns null if the step ends here */
   private async update(update: Update): Promise<Outcome | null> {
     const { runtime, config, method, run } = this.input;
     switch (update.kind) {
@@ -158,7 +158,7 @@ class Step {
         this.kept = true;
         return {};
       case 'revert':
-        // What an earlier step kept is gone after an interruption.
+        // Weights that an earlier step kept are gone after an interruption.
         if (!this.kept) {
           throw new Error(
             `Step ${this.iteration} of run ${run} restores weights that it did not save; a method must save before it restores, in each step.`,
@@ -181,7 +181,7 @@ class Step {
     }
   }
 
-  /** The next stage: read where it is stored, sampled where it is not. */
+  /** Moves to the next stage: reads it if it is stored, and samples it otherwise. */
   private async rollouts(): Promise<Outcome | null> {
     const { store, run, method, config, protocol } = this.input;
     const { sample, until } = this.stages;
@@ -212,7 +212,7 @@ class Step {
     return { state: this.state() };
   }
 
-  /** Turns to the messages of a stage. */
+  /** Moves to the messages of a stage. */
   private async begin(stage: number, snapshot: string): Promise<void> {
     this.stage = stage;
     this.last = snapshot;
@@ -229,7 +229,7 @@ class Step {
     return stateAfter({ store, run, method }, this.iteration, this.stage);
   }
 
-  /** Holds the weights of now to the end of the step. */
+  /** Holds the current weights until the end of the step. */
   private async hold(): Promise<string> {
     const { runtime } = this.input;
     const held = await runtime.snapshots();
@@ -245,7 +245,7 @@ class Step {
     const { learningRate, loss, batch, node } = update;
     const penalty = await this.learnedFrom(update);
     if ((batch !== undefined || node !== undefined) && penalty.contexts.length === 0) {
-      // There are more mini-batches than contexts, or nothing was measured at a node.
+      // There may be more mini-batches than contexts, or nothing was measured at a node.
       return {};
     }
     const report = await runtime.step(
@@ -281,7 +281,7 @@ class Step {
     return { report };
   }
 
-  /** The contexts of some roles, all of them or a part. */
+  /** Returns the contexts of some roles, all of them or a mini-batch. */
   private contextsOf(
     { batch, ...where }: Where & Pick<PolicyUpdate, 'batch'>,
     from = this.messages,
@@ -290,7 +290,7 @@ class Step {
     return batch === undefined ? own : miniBatchOf(own, batch);
   }
 
-  /** The contexts of some roles, or of one node, with what their episodes count. */
+  /** Returns the contexts of some roles or of one node, with the weights of their episodes applied. */
   private contextsAt(
     { roles, node, weights }: Where,
     { contexts, origins }: StageMessages = this.messages,
@@ -303,7 +303,7 @@ class Step {
     return weights === undefined ? own : reweighted(own, origins, weights);
   }
 
-  /** The contexts of an update as it penalizes them. */
+  /** Returns the contexts of an update with its penalty applied. */
   private async learnedFrom(update: PolicyUpdate): Promise<Penalized> {
     const { batch, weight: unit, kl } = update;
     const { config, base } = this.input;
@@ -316,7 +316,7 @@ class Step {
       });
     }
     const term = kl ?? penaltyOf(config);
-    // A penalty in the loss teaches every message something.
+    // A penalty in the loss gives every message a gradient.
     const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
     const own = this.contextsAt(update);
     const counted = weightedFor(config, own, { parts: batch?.of ?? 1, whole: !skips, unit });
@@ -327,8 +327,8 @@ class Step {
   }
 
   /**
-   * The contexts with the log-probabilities of the reference policy, each message scored once. Also where it is not
-   * penalized: the reported divergence is one from the reference.
+   * Adds the log-probabilities of the reference policy to the contexts, and scores each message once. It
+   * does so even without a penalty, because the reported divergence is from the reference.
    */
   private async scored(contexts: readonly TrainingContext[]): Promise<TrainingContext[]> {
     const { runtime, config, base, signal } = this.input;
@@ -349,7 +349,7 @@ class Step {
   }
 }
 
-/** What the optimizer steps of a pass showed on the average. */
+/** Returns the mean reports of the optimizer steps of a pass. */
 function meanReport(
   reports: readonly StepReport[],
 ): Pick<LearnReport, 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'gradientNorm'> {
@@ -363,7 +363,7 @@ function meanReport(
   };
 }
 
-/** Makes each update of a method and gives back what it showed, until the method or an update ends the step. */
+/** Makes a method's updates and passes back their outcomes, until one of them ends the step. */
 async function drive(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
   try {
     let next = await updates.next({});
@@ -379,8 +379,6 @@ async function drive(updates: Updates, make: (update: Update) => Promise<Outcome
   }
 }
 
-// How far roles have moved from the policy that sampled their messages.
-
 interface DivergenceInput {
   readonly runtime: ModelRuntime;
   readonly config: RunConfig;
@@ -388,9 +386,10 @@ interface DivergenceInput {
 }
 
 /**
- * How far each role's messages have moved from the policy that sampled them.
- * @param origins where messages come from, by their tokens
- * @param last its snapshot, where the whole vocabulary is compared: for the exact KL, and for probabilities by rank
+ * Measures how far each role's messages have moved from the policy that sampled them.
+ * @param origins origins of messages by their tokens
+ * @param last the snapshot that sampled, if the whole vocabulary is compared: for the exact KL, and
+ *   for probabilities by rank
  */
 async function divergenceOf(
   { runtime, config, signal }: DivergenceInput,
@@ -436,13 +435,11 @@ async function divergenceOf(
   }
 }
 
-// Which messages an update learns from: those with a signal, and of them one mini-batch.
-
-/** Whether a message's advantages say anything: its credit is not 0. */
+/** Returns true if a message has an advantage other than 0. */
 const hasSignal = ({ advantages }: Pick<TrainingMessage, 'advantages'>): boolean =>
   advantages.some((advantage) => advantage !== 0);
 
-/** The share of tokens whose message has a credit other than 0, of all that have one; null where none has. */
+/** Returns the share of tokens in messages with a nonzero credit, of all credited ones, or null. */
 export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]): number | null {
   const credited = groups.flatMap(({ messages }) => messages.filter(({ credit }) => credit !== null));
   const tokensOf = (messages: LearningGroup['messages']): number =>
@@ -451,9 +448,10 @@ export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]):
 }
 
 /**
- * The contexts without the messages that teach nothing: with an advantage of 0 for every token, the gradient of
- * min(r A, clip(r) A) is 0 at any ratio. One message of each role stays all the same, so that its optimizer takes the
- * step that its moments ask for. What the others count has to be known before: they are as many as they were.
+ * Returns the contexts without the messages that teach nothing: if the advantage of every token is 0,
+ * the gradient of min(r A, clip(r) A) is 0 at any ratio. One message of each role remains, so that its
+ * optimizer still takes the step that its moments ask for. Loss weights must be set before, because
+ * they depend on the number of all messages.
  */
 export function withSignal(contexts: readonly TrainingContext[]): TrainingContext[] {
   const teaching = contexts.flatMap((context) => {
@@ -468,8 +466,8 @@ export function withSignal(contexts: readonly TrainingContext[]): TrainingContex
 }
 
 /**
- * The contexts of a mini-batch: the pass goes through all of them in a random order, each whole, so that a prompt is
- * read once and messages stay beside those that they were compared with.
+ * Returns the contexts of a mini-batch. The pass goes through all contexts in a random order, each
+ * whole, so that a prompt is read once and messages stay beside those that they were compared with.
  */
 export function miniBatchOf<Context>(
   contexts: readonly Context[],

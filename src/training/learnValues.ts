@@ -1,4 +1,4 @@
-/** What the value head learns from the messages of a stage. */
+/** Training of the value head on the messages of a stage. */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/valueHead.ts';
 import type { StoreReader } from '../store/types.ts';
@@ -13,9 +13,9 @@ interface ValueInput extends StateForm {
 }
 
 /**
- * Lets the value head learn from every message that has a credit: what follows its state, which is the advantage over
- * its value, or its mean return.
- * @returns what the head was worth before
+ * Trains the value head on every message with a credit. The target is the return that follows the
+ * message's state, which is its credit plus its value, or the message's mean return.
+ * @returns the head's loss and explained variance before training
  */
 export async function learnValues(
   input: ValueInput,

@@ -9,11 +9,11 @@ import { stateAfter } from './state/methodStates.ts';
 
 export interface LearnedMessage extends AdvantagedMessage {
   readonly iteration: number;
-  /** 0 for what a step sampled at its beginning. */
+  /** The stage of the step; 0 is the sampling at its beginning. */
   readonly stage: number;
 }
 
-/** What a run is read with. */
+/** The data for reading a run's messages. */
 export interface LearnedRun {
   readonly store: StoreReader;
   readonly run: string;
@@ -22,8 +22,8 @@ export interface LearnedRun {
 }
 
 /**
- * The messages of all finished steps of a run that its updates learned from, with the advantages that they learned
- * with, step by step. A turn of TeamTR counts also where its update was taken back, and with its held-out part.
+ * Yields the messages that the updates of a run's finished steps learned from, with their advantages,
+ * step by step. Includes a TeamTR turn whose update was taken back, and the held-out part of a turn.
  * @throws C3Error as stateAfter
  */
 export function* learnedMessages({ store, run, config, protocol }: LearnedRun): Generator<LearnedMessage> {

@@ -1,4 +1,4 @@
-/** What a step of a method begins with, beside its messages and its state. */
+/** Inputs of a method's step, besides its messages and its state. */
 import { Stream, streamKey } from '../runtime/random.ts';
 import { learns } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';
@@ -9,7 +9,7 @@ import type { LearningStep } from './methods/method.ts';
 export const learningRoles = ({ policies }: Pick<RunConfig, 'policies'>, { roles }: Protocol): readonly string[] =>
   roles.map(({ name }) => name).filter((role) => learns(policies, role));
 
-/** The random numbers of a step, a stream for each purpose. */
+/** The random numbers of a step, one stream for each purpose. */
 export const randomOf =
   ({ seed }: Pick<RunConfig, 'seed'>, iteration: number): LearningStep['random'] =>
   (purpose) => {

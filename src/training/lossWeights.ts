@@ -1,15 +1,17 @@
-/** What each token counts in the loss of an update. */
+/** Weights of tokens in the loss of an update. */
 import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { RunConfig } from './config/config.ts';
 
-/** What counts the same, each with any other. */
+/** The unit whose instances all count the same in the loss. */
 export type LossWeight = RunConfig['ppo']['loss_weight'] | 'sequence';
 
 /**
- * The contexts of an update with the weights that a configuration asks for. Each role's adapter takes its own step.
- * @param parts of how many optimizer steps they are: the weights of each come to 1, or nearly, as those of all would
- * @param whole whether no message is left out of them
- * @param unit in the place of the one that the configuration names
+ * Returns the contexts of an update with the weights that a configuration asks for. Each role's
+ * adapter takes its own step.
+ * @param parts the number of optimizer steps that share the contexts; the weights of each step sum to
+ *   about 1
+ * @param whole true if the contexts include all messages
+ * @param unit replaces the unit that the configuration names
  */
 export function weightedFor(
   { ppo, adapter }: Pick<RunConfig, 'ppo' | 'adapter'>,
@@ -20,35 +22,36 @@ export function weightedFor(
     unit = ppo.loss_weight,
   }: { readonly parts?: number; readonly whole?: boolean; readonly unit?: LossWeight | undefined } = {},
 ): readonly TrainingContext[] {
-  // The mean over its tokens is what a step takes where nothing is said.
+  // A step uses the mean over its tokens if no weights are given.
   return unit === 'token' && parts === 1 && whole
     ? contexts
     : weighted(contexts, unit, { apart: adapter?.per === 'role', parts });
 }
 
 /**
- * The contexts, each message with what every one of its tokens counts; the weights of all together come to 1, but for
- * `sequence`.
+ * Returns the contexts with the weight of each message's tokens. All weights together sum to 1, except
+ * for `sequence`.
  *
  *   token    w = 1 / T
  *   message  w = 1 / (M |a|)
  *   role     w = 1 / (M_v S),    S = sum over roles u of T_u / M_u
  *   sequence w = 1 / M
  *
- * T tokens and M messages, T_v and M_v of them of role v, |a| tokens in the message. `role` is C3's equation 18, for
- * every role v alike:
+ * T is the number of tokens and M the number of messages; T_v and M_v are those of role v, and |a| is
+ * the number of tokens in the message. `role` is C3's equation 18, which treats all roles v alike:
  *
  *   J_v = E over h of E over a ~ policy(. | h) of Q(h, a)
  *
- * Its gradient is estimated by the mean over the M_v messages of A times the gradient of log policy(a | h), which is a
- * sum over the tokens of a: each counts 1 / M_v, however many messages a role was sampled. S is the same for all
- * tokens: with it loss and KL penalty stay means per token. Where all roles have as many messages, `role` is `token`.
- * `sequence` is the mean over messages of the sum over tokens: all weights together come to T / M.
+ * Its gradient is estimated by the mean over the M_v messages of A times the gradient of
+ * log policy(a | h), which is a sum over the tokens of a. Each token counts 1 / M_v, so the number of
+ * messages that a role was sampled does not matter. S is the same for all tokens and keeps loss and KL
+ * penalty means per token. If all roles have the same number of messages, `role` equals `token`.
+ * `sequence` is the mean over messages of the sum over tokens: its weights sum to T / M.
  *
- * A message whose credit is 0 counts as any other, and equal messages that are learned from at once as so many.
+ * A message with credit 0 counts like any other, and a message with copies counts once per copy.
  *
- * @param apart whether each role takes steps of its own
- * @param parts in how many steps they are learned from: as many times the weight, for one of them
+ * @param apart true if each role takes its own optimizer steps
+ * @param parts the number of optimizer steps that share the contexts; the weights are multiplied by it
  */
 export function weighted(
   contexts: readonly TrainingContext[],
@@ -66,7 +69,7 @@ export function weighted(
   }));
 }
 
-/** What a message's tokens count, by its context. */
+/** Returns the weight of a message's tokens, by its context. */
 type WeightOf = (context: Pick<TrainingContext, 'role'>, message: Pick<TrainingMessage, 'tokens'>) => number;
 
 function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): WeightOf {
@@ -108,13 +111,15 @@ const totalsOf = (contexts: readonly TrainingContext[]): Totals =>
     );
 
 /**
- * The contexts of an update whose loss is the mean over messages, of M messages with T tokens in all: every token
- * counts 1 / T, and a message's advantage is divided by its length, so that with ratios of messages w
+ * Returns the contexts of an update whose loss is the mean over messages. With M messages and T tokens
+ * in all, every token counts 1 / T and a message's advantage is divided by its length, so that with
+ * the ratios w of messages
  *
  *   sum over tokens of w A / |a| * (T / M) / T = 1 / M * sum over messages of w A
  *
- * (TeamTR reference section 3). A divergence per token times T / M is 1 / M times the sums over the messages' tokens.
- * @returns the contexts, and T / M: the mean length of a message, 0 without one
+ * (TeamTR reference section 3). A divergence per token times T / M is 1 / M times the sums over the
+ * messages' tokens.
+ * @returns the contexts, and T / M: the mean length of a message, or 0 without messages
  */
 export function messageMean(contexts: readonly TrainingContext[]): {
   readonly contexts: TrainingContext[];

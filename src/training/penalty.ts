@@ -1,4 +1,4 @@
-/** The KL penalty of an update: from which policy, how estimated, and where it enters. */
+/** The KL penalty of an update: its anchor policy, its estimator, and the place where it enters. */
 import { EXACT_VOCABULARY, exactFault, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
@@ -6,7 +6,7 @@ import { shapeWithK1 } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { methodReads } from './methods/methods.ts';
 
-/** The penalty that a configuration asks for. */
+/** Returns the penalty that a configuration asks for. */
 export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
   const { kl_coefficient: coefficient, kl_against: against, kl_estimator: estimator } = ppo;
   return estimator === 'k1' ? { coefficient, against: 'reference', estimator } : { coefficient, against, estimator };
@@ -14,10 +14,10 @@ export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
 
 type PenaltyConfig = Pick<RunConfig, 'method' | 'ppo' | 'teamtr' | 'steps'>;
 
-/** Compares whole distributions too, and has its own words for it. */
+/** This key also compares whole distributions, and has its own message. */
 const RANKS_KEY = 'teamtr.rank_shifts';
 
-/** The key by which a run compares whole distributions; null where it does not. */
+/** Returns the key by which a run compares whole distributions, or null if it does not. */
 export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string | null {
   const [key, estimator] = methodReads(method, 'teamtr')
     ? ['teamtr.kl_estimator', teamtr.kl_estimator]
@@ -28,7 +28,7 @@ export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string 
   return methodReads(method, 'teamtr') && teamtr.rank_shifts && steps > 0 ? RANKS_KEY : null;
 }
 
-/** Why a configuration's divergence cannot be computed with a model, in one sentence; null where it can. */
+/** Returns the reason why a model does not allow the configured divergence, or null if it does. */
 export function exactDivergenceFault(config: PenaltyConfig, vocabularySize: number): string | null {
   const key = exactKey(config);
   const fault = key === null ? null : exactFault(vocabularySize);
@@ -39,20 +39,20 @@ export function exactDivergenceFault(config: PenaltyConfig, vocabularySize: numb
       : `${String(key)}: ${fault}`;
 }
 
-/** The policies that a penalty may be against, by their snapshots. */
+/** Snapshots of the policies that a penalty can be measured against. */
 export interface Anchors {
   readonly reference: string;
   readonly last: string;
 }
 
-/** The contexts and settings with which a step penalizes. */
+/** The contexts and settings of a step with its penalty. */
 export interface Penalized {
   readonly contexts: readonly TrainingContext[];
   readonly settings: Pick<StepSettings, 'klCoefficient' | 'anchor'>;
   readonly kl?: KlTerm;
 }
 
-/** What a penalty makes of some contexts. k3 from the reference is what every loss has. */
+/** Applies a penalty to some contexts. k3 from the reference is part of every loss. */
 export function penalized(penalty: KlPenalty, contexts: readonly TrainingContext[], anchors: Anchors): Penalized {
   const { coefficient, against, estimator } = penalty;
   const fromLast = estimator !== 'k1' && penalty.fromLast === true;

@@ -1,4 +1,4 @@
-/** Whether the policies of a configuration fit its team and its questions. */
+/** Checks that the policies of a configuration fit its team and its questions. */
 import type { Problem } from '../domain/problem.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { placeWords } from '../replay/grow.ts';
@@ -12,7 +12,7 @@ import type { RunConfig } from './config/config.ts';
 type Policies = Pick<RunConfig, 'policies' | 'steps'>;
 type Team = Policies & { readonly task: Pick<RunConfig['task'], 'name'> };
 
-/** What a user should know of the policies of a run, one line each. */
+/** Returns remarks on the policies of a run for the user, one line each. */
 export const policyRemarks = ({ policies = {} }: Policies): readonly string[] =>
   Object.entries(policies).map(
     ([role, settings]) => `The role ${role} is ${answererOf(settings)}: what it says is never trained on.`,
@@ -39,7 +39,7 @@ function answererOf(settings: RolePolicySettings): string {
   }
 }
 
-/** What is wrong with the policies of a team, as one sentence after a key; null where nothing is. */
+/** Returns the fault of a team's policies, as one sentence to follow a key, or null. */
 export function policiesFault(
   { policies = {}, steps, task }: Team,
   { name: protocol, roles, rounds }: Pick<Protocol, 'name' | 'roles' | 'rounds'>,
@@ -78,8 +78,8 @@ export function policiesFault(
 }
 
 /**
- * @throws C3Error('input') at the first question that a scripted role has no answer to, as far as that can be known
- *   before anything is said
+ * Checks that scripted roles have an answer to every question, as far as that can be known in advance.
+ * @throws C3Error('input') at the first question without an answer
  */
 export function checkScripts(
   { policies = {} }: Policies,

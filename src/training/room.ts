@@ -1,4 +1,4 @@
-/** Whether the contexts of a run fit into its model, as far as that can be known before anything is said. */
+/** Checks that the contexts of a run fit into its model, as far as that can be known in advance. */
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { checkRoom } from '../policy/policy.ts';
@@ -9,7 +9,7 @@ import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';
 
-/** Every problem that a run may ask about. */
+/** Returns all problems that a run may use. */
 export const runProblems = (
   { steps, instances_per_step: perStep }: RunConfig,
   { train, evaluation }: { readonly train: readonly Problem[]; readonly evaluation: readonly Problem[] },
@@ -17,28 +17,30 @@ export const runProblems = (
 
 export interface RoomInput {
   readonly protocol: Protocol;
-  /** Of roles that the model does not answer for. */
+  /** The policies of roles that the run's model does not answer for. */
   readonly policies?: RolePolicies | undefined;
   readonly render: Renderer;
   readonly tokenizer: Tokenizer;
   readonly sampling: Sampling;
-  /** Positions of the model. */
+  /** The number of positions of the model. */
   readonly maxPositions: number;
-  /** Of roles that another model answers for. */
+  /** The models of roles that another model answers for. */
   readonly others?: ReadonlyMap<string, Pick<RoomInput, 'tokenizer' | 'maxPositions'>>;
 }
 
 /**
- * No tokenizer of the families makes more tokens of a text than this times its bytes: byte-level tokens, after a normal
- * form.
+ * The largest number of tokens per byte that a tokenizer of the supported families makes of a text:
+ * byte-level tokens after Unicode normalization.
  */
 const TOKENS_PER_BYTE = 3;
-/** Contexts that are rendered at once. */
+/** The number of contexts rendered at once. */
 const TOGETHER = 256;
 
 /**
- * Every context of these problems, each message in it left blank: longer ones are refused when they come up.
- * @throws C3Error('input') naming role and problem of the first that cannot fit whatever is said
+ * Checks every context of these problems with blank messages; longer contexts are refused when they
+ * come up.
+ * @throws C3Error('input') with the role and the problem of the first context that cannot fit whatever
+ *   is said
  */
 export async function checkContexts(
   { protocol, policies, render, sampling, others, ...own }: RoomInput,

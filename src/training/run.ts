@@ -1,6 +1,7 @@
 /**
- * One run: evaluation before, iterations of its method (C3: Algorithm 1) with an evaluation every so many of them,
- * evaluation after; everything is stored as it happens, and an interrupted run continues where it was.
+ * One run: an evaluation before, the iterations of its method (C3: Algorithm 1) with evaluations at
+ * intervals, and an evaluation after. Everything is stored as it happens, and an interrupted run
+ * continues where it was.
  */
 import { mean } from '../credit/describe.ts';
 import type { EvaluationKind } from '../domain/evaluation.ts';
@@ -24,7 +25,7 @@ import { storeFinalState } from './state/methodStates.ts';
 import { restoreTraining, snapshotAfter } from './state/restore.ts';
 import { treeValues } from './state/states.ts';
 
-/** Everything is asked of the store, step by step: a run that begins is one of which nothing is stored yet. */
+/** One run, whose state is always read from the store: a new run has nothing stored yet. */
 export class Run {
   private readonly context: RunContext;
   private readonly evaluations: RunEvaluations;
@@ -85,7 +86,10 @@ export class Run {
     };
   }
 
-  /** Trains from where the store says that the run is. @returns the final snapshot, held by the runtime */
+  /**
+   * Trains from the state in the store.
+   * @returns the final snapshot, held by the runtime
+   */
   private async train(base: string): Promise<string> {
     const { config } = this.context;
     const { runtime, store, train, clock } = this.context.dependencies;
@@ -94,11 +98,11 @@ export class Run {
       return this.finalWeights(base);
     }
     let snapshot = await this.restore(finished);
-    // An interruption may have left the evaluation after the last step undone, or half done.
+    // An interruption may have left the evaluation after the last step missing or incomplete.
     await this.evaluations.during(finished, snapshot);
     this.context.progress('train', finished, config.steps, `Training: step ${finished + 1} of ${config.steps}`);
-    // Fewer than asked for where there are fewer: the same question twice in one step would only repeat the same
-    // numbers.
+    // At most the number of questions that exist: the same question twice in one step would only repeat
+    // the same random numbers.
     const perStep = Math.min(config.instances_per_step, train.length);
     for (let iteration = finished + 1; iteration <= config.steps; iteration++) {
       this.context.remaining.begin();
@@ -128,7 +132,7 @@ export class Run {
       };
       const trained = await runtime.freeze();
       await this.keep(iteration, trained, metrics, state);
-      // A step without any credited message gives the same weights again.
+      // A step without credited messages gives the same weights again.
       if (snapshot !== base && snapshot !== trained) {
         await runtime.releaseSnapshot(snapshot);
       }
@@ -146,7 +150,7 @@ export class Run {
     return snapshot;
   }
 
-  /** Whether the first messages of a step were sampled and stored before an interruption. */
+  /** Returns true if the first messages of a step were sampled and stored before an interruption. */
   private isSampled(iteration: number): boolean {
     const { id } = this.context;
     const { store } = this.context.dependencies;
@@ -169,7 +173,7 @@ export class Run {
       config: this.context.config,
       method: this.method,
       problems,
-      // Those of the steps after this one, round to those before it.
+      // The problems of the steps after this one, then around to those before it.
       further: Array.from(
         { length: pool.length - problems.length },
         (_, index) => pool[(iteration * problems.length + index) % pool.length],
@@ -206,8 +210,8 @@ export class Run {
   }
 
   /**
-   * Stores what a step taught: its weights first, then the rows that name them, then the checkpoint from which both
-   * could be had again.
+   * Stores the results of a step: first its weights, then the rows that name them, then the checkpoint
+   * from which both could be restored.
    */
   private async keep(
     iteration: number,
@@ -218,7 +222,7 @@ export class Run {
     const { base, runtime, store, snapshotFolder, modelFolder } = this.context.dependencies;
     const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.context.config;
     const kept = iteration % snapshotEvery === 0 || iteration === steps;
-    // What taught nothing left the model folder's weights.
+    // If nothing was learned, the weights are those of the model folder.
     const file = kept && trained !== base ? snapshotFile(snapshotFolder, trained) : null;
     if (file !== null) {
       await runtime.saveSnapshot(trained, file);
@@ -242,8 +246,8 @@ export class Run {
   }
 
   /**
-   * Mean return of the episodes that an iteration learns from, masked ones left out and counted; null where nothing was
-   * measured.
+   * Returns the mean return of the episodes that an iteration learns from, or null if nothing was
+   * measured, and the number of masked episodes, which are left out of the mean.
    */
   private outcome(iteration: number): { readonly meanReturn: number | null; readonly masked: number } {
     const { store } = this.context.dependencies;
@@ -252,7 +256,7 @@ export class Run {
     return { meanReturn: returns.length === 0 ? null : mean(returns), masked: episodes.length - returns.length };
   }
 
-  /** What the ladder says of each turn; nothing where another evaluator scores. */
+  /** Returns the ladder's results for each turn; empty if another evaluator scores. */
   private turnLevels(iteration: number): TurnLevels {
     const { store, protocol, evaluator } = this.context.dependencies;
     return evaluator.ofTurn === undefined
@@ -273,7 +277,7 @@ export class Run {
     );
   }
 
-  /** The weights of a run whose steps are all stored: their file, or where that is gone the steps again. */
+  /** Returns the weights of a completely stored run, from their file or by executing steps again. */
   private async finalWeights(base: string): Promise<string> {
     const { runtime, store } = this.context.dependencies;
     const { id, file } = snapshotAfter(store, this.context.id, this.context.config.steps);

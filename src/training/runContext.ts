@@ -1,4 +1,4 @@
-/** What a run works with, shared by its training and its evaluations. */
+/** The dependencies of a run, shared by its training and its evaluations. */
 import type { Problem } from '../domain/problem.ts';
 import type { StepMetrics } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
@@ -19,39 +19,39 @@ import { CostAccount } from './state/account.ts';
 
 export interface RunDependencies {
   readonly store: StoreWriter;
-  /** Holds the run's model and nothing else's; the run begins and ends training on it. */
+  /** Holds only the run's model; the run begins and ends training on it. */
   readonly runtime: ModelRuntime;
-  /** Snapshot of the loaded model: what the run begins with. */
+  /** Snapshot of the loaded model, with which the run begins. */
   readonly base: string;
   readonly tokenizer: Tokenizer;
   readonly protocol: Protocol;
-  /** Writes contexts as the model reads them. */
+  /** Writes contexts in the form that the model reads. */
   readonly render: Renderer;
-  /** Positions of the model: what a context and its answer together may take. */
+  /** Positions of the model: the largest total of a context and its answer, in tokens. */
   readonly maxPositions: number;
-  /** Of roles that weights of their own answer for. */
+  /** The policies of roles with weights of their own. */
   readonly roles?: ReadonlyMap<string, RolePolicy>;
   readonly evaluator: Evaluator;
-  /** The one that the configuration names unless given. */
+  /** By default the one that the configuration names. */
   readonly method?: Method;
   readonly train: readonly Problem[];
   readonly evaluation: readonly Problem[];
-  /** The run's recipe as the store keeps it. */
+  /** The run's recipe in its stored form. */
   readonly recipe: string;
   readonly modelFolder: string;
-  /** Where the weights of this run's snapshots and its checkpoints are kept. */
+  /** The folder for the weights of this run's snapshots and for its checkpoints. */
   readonly snapshotFolder: string;
-  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  /** False makes every evaluator call, even with a determined result; for comparisons. */
   readonly reuse?: boolean;
-  /** Where environments come from; the bundled ones unless given. */
+  /** The source of environments; the bundled ones by default. */
   readonly environments?: Environments;
-  /** Seconds, for the ledger and for whoever watches. */
+  /** Returns seconds, for the ledger and for estimates shown to the user. */
   readonly clock: () => number;
-  /** Before the run has shown a pace of its own, for whoever watches. */
+  /** The pace to assume, for estimates shown to the user, before the run has shown its own. */
   readonly expected: ExpectedPace;
-  /** The time of day as ISO 8601, for the run's row only. */
+  /** Returns the time of day in ISO 8601, used only in the run's row. */
   readonly now: () => string;
-  /** Hears of a new run when its row is stored. */
+  /** Called when the row of a new run is stored. */
   readonly onStored?: (run: string) => void;
 }
 
@@ -60,7 +60,7 @@ export interface RunControl {
   readonly onProgress: (progress: RunProgress) => void;
 }
 
-/** One run at work: what it is, what it works with, its account and how it reports. */
+/** One run in progress: its configuration, its dependencies, its account and its progress reports. */
 export class RunContext {
   readonly id: string;
   readonly config: RunConfig;
@@ -85,7 +85,7 @@ export class RunContext {
     );
   }
 
-  /** What the growing of trees is given beside the run's own. */
+  /** Extra settings for growing trees. */
   get growth(): Pick<RunDependencies, 'reuse' | 'environments'> {
     const { reuse, environments } = this.dependencies;
     return { ...(reuse !== undefined && { reuse }), ...(environments !== undefined && { environments }) };
@@ -98,7 +98,7 @@ export class RunContext {
   }
 
   round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {
-    // An evaluation counts what was solved; only credit is computed from clipped returns.
+    // An evaluation counts solved episodes; only credit is computed from clipped returns.
     const returnBound = phase === 'train' ? this.config.credit.return_clip : Infinity;
     return { run: this.id, phase, iteration, snapshot, environment: this.environment, returnBound };
   }

@@ -1,8 +1,8 @@
-/** Learning-rate schedules as functions of the optimiser step. */
+/** Learning-rate schedules as functions of the optimizer step. */
 
 export interface CosineSettings {
   readonly peak: number;
-  /** Share of the steps that warms up linearly (C3 Appendix D: 0.03). */
+  /** Share of the steps with linear warm-up (C3 Appendix D: 0.03). */
   readonly warmupFraction: number;
   readonly totalSteps: number;
   /** Share of the peak at which the cosine ends. */
@@ -10,7 +10,7 @@ export interface CosineSettings {
 }
 
 /**
- * Linear warm-up, then a half cosine from the peak to its floor.
+ * Returns a schedule with a linear warm-up, then a half cosine from the peak to its floor.
  * @returns the rate of step s, counted from 0
  */
 export function cosineSchedule({

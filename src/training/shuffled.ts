@@ -1,5 +1,5 @@
 /**
- * Items in a random order (Fisher and Yates).
+ * Returns the items in a random order (Fisher and Yates).
  * @param draw random numbers in [0, 1) by their position
  */
 export function shuffled<Item>(items: readonly Item[], draw: (position: number) => number): Item[] {

@@ -1,4 +1,4 @@
-/** The stored messages of a step or of a stage of it, as updates learn from them. */
+/** The stored messages of a step, or of a stage of it, in the form that updates learn from. */
 import { standardScore, type Standardisation } from '../credit/standardScore.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
@@ -13,16 +13,15 @@ import type { Origin } from './divergence.ts';
 import type { Method } from './methods/method.ts';
 
 export interface StageMessages {
-  /** All messages of the stage. */
   readonly said: readonly TrainingMessage[];
-  /** Those that are learned from. */
+  /** The messages that are learned from. */
   readonly learned: readonly TrainingMessage[];
   readonly groups: readonly LearningGroup[];
-  /** Their contexts, without the log-probabilities of the reference policy. */
+  /** The contexts of the groups, without the log-probabilities of the reference policy. */
   readonly contexts: readonly TrainingContext[];
-  /** Nodes of rollout trees, each after those below it; empty where there are none. */
+  /** Nodes of rollout trees, each after those below it; empty if there are none. */
   readonly nodes: readonly string[];
-  /** Where the messages come from, by their tokens; of methods whose advantages are standard scores of episodes. */
+  /** Origins of messages by their tokens, for methods whose advantages are standard scores of episodes. */
   readonly origins: ReadonlyMap<Int32Array, Origin>;
 }
 
@@ -35,7 +34,10 @@ interface StageInput {
   readonly protocol: Protocol;
 }
 
-/** Reads a stage. @throws C3Error */
+/**
+ * Reads a stage.
+ * @throws C3Error
+ */
 export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
   const { said, learned, nodes, ...found } = learnedGroups(input, iteration, stage);
   const groups = await withPrompts(input, iteration, found.groups);
@@ -45,14 +47,14 @@ export async function stageMessages(input: StageInput, iteration: number, stage:
   return { said, learned, groups, contexts, nodes: nodes?.upward ?? [], origins };
 }
 
-/** A message with the advantage that updates learn from it with. */
+/** A message with the advantage that updates use for it. */
 export type AdvantagedMessage = Pick<TrainingMessage, 'message' | 'problem' | 'role' | 'position' | 'context'> & {
   readonly advantage: number;
 };
 
 /**
- * The messages of a stage of a step that its updates learn from, of all roles that learn. A penalty that shapes
- * advantages, and what messages weigh in the loss, are no part of the advantage.
+ * Returns the messages of a stage that its updates learn from, for all roles that learn. Their
+ * advantages include neither a penalty that shapes advantages nor the messages' weights in the loss.
  */
 export function stageAdvantages(
   input: Omit<StageInput, 'tokenizer'>,
@@ -77,22 +79,22 @@ export function stageAdvantages(
   });
 }
 
-/** The groups whose messages are learned from, as their credits are compared and scaled. */
+/** Returns the groups that are learned from, as their credits are compared and scaled. */
 function comparedGroups<Group extends StoredGroup>(
   { config, method, store }: Pick<StageInput, 'config' | 'method' | 'store'>,
   said: readonly TrainingMessage[],
   groups: readonly Group[],
 ): {
   readonly compared: readonly Group[];
-  /** Whether their credits are z-scored. */
+  /** True if their credits become z-scores. */
   readonly scaled: boolean;
-  /** Of the episodes of each problem, where credits are standard scores of them; else null. */
+  /** The credits of each problem's episodes if advantages are standard scores of them, else null. */
   readonly credits: ReadonlyMap<string, number[]> | null;
 } {
   const signals = new Set(
     groups.flatMap(({ messages }) => messages.flatMap(({ problem, credit }) => ((credit ?? 0) === 0 ? [] : [problem]))),
   );
-  // Problems without a signal were replaced; where all are, they are what there is.
+  // Problems without a signal were replaced. If no problem has a signal, all are kept.
   const loud = groups.filter(({ problem }) => signals.has(problem));
   const kept = config.dynamic_sampling && loud.length > 0 ? loud : groups;
   const standard = method.standardised?.(config);
@@ -106,8 +108,9 @@ function comparedGroups<Group extends StoredGroup>(
 }
 
 /**
- * Where the credited messages of whole episodes come from, by their tokens. A credit is the return less the mean of all
- * G episodes of the problem; times G / (G - 1) it is the return less the mean of the others.
+ * Returns the origins of the credited messages of whole episodes, by their tokens. A credit is the
+ * return minus the mean of all G episodes of the problem; times G / (G - 1) it is the return minus the
+ * mean of the others.
  */
 function originsOf(
   said: readonly TrainingMessage[],
@@ -128,7 +131,7 @@ function originsOf(
   );
 }
 
-/** The credit of each episode that has one, by problem: what its first message has. */
+/** Returns the credits of each problem's episodes: those of their first messages. */
 function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
   const first = new Set(
     store.messages(said.map(({ message }) => message)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
@@ -141,7 +144,7 @@ function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[])
   );
 }
 
-/** The groups with standard scores in the place of credits, which are returns less a number of their problem. */
+/** Returns the groups with standard scores in place of credits (returns minus a problem's number). */
 const standardised = <Group extends StoredGroup>(
   groups: readonly Group[],
   standard: Standardisation,
@@ -155,18 +158,18 @@ const standardised = <Group extends StoredGroup>(
     };
   });
 
-/** A group as it is stored, without its prompt. */
+/** A stored group, without its prompt. */
 type StoredGroup = Omit<LearningGroup, 'prompt' | 'messages'> & {
   readonly problem: string;
   readonly first: TrainingMessage;
   readonly messages: readonly TrainingMessage[];
 };
 
-/** Whether messages of equal contexts are learned from together. */
+/** Returns true if messages of equal contexts are learned from together. */
 const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
   method.compared === 'context' && config.credit.merge_contexts;
 
-/** What a stage said, and the groups of those that learn, in the order in which they were stored. */
+/** Returns a stage's messages, and the groups of roles that learn, in the order of storage. */
 function learnedGroups(
   { run, config, method, store, protocol }: Omit<StageInput, 'tokenizer'>,
   iteration: number,
@@ -196,7 +199,10 @@ function learnedGroups(
   return { said, learned, groups: stored, nodes };
 }
 
-/** Groups with the tokens of their contexts. @throws C3Error('model') where the tokenizer is another one */
+/**
+ * Adds the tokens of their contexts to groups.
+ * @throws C3Error('model') if the tokenizer is a different one
+ */
 async function withPrompts(
   { run, tokenizer }: Pick<StageInput, 'run' | 'tokenizer'>,
   iteration: number,
@@ -220,20 +226,21 @@ async function withPrompts(
   });
 }
 
-// The nodes of rollout trees, from stored messages: one turn of one branch each.
-
 type Placed = Pick<TrainingMessage, 'message' | 'parent' | 'problem' | 'position'>;
 
-/** Nodes by name: the message that their turn follows, or the problem where it is the first. */
+/**
+ * Nodes of rollout trees, each one turn of one branch. A node is named after the message that its turn
+ * follows, or after the problem in the first turn.
+ */
 export class NodesOfTurns {
-  /** Every node after those below it; siblings in the order of what they follow. */
+  /** Every node after those below it; siblings in the order of the messages that they follow. */
   readonly upward: readonly string[];
   private readonly parents: ReadonlyMap<number, Placed>;
   private readonly perTurn: number;
 
   /**
    * @param said all messages of a step, each with those before it
-   * @param perTurn messages of a turn
+   * @param perTurn the number of messages of a turn
    */
   constructor(said: readonly Placed[], perTurn: number) {
     this.parents = new Map(said.map((message) => [message.message, message]));
@@ -253,13 +260,13 @@ export class NodesOfTurns {
     this.upward = [...roots].flatMap(ordered);
   }
 
-  /** The node at which something was said. */
+  /** Returns the node of a message. */
   of(message: Placed): string {
     const before = this.before(message);
     return before === undefined ? `problem ${message.problem}` : `after ${before.message}`;
   }
 
-  /** The last message of the turn before; undefined in the first turn. */
+  /** Returns the last message of the turn before, or undefined in the first turn. */
   private before(message: Placed): Placed | undefined {
     let found: Placed | undefined = message;
     for (let steps = message.position % this.perTurn; steps >= 0 && found !== undefined; steps--) {

@@ -1,4 +1,4 @@
-/** Beginning a run, taking an interrupted one up again, and how it ends: what the row of the run says of it. */
+/** Starts a run, resumes an interrupted one, and records its end in the run's row. */
 import type { RunStatus, RunSummary } from '../domain/run.ts';
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
@@ -13,10 +13,10 @@ import { requireOwnStates } from './state/methodStates.ts';
 import { snapshotAfter } from './state/restore.ts';
 
 /**
- * Begins a run and takes it to its end. The run's row ends as done, cancelled, failed or, where no evaluator was left,
- * interrupted; what was stored before stays.
- * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored where the configuration or the problems do
- *   not fit
+ * Starts a run and takes it to its end. The run's row ends as done, cancelled or failed, or as
+ * interrupted if the evaluator was lost; everything stored before stays.
+ * @throws CancelledError; EvaluatorLost; C3Error, before anything is stored if the configuration or
+ *   the problems do not fit
  */
 export async function runTraining(
   id: string,
@@ -47,10 +47,10 @@ export async function runTraining(
 }
 
 /**
- * Takes a run that was interrupted to its end: the same weights and rows as if it had not been. Configuration and
- * problems are those that it began with.
- * @throws CancelledError; C3Error, before anything is changed where the model or the numeric environment is another one
- *   than the run's
+ * Takes an interrupted run to its end, with the same weights and rows as without the interruption.
+ * Configuration and problems must be those that it began with.
+ * @throws CancelledError; C3Error, before anything is changed if the model or the numeric environment
+ *   differs from the run's
  */
 export async function resumeTraining(
   id: string,
@@ -94,7 +94,7 @@ async function toTheEnd(
     return summary;
   } catch (error) {
     if (error instanceof EvaluatorLost) {
-      // As if its process had been ended: a failure that nobody saw the end of is an interruption.
+      // Ends without a time, as if the process had been ended, because the run counts as interrupted.
       recordEnd(store, id, 'failed', null);
       const { steps } = store.run(id);
       throw new EvaluatorLost(
@@ -109,7 +109,10 @@ async function toTheEnd(
 
 const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
-/** A store that failed may refuse this too; what ended the run is then still the error to report. */
+/**
+ * Records the end of a run. A store that failed may refuse this too; the error that ended the run is
+ * then still the one to report.
+ */
 function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string | null): void {
   try {
     store.updateRunStatus(id, status, at, null);

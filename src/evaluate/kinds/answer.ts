@@ -1,9 +1,9 @@
-/** The stated number, or text. */
+/** Compares the stated number or text. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const answer = {
   name: 'answer',
-  words: 'The number that is stated must be the answer.',
+  words: 'The stated number must be the answer.',
   runsCode: false,
   fault: noFault,
   make: (parts) => parts.answer,

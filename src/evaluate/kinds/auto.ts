@@ -1,4 +1,4 @@
-/** Code by its tests, other answers as the task has them. */
+/** Scores code by its tests, and other answers by the rule of their task. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const auto = {

@@ -1,4 +1,4 @@
-/** Plans of Blocksworld. */
+/** Checks plans of Blocksworld. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseBlocks } from '../puzzles/blocks.ts';
 

@@ -1,11 +1,11 @@
-/** Chains of letters, each said by one role. */
+/** Checks chains of letters, each letter said by one role. */
 import { parseChain } from '../chain.ts';
 import type { EvaluatorKind } from '../kind.ts';
 
 export const chain = {
   name: 'chain',
   words:
-    'Whether the letters that the roles say, one after another, keep to the rule in the answer of the problem, such as `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`: all of it, or nothing.',
+    'The letters that the roles say, one after another, must keep to the whole rule in the answer of the problem, such as `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`.',
   runsCode: false,
   fault: (problems) => {
     const wrong = problems.find(({ answer }) => parseChain(answer) === null);

@@ -1,4 +1,4 @@
-/** A command of the user's. */
+/** Scores by a command of the user's. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const command = {

@@ -1,9 +1,9 @@
-/** The answer itself, and nothing else. */
+/** Requires exactly the answer. */
 import { blankAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const exact = {
   name: 'exact',
-  words: 'The message must be the answer, but for white space around it.',
+  words: 'The message must be the answer, except for white space around it.',
   runsCode: false,
   fault: (problems) => blankAnswer('exact', problems),
   make: () => ({

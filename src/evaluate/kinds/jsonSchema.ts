@@ -1,4 +1,4 @@
-/** JSON that must satisfy a schema. */
+/** Requires JSON that satisfies a schema. */
 import { readSchema } from '../jsonSchema.ts';
 import { unusable, type EvaluatorKind } from '../kind.ts';
 

@@ -1,4 +1,4 @@
-/** A model that scores by a rubric. */
+/** Scores by a model with a rubric. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const judge = {

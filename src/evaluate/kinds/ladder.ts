@@ -1,4 +1,4 @@
-/** The levels of a program in two functions. */
+/** Scores the levels of a program of two functions. */
 import { withoutFunction, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'ladder';

@@ -1,4 +1,4 @@
-/** The levels of a program in two functions, as the published scripts read them. */
+/** Scores the levels of a program of two functions, as the published scripts read them. */
 import { withoutFunction, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'ladder-published';

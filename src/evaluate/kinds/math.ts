@@ -1,4 +1,4 @@
-/** Answers as mathematics, exactly. */
+/** Compares answers as mathematics, exactly. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const math = {

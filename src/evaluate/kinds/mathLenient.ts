@@ -1,4 +1,4 @@
-/** Answers as mathematics, with a tolerance. */
+/** Compares answers as mathematics, with a tolerance. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const mathLenient = {

@@ -1,4 +1,4 @@
-/** Guesses of a secret number. */
+/** Checks guesses of a secret number. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseSecret } from '../puzzles/numbers.ts';
 
@@ -8,7 +8,7 @@ const EXAMPLE = 'secret number 0427';
 export const numbers = {
   name: NAME,
   words:
-    'Whether the last guess in a message is the secret number in the answer of the problem, such as `secret number 0427`.',
+    'The last guess in a message must be the secret number in the answer of the problem, such as `secret number 0427`.',
   runsCode: false,
   fault: (problems) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.numbers,

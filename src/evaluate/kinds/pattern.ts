@@ -1,5 +1,5 @@
 import { RE2JS } from 're2js';
-/** A regular expression that must match. */
+/** Requires a match of a regular expression, in time that is linear in the message. */
 import { unusable, type EvaluatorKind } from '../kind.ts';
 
 export const pattern = {
@@ -30,20 +30,18 @@ export const pattern = {
   }),
 } as const satisfies EvaluatorKind;
 
-// Scores a message by a regular expression, in time that is linear in the message.
-
-/** Longer expressions are refused: one may take as many steps for each character as it is long. */
+/** The largest length of an expression, which bounds the steps for each character. */
 const MAX_PATTERN = 1000;
-/** Characters of a message that are searched. */
+/** The number of characters of a message that are searched. */
 const MAX_SEARCHED = 100_000;
 
-/** Whether an expression matches somewhere in a text. */
+/** Returns true if an expression matches somewhere in a text. */
 type Pattern = (text: string) => boolean;
 
 /**
- * Compiles a regular expression in the syntax of RE2, which has no lookaround and no references to groups: neither a
- * file nor a message can make the search slow.
- * @returns why it cannot be compiled, as a part of a sentence, in the place of the pattern
+ * Compiles a regular expression in the syntax of RE2, which has no lookaround and no backreferences,
+ * so that neither a file nor a message can make the search slow.
+ * @returns the pattern, or the reason why it cannot be compiled, as part of a sentence
  */
 export function compilePattern(source: string): Pattern | string {
   if (source.trim() === '') {

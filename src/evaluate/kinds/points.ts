@@ -1,4 +1,4 @@
-/** Points for each part of a message. */
+/** Scores points for each part of a message. */
 import type { EvaluatorKind } from '../kind.ts';
 import { parsePoints } from '../points.ts';
 

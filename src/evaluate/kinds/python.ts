@@ -1,4 +1,4 @@
-/** Code by its tests, all or nothing. */
+/** Scores code by its tests, all or nothing. */
 import { withoutTests, type EvaluatorKind } from '../kind.ts';
 
 export const python = {

@@ -1,11 +1,12 @@
-/** A number within a tolerance. */
+/** Checks that a stated number is within a tolerance of the answer, exactly. */
 import { unusable, type EvaluatorKind } from '../kind.ts';
 import { parseRational, type Rational } from '../math/exact/rational.ts';
 import { extractAnswer } from '../math/extract.ts';
 
 export const tolerance = {
   name: 'tolerance',
-  words: 'The number that is stated must be within the tolerance of the answer, such as `3.14 +- 0.01` or `250 +- 2%`.',
+  words:
+    'The stated number must be within the tolerance of the answer, which has the form `3.14 +- 0.01` or `250 +- 2%`.',
   runsCode: false,
   fault: (problems) =>
     unusable('tolerance', 'a number with a tolerance', problems, (text) =>
@@ -24,24 +25,22 @@ export const tolerance = {
   }),
 } as const satisfies EvaluatorKind;
 
-// Scores a stated number by its distance from the answer, exactly.
-
-/** A number, and how far another one may be from it. */
+/** A number and the largest distance from it. */
 interface ToleranceKey {
   readonly value: Rational;
-  /** From 0 up, in the unit of the value. */
+  /** At least 0, in the unit of the value. */
   readonly tolerance: Rational;
 }
 
 interface ToleranceVerdict {
   readonly score: 0 | 1;
-  /** Where the number was and how it compared, such as `boxed: within the tolerance`; or `no-answer`. */
+  /** The place of the number and the result, such as `boxed: within the tolerance`; or `no-answer`. */
   readonly rule: string;
 }
 
 /**
- * Reads `3.14 +- 0.01`, where ± may take the place of +-; `250 +- 2%` is 2 % of 250.
- * @returns null where the text has another form
+ * Reads `3.14 +- 0.01`, or with ± in place of +-; `250 +- 2%` means 2 % of 250.
+ * @returns null if the text has another form
  */
 export function parseTolerance(text: string): ToleranceKey | null {
   const [left, right, ...more] = text.split(/\+-|±/u).map((part) => part.trim());
@@ -53,7 +52,7 @@ export function parseTolerance(text: string): ToleranceKey | null {
   return { value, tolerance: right?.endsWith('%') === true ? product(size(value), tolerance) : tolerance };
 }
 
-/** Grades the number that a message states; both ends of the tolerance count as within. */
+/** Grades the number that a message states. Both ends of the tolerance count as within. */
 function gradeTolerance({ value, tolerance }: ToleranceKey, message: string): ToleranceVerdict {
   const { answer, rule } = extractAnswer(message);
   if (answer === null) {

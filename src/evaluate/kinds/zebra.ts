@@ -1,4 +1,4 @@
-/** Grids of houses, all or nothing. */
+/** Scores grids of houses, all or nothing. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseZebra } from '../puzzles/zebra.ts';
 

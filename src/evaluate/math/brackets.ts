@@ -1,4 +1,4 @@
-/** Where a text of tokens is cut: its brackets, and the separators that are in none of them. */
+/** Splits token lists at brackets and separators. */
 import { Unreadable } from './exact/budget.ts';
 import type { Token } from './lex.ts';
 
@@ -6,7 +6,7 @@ export const OPENING = /^(?:[([{]|\\\{)$/u;
 export const CLOSING = /^(?:[)\]}]|\\\})$/u;
 
 /**
- * Parts between the separators that are in no brackets; `found` gets the separators.
+ * Returns the parts between the separators outside brackets, and adds the separators to `found`.
  * @throws Unreadable for brackets that do not match
  */
 export function split(
@@ -34,7 +34,10 @@ export function split(
   return parts;
 }
 
-/** Brackets of any form nest alike, since [1, 2) is an interval. */
+/**
+ * Returns 1 for an opening bracket, -1 for a closing one, else 0. All bracket forms match each other,
+ * because [1, 2) is an interval.
+ */
 export function turn({ kind, text }: Token): number {
   if (kind === 'matrix') {
     return text.startsWith('begin') ? 1 : -1;
@@ -45,7 +48,7 @@ export function turn({ kind, text }: Token): number {
   return OPENING.test(text) ? 1 : CLOSING.test(text) ? -1 : 0;
 }
 
-/** True when the first bracket closes at the last token. */
+/** Returns true if the first bracket closes at the last token. */
 export function closes(tokens: readonly Token[]): boolean {
   let depth = 0;
   for (const [at, token] of tokens.entries()) {

@@ -1,6 +1,6 @@
-/** One spelling for characters that mean the same, before a text is read as mathematics. */
+/** Gives characters with the same meaning one spelling before a text is read as mathematics. */
 
-/** Replaced one by one, before compatibility forms are composed (which would turn x\u00b2 into x2). */
+/** Replaced one by one before compatibility forms are composed, which would turn x\u00b2 into x2. */
 const SAME: Readonly<Record<string, string>> = {
   '\u2212': '-',
   '\ufe63': '-',
@@ -69,8 +69,8 @@ const VULGAR: Readonly<Record<string, string>> = {
 };
 
 /**
- * Plain characters and LaTeX names for what a keyboard, a web page or a Chinese text writes otherwise; at most eight
- * times as long.
+ * Replaces characters from keyboards, web pages and Chinese texts with plain characters and LaTeX
+ * names. The result is at most eight times as long.
  */
 export function plainCharacters(text: string): string {
   let plain = '';
@@ -96,18 +96,18 @@ function spelled(character: string): string {
     return same;
   }
   const composed = character.normalize('NFKC');
-  // Invisible characters (joiners, direction marks) say nothing; some compatibility forms are long words, which are no
-  // mathematics.
+  // Invisible characters (joiners, direction marks) have no meaning; some compatibility forms are long
+  // words, which are not mathematics.
   return /\p{Cf}/u.test(character) || composed.length > 8 ? '' : composed;
 }
 
 const DIGITS = '零一二三四五六七八九';
-/** The powers of ten that Chinese names; those from ten thousand on multiply all that is before them. */
+/** The powers of ten that Chinese names; those from 10,000 on multiply everything before them. */
 const PLACES: Readonly<Record<string, bigint>> = { 十: 10n, 百: 100n, 千: 1000n, 万: 10n ** 4n, 亿: 10n ** 8n };
 
 /**
- * The decimal or fraction that plain Chinese numerals write, as digits: 二十五 is 25, 三分之一 is 1/3, 百分之十 is 10/100, 零点五 is
- * 0.5, 一半 is 1/2.
+ * Returns the decimal or fraction of a plain Chinese numeral, in digits: 二十五 is 25, 三分之一 is 1/3, 百分之十
+ * is 10/100, 零点五 is 0.5, 一半 is 1/2.
  * @returns null for everything else
  */
 export function chineseNumber(text: string): string | null {
@@ -145,7 +145,8 @@ function chineseWhole(text: string): bigint | null {
   let total = 0n;
   let section = 0n;
   let digit: bigint | null = null;
-  // Places must fall, within a section and from section to section; a last digit is below ten or behind a zero.
+  // Places must fall within a section and from section to section; a last digit is below ten or after a
+  // zero.
   let place = 10n ** 9n;
   let sectionPlace = 10_000n;
   let afterZero = true;

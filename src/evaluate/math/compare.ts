@@ -1,4 +1,4 @@
-/** Whether two values are the same: exactly, or as leniently as the published grader. */
+/** Compares two values: exactly, or as leniently as the published grader. */
 import { negative, plus, whole } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { approximate } from './exact/powers.ts';
@@ -8,11 +8,11 @@ export type Grader = 'strict' | 'lenient';
 
 export interface Outcome {
   readonly equal: boolean;
-  /** The rule by which; see RULES in grade.ts. */
+  /** The rule that decided; see RULES in grade.ts. */
   readonly how: string;
 }
 
-/** The rule that made a pair equal, such as `lenient, within 4 % of the gold`; null when it is equal as written. */
+/** The rule that made a pair equal, such as `equal choices`; `how` is null if it is equal as written. */
 type Match = { readonly how: string | null } | null;
 
 const EXACT: Match = { how: null };
@@ -21,7 +21,10 @@ const ROUNDED: Match = { how: 'lenient, rounds to the whole gold number' };
 const CHOICE_VALUE: Match = { how: 'equal choices' };
 const CHOICE: Match = { how: 'equal, letter case of a choice left out' };
 
-/** Compares a value with the gold value. @throws LimitReached */
+/**
+ * Compares a value with the gold value.
+ * @throws LimitReached
+ */
 export function compareValues(gold: Value, answer: Value, grader: Grader, algebra: Algebra): Outcome {
   const match = new Comparison(grader, algebra).match(gold, answer);
   if (match === null) {
@@ -93,7 +96,7 @@ class Comparison {
     return this.lenient ? this.lenientQuantities(gold, answer) : null;
   }
 
-  /** A percent sign that only one side writes may be left out, as a unit may: 50% is 50, and it is 0.5. */
+  /** A percent sign that only one side has may be left out, like a unit: 50% equals 50, and also 0.5. */
   private equalWithoutPercent(gold: Quantity, answer: Quantity): boolean {
     if (gold.percent === answer.percent || gold.unit !== null || answer.unit !== null) {
       return false;
@@ -102,7 +105,7 @@ class Comparison {
     return signed !== undefined && this.algebra.equal(signed, bareValue);
   }
 
-  /** `(B) 12` is B, and it is 12; with another letter or another value it is neither. */
+  /** `(B) 12` equals both B and 12. With another letter or another value it equals neither. */
   private choices(gold: Value, answer: Value): Match {
     if (gold.kind === 'choice' && answer.kind === 'choice') {
       return this.sameLetter(gold.letter, answer.letter) ? this.match(gold.value, answer.value) : null;
@@ -121,7 +124,7 @@ class Comparison {
     return /^1:1\*[A-J]\^1\/1\/1:1\*$/u.test(this.algebra.quotientKey(value));
   }
 
-  /** A value with what it rounds to is that value; a decimal can be meant by it where no decimal is exact. */
+  /** A value with its rounded form equals the exact value, or a decimal if no decimal is exact. */
   private rounded(gold: Value, answer: Value): Match {
     const exact = (value: Value): Value => (value.kind === 'rounded' ? value.exact : value);
     const match = this.match(exact(gold), exact(answer));
@@ -144,7 +147,7 @@ class Comparison {
     return first === second && /^1:1\*[a-z]\^1\/1\/1:1\*$/u.test(first);
   }
 
-  /** A label that only one side gives says nothing; two different variables may still make the same equation. */
+  /** A label on only one side is ignored. Two different variables may still make the same equation. */
   private labelled(gold: Value, answer: Value): Match {
     const goldLabel = gold.kind === 'labelled' ? gold.label : '';
     const answerLabel = answer.kind === 'labelled' ? answer.label : '';
@@ -164,8 +167,8 @@ class Comparison {
   }
 
   /**
-   * The same solutions: one difference is a constant times the other, positive for an inequality. What always holds is
-   * no equation.
+   * Returns true for the same solutions: one difference is a constant times the other, and the constant
+   * is positive for an inequality. A relation that always or never holds is not an equation.
    */
   private sameRelation(gold: Relation, answer: Relation): boolean {
     if (gold.operator !== answer.operator) {
@@ -206,7 +209,7 @@ class Comparison {
       let foundAt = -1;
       for (const [at, answer] of rest.entries()) {
         const match = this.match(gold, answer);
-        // What is equal as it is written goes before what is equal by a rule: in {50%, 50}, 50 is 50 and 0.5 is 50%.
+        // Equal as written goes before equal by a rule: in {50%, 50}, 50 is 50 and 0.5 is 50%.
         if (match === null || (found !== null && match.how !== null)) {
           continue;
         }
@@ -236,8 +239,8 @@ class Comparison {
   }
 
   /**
-   * The published rule: units and percent signs dropped, integers by rounding, decimals within 4 % in size, positive
-   * others within 4 %.
+   * Applies the published rule: units and percent signs dropped, integers by rounding, decimals within 4
+   * % in size, and other values, if positive, within 4 %.
    */
   private lenientQuantities(gold: Quantity, answer: Quantity): Match {
     const algebra = this.algebra;
@@ -269,7 +272,7 @@ class Comparison {
     return this.isWithin(expected, given, goldSize, size) ? { how: 'lenient, within 4 % of the gold' } : null;
   }
 
-  /** |gold - answer| is at most 4 % of |gold|; exactly where both are rational, since 0.52 is just within of 0.5. */
+  /** Returns true within 4 % of |gold|. Exact for rationals, since 0.52 is just within 4 % of 0.5. */
   private isWithin(gold: Quotient, answer: Quotient, goldSize: number, size: number): boolean {
     const expected = this.algebra.rational(gold);
     const given = this.algebra.rational(answer);
@@ -281,7 +284,7 @@ class Comparison {
   }
 }
 
-/** Of the rules that made parts equal, the one that goes further: a lenient one before another. */
+/** Returns the rule that goes further: a lenient one before another. */
 function furtherOf(first: string | null, second: string | null): string | null {
   const isLenient = (how: string | null): boolean => how?.startsWith('lenient') === true;
   return second === null || (isLenient(first) && !isLenient(second)) ? first : second;
@@ -299,12 +302,12 @@ function roundHalfToEven(size: number): number {
   return below % 2 === 0 ? below : below + 1;
 }
 
-/** The members of what states solutions in any order, or null. */
+/** Returns the members of a value that lists solutions in any order, or null. */
 function solutions(value: Value): readonly Value[] | null {
   return value.kind === 'set' || value.kind === 'list' ? value.items : null;
 }
 
-/** x = 2, y = 3 is not 2, 3: which is which would be lost. */
+/** x = 2, y = 3 is not 2, 3, because the assignment would be lost. */
 function namesSeveral(items: readonly Value[]): boolean {
   return new Set(items.map((item) => (item.kind === 'labelled' ? item.label : ''))).size > 1;
 }

@@ -8,15 +8,15 @@ import { FUNCTIONS, type Token } from './lex.ts';
 
 export interface Expression {
   readonly value: Quotient;
-  /** True when a plus-minus sign was read; there are two values then. */
+  /** True if a plus-minus sign was read; the expression then has two values. */
   readonly forked: boolean;
-  /** True when the last thing read was a percent sign. */
+  /** True if the expression ends with a percent sign. */
   readonly percent: boolean;
 }
 
 /**
- * The value that all the tokens make.
- * @param upper which sign a plus-minus takes
+ * Returns the value of all the tokens.
+ * @param upper true reads a plus-minus as plus and a minus-plus as minus, false the other way round
  * @throws Unreadable, LimitReached
  */
 export function readExpression(tokens: readonly Token[], algebra: Algebra, upper = true): Expression {
@@ -30,9 +30,9 @@ class Reader {
   private at = 0;
   private depth = 0;
   private forked = false;
-  /** Open absolute values: a bar closes the innermost one. */
+  /** The number of open absolute values; a bar closes the innermost one. */
   private bars = 0;
-  /** Arguments of functions that are being read: there degrees are numbers. */
+  /** The number of function arguments being read; degrees are numbers in them. */
   private angles = 0;
 
   constructor(tokens: readonly Token[], algebra: Algebra, upper: boolean) {
@@ -68,7 +68,7 @@ class Reader {
     }
   }
 
-  /** A sign in front: 1, -1, or null where there is none. */
+  /** Reads a leading sign: 1, -1, or null without one. */
   private sign(): 1 | -1 | null {
     if (this.takes('+')) {
       return 1;
@@ -118,7 +118,7 @@ class Reader {
     }
   }
 
-  /** Whether a factor follows without a sign between: anything but a number, which would read like another digit. */
+  /** Returns true if a factor follows without a sign. A number does not: it would read as more digits. */
   private continues(): boolean {
     const next = this.peek();
     if (next === undefined || next.kind === 'number' || next.kind === 'matrix') {
@@ -148,7 +148,7 @@ class Reader {
     }
   }
 
-  /** What is behind ^: a sign and a factor with its own exponent, so that powers group from the right. */
+  /** Reads a sign and a factor with its own exponent after ^, so that powers group from the right. */
   private exponent(): Quotient {
     if (++this.depth > LIMITS.depth) {
       throw new LimitReached();
@@ -219,12 +219,12 @@ class Reader {
     if (number !== null) {
       return this.algebra.number(number.numerator < 0n ? { ...number, numerator: -number.numerator } : number);
     }
-    // |x| is |-x|: of the two keys the smaller one represents both.
+    // |x| is |-x|: the smaller of the two keys represents both.
     const keys = [value, this.algebra.negated(value)].map((side) => this.algebra.quotientKey(side)).sort();
     return this.algebra.atom(`abs(${keys[0] ?? ''})`);
   }
 
-  /** A number, or a mixed one: a whole number and a proper fraction of digits right behind it. */
+  /** Reads a number, or a mixed number: a whole number directly followed by a proper fraction of digits. */
   private mixed(token: Token): Quotient {
     const { budget } = this.algebra;
     const number = token.value ?? ONE;
@@ -254,7 +254,7 @@ class Reader {
     return { above, below, length: (inLatex ?? plain)?.[0].trim().split(' ').length ?? 0 };
   }
 
-  /** An argument of a LaTeX command: a group, or the next digit or thing alone. */
+  /** Reads an argument of a LaTeX command: a group, or the next digit or item alone. */
   private argument(): Quotient {
     const token = this.peek();
     if (token?.kind !== 'number' || !/^\d+$/u.test(token.text)) {
@@ -291,7 +291,10 @@ class Reader {
     return this.algebra.number(whole(choices));
   }
 
-  /** A whole number of at least 0. */
+  /**
+   * Returns a whole number of at least 0.
+   * @throws Unreadable for any other value
+   */
   private natural(value: Quotient): bigint {
     const number = this.algebra.rational(value);
     if (number === null || number.denominator !== 1n || number.numerator < 0n) {
@@ -328,7 +331,7 @@ class Reader {
     return outer === null ? value : power(this.algebra, value, outer);
   }
 
-  /** What a function gives, where it is exact; null where its argument stays in it. */
+  /** Returns the exact value of a function, or null if the function must stay as an atom. */
   private known(name: string | null, base: Quotient | null, argument: Quotient): Quotient | null {
     if (base !== null) {
       return logarithm(this.algebra, base, argument);
@@ -339,7 +342,7 @@ class Reader {
     return name === null ? null : circularValue(this.algebra, name, argument);
   }
 
-  /** A bracket, or the product that follows up to the next sign or function. */
+  /** Reads a bracket, or the product up to the next sign or function. */
   private functionArgument(): Quotient {
     if (++this.depth > LIMITS.depth) {
       throw new LimitReached();
@@ -356,7 +359,7 @@ class Reader {
   }
 }
 
-/** A run of at most three letters is a product of variables. */
+/** Splits a run of two or three letters into a product of variables. */
 function separateLetters(token: Token): readonly Token[] {
   if (token.kind !== 'word' || token.prose || !/^[a-z]{2,3}$/iu.test(token.text)) {
     return [token];

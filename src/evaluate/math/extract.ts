@@ -1,36 +1,38 @@
-/** Where a message states its answer. */
+/** Finds the answer that a message states. */
 import { withoutThinking } from '../../shared/text/thinking.ts';
 
-/** Where the answer was. */
+/** The form in which the answer was stated. */
 export type ExtractionRule = 'hash-line' | 'boxed' | 'answer-phrase' | 'no-answer';
 
-/** A longer stretch of text is no answer; the bound also keeps the search linear in the text. */
+/** Longer text is not an answer. The limit also keeps the search linear in the text. */
 export const MAX_ANSWER_LENGTH = 1000;
 
 export interface Extraction {
-  /** Null exactly when the rule is no-answer. */
+  /** Null exactly if the rule is no-answer. */
   readonly answer: string | null;
   readonly rule: ExtractionRule;
 }
 
-/** What a search left out. */
+/** Remarks of a search. */
 interface Notes {
   tooLong: boolean;
 }
 
 /**
- * The answer that a text states. The first of these that occurs decides, and of each the last one: `#### x`, to its
- * line's end; a balanced `\boxed{x}` or `\fbox{x}`; "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x
- * or 答：x, to the end of the sentence. Emphasis, math delimiters and closing punctuation around x are dropped; nothing
- * blank or longer than MAX_ANSWER_LENGTH counts. Thinking (`<think>`) states none. A last number somewhere is no
- * answer: a cut or rambling message would score by luck, and training would reward that.
+ * Returns the answer that a text states. The first of these forms that occurs decides, and the last
+ * one of its kind: `#### x`, to the end of its line; a balanced `\boxed{x}` or `\fbox{x}`;
+ * "answer is x", "answer: x" or "answer = x" and 答案是 x, 答案为 x, 答案：x or 答：x, to the end of
+ * the sentence. Emphasis, math delimiters and closing punctuation around x are dropped. Blank answers,
+ * answers longer than MAX_ANSWER_LENGTH, and answers within thinking (`<think>`) do not count. The
+ * last number of a message is not an answer: a cut or rambling message would score by luck, and
+ * training would reward that.
  */
 export function extractAnswer(text: string): Extraction {
   const { answer, rule } = extractWithNotes(text);
   return { answer, rule };
 }
 
-/** As extractAnswer; tooLong when an answer was marked that is longer than MAX_ANSWER_LENGTH. */
+/** Like extractAnswer; tooLong is true if an answer longer than MAX_ANSWER_LENGTH was marked. */
 export function extractWithNotes(message: string): Extraction & Readonly<Notes> {
   const text = withoutThinking(message);
   const forms: readonly [ExtractionRule, (text: string, notes: Notes) => string | null][] = [
@@ -48,10 +50,7 @@ export function extractWithNotes(message: string): Extraction & Readonly<Notes> 
   return { answer: null, rule: 'no-answer', ...notes };
 }
 
-/**
- * An answer that is alone, without what dresses it: emphasis, math delimiters, closing punctuation. Empty where
- * nothing is left.
- */
+/** Returns an answer without emphasis, math delimiters and closing punctuation; it may be empty. */
 export function tidyAnswer(text: string): string {
   const wrapped = trimCharacters(text.trim(), '*` \t', '*` \t.,;。，；');
   const inner = /^\$([^$]+)\$$/u.exec(wrapped) ?? /^\\\((.+)\\\)$/u.exec(wrapped);
@@ -62,7 +61,7 @@ function lastHashLine(text: string, notes: Notes): string | null {
   return lastOf(text.matchAll(/(?<!#)####(?!#)/gu), (start) => answerIn(restOfLine(text, start), notes));
 }
 
-/** One pass with a stack of open braces; of nested boxes the inner one starts last and wins. */
+/** Makes one pass with a stack of open braces. Of nested boxes the inner one starts last and wins. */
 function lastBoxed(text: string, notes: Notes): string | null {
   const open: { readonly start: number; readonly boxed: boolean }[] = [];
   let answer: string | null = null;
@@ -94,8 +93,8 @@ function lastPhrase(text: string, notes: Notes): string | null {
 }
 
 /**
- * The answer behind the last mark that has one; from the end, so that a text of nothing but marks costs no more than
- * its length.
+ * Returns the answer after the last mark that has one. It searches from the end, so that a text of
+ * only marks costs no more than its length.
  */
 function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
   const starts = Array.from(marks, (match) => match.index + match[0].length);
@@ -108,7 +107,7 @@ function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) =>
   return null;
 }
 
-/** From a position to the end of its line, one character past the bound at most. */
+/** Returns the text from a position to the end of its line, at most one character more than the limit. */
 function restOfLine(text: string, start: number): string {
   const rest = text.slice(start, start + MAX_ANSWER_LENGTH + 1);
   const end = rest.indexOf('\n');
@@ -123,7 +122,7 @@ function answerIn(text: string, notes: Notes): string | null {
   return answer === '' ? null : answer;
 }
 
-/** By hand, since a pattern anchored at the end alone takes quadratic time on long runs. */
+/** Not a regular expression: one anchored only at the end takes quadratic time on long runs. */
 function trimCharacters(text: string, atStart: string, atEnd: string): string {
   let start = 0;
   let end = text.length;

@@ -1,6 +1,6 @@
 /**
- * Grades a message against a gold answer as mathematics, exactly; nothing is evaluated as code and every step is
- * counted.
+ * Grades a message against a gold answer as mathematics, exactly. Nothing is evaluated as code, and
+ * every step is counted.
  */
 import { C3Error } from '../../shared/errors.ts';
 import { withoutThinking } from '../../shared/text/thinking.ts';
@@ -16,8 +16,9 @@ export type { Grader } from './compare.ts';
 export const GRADERS: readonly Grader[] = ['strict', 'lenient'];
 
 /**
- * What a verdict's rule can say: `no-answer`, `limit`, or a place and a comparison as in `boxed: equal numbers`.
- * The first place that occurs decides, and of each the last one; see extractAnswer.
+ * The possible rules of a verdict: `no-answer`, `limit`, or a place and a comparison as in `boxed:
+ * equal numbers`. The first place that occurs decides, and the last one of its kind; see
+ * extractAnswer.
  */
 export const RULES = {
   places: {
@@ -48,9 +49,9 @@ export const RULES = {
 
 export interface MathVerdict {
   readonly score: 0 | 1;
-  /** As in RULES. */
+  /** One of RULES. */
   readonly rule: string;
-  /** What was compared. */
+  /** The text that was compared. */
   readonly answer: string | null;
 }
 
@@ -61,10 +62,10 @@ interface Stated {
 
 /**
  * Grades a message.
- * @param gold the expected answer, or a solution that states it as extractAnswer reads it
+ * @param gold the expected answer, or a solution that states it in a form that extractAnswer reads
  * @param prediction the whole message
- * @param grader strict: equal values only; lenient: also what the published grader accepts (reference: its 4 % and
- *   rounding rules)
+ * @param grader strict: equal values only; lenient: also what the published grader accepts (reference:
+ *   its 4 % and rounding rules)
  * @throws C3Error('input') for a blank gold, which no message could match
  */
 export function gradeMath(gold: string, prediction: string, grader: Grader): MathVerdict {
@@ -96,7 +97,7 @@ function goldAnswer(gold: string): string | null {
   return expected === null || expected.length > MAX_ANSWER_LENGTH ? null : expected;
 }
 
-/** The answer of a message; null with `no-answer` or `limit`. */
+/** Returns the answer of a message; null with `no-answer` or `limit`. */
 function statedAnswer(prediction: string): Stated {
   if (prediction.length > LIMITS.message) {
     return { answer: null, rule: 'limit' };
@@ -128,7 +129,7 @@ function verdictOf(expected: string | null, { answer, rule }: Stated, grader: Gr
   return { score: outcome.equal ? 1 : 0, rule: `${rule}: ${outcome.how}`, answer };
 }
 
-/** Compares two answers; null when a limit was reached and the texts are not the same. */
+/** Compares two answers. Returns null if a limit was reached and the texts differ. */
 function compareAnswers(gold: string, answer: string, grader: Grader): Outcome | null {
   const algebra = new Algebra(new Budget());
   const sameText = textOf(gold) === textOf(answer);
@@ -148,7 +149,7 @@ function compareAnswers(gold: string, answer: string, grader: Grader): Outcome |
   return { equal: sameText, how: sameText ? 'equal texts' : 'different texts' };
 }
 
-/** What a text says as mathematics; null where it is none. */
+/** Reads a text as mathematics; null if it is not. */
 function valueOf(text: string, algebra: Algebra): Value | null {
   try {
     return readValue(text, algebra);
@@ -172,8 +173,8 @@ function isMathematics(text: string): boolean {
 }
 
 /**
- * The form in which texts are compared: one spelling of commands and blanks, words (but not single letters) without
- * regard to case.
+ * Returns the form in which texts are compared: one spelling of commands and blanks, and words (but
+ * not single letters) in lower case.
  */
 function textOf(text: string): string {
   try {
@@ -189,7 +190,7 @@ function textOf(text: string): string {
   return plain.includes('\\') ? plain : plain.toLowerCase();
 }
 
-/** The last number of a message as it is written, or null. */
+/** Returns the last number of a message as written, or null. */
 function lastNumber(text: string): string | null {
   let last: string | null = null;
   for (const [number] of text.matchAll(/[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/gu)) {

@@ -1,6 +1,6 @@
 /**
- * A short answer as tokens: numbers, words, brackets and operators; LaTeX and plain text read alike. Nothing is
- * evaluated.
+ * Splits a short answer into tokens: numbers, words, brackets and operators. LaTeX and plain text
+ * become the same tokens. Nothing is evaluated.
  */
 import { plainCharacters } from './characters.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
@@ -9,15 +9,15 @@ import type { Rational } from './exact/rational.ts';
 
 export interface Token {
   /**
-   * `name`: a variable, constant or function; `word`: a longer run of letters; `matrix`: the begin or end of one;
-   * `symbol`: the rest.
+   * `name`: a variable, constant or function; `word`: a longer run of letters; `matrix`: the begin or
+   * end of one; `symbol`: the rest.
    */
   readonly kind: 'number' | 'name' | 'word' | 'matrix' | 'symbol';
-  /** Digits alone for a whole number, with a point for any other. */
+  /** For a number: only digits if it is whole, with a point otherwise. */
   readonly text: string;
-  /** True when something blank is before it. */
+  /** True if white space comes before it. */
   readonly space: boolean;
-  /** True inside \text{...} and its kin. */
+  /** True inside \text{...} and similar commands. */
   readonly prose: boolean;
   readonly value: Rational | null;
 }
@@ -112,7 +112,7 @@ const GREEK_LETTERS: ReadonlyMap<string, string> = new Map(
 );
 
 const GROUPED = /([1-9]\d{0,2})((?:(?:,|\{,\}|,\\!|\\!,\\!|\\,)\d{3})+)(?!\d)(?:\.(\d+))?/uy;
-/** 1 000 000; in 3 100/200 the blank makes a mixed number. */
+/** 1 000 000. In 3 100/200 the blank makes a mixed number. */
 const SPACED = /([1-9]\d{0,2})((?:(?: |~|\\ )\d{3})+)(?!\d|\s*\/)(?:\.(\d+))?/uy;
 const COMMA_FREE = /([1-9]\d{0,2})((?:(?:\{,\}|,\\!|\\!,\\!|\\,)\d{3})+)(?!\d)(?:\.(\d+))?/uy;
 const PLAIN = /(\d+)(?:\.(\d*))?|\.(\d+)/uy;
@@ -122,7 +122,7 @@ const DEGREE = /\^\s?(?:\\circ|\{\s?\\circ\s?\}|\\degree|\{\s?\\degree\s?\})/uy;
 const COMMAND = /\\([A-Za-z]+)\s?/uy;
 const ENVIRONMENT = /\\(begin|end)\s?\{([A-Za-z]+)\*?\}(?:\{[lcr|]{0,20}\})?/uy;
 const LETTERS = /\p{Script=Han}+|\p{Script=Greek}|(?:(?!\p{Script=Han}|\p{Script=Greek})\p{L})+/uy;
-/** 201_3: digits to another base keep their base as a unit. */
+/** 201_3: digits in another base keep their base as a unit. */
 const BASE = /_(?:\{(\d{1,2})\}|(\d))/uy;
 const BLACKBOARD = /\{?([A-Z])\}?/uy;
 const SUBSCRIPT = /_(?:\{([A-Za-z0-9]{1,8})\}|([A-Za-z]|\d+))/uy;
@@ -130,8 +130,8 @@ const PRIMES = /'{1,3}/uy;
 const LONG_SYMBOL = /\*\*|<=|>=|!=|==|[-+*/^()[\]{}|,;:=<>!%$&'"?_\u00a3\u20ac\u00a5]/uy;
 
 /**
- * The tokens of an answer.
- * @throws Unreadable for characters and commands that are none of mathematics, LimitReached for depth and size
+ * Returns the tokens of an answer.
+ * @throws Unreadable for characters and commands outside mathematics, LimitReached for depth and size
  */
 export function tokensOf(answer: string, budget: Budget): readonly Token[] {
   const plain = plainCharacters(answer);
@@ -141,7 +141,7 @@ export function tokensOf(answer: string, budget: Budget): readonly Token[] {
   return new Lexer(withoutDelimiters(plain), budget).run();
 }
 
-/** Dollars in pairs delimit mathematics; a single one is money. */
+/** Removes dollars in pairs, which delimit mathematics; a single one is money. */
 function withoutDelimiters(text: string): string {
   const bare = text.replaceAll(/\\[()[\]]/gu, ' ');
   const dollars = [...bare.matchAll(/(?<!\\)\$/gu)].length;
@@ -152,10 +152,10 @@ class Lexer {
   private readonly source: string;
   private readonly budget: Budget;
   private readonly tokens: Token[] = [];
-  /** Open braces: those of \text and styles say nothing themselves. */
+  /** Open braces. Those of \text and of styles produce no tokens. */
   private readonly braces: ('plain' | 'prose' | 'style')[] = [];
   private nextBrace: 'plain' | 'prose' | 'style' = 'plain';
-  /** Open (, [ and \{: commas inside separate. */
+  /** The number of open (, [ and \{. Commas inside them separate. */
   private depth = 0;
   private at = 0;
   private space = false;
@@ -345,7 +345,7 @@ class Lexer {
     }
   }
 
-  /** A name with its subscript and primes. */
+  /** Reads the subscript and the primes of a name. */
   private name(letter: string): void {
     const subscript = this.match(SUBSCRIPT);
     const primes = this.match(PRIMES)?.[0] ?? '';

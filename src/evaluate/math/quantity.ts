@@ -1,4 +1,4 @@
-/** Quantities: a number or expression with its unit, its percent sign and the way it was written. */
+/** Reads quantities: a number or expression with its unit, its percent sign and the way it was written. */
 import { turn } from './brackets.ts';
 import { chineseNumber } from './characters.ts';
 import { Unreadable } from './exact/budget.ts';
@@ -9,16 +9,16 @@ import { FUNCTIONS, tokensOf, type Token } from './lex.ts';
 import { chineseSplit, moneyOf, unitOf } from './units.ts';
 import type { Quantity, Value, Written } from './valueForms.ts';
 
-/** As many choices as tests with several answers offer. */
+/** The letters of choices, as many as multiple-choice tests offer. */
 const CHOICE = /^[A-Ja-j]$/u;
 
-/** A name that is set apart as a choice is: in brackets or in \text. */
+/** Reads a name that is marked as a choice: in brackets or in \text. */
 export function letter(tokens: readonly Token[], algebra: Algebra): Value {
   const value = quantity(tokens, algebra);
   return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
 }
 
-/** A number or expression with its unit, or two of them where a plus-minus sign is. */
+/** Reads a number or expression with its unit, or two of them if it has a plus-minus sign. */
 export function quantity(tokens: readonly Token[], algebra: Algebra): Value {
   const numeric = numericQuantity(tokens, algebra);
   if (numeric !== null) {
@@ -31,7 +31,7 @@ export function quantity(tokens: readonly Token[], algebra: Algebra): Value {
   return forked(tokens, tokens, null, algebra);
 }
 
-/** Money in front or a unit behind; null when there is neither. */
+/** Reads a number with money in front or a unit after it; null without either. */
 function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
   const signs = tokens[0]?.text === '-' || tokens[0]?.text === '+' ? 1 : 0;
   const money = moneyOf(tokens[signs]?.text ?? '') ?? null;
@@ -50,7 +50,7 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
     }
     algebra.budget.spend(1);
     const number = bare.slice(0, at);
-    // Of 2 + g, the g is a term; the degrees of sin 30° are no unit of it.
+    // In 2 + g, the g is a term. In sin 30°, the degrees are not a unit of the value.
     if (
       /^[-+*/]$/u.test(bare[at - 1]?.text ?? '') ||
       (token.text === 'degree' && number.some(({ text }) => FUNCTIONS.has(text)))
@@ -84,7 +84,7 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
   return money === null && lastMoney === null ? null : forked(bare, bare, money ?? lastMoney, algebra);
 }
 
-/** A number in Chinese words, with what it counts. */
+/** Reads a number in Chinese words and the thing that it counts. */
 export function chineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
   const [first, ...rest] = tokens;
   if (first?.kind !== 'word' || !/^\p{Script=Han}/u.test(first.text)) {
@@ -112,7 +112,7 @@ function forked(tokens: readonly Token[], written: readonly Token[], unit: strin
   return { kind: 'list', items: [one, { ...one, value: readExpression(tokens, algebra, false).value }] };
 }
 
-/** Whether a plus or minus sign joins terms outside of all brackets. */
+/** Returns true if a plus or minus sign joins terms outside all brackets. */
 function isSum(tokens: readonly Token[]): boolean {
   let depth = 0;
   return tokens.some((token, at) => {

@@ -1,7 +1,7 @@
-/** Units, money, counted things and the words that multiply a number. */
+/** Units, money, counted things, and words that multiply a number. */
 import type { Token } from './lex.ts';
 
-/** Spellings of one unit; matched in lower case, except that single letters keep their case. */
+/** Spellings of each unit, matched in lower case; single letters keep their case. */
 const SAME_UNIT: Readonly<Record<string, string>> = {
   millimeter: 'mm millimeters millimetre millimetres 毫米',
   centimeter: 'cm cms centimeters centimetre centimetres 厘米 公分',
@@ -66,7 +66,7 @@ const UNIT_OF: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** Words that change the number before them into another one. */
+/** Words that multiply the number before them. */
 const MULTIPLES: ReadonlyMap<string, bigint> = new Map([
   ['dozen', 12n],
   ['hundred', 100n],
@@ -85,7 +85,7 @@ const MULTIPLES: ReadonlyMap<string, bigint> = new Map([
 ]);
 const CHINESE_MULTIPLE = /^(?:万亿|十万|百万|千万|[百千万亿])(?![米克瓦卡])/u;
 
-/** A word that says more than what is counted: with it the number is not the whole answer. */
+/** Words that are not a counted thing; with one of them, the number is not the whole answer. */
 const NO_UNIT: ReadonlySet<string> = new Set(
   'or and not no nor to than then less more least most minus plus times over under half halves third thirds quarter quarters fourth fourths fifth fifths eighth eighths tenth tenths hundredth hundredths thousandth squared cubed factorial root mod modulo remainder if when where because but is are was were be for from with without about approximately only between otherwise either both neither unknown undefined infinity infinite zero one two three four five six seven eight nine ten twelve twenty dozens hundreds thousands millions pi sqrt sin cos tan log import lambda return true false none null nan percent per'.split(
     ' ',
@@ -93,25 +93,25 @@ const NO_UNIT: ReadonlySet<string> = new Set(
 );
 const NO_CHINESE_UNIT =
   /^(?:分之|又|点|多|几|余|半|以|左|上|下|或|和|到|至|乘|除|加|减|倍多)|[或和余多半几]|以上|以下|左右|大约|不/u;
-/** Classifiers, which say nothing of the thing itself. */
+/** Chinese classifiers, which do not belong to the name of the thing. */
 const CLASSIFIER = /^[个只名位本支枝条头匹棵朵张辆件套艘架台座颗粒根块]/u;
-/** What a number in Chinese words may count: without a list, 三角形 (triangle) would be three of something. */
+/** Things that Chinese number words may count; otherwise 三角形 (triangle) would be three things. */
 const CHINESE_COUNTED =
   /^(?:[个只名位本支枝条头匹棵朵张辆件套艘架台座颗粒根块元人米克吨升天年月日周岁次倍度组排行页间层箱袋包盒瓶]|平方(?:米|厘米|分米|千米)|立方(?:米|厘米|分米)|[千毫厘分]米|[千毫]克|毫升|公斤|公里|公顷|小时|分钟|秒|元钱|块钱|星期|个月)$/u;
 
 export interface Unit {
-  /** What the number is multiplied by. */
+  /** The factor of the number. */
   readonly multiple: bigint;
-  /** The canonical name; null when only a multiple was there. */
+  /** The canonical name; null if there is only a multiple. */
   readonly name: string | null;
 }
 
-/** The unit of a sign of money, or null. */
+/** Returns the unit of a currency sign, or null. */
 export function moneyOf(symbol: string): string | null {
   return { $: 'dollar', '£': 'pound sterling', '€': 'euro', '¥': 'yuan' }[symbol] ?? null;
 }
 
-/** Splits a run of Chinese into the longest number word and the counted thing; null when it is none. */
+/** Splits a run of Chinese into the longest number word and the counted thing, or returns null. */
 export function chineseSplit(
   text: string,
   isNumber: (text: string) => boolean,
@@ -127,9 +127,10 @@ export function chineseSplit(
 }
 
 /**
- * The unit that the tokens behind a number name, or null when they are anything else: known units with powers and
- * quotients, or up to four plain words for what is counted.
- * @param numeric the part before is a number: only then are bare letters a unit, not a product
+ * Returns the unit in the tokens after a number, or null if they are anything else: known units with
+ * powers and quotients, or up to four plain words for the counted thing.
+ * @param numeric true if the part before is a number; only then single letters are a unit and not a
+ *   product
  */
 export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null {
   let multiple = 1n;
@@ -179,7 +180,7 @@ export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null 
   return { multiple, name: name === '' ? null : name };
 }
 
-/** The canonical name of one word, empty where it says nothing, or null. */
+/** Returns the canonical name of one word; empty without a meaning, or null if it is not a unit. */
 function nameOf(token: Token, numeric: boolean, following: boolean): string | null {
   const { text, prose, space } = token;
   if (/^\p{Script=Han}/u.test(text)) {
@@ -224,7 +225,7 @@ function singular(word: string): string {
   return word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
 }
 
-/** `^2`, `^{2}` or `^{-1}`'s digit, 2 and 3 only. */
+/** Returns the digit of `^2` or `^{2}`, for 2 and 3 only. */
 function powerAt(tokens: readonly Token[], at: number): { readonly digit: string; readonly length: number } | null {
   if (tokens[at]?.text !== '^') {
     return null;
@@ -234,7 +235,7 @@ function powerAt(tokens: readonly Token[], at: number): { readonly digit: string
   return /^[23]$/u.test(digit) ? { digit, length: braced ? 4 : 2 } : null;
 }
 
-/** square X is X^2, cubic X is X^3; the rest in the order written. */
+/** Joins the parts of a unit in the written order; square X becomes X^2, and cubic X becomes X^3. */
 function arranged(parts: readonly string[]): string {
   const [first, second, ...rest] = parts;
   const power = { square: '^2', cubic: '^3' }[first ?? ''];

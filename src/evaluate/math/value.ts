@@ -1,6 +1,6 @@
 /**
- * What an answer says: a number or expression with its unit, or a tuple, interval, set, list, union, matrix, equation
- * or text.
+ * Reads an answer: a number or expression with its unit, or a tuple, interval, set, list, union,
+ * matrix, equation or text.
  */
 import { closes, CLOSING, OPENING, split } from './brackets.ts';
 import { Unreadable } from './exact/budget.ts';
@@ -12,13 +12,16 @@ import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
 
 const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
 
-/** The value that an answer states. @throws Unreadable where it is compared as text, LimitReached */
+/**
+ * Returns the value that an answer states.
+ * @throws Unreadable if it must be compared as text, LimitReached
+ */
 export function readValue(answer: string, algebra: Algebra): Value {
   const tokens = tokensOf(answer, algebra.budget);
   const [open, letter, close, next] = tokens;
   const isChoice =
     open?.text === '(' && close?.text === ')' && /^[A-J]$/u.test(letter?.text ?? '') && next !== undefined;
-  // In \text it can be nothing else; without, (B) + 1 is a sum and (B)(C) a product.
+  // With \text it is always a choice. Without it, (B) + 1 is a sum and (B)(C) a product.
   return isChoice &&
     letter !== undefined &&
     (letter.prose || (next.space && (next.kind === 'number' || /^(?:frac|sqrt)$/u.test(next.text))))
@@ -26,7 +29,7 @@ export function readValue(answer: string, algebra: Algebra): Value {
     : list(tokens, algebra);
 }
 
-/** Bare commas and the words for "or" and "and" make a list. */
+/** Reads a list, separated by bare commas or by words for "or" and "and". */
 function list(tokens: readonly Token[], algebra: Algebra): Value {
   if (tokens.length === 0) {
     throw new Unreadable();
@@ -63,14 +66,14 @@ function list(tokens: readonly Token[], algebra: Algebra): Value {
   return { kind: 'labelled', label, value: { kind: intervals ? 'union' : 'list', items: bare }, relation: null };
 }
 
-/** The members of a list or set; a plus-minus sign makes two of one. */
+/** Reads the members of a list or set; a plus-minus sign makes two of one. */
 function members(parts: readonly (readonly Token[])[], algebra: Algebra): readonly Value[] {
   return parts
     .map((part) => item(part, algebra))
     .flatMap((value) => (value.kind === 'list' && parts.length > 1 ? value.items : [value]));
 }
 
-/** One member of a list: an equation, an inequality, a labelled value or a value. */
+/** Reads one member of a list: an equation, an inequality, a labelled value or a value. */
 function item(tokens: readonly Token[], algebra: Algebra): Value {
   const colon = split(tokens, ({ kind, text }) => kind === 'symbol' && text === ':');
   if (colon.length > 1) {
@@ -104,9 +107,9 @@ function item(tokens: readonly Token[], algebra: Algebra): Value {
 }
 
 /**
- * The value before the sign of approximation with what it rounds to; what says no value before it, as `x`, has the one
- * behind it.
- * @throws Unreadable where it does not round to it
+ * Reads a value before a sign of approximation with its rounded form after it. If the part before has
+ * no value, such as `x`, the value is the part after it.
+ * @throws Unreadable if the value does not round to the part after it
  */
 function roundedValue(exact: readonly Token[], rounded: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [first = []] = rounded;
@@ -127,13 +130,13 @@ function roundedValue(exact: readonly Token[], rounded: readonly (readonly Token
   return { kind: 'rounded', exact: value, rounded: item(rounded.at(-1) ?? [], algebra) };
 }
 
-/** The size of a number, under its label too; null for anything else. */
+/** Returns the size of a number, even with a label; null for anything else. */
 function sizeOf(value: Value, algebra: Algebra): number | null {
   const bare = value.kind === 'labelled' ? value.value : value;
   return bare.kind === 'quantity' ? approximate(algebra, bare.value) : null;
 }
 
-/** `a : b` is a ratio of numbers; words before a colon say what the value is of. */
+/** Reads `a : b` as a ratio of numbers. Words before a colon name the value and are dropped. */
 function behindColon(parts: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [first, second, third] = parts;
   if (first === undefined || second === undefined) {
@@ -146,8 +149,8 @@ function behindColon(parts: readonly (readonly Token[])[], algebra: Algebra): Va
 }
 
 /**
- * x = 5 is the value 5 under its label; any other equation is its difference; of a = b = c all but the label must
- * agree.
+ * Reads an equation. x = 5 is the value 5 with its label; any other equation is its difference. In a =
+ * b = c all sides except the label must be equal.
  */
 function equation(sides: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [left, ...rest] = sides;
@@ -157,7 +160,7 @@ function equation(sides: readonly (readonly Token[])[], algebra: Algebra): Value
     if (rest.length !== 1) {
       throw new Unreadable();
     }
-    // 5 = x says the same as x = 5.
+    // 5 = x means the same as x = 5.
     const turned = labelOf(last);
     const relation: Relation = {
       operator: '=',
@@ -185,7 +188,7 @@ function equation(sides: readonly (readonly Token[])[], algebra: Algebra): Value
   };
 }
 
-/** a < x <= b and x > a are intervals of x; others are relations. */
+/** Reads an inequality. a < x <= b and x > a are intervals of x; others are relations. */
 function inequality(sides: readonly (readonly Token[])[], operators: readonly string[], algebra: Algebra): Value {
   const rising = operators.every((operator) => operator === '<' || operator === '<=');
   const falling = operators.every((operator) => operator === '>' || operator === '>=');
@@ -259,7 +262,7 @@ function union(tokens: readonly Token[], algebra: Algebra): Value {
   return { kind: 'union', items: parts.map((part) => member(part, algebra)) };
 }
 
-/** Anything without bare commas: brackets, matrices, words, quantities. */
+/** Reads anything without bare commas: brackets, matrices, words, quantities. */
 function member(tokens: readonly Token[], algebra: Algebra): Value {
   algebra.budget.spend(1);
   const first = tokens[0];
@@ -300,7 +303,7 @@ function inBrackets(open: string, inside: readonly Token[], close: string, algeb
   }
   if (!several && (open === '(' || open === '{')) {
     const [only] = inside;
-    // (A) is the choice A; (2 + 3) is an expression, as are brackets around anything that is no word.
+    // (A) is the choice A; (2 + 3) is an expression, like any brackets around something other than a word.
     return inside.length === 1 && only?.kind === 'name' ? letter(inside, algebra) : null;
   }
   if (!/^[([]$/u.test(open) || !/^[)\]]$/u.test(close)) {
@@ -339,8 +342,8 @@ function matrix(tokens: readonly Token[], algebra: Algebra): Value {
 }
 
 /**
- * What the left side of an equation names: a variable, f(x), (x, y), or plain words (empty: they say nothing to
- * compare). Null for an expression.
+ * Returns the name on the left side of an equation: a variable, f(x), (x, y), or an empty text for
+ * plain words, which are not compared. Null for an expression.
  */
 function labelOf(tokens: readonly Token[]): string | null {
   const variable = variableOf(tokens);
@@ -359,7 +362,10 @@ function variableOf(tokens: readonly Token[]): string | null {
   return only?.kind === 'name' && second === undefined && !/^(?:pi|e|infty|bb.)$/u.test(only.text) ? only.text : null;
 }
 
-/** A letter alone, in or out of \text, is a variable or the name of a choice; so is a short product of them outside. */
+/**
+ * Returns true for tokens that can be mathematics: a single letter, in or out of \text, and outside of
+ * \text also a short product of letters.
+ */
 function isSymbolic(token: Token, _at: number, all: readonly Token[]): boolean {
   return (
     token.kind === 'name' ||

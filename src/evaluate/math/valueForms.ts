@@ -1,10 +1,7 @@
-/**
- * The forms that an answer can have: a number with its unit, a tuple, an interval, a set, a relation, a matrix or
- * text.
- */
+/** The forms of an answer: number with unit, tuple, interval, set, relation, matrix or text. */
 import type { Quotient } from './exact/polynomial.ts';
 
-/** How a number was written; the published grader rounds by it. */
+/** The written form of a number, by which the published grader rounds. */
 export type Written = 'whole' | 'decimal' | 'fraction' | 'other';
 export type Operator = '=' | '!=' | '<' | '<=';
 
@@ -14,15 +11,15 @@ export interface Quantity {
   readonly unit: string | null;
   readonly percent: boolean;
   readonly written: Written;
-  /** What is before a percent sign: 50 of 50%. Absent where there is none, or where it closes one term of a sum. */
+  /** The value before a percent sign: 50 of 50%. Absent if the sign belongs to one term of a sum. */
   readonly unsigned?: Quotient;
-  /** True for a letter from A to J alone in brackets or in \text, as a choice is written. */
+  /** True for a single letter from A to J in brackets or in \text, which is the form of a choice. */
   readonly choice?: boolean;
 }
 
 export interface Relation {
   readonly operator: Operator;
-  /** Left side less right side. */
+  /** Left side minus right side. */
   readonly difference: Quotient;
 }
 
@@ -30,17 +27,17 @@ export type Value =
   | Quantity
   /** Tuples, intervals, coordinates, ratios: the order and the brackets count. */
   | { readonly kind: 'sequence'; readonly open: string; readonly close: string; readonly items: readonly Value[] }
-  /** `set`: {1, 2}; `list`: bare 1, 2 or "1 or 2", all solutions in any order; `union`: of intervals and sets. */
+  /** `set`: {1, 2}; `list`: 1, 2 or "1 or 2", in any order; `union`: of intervals and sets. */
   | { readonly kind: 'set' | 'list' | 'union'; readonly items: readonly Value[] }
   | { readonly kind: 'matrix'; readonly rows: readonly (readonly Value[])[] }
   /**
-   * `x = 5`, `x \in [1, 2)`, `f(x) = 2x`: the label says what has the value; the relation is kept where both sides are
-   * expressions.
+   * `x = 5`, `x \in [1, 2)`, `f(x) = 2x`: the label names the value; the relation is kept if both sides
+   * are expressions.
    */
   | { readonly kind: 'labelled'; readonly label: string; readonly value: Value; readonly relation: Relation | null }
   | { readonly kind: 'relation'; readonly relation: Relation }
-  /** `(B) 12`: a choice with what it says. */
+  /** `(B) 12`: a choice and its value. */
   | { readonly kind: 'choice'; readonly letter: Quotient; readonly value: Value }
-  /** `\sqrt{2} \approx 1.414`: a value and what it rounds to. */
+  /** `\sqrt{2} \approx 1.414`: a value and its rounded form. */
   | { readonly kind: 'rounded'; readonly exact: Value; readonly rounded: Value }
   | { readonly kind: 'text'; readonly text: string };

@@ -1,9 +1,9 @@
-/** Blocksworld with four operators: its domain, and problems and plans in PDDL and in PlanBench's English. */
+/** Blocksworld with four operators: the domain, and problems and plans in PDDL and English. */
 import { C3Error } from '../../shared/errors.ts';
 import { readDomain, readProblem, type PddlProblem } from './pddl.ts';
 import { validatePlan, type Action, type PlanVerdict } from './strips.ts';
 
-/** The domain, as its problems name it. */
+/** The domain, under the name that its problems use. */
 export const BLOCKS = readDomain(`
 (define (domain blocksworld-4ops)
   (:requirements :strips)
@@ -21,21 +21,24 @@ export const BLOCKS = readDomain(`
     :precondition (and (on ?x ?y) (clear ?x) (handempty))
     :effect (and (holding ?x) (clear ?y) (not (on ?x ?y)) (not (clear ?x)) (not (handempty)))))`);
 
-/** The rules in English, as a question begins. */
+/** The rules in English, with which a question begins. */
 const BLOCKS_RULES = [
   'I am playing with a set of blocks. I can pick up a block, unstack a block from on top of another block, put down a block, and stack a block on top of another block.',
   'My hand holds one block at most. I can only pick up a block that is clear and on the table, and only unstack a block that is clear and really on top of the other block.',
   'A block is clear if no other block is on top of it and it is not held. I can only stack onto a clear block.',
 ].join('\n');
 
-/** What PlanBench calls the blocks a, b, c and so on of its problems. */
+/** PlanBench's names for the blocks a, b, c and so on of its problems. */
 export const BLOCK_COLORS: readonly string[] =
   'red blue orange yellow white magenta black cyan green violet silver gold'.split(' ');
 
 const MOST_LENGTH = 100_000;
 const MOST_ACTIONS = 1000;
 
-/** Reads a problem of Blocksworld in PDDL. @returns null where the text is none */
+/**
+ * Reads a problem of Blocksworld in PDDL.
+ * @returns null if the text is not one
+ */
 export function parseBlocks(text: string): PddlProblem | null {
   try {
     return readProblem(text, BLOCKS);
@@ -47,7 +50,7 @@ export function parseBlocks(text: string): PddlProblem | null {
   }
 }
 
-/** A problem in English: `As initial conditions I have that, ... My goal is to have that ...`. */
+/** Writes a problem in English: `As initial conditions I have that, ... My goal is to have that ...`. */
 export function blocksStatement({ init, goal }: Pick<PddlProblem, 'init' | 'goal'>): string {
   const listed = (facts: readonly string[]): string => {
     const said = facts.map(factWords);
@@ -56,14 +59,14 @@ export function blocksStatement({ init, goal }: Pick<PddlProblem, 'init' | 'goal
   return `As initial conditions I have that, ${listed(init)}.\nMy goal is to have that ${listed(goal)}.`;
 }
 
-/** How a problem is asked: the rules, the problem, and the form of the answer. */
+/** Writes the question for a problem: the rules, the problem, and the form of the answer. */
 export const blocksQuestion = (problem: Pick<PddlProblem, 'init' | 'goal'>): string =>
   `${BLOCKS_RULES}\n\n${blocksStatement(problem)}\n\nAnswer with the plan between [PLAN] and [PLAN END], one action on each line: pick up the A block, put down the A block, stack the A block on top of the B block, unstack the A block from on top of the B block.`;
 
 /**
- * The problem that the last statement of a text asks, in the English of PlanBench.
- * @param name of the problem
- * @returns null where there is none, or one of its parts is no fact about blocks
+ * Reads the problem in the last statement of a text, in the English of PlanBench.
+ * @param name name of the problem
+ * @returns null if there is none, or if a part of it is not a fact about blocks
  */
 export function readStatement(text: string, name: string): PddlProblem | null {
   const start = text.toLowerCase().lastIndexOf('as initial conditions i have that');
@@ -87,7 +90,7 @@ export function readStatement(text: string, name: string): PddlProblem | null {
   );
 }
 
-/** One action in English, such as `unstack the red block from on top of the blue block`. */
+/** Writes an action in English, such as `unstack the red block from on top of the blue block`. */
 export function actionWords({ name, objects: [first = '', second = ''] }: Action): string {
   switch (name) {
     case 'stack':
@@ -100,8 +103,9 @@ export function actionWords({ name, objects: [first = '', second = ''] }: Action
 }
 
 /**
- * The plan in a message, one action a line, in PDDL or in English; what is no action is passed over. Where the message
- * says `[PLAN]` it begins there, and it ends at `[PLAN END]` or at the next `[STATEMENT]`.
+ * Reads the plan in a message, one action a line, in PDDL or in English; other lines are skipped. The
+ * plan begins at `[PLAN]`, if the message has one, and ends at `[PLAN END]` or at the next
+ * `[STATEMENT]`.
  * @param objects the names of the blocks
  */
 export function planIn(message: string, objects: readonly string[]): Action[] {
@@ -118,7 +122,7 @@ export function planIn(message: string, objects: readonly string[]): Action[] {
   return plan;
 }
 
-/** Scores the plan in a message: 1 where it can be executed and reaches the goal, whichever way it goes. */
+/** Scores the plan in a message: 1 for any plan that can be executed and reaches the goal. */
 export function gradePlan(problem: PddlProblem, message: string): PlanVerdict {
   const plan = planIn(message, problem.objects);
   if (plan.length === 0) {
@@ -142,7 +146,7 @@ function actionsOf(line: string, objects: readonly string[]): Action[] {
     return written;
   }
   const name = verb.replace(/^(pick|put)[ -]?(up|down)$/u, '$1-$2');
-  // Each block once, in the order in which the line names them, as the published reader has it.
+  // Takes each block once, in the order in which the line names them, as the published reader does.
   const named = [...new Set(line.match(/[a-z0-9_-]+/gu) ?? [])].filter((word) => objects.includes(word));
   return named.length === BLOCKS.operators.get(name)?.parameters.length ? [{ name, objects: named }] : [];
 }

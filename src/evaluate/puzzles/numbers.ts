@@ -1,6 +1,6 @@
-/** Guessing numbers (AR-Bench): a secret of different digits, and what the referee says of a guess. */
+/** Guessing numbers (AR-Bench): a secret of different digits, and the referee's feedback on a guess. */
 
-/** How many digits of a guess are right where they are, and how many elsewhere. */
+/** The number of right digits of a guess, in place and elsewhere. */
 export interface Feedback {
   readonly inPlace: number;
   readonly elsewhere: number;
@@ -8,23 +8,27 @@ export interface Feedback {
 
 const SECRET = /^secret number ([0-9]{1,10})$/u;
 
-/** Reads `secret number 0427`. @returns the digits; null where the text has another form or repeats a digit */
+/**
+ * Reads `secret number 0427`.
+ * @returns the digits; null if the text has another form or repeats a digit
+ */
 export function parseSecret(text: string): string | null {
   const digits = SECRET.exec(text.trim())?.[1] ?? '';
   return digits !== '' && new Set(digits).size === digits.length ? digits : null;
 }
 
-/** The text that parseSecret reads. */
+/** Writes the text that parseSecret reads. */
 export const secretText = (digits: string): string => `secret number ${digits}`;
 
 /**
- * What a message guesses: the last group of so many digits in it, read from the left, so that 12345 holds 1234.
- * @returns null where it has none
+ * Returns the guess of a message: its last group of the given number of digits, read from the left, so
+ * that 12345 contains 1234.
+ * @returns null if it has none
  */
 export const guessIn = (message: string, length: number): string | null =>
   [...message.matchAll(new RegExp(`[0-9]{${length}}`, 'gu'))].at(-1)?.[0] ?? null;
 
-/** Compares a guess with a secret, whose digits are all different; a digit that a guess repeats counts once. */
+/** Compares a guess with a secret of different digits. A digit that a guess repeats counts once. */
 export function compareGuess(secret: string, guess: string): Feedback {
   let [inPlace, common] = [0, 0];
   for (let index = 0; index < secret.length; index++) {
@@ -35,7 +39,7 @@ export function compareGuess(secret: string, guess: string): Feedback {
   return { inPlace, elsewhere: common - inPlace };
 }
 
-/** Scores the guess of a message: 1 where it is the secret. */
+/** Scores the guess of a message: 1 if it is the secret. */
 export function gradeGuess(secret: string, message: string): { readonly score: 0 | 1; readonly rule: string } {
   const guess = guessIn(message, secret.length);
   if (guess === null) {

@@ -1,10 +1,10 @@
 /**
- * A subset of PDDL, read and written: STRIPS domains without types, and problems whose goal is a conjunction. Names do
- * not depend on case. A fact is its text, such as `(on a b)`.
+ * Reads and writes a subset of PDDL: STRIPS domains without types, and problems whose goal is a
+ * conjunction. Names are not case-sensitive. A fact is its text, such as `(on a b)`.
  */
 import { C3Error } from '../../shared/errors.ts';
 
-/** An operator; its facts may name parameters, such as `(on ?x ?y)`. */
+/** An operator. Its facts may name parameters, such as `(on ?x ?y)`. */
 export interface Operator {
   readonly name: string;
   /** With their question marks, in order. */
@@ -16,7 +16,7 @@ export interface Operator {
 
 export interface Domain {
   readonly name: string;
-  /** Arguments of each predicate. */
+  /** The number of arguments of each predicate. */
   readonly predicates: ReadonlyMap<string, number>;
   readonly operators: ReadonlyMap<string, Operator>;
 }
@@ -44,7 +44,7 @@ const refuse = (problem: string): never => {
 
 /**
  * Reads `(define (domain NAME) (:requirements :strips) (:predicates ...) (:action ...) ...)`.
- * @throws C3Error('input') where the text is not of the subset
+ * @throws C3Error('input') if the text is not in the subset
  */
 export function readDomain(text: string): Domain {
   const { name, parts } = definition(text, 'domain');
@@ -71,8 +71,8 @@ export function readDomain(text: string): Domain {
 
 /**
  * Reads `(define (problem NAME) (:domain NAME) (:objects ...) (:init ...) (:goal (and ...)))`.
- * @param domain whose predicates its facts have
- * @throws C3Error('input') where the text is not of the subset, or a fact is not of the domain
+ * @param domain the domain of the predicates in its facts
+ * @throws C3Error('input') if the text is not in the subset, or a fact is not of the domain
  */
 export function readProblem(text: string, { predicates }: Pick<Domain, 'predicates'>): PddlProblem {
   const { name, parts } = definition(text, 'problem');
@@ -100,7 +100,7 @@ export function readProblem(text: string, { predicates }: Pick<Domain, 'predicat
   return { name, domain, objects, init: facts(of(':init')), goal: goals };
 }
 
-/** The text that readProblem reads, on one line. */
+/** Writes the text that readProblem reads, on one line. */
 export const writeProblem = ({ name, domain, objects, init, goal }: PddlProblem): string =>
   `(define (problem ${name}) (:domain ${domain}) (:objects ${objects.join(' ')}) (:init ${init.join(' ')}) (:goal (and ${goal.join(' ')})))`;
 
@@ -128,7 +128,7 @@ function operatorOf(parts: readonly Expression[], predicates: ReadonlyMap<string
   };
 }
 
-/** The parts of `(define (KIND NAME) PART ...)`. */
+/** Returns the parts of `(define (KIND NAME) PART ...)`. */
 function definition(
   text: string,
   kind: 'domain' | 'problem',
@@ -144,7 +144,7 @@ function definition(
     : refuse('has a word between its parts');
 }
 
-/** One expression in parentheses, which is all of a text but its comments. */
+/** Reads the one expression in parentheses that a text consists of, apart from comments. */
 function expressionOf(text: string): readonly Expression[] {
   if (text.length > MOST_LENGTH) {
     refuse(`has more than ${MOST_LENGTH} characters`);

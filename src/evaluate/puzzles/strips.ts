@@ -1,4 +1,4 @@
-/** Plans in a STRIPS domain: what an action changes, and whether a plan reaches the goal. */
+/** Plans in a STRIPS domain: executes actions, and checks that a plan reaches the goal. */
 import type { Domain, PddlProblem } from './pddl.ts';
 
 /** An action: the name of an operator and an object for each of its parameters. */
@@ -7,7 +7,7 @@ export interface Action {
   readonly objects: readonly string[];
 }
 
-/** What an action needs and changes. */
+/** The facts that an action needs, adds and removes. */
 export interface Grounded {
   readonly needs: readonly string[];
   readonly adds: readonly string[];
@@ -16,7 +16,7 @@ export interface Grounded {
 
 export const actionText = ({ name, objects }: Action): string => `(${[name, ...objects].join(' ')})`;
 
-/** An action with its objects in the place of the parameters; null where the domain has no such action. */
+/** Returns an action with objects in place of the parameters, or null if the domain lacks it. */
 export function grounded({ operators }: Domain, { name, objects }: Action): Grounded | null {
   const operator = operators.get(name);
   if (operator?.parameters.length !== objects.length) {
@@ -31,13 +31,13 @@ export function grounded({ operators }: Domain, { name, objects }: Action): Grou
 
 export interface PlanVerdict {
   readonly score: 0 | 1;
-  /** `plan: 4 actions reach the goal`, or what the first problem is. */
+  /** `plan: 4 actions reach the goal`, or the first problem. */
   readonly rule: string;
 }
 
 /**
- * Executes a plan from the initial state: 1 where each action can be done and all goals hold in the end. A fact that an
- * action both adds and removes holds after it, as in PDDL.
+ * Executes a plan from the initial state. The score is 1 if each action can be done and all goals hold
+ * at the end. A fact that an action both adds and removes holds after it, as in PDDL.
  */
 export function validatePlan(domain: Domain, { init, goal }: PddlProblem, plan: readonly Action[]): PlanVerdict {
   const wrong = (why: string): PlanVerdict => ({ score: 0, rule: `plan: ${why}` });

@@ -1,29 +1,31 @@
-/** Grids of houses (ZebraLogic): read in the public form of answers, and compared cell by cell as published. */
+/** Grids of houses (ZebraLogic): reads the public form of answers, and compares cell by cell. */
 import { isRecord } from '../../shared/guard.ts';
 import { lastBraced } from '../../shared/text/braces.ts';
 
-/** What belongs to each house, by the house and by the attribute, such as `House 1`, `Drink`: `tea`. */
+/** The attributes of each house, such as `House 1` -> `Drink` -> `tea`. */
 export type ZebraGrid = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** all: every cell has to be right, else nothing. cells: the share of cells that are. */
+/** all: every cell must be right, or the score is 0. cells: the share of right cells. */
 export type ZebraRule = 'all' | 'cells';
 
 export interface ZebraVerdict {
-  /** In [0, 1]. */
+  /** From 0 to 1. */
   readonly score: number;
-  /** `zebra: 5 of 6 cells`, or why nothing can be compared. */
+  /** `zebra: 5 of 6 cells`, or the reason why nothing can be compared. */
   readonly rule: string;
 }
 
 const MOST_HOUSES = 26;
 const MOST_ATTRIBUTES = 26;
 const MOST_LENGTH = 100_000;
-/** What the public files write in the place of a solution that they hide. */
+/** The text that the public files put in place of a hidden solution. */
 const HIDDEN = /^_+$/u;
 
 /**
- * Reads `{"House 1": {"Name": "Arnold", "Drink": "tea"}, "House 2": {"Name": "Eric", "Drink": "milk"}}`.
- * @returns null where the text has another form, houses differ in their attributes, or a cell is blank or hidden
+ * Reads `{"House 1": {"Name": "Arnold", "Drink": "tea"}, "House 2": {"Name": "Eric", "Drink":
+ * "milk"}}`.
+ * @returns null if the text has another form, houses differ in their attributes, or a cell is blank or
+ *   hidden
  */
 export function parseZebra(text: string): ZebraGrid | null {
   const value = text.length > MOST_LENGTH ? undefined : parsed(text);
@@ -43,11 +45,11 @@ export function parseZebra(text: string): ZebraGrid | null {
   return fits ? grid : null;
 }
 
-/** The text that parseZebra reads. */
+/** Writes the text that parseZebra reads. */
 export const zebraText = (grid: ZebraGrid): string =>
   JSON.stringify(Object.fromEntries([...grid].map(([house, row]) => [house, Object.fromEntries(row)])));
 
-/** The words with which a question asks for its answer, every cell of it left open. */
+/** Writes the part of a question that asks for its answer, with every cell left open. */
 export function zebraForm(grid: ZebraGrid): string {
   const open = [...grid].map(([house, row]): [string, unknown] => [
     house,
@@ -57,8 +59,9 @@ export function zebraForm(grid: ZebraGrid): string {
 }
 
 /**
- * Scores a message by the last complete JSON object in it, whose `solution` is compared without regard to case and the
- * blanks around a cell (WildEval/ZeroEval, zebra_grid_eval.py). Of a list the first item counts.
+ * Scores a message by its last complete JSON object. The `solution` of the object is compared,
+ * ignoring case and blanks around a cell (WildEval/ZeroEval, zebra_grid_eval.py). For a list, the
+ * first item counts.
  */
 export function gradeZebra(key: ZebraGrid, message: string, by: ZebraRule): ZebraVerdict {
   const found = lastBraced(message);
@@ -91,7 +94,7 @@ const isCell = (value: unknown): value is string =>
 const own = (value: unknown, key: string): unknown =>
   isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
-/** Of a list its first item. */
+/** Returns the first item of a list, or the value itself. */
 const firstOf = (value: unknown): unknown => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list[0];

@@ -1,42 +1,39 @@
-/** The code that a message holds. */
+/** Extracts the code of a message. */
 import { withoutThinking } from '../../shared/text/thinking.ts';
 
-/** A fenced block: its language word, and all to the closing fence or, in a message that was cut off, to the end. */
+/** A fenced block: its language word, and the text up to the closing fence or the end of the message. */
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)|(?![\s\S]))/gm;
 
-/** Longer messages are read up to here. */
+/** Longer messages are read up to this length. */
 const MAX_MESSAGE = 1 << 20;
 
-/** Which of several blocks are the code: the first, as the published extraction, the last, or all as one program. */
+/** The blocks that are the code: the first, as in the published extraction, the last, or all joined. */
 export const CODE_BLOCKS = ['first', 'last', 'all'] as const;
 export type CodeBlocks = (typeof CODE_BLOCKS)[number];
 
 /**
- * The code of a message: of its blocks fenced as Python (`python`, `python3`, `py`), else of those of no named
- * language, else of all, the chosen ones; without blocks the whole message. Thinking (`<think>`) is no part of it, and
- * a block's language word neither.
+ * Returns the code of a message: of its blocks fenced as Python (`python`, `python3`, `py`), else of
+ * those without a language, else of all, the chosen ones; without blocks the whole message. Thinking
+ * (`<think>`) and the language word of a block are left out.
  */
 export function extractCode(message: string, chosen: CodeBlocks = 'first'): string {
   const text = bounded(message);
   return fencedIn(text, chosen) ?? text;
 }
 
-/** The code of the blocks that extractCode takes; null where the message holds none. */
+/** Returns the code of the blocks that extractCode chooses, or null if the message has no blocks. */
 export function fencedCode(message: string, chosen: CodeBlocks = 'first'): string | null {
   return fencedIn(bounded(message), chosen);
 }
 
-/** Whether a text begins with a fence, as no program does. */
+/** Returns true if a text begins with a fence, as no program does. */
 export function beginsWithFence(text: string): boolean {
   return /^\s*(?:```|~~~)/.test(text.slice(0, MAX_MESSAGE));
 }
 
 const bounded = (message: string): string => withoutThinking(message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n'));
 
-/**
- * The first block fenced as one of some languages, else the first block of no named language; null where the message
- * holds neither.
- */
+/** Returns the first block in one of some languages, else the first without a language, or null. */
 export function fencedBlock(message: string, languages: readonly string[]): string | null {
   const blocks = blocksIn(bounded(message));
   const block =

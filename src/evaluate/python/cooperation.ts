@@ -1,6 +1,7 @@
 /**
- * How the main function of a program uses its helper, found by execution: the helper runs in a process of its own, so
- * that each call of it passes through here, and what it gives can be exchanged for something else on the way.
+ * Finds out by execution how the main function of a program uses its helper. The helper runs in a
+ * separate process, so that each call of it passes through here, and its result can be exchanged on
+ * the way.
  */
 import type { HelperUsage } from '../../domain/message.ts';
 import { joinedParts, type TwoFunctions } from './functionSource.ts';
@@ -8,30 +9,34 @@ import type { SandboxPool } from './pool.ts';
 import type { PythonLimits, PythonTests, PythonVerdict } from './rules.ts';
 import { Trial, tried, type Helper } from './trial.ts';
 
-/** Seconds for a run with exchanged results: it may never end. */
+/** Seconds for a run with exchanged results, which may never end. */
 const EXCHANGED_SECONDS = 2;
 
-/** JSON as it is on the wire (sandbox/wireHarness.ts). */
+/** JSON in the wire format (sandbox/wireHarness.ts). */
 type Wire = null | boolean | number | string | readonly Wire[];
 
-/** One call: what it was given, and the reply. */
+/** A call's arguments and the reply. */
 interface Call {
   readonly given: string;
   readonly reply: string;
 }
 
-/** What the helper's result is exchanged for. @param before what it gave before in the same run */
+/**
+ * Returns a replacement for the helper's result.
+ * @param before its earlier results in the same run
+ */
 type Exchange = (reply: string, before: readonly string[]) => string;
 
-/** Of many results, as many are kept. */
+/** The largest number of results kept. */
 const MOST_KEPT = 100;
 
 /**
- * Runs the tests with the helper apart: as it is, and with other results of it until one of them shows. A main function
- * whose values cannot cross to another process, or which lets the helper change its arguments, is not seen to use it.
- * `called`: it was really called; `used`: with another result of it, the main function returns another value of the
- * same type; `wrapper`: each tested call only handed its arguments on, once, and gave back the result.
- * @returns a masked verdict where no sandbox works
+ * Runs the tests with the helper in a separate process: first unchanged, then with other results of it
+ * until one of them has an effect. A main function whose values cannot cross to another process, or
+ * which lets the helper change its arguments, counts as not using it. `called`: it was called; `used`:
+ * with another result of it, the main function returns another value of the same type; `wrapper`: each
+ * tested call only passed its arguments on, once, and returned the result.
+ * @returns a masked verdict if no sandbox works
  */
 export async function tryCooperation(
   imports: string,
@@ -72,8 +77,9 @@ export async function tryCooperation(
 }
 
 /**
- * Whether another result reached what was returned. A failure or a value of another type is none: a check of the result
- * hands nothing on. What stays in the main function's process is judged by the tests.
+ * Returns true if another result of the helper changed the main function's returned value. A failure
+ * or a value of another type does not count, because a check of the result passes nothing on. Values
+ * that stay in the main function's process are judged by the tests.
  */
 function isElsewhere(plain: Watched, changed: Watched): boolean {
   const differs = [...plain.answers].some(([given, reply]) => {
@@ -85,24 +91,24 @@ function isElsewhere(plain: Watched, changed: Watched): boolean {
   return differs || (isHeld && fails);
 }
 
-/** The type of a value that was returned, as the wire has it. */
+/** Returns the type of a returned value in the wire format. */
 function typeOf(reply: string): string {
   const wire = JSON.parse(reply.slice(1)) as Wire;
   return Array.isArray(wire) ? String(wire[0]) : wire === null ? 'null' : typeof wire;
 }
 
-/** Other results: one that it gave elsewhere, one nearby, one of another size. */
+/** Replacements for a result: one from another call, a nearby one, and one of another size. */
 const exchanges = (results: readonly string[]): readonly Exchange[] => [
   (reply, before) => [...before.toReversed(), ...results].find((other) => other !== reply) ?? reply,
   (reply) => `v${JSON.stringify(nudged(JSON.parse(reply.slice(1)) as Wire))}`,
   (reply) => `v${JSON.stringify(resized(JSON.parse(reply.slice(1)) as Wire))}`,
 ];
 
-/** Tags whose content is a list of items, and of containers whose content is a dict. */
+/** Tags whose content is a list of items, and tags of containers whose content is a dict. */
 const ITEMS: ReadonlySet<unknown> = new Set(['l', 't', 's', 'z']);
 const DICTS: ReadonlySet<unknown> = new Set(['Counter', 'OrderedDict']);
 
-/** A value of the same type nearby, in all its parts. */
+/** Returns a nearby value of the same type, in all its parts. */
 function nudged(wire: Wire): Wire {
   if (wire === null) {
     return 1;
@@ -126,7 +132,7 @@ function nudged(wire: Wire): Wire {
   return DICTS.has(tag) ? [tag, nudged(content)] : wire;
 }
 
-/** A value of the same type of another size. */
+/** Returns a value of the same type with another size. */
 function resized(wire: Wire): Wire {
   if (typeof wire === 'number') {
     return -wire - 1;
@@ -147,10 +153,7 @@ function resized(wire: Wire): Wire {
   return DICTS.has(tag) ? [tag, resized(content)] : wire;
 }
 
-/**
- * What a request asks for: the function of the candidate that it calls, and what that is given; null for anything
- * else.
- */
+/** Returns the candidate's function that a request calls and its arguments, else null. */
 function callIn(request: string): { readonly name: string; readonly given: string } | null {
   try {
     const { do: what, args, kwargs } = JSON.parse(request.slice(1)) as { do: Wire; args: Wire; kwargs: Wire };
@@ -162,18 +165,18 @@ function callIn(request: string): { readonly name: string; readonly given: strin
       ? { name: String(target[1]), given: JSON.stringify([...given, ...((kwargs[2] ?? []) as readonly Wire[])]) }
       : null;
   } catch {
-    // Programs write to the channel too.
+    // Programs may write to the channel too.
     return null;
   }
 }
 
-/** The calls of one run. */
+/** Records the calls of one run. */
 class Watched implements Helper {
   readonly name: string;
   readonly code: string;
-  /** The last of what the helper gave, in order. */
+  /** The last results of the helper, in order. */
   readonly kept: string[] = [];
-  /** What the main function first gave for what it was given. */
+  /** The main function's first reply for each set of arguments. */
   readonly answers = new Map<string, string>();
   outcomes: readonly string[] = [];
   private readonly main: string;
@@ -190,7 +193,7 @@ class Watched implements Helper {
     this.exchange = exchange;
   }
 
-  /** Whether each call of the main function was no more than one of the helper. */
+  /** True if each call of the main function only passed on its arguments and the helper's result. */
   get handsOn(): boolean {
     return this.returned > 0 && this.returned === this.handedOn;
   }

@@ -1,22 +1,22 @@
 /**
- * The two functions of a program as texts: the helper `aux` and the main function, taken out of messages and joined,
- * and the assertions that test them (MAGRPO reference sections 7 and 8).
+ * The source of a program's two functions: takes the helper `aux` and the main function out of
+ * messages, joins them, and splits their assertions (MAGRPO reference sections 7 and 8).
  */
 import type { Problem, ProblemTests } from '../../domain/problem.ts';
 import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';
 
-/** What the helper's function is called. */
+/** The name of the helper function. */
 export const HELPER_NAME = 'aux';
 
-/** The places of two functions in a program; null where one is missing. */
+/** The source of two functions in a program; null if one is missing. */
 export interface TwoFunctions {
   readonly helper: string | null;
   readonly main: string | null;
 }
 
 const IDENTIFIER = /^[A-Za-z_]\w{0,199}$/u;
-/** What tests call besides the function that they test. */
+/** Names that tests call besides the function that they test. */
 const BUILTINS = new Set(
   (
     'abs all any bool bytes chr complex dict divmod enumerate filter float frozenset hash hex int isinstance iter len ' +
@@ -26,8 +26,9 @@ const BUILTINS = new Set(
 );
 
 /**
- * The function of a name in a program, from its `def` in the first column to the next line that begins there; of
- * several the last, which is the one that holds. Null where there is none.
+ * Returns the function of a name in a program, from its `def` in the first column to the next line
+ * that begins there. If there are several, returns the last one, which is the effective one. Null if
+ * there is none.
  */
 export function functionNamed(code: string, name: string): string | null {
   const lines = code.replaceAll('\r\n', '\n').split('\n');
@@ -45,12 +46,13 @@ export function functionNamed(code: string, name: string): string | null {
 const definitionOf = (line: string): string | null =>
   /^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/u.exec(line)?.[1] ?? null;
 
-/** Whether a function gives back a value, by its text alone: where it cannot be parsed. */
+/** Returns true if a function's text appears to return a value; for functions that cannot be parsed. */
 export const mentionsReturn = (source: string): boolean => /^(?:[^#\n]*[\s;:])?return\b[ \t]*[^\s#]/mu.test(source);
 
 /**
- * The function that the tests of a problem are about: the one that it names, else the first that its question
- * defines, else the first that its first test calls and that is no builtin. Null where none is known.
+ * Returns the function that the tests of a problem are about: the one that it names, else the first
+ * non-builtin that its first test calls, else the first that its question defines. Null if there is
+ * none.
  */
 export function entryPointOf({ question, tests }: Pick<Problem, 'question' | 'tests'>): string | null {
   if (tests === undefined) {
@@ -65,36 +67,40 @@ export function entryPointOf({ question, tests }: Pick<Problem, 'question' | 'te
   );
 }
 
-/** Both functions of one program. */
+/** Returns both functions of one program. */
 export function functionsIn(message: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions {
   const code = extractCode(message, blocks);
   return { helper: functionNamed(code, HELPER_NAME), main: functionNamed(code, entryPoint) };
 }
 
-/** The helper out of its own message and the main function out of the main role's: neither can replace the other's. */
+/**
+ * Takes the helper from its own message and the main function from the main role's, so that neither
+ * role can replace the other's function.
+ */
 export const functionsOf = (helper: string, main: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions => ({
   helper: functionsIn(helper, entryPoint, blocks).helper,
   main: functionsIn(main, entryPoint, blocks).main,
 });
 
-/** The program of both: the imports of the prompt, the helper, the main function. */
+/** Returns the program of both functions: the imports of the prompt, the helper, the main function. */
 export const joinedProgram = ({ prefix }: Pick<ProblemTests, 'prefix'>, functions: TwoFunctions): string =>
   joinedParts(importsOf(prefix), functions);
 
-/** The lines of a prompt that import. */
+/** Returns the import lines of a prompt. */
 export const importsOf = (prefix: string): string =>
   prefix
     .split('\n')
     .filter((line) => /^(?:import|from)\s/u.test(line))
     .join('\n');
 
-/** Imports and functions as one program. */
+/** Joins imports and functions to one program. */
 export const joinedParts = (imports: string, { helper, main }: TwoFunctions): string =>
   `${[imports, helper ?? '', main ?? ''].filter((part) => part !== '').join('\n\n\n')}\n`;
 
 /**
- * What the messages of one turn are as one program, fenced: the helper out of the first and the main function out of
- * the last; of one message alone both. Where no function is known, it is the last message.
+ * Returns the messages of one turn as one fenced program: the helper from the first message and the
+ * main function from the last, or both from a single message. If the function is unknown, returns the
+ * last message.
  */
 export function programOfTurn(
   { question, tests }: Pick<Problem, 'question' | 'tests'>,
@@ -112,8 +118,9 @@ export function programOfTurn(
 }
 
 /**
- * The tests of a problem as statements of their own: its list, or the assertions of `check(candidate)`, each once,
- * with the function's name in the place of `candidate`. A check that holds anything but assertions is one test.
+ * Returns the tests of a problem as separate statements: its list, or each distinct assertion of
+ * `check(candidate)`, with the function's name in place of `candidate`. A check with anything besides
+ * assertions is one test.
  */
 export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTests {
   const { setup, test } = tests;
@@ -139,8 +146,8 @@ export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTes
 }
 
 /**
- * The statements of a block, without its indentation; null where one of them is a block itself, or where a bracket or a
- * text stays open.
+ * Returns the statements of a block without its indentation; null if one of them is itself a block, or
+ * if a bracket or a string stays open.
  */
 function statementsOf(lines: readonly string[]): string[] | null {
   const indent = /^\s*/u.exec(lines.find((line) => line.trim() !== '') ?? '')?.[0] ?? '';
@@ -162,9 +169,9 @@ function statementsOf(lines: readonly string[]): string[] | null {
   return open === '' ? found : null;
 }
 
-/** Whether a statement ends here: its brackets are closed, its texts too, and nothing continues the line. */
+/** Returns true if a statement ends here: brackets and strings are closed, and no line continues. */
 function isClosed(text: string): boolean {
-  // Texts first, so that brackets and comments within them do not count.
+  // Strings first, so that brackets and comments inside them do not count.
   const bare = text.replaceAll(
     /"""(?:[^\\]|\\[^])*?"""|'''(?:[^\\]|\\[^])*?'''|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|#[^\n]*/gu,
     '',
@@ -173,9 +180,7 @@ function isClosed(text: string): boolean {
   return depth <= 0 && !/"""|'''/u.test(bare) && !bare.endsWith('\\');
 }
 
-/**
- * Some of the tests: the first n, the last |n| where n is below 0, all for 0. What is one test stays so.
- */
+/** Returns the first n tests, the last |n| if n is below 0, or all for 0. A single test stays whole. */
 export function slicedTests(tests: PythonTests, slice: number): PythonTests {
   const { length } = tests.tests;
   if (slice === 0 || Math.abs(slice) >= length) {

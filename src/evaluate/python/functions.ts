@@ -1,4 +1,4 @@
-/** What is asked of a program in two functions, a helper and the main function: how they are written, and each test. */
+/** Examines a program of a helper and a main function: parses them, and runs each test. */
 import { z } from 'zod';
 import type { HelperUsage } from '../../domain/message.ts';
 import type { SandboxPool } from './pool.ts';
@@ -8,13 +8,14 @@ import { countTests, tried, Trial, tryCandidate } from './trial.ts';
 const NO_TESTS: PythonTests = { tests: [], test: '', entryPoint: null, setup: '' };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** What one test showed: its rule, and what happened, bounded. */
+/** The rule of one test's result, and a bounded detail. */
 export type TestOutcome = readonly [rule: PythonRule, detail: string];
 
 /**
- * Runs each test of one problem against one candidate, as tryCandidate does. A test at which the candidate reaches a
- * limit or leaves the interpreter fails, and the others run without it, each with all of its time; after
- * `mostTimeouts` tests that ran out of time the rest are not run and fail too.
+ * Runs each test of one problem against one candidate, as tryCandidate does. A test in which the
+ * candidate reaches a limit or leaves the interpreter fails, and the other tests run without it, each
+ * with its full time. After `mostTimeouts` tests that ran out of time, the rest are not run and fail
+ * too.
  * @returns an outcome for each test, in order; or a masked verdict
  */
 export async function tryEachTest(
@@ -49,7 +50,7 @@ export async function tryEachTest(
   return outcomes;
 }
 
-/** How one test may end a candidate of which other tests may know more. */
+/** Rules with which one test may end a candidate although other tests could still run. */
 const LIMITS_OF_TESTS: ReadonlySet<PythonRule> = new Set([
   'exit',
   'time-limit',
@@ -62,15 +63,15 @@ const LIMITS_OF_TESTS: ReadonlySet<PythonRule> = new Set([
   'test-limit',
 ]);
 
-/** The two functions of a program, to be parsed and not executed. */
+/** The source of a program's two functions, for parsing only. */
 export interface FunctionsSource {
   readonly joined: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly helper: string;
   readonly main: string;
   readonly helperName: string;
   readonly entryPoint: string;
-  /** Lines before the functions. */
+  /** The lines before the functions. */
   readonly imports: string;
 }
 
@@ -82,21 +83,21 @@ const inspectedSchema = z.object({
 });
 
 /**
- * How two functions are written: whether each gives back a value (null where it cannot be parsed), where the program
- * cannot be parsed (line, column, why), and how the main function uses the helper.
+ * The result of parsing two functions: if each returns a value (null if it cannot be parsed), the
+ * syntax error of the program (line, column, message), and the main function's use of the helper.
  */
 export type InspectedFunctions = z.output<typeof inspectedSchema>;
 
-/** All that is known of a program in two functions. */
+/** The result of examining a program of two functions. */
 export interface FunctionsVerdict {
   readonly inspected: InspectedFunctions;
-  /** Of each test, in order; empty where none was run. */
+  /** The outcome of each test, in order; empty if none was run. */
   readonly outcomes: readonly TestOutcome[];
-  /** How the main function uses the helper when they run; null where that was not asked for, or nothing passed. */
+  /** The main function's use of the helper at run time; null if not requested, or if nothing passed. */
   readonly executed: HelperUsage | null;
 }
 
-/** Parses two functions in a sandbox; what takes it to a limit counts as what cannot be parsed. */
+/** Parses two functions in a sandbox. Functions that reach a limit count as unparsable. */
 export async function tryFunctions(
   source: FunctionsSource,
   pool: SandboxPool,

@@ -12,7 +12,7 @@ import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, typ
 import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
 import { countTests, tryCandidate } from './trial.ts';
 
-/** Keeps verdicts of one grader's settings; the key is made of the problem's uidSha and the hash of the code. */
+/** Keeps the verdicts of one grader, under the problem's uidSha and the hash of the code. */
 export interface VerdictCache {
   get(key: string): PythonVerdict | undefined;
   set(key: string, verdict: PythonVerdict): void;
@@ -21,30 +21,24 @@ export interface VerdictCache {
 export interface PythonGraderOptions {
   readonly places: SandboxPlaces;
   readonly limits?: Partial<PythonLimits>;
-  /** strict: all tests must pass. */
+  /** With strict, all tests must pass. */
   readonly passRule?: PassRule;
-  /** Candidates at a time; each uses two processes, of which one works. */
+  /** Candidates at a time. Each uses two processes, one of which works. */
   readonly lanes?: number;
   readonly cache?: VerdictCache;
   readonly backend?: PythonBackend;
 }
 
-/**
- * Whose interpreter runs the code: the one that comes with the product, or the user's own behind a wall of the system
- * (native.ts).
- */
+/** The interpreter: the bundled one, or the user's own, isolated by the system (native.ts). */
 export type PythonBackend = 'bundled' | 'python3';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/**
- * The cache's key. A verdict belongs to one problem and one text of code, to the byte, and to the backend that found
- * it.
- */
+/** Returns the cache key: a verdict belongs to one problem, one byte-exact code and one backend. */
 export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
   `${backend}:${uidSha}:${sha256(code)}`;
 
-/** After so many tests that ran out of time, the others of a program are not run. */
+/** After this many tests that ran out of time, the other tests of a program are not run. */
 const MOST_TIMEOUTS = 3;
 const MOST_EXAMINED = 20_000;
 
@@ -54,11 +48,11 @@ export class PythonGrader {
   private readonly passRule: PassRule;
   private readonly cache: VerdictCache;
   private readonly backend: PythonBackend;
-  /** The newest of those on two functions. */
+  /** The newest verdicts on two functions. */
   private readonly examined = new Map<string, FunctionsVerdict>();
-  /** Verdicts that are being found. */
+  /** Verdicts in progress. */
   private readonly running = new Map<string, Promise<PythonVerdict>>();
-  /** The signals of those who wait for verdicts whose turn has not come. */
+  /** The signals of callers that wait for verdicts that have not started yet. */
   private readonly waiting = new Map<string, AbortSignal[]>();
   private readonly lanes: Lanes;
   private warmed = false;
@@ -82,11 +76,11 @@ export class PythonGrader {
   }
 
   /**
-   * The verdict on a candidate: the same for the same arguments. One that is known already is given again without a
-   * run; to a ledger it is a call like any other. Masked verdicts are not kept.
-   * @param uidSha names the problem; null makes the tests themselves its name
-   * @param signal asked when its turn has come: then it is not run
-   * @throws CancelledError where it was not run
+   * Returns the verdict on a candidate, the same for the same arguments. A known verdict is returned
+   * without a run; in a ledger it still counts as a call. Masked verdicts are not kept.
+   * @param uidSha identifies the problem; with null, the tests identify it
+   * @param signal checked before the run starts
+   * @throws CancelledError if it was not run
    */
   async grade(
     code: string,
@@ -104,7 +98,8 @@ export class PythonGrader {
       this.waiting.get(key)?.push(signal);
       return known;
     }
-    // Who else waits for this verdict may not have been cancelled: it is given up only where all of them were.
+    // Other callers that wait for this verdict may not have been cancelled: it is given up only if all of
+    // them were.
     const waiting = [signal];
     this.waiting.set(key, waiting);
     const found = this.inTurn(() => {
@@ -126,10 +121,10 @@ export class PythonGrader {
   }
 
   /**
-   * How two functions are written, and what each test shows of the program that they make; the same for the same
-   * arguments. Tests are run where the program can be parsed and has the main function.
-   * @param executes whether it is found by execution, too, how the main function uses the helper
-   * @throws CancelledError where it was cancelled before its turn
+   * Parses two functions, and runs each test on the program that they form; the same for the same
+   * arguments. The tests are run if the program can be parsed and has the main function.
+   * @param executes true also finds out, by execution, how the main function uses the helper
+   * @throws CancelledError if it was cancelled before its turn
    */
   async functions(
     source: FunctionsSource,
@@ -180,7 +175,8 @@ export class PythonGrader {
   private inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.lanes.within(NEVER, () => {
       const result = work();
-      // A first candidate waits for nothing; behind it a spare starts, so that an ended process costs no one's time.
+      // The first candidate starts at once. A spare process starts behind it, so that replacing an ended
+      // process takes no time.
       if (!this.warmed) {
         this.pool.warm('candidate');
       }
@@ -189,19 +185,17 @@ export class PythonGrader {
     });
   }
 
-  /**
-   * Whether it has given up: no sandbox works, and all verdicts from now on are masked. Another grader may fare better.
-   */
+  /** True if no sandbox works and all further verdicts are masked. A new grader may work. */
   get lost(): boolean {
     return this.pool.lost;
   }
 
-  /** Processor seconds of all its sandboxes so far; 0 where the system does not say them. */
+  /** Processor seconds of all its sandboxes so far; 0 if the system does not report them. */
   get processorSeconds(): number {
     return this.pool.processorSeconds;
   }
 
-  /** Ends all processes; what still runs ends as masked. */
+  /** Ends all processes; candidates that still run end as masked. */
   close(): void {
     this.pool.giveUp('the sandbox was ended');
   }

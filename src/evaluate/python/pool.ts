@@ -1,17 +1,18 @@
-/** Sandboxes kept at hand: used ones are put back to their start, ended ones are replaced before they are missed. */
+/** Keeps sandboxes ready: used ones are reset, and ended ones are replaced before they are needed. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as after } from 'node:timers/promises';
 import type { PythonLimits } from './rules.ts';
 import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } from './sandbox/sandboxProcess.ts';
 
-/** Starts one sandbox. @param onBegun gets each process that is started, before it is ready @throws SandboxFailure */
+/**
+ * Starts one sandbox.
+ * @param onBegun receives each process that is started, before it is ready
+ * @throws SandboxFailure
+ */
 export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;
 
-/**
- * Starts sandboxes of the bundled interpreter, all from one memory image; who waited for one that failed makes the
- * next.
- */
+/** Starts sandboxes of the bundled interpreter from one memory image, made anew after a failure. */
 export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
   let image: Promise<Uint8Array> | null = null;
   return async (role, onBegun) => {
@@ -30,9 +31,9 @@ export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): S
   };
 }
 
-/** A machine on which sandboxes do not start is asked no more after this many failures in a row. */
+/** The number of failures in a row after which no more sandboxes are started on this machine. */
 const MOST_FAILURES = 6;
-/** How long it is left alone after a failure; the time doubles with each in a row, up to the longest. */
+/** Milliseconds to wait after a failure; doubled with each failure in a row, up to the longest. */
 const FIRST_PAUSE = 25;
 const LONGEST_PAUSE = 1000;
 
@@ -41,11 +42,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The sandboxes of one role. */
 class Shelf {
   readonly ready: SandboxProcess[] = [];
   readonly waiting: Waiting[] = [];
-  /** On the way: being started or put back. */
+  /** The number of sandboxes that are being started or reset. */
   coming = 0;
 }
 
@@ -53,28 +53,31 @@ export class SandboxPool {
   private readonly begin: StartSandbox;
   private readonly shelves: Readonly<Record<SandboxRole, Shelf>> = { candidate: new Shelf(), tests: new Shelf() };
   private readonly living = new Set<SandboxProcess>();
-  /** Processor seconds of those that are gone. */
+  /** Processor seconds of ended sandboxes. */
   private spent = 0;
-  /** Failures in a row; those of attempts that were begun together count as one. */
+  /** Failures in a row; failures of attempts that began together count as one. */
   private failures = 0;
-  /** Why no sandbox starts any more. */
+  /** The reason why no sandbox starts any more. */
   private given: SandboxFailure | null = null;
 
   constructor(begin: StartSandbox) {
     this.begin = begin;
   }
 
-  /** Whether this pool has given up: all that is asked of it from now on fails. */
+  /** True if this pool has given up: all further requests fail. */
   get lost(): boolean {
     return this.given !== null;
   }
 
-  /** Processor seconds of all sandboxes so far; 0 where the system does not say them. */
+  /** Processor seconds of all sandboxes so far; 0 if the system does not report them. */
   get processorSeconds(): number {
     return [...this.living].reduce((sum, sandbox) => sum + (sandbox.processorSeconds() ?? 0), this.spent);
   }
 
-  /** A fresh sandbox: the first that is ready. @throws SandboxFailure when none starts */
+  /**
+   * Returns a fresh sandbox, the first that is ready.
+   * @throws SandboxFailure if none starts
+   */
   async acquire(role: SandboxRole): Promise<SandboxProcess> {
     const shelf = this.shelves[role];
     if (this.given !== null) {
@@ -92,7 +95,7 @@ export class SandboxPool {
     return found;
   }
 
-  /** Takes a sandbox back after its work, whatever became of it; a replacement starts at once where it has ended. */
+  /** Takes a sandbox back after its work. If it has ended, a replacement starts at once. */
   release(sandbox: SandboxProcess): void {
     this.await(
       sandbox.role,
@@ -107,12 +110,12 @@ export class SandboxPool {
     );
   }
 
-  /** Begins to start one sandbox more. */
+  /** Starts one more sandbox. */
   warm(role: SandboxRole): void {
     this.await(role, this.start(role));
   }
 
-  /** Hands one that is on the way to whoever waits first, or sets it aside. */
+  /** Gives a sandbox that is being prepared to the first caller that waits, or keeps it ready. */
   private await(role: SandboxRole, coming: Promise<SandboxProcess>): void {
     const shelf = this.shelves[role];
     shelf.coming++;
@@ -128,7 +131,7 @@ export class SandboxPool {
       },
       (error: unknown) => {
         shelf.coming--;
-        // A spare that nobody waits for may fail unseen: whoever needs one tries again.
+        // A spare that nobody waits for may fail silently: a caller that needs one tries again.
         shelf.waiting.shift()?.reject(error);
       },
     );
@@ -161,17 +164,14 @@ export class SandboxPool {
     }
   }
 
-  /**
-   * Leaves the machine alone for a while, longer with each failure in a row; a pool that has given up waits for
-   * nothing.
-   */
+  /** Waits for a while, longer with each failure in a row. A pool that has given up does not wait. */
   async pause(failures: number): Promise<void> {
     if (!this.lost) {
       await after(Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** failures));
     }
   }
 
-  /** Starts no more sandboxes, and ends those that there are: whoever uses one learns that it has ended. */
+  /** Starts no more sandboxes and ends the existing ones; their users get an error. */
   giveUp(why: string): void {
     this.given ??= new SandboxFailure(why);
     for (const sandbox of this.living) {

@@ -1,32 +1,32 @@
-/** What is asked of the Python evaluator and what it answers. */
+/** Inputs and results of the Python evaluator. */
 
 /**
- * Tests of one problem. MBPP: `tests` (and `setup`); HumanEval and MBPP+: `test`, with `entryPoint` where it defines
- * check(candidate).
+ * The tests of one problem. MBPP has `tests` (and `setup`); HumanEval and MBPP+ have `test`, with
+ * `entryPoint` if it defines check(candidate).
  */
 export interface PythonTests {
-  /** Statements, each a test of its own. */
+  /** Statements, each a separate test. */
   readonly tests: readonly string[];
-  /** A whole program that tests; empty where there is none. */
+  /** A whole test program; empty if there is none. */
   readonly test: string;
-  /** The function that check(candidate) receives; null where the tests call the candidate by its names. */
+  /** The function that check(candidate) receives; null if the tests call the candidate by its names. */
   readonly entryPoint: string | null;
-  /** Runs before the tests, where they run. The candidate's process gets its import statements only. */
+  /** Runs before the tests, in their process. The candidate's process gets only its import statements. */
   readonly setup: string;
 }
 
 /** All limits are final: a candidate that reaches one scores 0 by the rule of that name. */
 export interface PythonLimits {
-  /** Seconds of processor time of the candidate's process, where the system says it (Linux), else of the clock. */
+  /** Seconds of the candidate's processor time if the system reports it (Linux), else of clock time. */
   readonly seconds: number;
-  /** MiB of the interpreter's whole memory, of which about 32 are its own. */
+  /** MiB of the interpreter's whole memory; the interpreter itself takes about 32. */
   readonly memory: number;
   /** Bytes that a candidate may print. */
   readonly output: number;
   /** Bytes of one value, and characters of the code. */
   readonly message: number;
   readonly code: number;
-  /** Calls that the tests may make. */
+  /** The number of calls that the tests may make. */
   readonly calls: number;
 }
 
@@ -40,14 +40,21 @@ export const DEFAULT_LIMITS: PythonLimits = {
 };
 
 /**
- * Why a verdict is what it is: passed (all tests) | partly (some, where fractions are asked for) | wrong-answer (a
- * test's assertion, or any exception of the test itself) | candidate-exception (reached the test, or a builtin took it
- * for an end) | not-a-builtin (nested too deep, or an instance that is asked for a verdict) | does-not-compile |
- * load-error (an exception while it loaded) | exit (left the interpreter) | time-limit | memory-limit | output-limit |
- * message-limit | call-limit | code-limit | forbidden (reached out of the sandbox) | crash (broke the interpreter, or
- * took its process with it twice) | test-limit (a value of the candidate keeps the tests from ending) | and, masked:
- * no-tests | tests-broken (they fail without the candidate or need what is not here) | killed (something outside ended
- * its processes again and again, and those of no other candidate) | sandbox (none works: the grader has given up).
+ * The reason for a verdict:
+ * - passed: all tests passed; partly: some did, if fractions are counted
+ * - wrong-answer: a test's assertion failed, or the test itself raised any exception
+ * - candidate-exception: an exception of the candidate reached the test, or a builtin took it for an end
+ * - not-a-builtin: a value is nested too deep, or an instance would decide the verdict
+ * - does-not-compile; load-error: an exception while it loaded; exit: it left the interpreter
+ * - time-limit, memory-limit, output-limit, message-limit, call-limit, code-limit
+ * - forbidden: it reached out of the sandbox
+ * - crash: it broke the interpreter, or ended its process twice
+ * - test-limit: a value of the candidate keeps the tests from ending
+ *
+ * Masked verdicts:
+ * - no-tests; tests-broken: the tests fail without the candidate, or need something that is not here
+ * - killed: something outside ended its processes repeatedly, and those of no other candidate
+ * - sandbox: no sandbox works, and the grader has given up
  */
 export type PythonRule =
   | 'passed'
@@ -73,23 +80,23 @@ export type PythonRule =
   | 'sandbox';
 
 export interface PythonVerdict {
-  /** 0 to 1; null exactly when masked. */
+  /** From 0 to 1; null exactly if masked. */
   readonly score: number | null;
   readonly rule: PythonRule;
-  /** What happened, bounded; candidates write parts of it, so it is untrusted text. */
+  /** A bounded description. Candidates write parts of it, so it is untrusted text. */
   readonly detail: string;
-  /** One sentence; null when there is a score. */
+  /** One sentence; null if there is a score. */
   readonly masked: string | null;
   readonly passed: number;
   readonly total: number;
-  /** What each test showed, its rule and detail, where that was asked for and the candidate did not end before. */
+  /** The rule and the detail of each test, if requested and if the candidate did not end before. */
   readonly outcomes?: readonly (readonly [rule: PythonRule, detail: string])[];
 }
 
-/** How passed tests become a score: all or nothing, or their share. */
+/** The scoring rule for tests: all or nothing, or the share that passed. */
 export type PassRule = 'strict' | 'fraction';
 
-/** The same, or their share with what each of them showed. */
+/** The same, or the share together with the outcome of each test. */
 export type TrialRule = PassRule | 'each';
 
 const MAX_DETAIL = 400;

@@ -1,4 +1,4 @@
-/** One candidate against its tests: two sandboxes, and between them nothing but calls and values. */
+/** Runs one candidate against its tests in two sandboxes, which exchange only calls and values. */
 import { z } from 'zod';
 import type { SandboxPool } from './pool.ts';
 import {
@@ -21,7 +21,7 @@ const reportSchema = z.union([
 ]);
 type Report = z.output<typeof reportSchema>;
 
-/** The rules by which a candidate's own process may end a trial; anything else that it says is a crash. */
+/** The rules by which a candidate's process may end a trial; anything else counts as a crash. */
 const FINAL_RULES = [
   'does-not-compile',
   'load-error',
@@ -38,7 +38,7 @@ const finalSchema = z.tuple([z.enum(FINAL_RULES), z.string()]);
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** The candidate has come to its end: the score is 0. */
+/** Thrown if the candidate has ended the trial: the score is 0. */
 class Final extends Error {
   readonly rule: PythonRule;
 
@@ -48,26 +48,27 @@ class Final extends Error {
   }
 }
 
-/** A process died of itself once the candidate had a part in it. */
+/** Thrown if a process died of its own fault after the candidate had a part in it. */
 class Vanished extends Error {}
 
-/** How many tests there are: each statement, and the program. */
+/** Counts the tests: each statement, and the program. */
 export const countTests = ({ tests, test }: PythonTests): number => tests.length + (test.trim() === '' ? 0 : 1);
 
 /**
- * How often something outside may end the processes of one candidate before it is masked, and how often in a row those
- * of a probe before the pool gives up.
+ * The number of times that processes of one candidate may be ended from outside before it is masked,
+ * and that those of a probe may be ended in a row before the pool gives up.
  */
 const MOST_KILLS = 8;
 
-/** A program that does nothing, and its test: where it is ended too, the candidate is not the reason. */
+/** A program that does nothing, and its test. If it is ended too, the candidate is not the reason. */
 const PROBE = 'def f():\n    return 1';
 const PROBE_TESTS: PythonTests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '' };
 
 /**
- * Runs the tests of one problem against one candidate, each in a fresh interpreter of its own process. A candidate
- * whose process dies of itself has a second try; what was ended from outside is tried again for as long as anything can
- * be. A retry gives the verdict that an undisturbed try gives: nothing of one try is known to the next.
+ * Runs the tests of one problem against one candidate, each side in a fresh interpreter in its own
+ * process. A candidate whose process dies of its own fault gets a second try. A trial that was ended
+ * from outside is repeated as long as anything can run. A retry gives the same verdict as an
+ * undisturbed try, because nothing passes from one try to the next.
  */
 export async function tryCandidate(
   code: string,
@@ -86,7 +87,7 @@ export async function tryCandidate(
   return tried(pool, limits, total, () => new Trial(tests, pool, limits, passRule).run(code));
 }
 
-/** One trial, again for as long as what ends it from outside allows. */
+/** Runs a trial, and repeats it if it was ended from outside. */
 export async function tried(
   pool: SandboxPool,
   limits: PythonLimits,
@@ -117,10 +118,7 @@ export async function tried(
   }
 }
 
-/**
- * Returns when a program that does nothing can be tried, or when it could not be for so long that the pool has given
- * up.
- */
+/** Returns when a program that does nothing can run, or when the pool has given up. */
 async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Promise<void> {
   for (let failures = 1; !pool.lost; failures++) {
     try {
@@ -135,13 +133,13 @@ async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Prom
   }
 }
 
-/** A part of the candidate in a process of its own, which the other part calls by a name. */
+/** A part of the candidate in a separate process, which the other part calls by name. */
 export interface Helper {
   readonly name: string;
   readonly code: string;
-  /** What the caller gets, for a request to the helper and its reply. */
+  /** Returns the reply for the caller, given a request to the helper and its reply. */
   readonly called: (request: string, reply: string) => string;
-  /** Is told of each request of the tests with its reply. */
+  /** Receives each request of the tests with its reply. */
   readonly answered: (request: string, reply: string) => void;
 }
 
@@ -151,10 +149,10 @@ export class Trial {
   private readonly limits: PythonLimits;
   private readonly passRule: TrialRule;
   private readonly helper: Helper | null;
-  /** The helper's process, where it can be called. */
+  /** The helper's process while it can be called. */
   private apart: SandboxProcess | null = null;
   private calls = 0;
-  /** What has ended the trial, once something has. */
+  /** The errors that ended the trial, the first one first. */
   private readonly final: Final[] = [];
 
   constructor(
@@ -177,7 +175,7 @@ export class Trial {
       const report = await this.lent('tests', (grader) =>
         this.helper === null
           ? this.lent('candidate', (candidate) => this.runTests(code, grader, candidate))
-          : // What calls a helper needs a channel.
+          : // A program that calls a helper needs a channel.
             this.lent('tests', (candidate) =>
               this.lent('candidate', (apart) => this.runTests(code, grader, candidate, apart)),
             ),
@@ -196,7 +194,7 @@ export class Trial {
     }
   }
 
-  /** Work with a fresh sandbox that has all of its time. */
+  /** Runs work with a fresh sandbox that has its full time. */
   private async lent<Result>(role: SandboxRole, work: (sandbox: SandboxProcess) => Promise<Result>): Promise<Result> {
     const sandbox = await this.pool.acquire(role);
     try {
@@ -208,7 +206,8 @@ export class Trial {
   }
 
   /**
-   * What the harness says of a request in a candidate's process that has loaded nothing; a verdict where that ends it.
+   * Returns the harness's answer to a request in a candidate's process that has loaded nothing, or a
+   * verdict if the request ends the process.
    * @throws Vanished
    * @throws SandboxFailure
    */
@@ -238,7 +237,7 @@ export class Trial {
   }
 
   /**
-   * Loads the candidate, then runs the tests and carries their calls across.
+   * Loads the candidate, then runs the tests and passes their calls to it.
    * @throws Final
    * @throws Vanished
    * @throws SandboxFailure
@@ -272,12 +271,12 @@ export class Trial {
       entryPoint,
       strict: this.passRule === 'strict',
     });
-    // Said once the tests have stopped, so that their process is free again.
+    // Thrown only after the tests have stopped, so that their process is free again.
     this.throwFinal();
     return report;
   }
 
-  /** @throws Final where the program does not load */
+  /** @throws Final if the program does not load */
   private async load(sandbox: SandboxProcess, program: object): Promise<void> {
     const request = encode(`L${JSON.stringify({ ...program, longest: this.limits.message })}`);
     const loaded = await this.candidate(sandbox, request);
@@ -287,7 +286,7 @@ export class Trial {
     }
   }
 
-  /** One request to the process of the tests, with all calls that it makes meanwhile. */
+  /** Sends one request to the tests' process, and answers all calls that it makes in the meantime. */
   private async ask(grader: SandboxProcess, candidate: SandboxProcess, request: object): Promise<Report> {
     try {
       let frame = await grader.exchange('H', encode(`J${JSON.stringify(request)}`));
@@ -309,7 +308,7 @@ export class Trial {
       if (this.calls === 0 || error instanceof Vanished || (error instanceof SandboxFailure && error.outside)) {
         throw error;
       }
-      // The tests' process held values of the candidate: its end is the candidate's.
+      // The tests' process held values of the candidate, so its end is the candidate's fault.
       if (error instanceof SandboxFailure) {
         throw new Vanished(error.message);
       }
@@ -317,7 +316,7 @@ export class Trial {
     }
   }
 
-  /** The tests reached a limit: the candidate's fault once they held values of it. */
+  /** Handles tests that reached a limit: it is the candidate's fault if they have called it. */
   private testsEnded(detail: string): Report {
     this.throwFinal();
     if (this.calls > 0) {
@@ -326,7 +325,7 @@ export class Trial {
     return { broken: `they reached a limit by themselves: ${detail}` };
   }
 
-  /** One request to the candidate's process. What ends the trial is kept, and the tests are asked to stop. */
+  /** Sends a request to the candidate's process. On a fatal error, the tests are asked to stop. */
   private async candidate(candidate: SandboxProcess, request: Uint8Array): Promise<Uint8Array> {
     if (this.final.length > 0) {
       return encode('f');
@@ -359,7 +358,7 @@ export class Trial {
     }
   }
 
-  /** What the helper's process gives for a request of the main function's. */
+  /** Returns the helper's reply to a request of the main function. */
   private async helped(request: Uint8Array): Promise<Uint8Array> {
     const { apart, helper } = this;
     if (helper === null || apart === null || request[0] !== 'C'.charCodeAt(0)) {

@@ -1,16 +1,16 @@
-/** Messages that state a value, for tests that call a function without arguments (AutoLogi). */
+/** Extracts a value that a message states, for tests that call a function without arguments (AutoLogi). */
 import { lastBraced } from '../../shared/text/braces.ts';
 import { withoutThinking } from '../../shared/text/thinking.ts';
 
-/** Longer messages are read from their end. */
+/** Only the end of a longer message is read. */
 const MOST_LENGTH = 50_000;
-/** Values that are nested deeper are none: they would break the interpreter. */
+/** More deeply nested values are not read, because they would break the interpreter. */
 const MOST_DEPTH = 50;
 
 /**
- * Where a message states its value: the last fenced block, else the last {...} that is closed at the outermost level,
- * else the last [...], as the published evaluation finds it.
- * @returns null where it has none of them, or one that is nested too deep
+ * Returns the value that a message states: the last fenced block, else the last {...} that is closed
+ * at the outermost level, else the last [...], as in the published evaluation.
+ * @returns null if it has none of them, or if the value is nested too deep
  */
 export function valueIn(message: string): string | null {
   const text = withoutThinking(message).slice(-MOST_LENGTH);
@@ -20,10 +20,10 @@ export function valueIn(message: string): string | null {
 }
 
 /**
- * A program whose function gives back the value of a text: a literal of Python, else one behind the first `=`, else
- * JSON. The text is data of the program and never its code.
- * @param text what valueIn found
- * @param name of the function
+ * Returns a program whose function returns the value of a text: a Python literal, else the literal
+ * after the first `=`, else JSON. The text is data of the program and never its code.
+ * @param text a text from valueIn
+ * @param name name of the function
  */
 export const valueProgram = (text: string, name: string): string =>
   `import ast, json, re
@@ -37,7 +37,7 @@ def ${name}():
         return json.loads(text)
 `;
 
-/** From the first bracket after the list before it to the first one that closes. */
+/** Returns the text from the first bracket after the previous list to the first closing bracket. */
 function lastList(text: string): string | null {
   let found: string | null = null;
   for (let start = text.indexOf('['); start >= 0;) {

@@ -1,4 +1,4 @@
-/** Checks a configuration as an editor does: all faults at once, each with the characters that it is about. */
+/** Checks a configuration for an editor: reports all faults at once, with the ranges to mark. */
 import { isScalar, type Document, type Node } from 'yaml';
 import { messageOf } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
@@ -11,32 +11,32 @@ import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts
 import { isPublished } from './published/publishedForm.ts';
 
 export interface Range {
-  /** Offsets in UTF-16 units; the end is behind the last character. */
+  /** Offsets in UTF-16 code units; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
 }
 
 export interface ConfigFault extends Range {
   readonly message: string;
-  /** What the range should hold instead; null where nobody can say. */
+  /** The text to put in the range, or null if unknown. */
   readonly replacement: string | null;
-  /** How grave it is where the run starts all the same; absent: it does not. */
+  /** The severity of a fault that does not stop a run. Absent if the run cannot start. */
   readonly severity?: 'warning' | 'information';
 }
 
 /**
- * A text beyond this is not checked while it is written: no configuration is a tenth as long, and an editor asks at
- * every key.
+ * Longer texts are not checked while they are written. Configurations have less than a tenth of this,
+ * and an editor asks at every keystroke.
  */
 const MAX_CHARACTERS = 1 << 16;
-/** Faults shown of one file. */
+/** The largest number of faults reported for one file. */
 const MOST = 200;
-/** Characters of what the parser says; it may quote the file. */
+/** Characters kept of the parser's message, which may quote the file. */
 const MAX_REASON = 300;
 
 /**
- * The problems of a configuration's text, in the order of the text; the first that `readConfig` would refuse is among
- * them.
+ * Returns the faults of a configuration's text, in the order of the text. The fault that `readConfig`
+ * reports first is among them.
  * @param text YAML or JSON
  */
 export function checkConfig(text: string): readonly ConfigFault[] {
@@ -60,14 +60,14 @@ export function checkConfig(text: string): readonly ConfigFault[] {
         }
       : { ...visible(text, start, end), message: sentenceOf(message), replacement: null },
   );
-  // Where the text cannot be parsed, what was read of it is guesswork; a key given twice is no such case.
+  // If the text cannot be parsed, its values are guesswork. A duplicate key does not prevent parsing.
   const sound = document.errors.every(({ code }) => code === 'DUPLICATE_KEY');
   return [...found, ...(sound ? faultsOf(document, text) : [])]
     .sort((a, b) => a.start - b.start || a.end - b.end)
     .slice(0, MOST);
 }
 
-/** The characters of a node without what follows it; null for one that has none. */
+/** Returns the characters of a node without the text after it, or null if it has none. */
 export function rangeOf(node: Node | null): Range | null {
   const [start, end] = node?.range ?? [0, 0];
   return end > start ? { start, end } : null;
@@ -90,7 +90,7 @@ function faultsOf(document: Document, text: string): ConfigFault[] {
       },
     ];
   }
-  // Finding a place takes a walk through the file, so only as many are looked for as are shown.
+  // Finding a place takes a walk through the file, so only the faults that are shown are looked up.
   const shown = (fault: Fault): ConfigFault => ({
     ...placeOf(fault, places, text),
     message: `${showPath(fault.path)}: ${fault.sentence}`,
@@ -110,8 +110,8 @@ function faultsOf(document: Document, text: string): ConfigFault[] {
 }
 
 /**
- * A key that is not known is marked itself; of a wrong value what is written, or its key where that is nothing or goes
- * over several lines.
+ * Returns the range to mark: the key if it is unknown; otherwise the value, or its key if the value is
+ * empty or spans several lines.
  */
 function placeOf(
   { path, of, nearest }: Fault,
@@ -130,10 +130,7 @@ function placeOf(
   return { ...(keyRange ?? visible(text, valueRange?.start ?? 0, 0)), replacement: null };
 }
 
-/**
- * A range that can be seen: itself where it holds something, else the rest of its line, else the last character before
- * it.
- */
+/** Returns a range that holds text: the given one, else the rest of its line, else what is before it. */
 function visible(text: string, start: number, end: number): Range {
   if (text.slice(start, end).trim() !== '') {
     return { start, end: Math.min(end, endOfLine(text, start)) };
@@ -151,7 +148,7 @@ function endOfLine(text: string, from: number): number {
   return end < 0 ? text.length : from + end;
 }
 
-/** What the parser says; the range has the place. */
+/** Turns a parser message into a fault sentence; the range already gives the place. */
 function sentenceOf(message: string): string {
   const line = oneLine(message, MAX_REASON).replace(/[:.]$/u, '');
   return `Neither JSON nor YAML: ${line}.`;

@@ -1,4 +1,4 @@
-/** The configuration of a run (`*.c3.yaml`), and what is read off it. */
+/** The configuration of a run (`*.c3.yaml`), and values derived from it. */
 import { z } from 'zod';
 import type { Sampling } from '../../domain/message.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';
@@ -27,31 +27,36 @@ export const configSchema = z.strictObject({
 
 export type RunConfig = z.infer<typeof configSchema>;
 
-/** What a configuration says of a protocol's rounds in the place of the protocol's file. */
+/** Returns the settings of rounds that a configuration gives in place of the protocol's file. */
 export const runRounds = ({ magrpo, external }: Pick<RunConfig, 'magrpo' | 'external'>): GivenRounds => ({
   ...(magrpo !== null && { discount: magrpo.discount, ...(magrpo.num_turns !== null && { turns: magrpo.num_turns }) }),
   ...externalRounds(external),
 });
 
-/** The same of a configuration as a store holds it. @throws where its sections cannot be read */
+/**
+ * The same for a configuration from the store.
+ * @throws ZodError if its sections cannot be read
+ */
 export function storedRounds(config: unknown): GivenRounds {
   const { magrpo, external } = isRecord(config) ? config : {};
   return runRounds(configSchema.pick({ magrpo: true, external: true }).parse({ magrpo, external }));
 }
 
-/** What scores a run, of a configuration as a store holds it. @throws as storedRounds */
+/**
+ * Returns the keys that score a run, from a stored configuration.
+ * @throws ZodError if they cannot be read
+ */
 export function storedScoring(config: unknown): Pick<RunConfig, 'evaluator' | 'task'> {
   const { evaluator, task } = isRecord(config) ? config : {};
   return configSchema.pick({ evaluator: true, task: true }).parse({ evaluator, task });
 }
 
-/** The sampling that a configuration asks for. */
 export function runSampling(config: RunConfig): Sampling {
   const { temperature, top_p: topP, top_k: topK, max_new_tokens: maxNewTokens } = config.sampling;
   return { temperature, topP, topK, maxNewTokens };
 }
 
-/** The adapters that a configuration asks for, drawn from its seed; undefined where the whole model is trained. */
+/** Returns the adapters to train, initialized from the seed; undefined if the whole model is trained. */
 export function runAdapter(
   { adapter, seed }: Pick<RunConfig, 'adapter' | 'seed'>,
   { roles }: Pick<Protocol, 'roles'>,

@@ -1,6 +1,4 @@
-/**
- * What is wrong with a configuration, all of it at once: unknown keys, wrong values, and combinations that cannot be.
- */
+/** Finds all faults of a configuration: unknown keys, wrong values, and impossible combinations. */
 import { z } from 'zod';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import { nearestName } from '../../shared/errors.ts';
@@ -11,11 +9,9 @@ import { writtenSchema, sectionKeys } from '../keys/keyKinds.ts';
 import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
 import type { configSchema, RunConfig } from './config.ts';
 
-// Whether a configuration says what its evaluator scores with.
-
 type Scoring = Pick<RunConfig, 'evaluator' | 'scorer'>;
 
-/** What an evaluator lacks, after its key; null where it has all that it needs. */
+/** Returns the fault of an evaluator that lacks a setting, to follow its key, or null. */
 function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
   if (evaluator === 'command' && scorer?.command === undefined) {
     return 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.';
@@ -26,41 +22,41 @@ function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
     : null;
 }
 
-/** Why there is no use for a scorer, after its key; null where there is. */
+/** Returns the reason why a scorer has no use, to follow its key, or null if it has one. */
 const scorerFault = ({ evaluator, scorer }: Scoring): string | null =>
   evaluator === 'command' || evaluator === 'judge' || scorer === null
     ? null
     : 'belongs to evaluator: command or judge; omit it, or choose one of them.';
 
-/** A value longer than this is not repeated. */
+/** Longer values are not repeated in messages. */
 const MAX_SHOWN = 200;
 
-/** Unknown keys of one section that are looked up; more are of the same kind. */
+/** The largest number of unknown keys of one section that are looked up. */
 const MOST_UNKNOWN = 200;
 
 export interface Fault {
   readonly path: KeyPath;
-  /** What the last part of the path names: a key that is not known, or a value. */
+  /** Says if the last part of the path names an unknown key or a value. */
   readonly of: 'key' | 'value';
-  /** Goes after the path. */
+  /** Follows the path in the message. */
   readonly sentence: string;
-  /** What was probably meant instead; null where nobody can say. */
+  /** The value that was probably meant, or null if unknown. */
   readonly nearest: string | null;
 }
 
 export interface Examined {
-  /** Null where the schema refuses the value. */
+  /** Null if the schema refuses the value. */
   readonly config: RunConfig | null;
-  /** In the order of the schema; empty where the configuration can be run. */
+  /** In the order of the schema; empty if the configuration can be run. */
   readonly faults: readonly Fault[];
 }
 
 type Schema = typeof configSchema;
 
-/** A combination that cannot be, checked only where all keys that it speaks of are well-formed. */
+/** An impossible combination of keys. It is checked only if all of its keys are well-formed. */
 interface Rule {
   readonly keys: readonly [string, ...string[]];
-  /** What goes after the first key; null where all is well. */
+  /** Returns the text that follows the first key, or null if nothing is wrong. */
   readonly fault: (config: RunConfig) => string | null;
 }
 
@@ -226,7 +222,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Reads a value by the schema and by the rules. What the schema refuses is left out before the rules check the rest.
+ * Checks a value against the schema and the rules. Values that the schema refuses are left out before
+ * the rules check the rest.
  */
 export function examine(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
@@ -243,7 +240,7 @@ export function examine(schema: Schema, value: object): Examined {
   return { config: null, faults: rest.success ? [...faults, ...broken(normalized(rest.data), whole)] : faults };
 }
 
-/** What is not trained has no steps, and no policies or prompts are the same as none given. */
+/** Sets the steps to 0 for a method that does not train, and removes empty policies and prompts. */
 export function normalized({ policies, prompts, ...config }: RunConfig): RunConfig {
   const given = {
     ...(prompts !== undefined && Object.keys(prompts).length > 0 && { prompts }),
@@ -260,8 +257,8 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Fault[] {
 }
 
 /**
- * What a schema says of a value, as faults.
- * @param known the keys of the schema, from which the nearest one is suggested
+ * Turns a schema issue into faults.
+ * @param known the keys of the schema, for suggesting the nearest one
  */
 export function faultsOf(issue: z.core.$ZodIssue, known: Known, value: object): Fault[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
@@ -278,7 +275,7 @@ export function faultsOf(issue: z.core.$ZodIssue, known: Known, value: object): 
   return [{ path, of: 'value', sentence: `${must} be one of ${names.join(', ')}${hint}`, nearest: nearest ?? null }];
 }
 
-/** What to write instead of a name that was meant for your own questions: the name of a file, or of a data set. */
+/** Returns the hint for a task name that was meant for the user's own questions: a file or a data set. */
 function ownQuestions(given: unknown): string {
   const text = typeof given === 'string' && given.length <= MAX_SHOWN ? given : '';
   const format = TASK_FORMATS.find(
@@ -292,7 +289,7 @@ function ownQuestions(given: unknown): string {
 function unknownKey(known: Known, path: KeyPath, name: string): Fault {
   const here = Object.keys(mappingOf(knownAt(known.values, path)));
   const named = known.paths.filter((key) => lastPart(key) === name);
-  // A key of a section within a section is seldom meant where a section itself has one of its name.
+  // The user seldom means a key of a nested section if a shallower section has a key with the same name.
   const least = Math.min(...named.map(depthOf));
   const elsewhere = named.filter((key) => depthOf(key) === least).map(withSection);
   const fault = (sentence: string, nearest: string | null = null): Fault => ({
@@ -301,7 +298,7 @@ function unknownKey(known: Known, path: KeyPath, name: string): Fault {
     sentence,
     nearest,
   });
-  // The same name in another place says more than a similar one here.
+  // The same name elsewhere is a better hint than a similar name here.
   if (elsewhere.length > 0) {
     return fault(`unknown key here; write it as ${elsewhere.join(' or ')}.`);
   }
@@ -324,9 +321,9 @@ const withSection = (key: string): string => key.replaceAll('.', ': ');
 
 /** The keys that a schema knows. */
 export interface Known {
-  /** The names in each section, in the first item of a list, and under any name of the user's. */
+  /** The names in each section, in the first item of a list, and under any name that the user chooses. */
   readonly values: unknown;
-  /** Keys with their sections in front, as `ppo.epochs`. */
+  /** Keys with their sections in front, such as `ppo.epochs`. */
   readonly paths: readonly string[];
 }
 
@@ -340,7 +337,7 @@ function knownOf(schema: z.ZodType): Known {
   return { values, paths: below(values, '').filter((path) => !path.includes(ANY)) };
 }
 
-/** In `Known` the name of what a section calls as it likes. */
+/** In `Known`, stands for any name that the user chooses. */
 const ANY = '*';
 
 function namesIn(schema: z.core.$ZodType): unknown {
@@ -367,7 +364,7 @@ function valueAt(value: unknown, path: KeyPath): unknown {
   );
 }
 
-/** The keys that are known at a path; the items of a list are all alike. */
+/** Returns the keys that are known at a path; all items of a list are alike. */
 function knownAt(values: unknown, path: KeyPath): unknown {
   return path.reduce<unknown>((inner, part) => {
     const item: unknown = Array.isArray(inner) ? inner[0] : inner;
@@ -375,13 +372,13 @@ function knownAt(values: unknown, path: KeyPath): unknown {
   }, values);
 }
 
-/** What is written at a path, or the bare value that represents the section that the path leads through. */
+/** Returns the value at a path, or the scalar on the way that stands in place of a section. */
 function scalarAt(value: unknown, path: KeyPath): unknown {
   const length = path.findIndex((_, index) => typeof valueAt(value, path.slice(0, index + 1)) !== 'object');
   return valueAt(value, path.slice(0, length + 1));
 }
 
-/** The value less what is at some paths; a list with a refused item goes as a whole. */
+/** Returns the value without some paths. A list with a refused item is removed as a whole. */
 function without(value: object, paths: readonly KeyPath[]): object {
   const cut = (inner: object, own: readonly KeyPath[]): object => {
     const byKey = Map.groupBy(own, ([first]) => first);

@@ -1,29 +1,29 @@
-/** `--override a.b=c`: values in YAML or as Python's literals, laid over a configuration. */
+/** Overrides (`--override a.b=c`): YAML values or Python literals that replace configured values. */
 import { C3Error, messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
 import { pythonLiteral } from './pythonLiteral.ts';
 
-/** Characters of an override that a message repeats. */
+/** The largest number of characters of an override that a message repeats. */
 export const MAX_SHOWN_OVERRIDE = 100;
 
 export interface Override {
-  /** The key with its sections in front. */
+  /** The key, with its sections before it. */
   readonly path: readonly string[];
   readonly value: unknown;
-  /** The value as it was written. */
+  /** The value as written. */
   readonly text: string;
-  /** Whether the published scripts, which know Python's literals alone, would have kept the text. */
+  /** True if the published scripts, which know only Python literals, would have kept the text. */
   readonly textThere: boolean;
   /** The whole override, for messages. */
   readonly item: string;
 }
 
 /**
- * Reads one override: the key is before the first `=`. The value is YAML; what YAML refuses, takes for plain text or
- * for a list or mapping is read as Python's literal where it is one.
- * @throws C3Error('input') where there is no `=` or the value is neither
+ * Reads one override; the key is the part before the first `=`. The value is YAML. A value that YAML
+ * refuses, or reads as plain text, a list or a mapping, is read as a Python literal if it is one.
+ * @throws C3Error('input') without a `=`, or if the value is neither
  */
 export function parseOverride(item: string): Override {
   const shown = oneLine(item, MAX_SHOWN_OVERRIDE);
@@ -52,16 +52,16 @@ function valueOf(text: string, python: { readonly value: unknown } | null, shown
       { cause: error },
     );
   }
-  // Quotes are YAML's own; True, 1_000 and (1, 2) are plain text to it.
+  // YAML keeps quoted text as it is; True, 1_000 and (1, 2) are plain text to it.
   const open = (typeof value === 'string' && value === text.trim()) || (typeof value === 'object' && value !== null);
   return open && python !== null ? python.value : value;
 }
 
 /**
- * Lays overrides over a configuration, the later ones over the earlier ones.
- * @param merged whether a mapping is laid over the one that is there key by key, as the published scripts do, and does
- *   not replace it
- * @throws C3Error('input') where a key leads through a value that is no mapping
+ * Applies overrides to a configuration; later ones win.
+ * @param merged true merges a mapping into the existing one key by key, as the published scripts do;
+ *   false replaces it
+ * @throws C3Error('input') if a key leads through a value that is not a mapping
  */
 export const withOverrides = (base: object, overrides: readonly Override[], merged: boolean): object =>
   overrides.reduce<object>((value, override) => setIn(value, override.path, override, merged), structuredClone(base));
@@ -84,7 +84,7 @@ function setIn(value: object, [key = '', ...rest]: readonly string[], override: 
   return Object.fromEntries(entries);
 }
 
-/** A value laid over another one: mappings key by key, anything else replaces what was there. */
+/** Merges a value over another one: mappings key by key; any other value replaces the existing one. */
 export function mergedOver(there: unknown, laid: unknown): unknown {
   if (!isRecord(there) || !isRecord(laid)) {
     return laid;

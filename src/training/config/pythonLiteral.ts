@@ -1,6 +1,6 @@
-/** Python's literals as data: what the published scripts read behind `--override key=`. Nothing is evaluated. */
+/** Reads Python literals as data, as the published scripts do for overrides. Evaluates nothing. */
 
-/** Lists, tuples and dictionaries within each other. */
+/** The largest depth of nested lists, tuples and dictionaries. */
 const MAX_DEPTH = 32;
 
 const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -28,9 +28,9 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 const CODE = /x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}/y;
 
 /**
- * Reads a text as Python's `ast.literal_eval` does; a tuple is a list, and the keys of a dictionary are texts. Bytes,
- * sets and complex numbers are no literals here.
- * @returns null where the text is no literal
+ * Reads a text as Python's `ast.literal_eval` does. Tuples become lists, and the keys of a dictionary
+ * become texts. Bytes, sets and complex numbers are not supported.
+ * @returns null if the text is not a literal
  */
 export function pythonLiteral(text: string): { readonly value: unknown } | null {
   const reader = new Reader(text);
@@ -47,7 +47,7 @@ class Reader {
     this.text = text;
   }
 
-  /** A value, or several with commas between: a tuple needs no parentheses. */
+  /** Reads one value, or several with commas between them: a tuple needs no parentheses. */
   whole(): unknown {
     const first = this.value(0);
     if (this.failed || this.at === this.text.length) {
@@ -83,7 +83,7 @@ class Reader {
     return number === null ? this.fail() : this.ended(numberOf(number) ?? this.fail());
   }
 
-  /** Items up to a closing bracket, or to the end of the text. */
+  /** Reads items up to a closing bracket, or to the end of the text. */
   private items(close: string, depth: number): unknown[] {
     const found: unknown[] = [];
     this.blanks();
@@ -97,7 +97,7 @@ class Reader {
     return found;
   }
 
-  /** A tuple, or one value in parentheses. */
+  /** Reads a tuple, or one value in parentheses. */
   private parenthesised(depth: number): unknown {
     const start = this.at;
     const found = this.items(')', depth);
@@ -140,7 +140,7 @@ class Reader {
     return this.fail();
   }
 
-  /** One escape; the place is its last character afterwards. */
+  /** Reads one escape sequence and stays at its last character. */
   private escape(): string {
     const code = this.matchAt(CODE, this.at + 1);
     if (code !== null) {
@@ -148,7 +148,7 @@ class Reader {
       return String.fromCodePoint(Number.parseInt(code.slice(1), 16));
     }
     const next = this.text.charAt(++this.at);
-    // Python keeps a backslash that begins no escape.
+    // Python keeps a backslash that begins no escape sequence.
     return ESCAPES.get(next) ?? `\\${next}`;
   }
 
@@ -200,7 +200,7 @@ class Reader {
   }
 }
 
-/** Null for what Python takes for no number, as 012. */
+/** Returns null for text that is not a number in Python, such as 012. */
 function numberOf(written: string): number | null {
   const negative = written.startsWith('-');
   const digits = written.replace(/^[+-]/u, '').replaceAll('_', '');

@@ -1,7 +1,4 @@
-/**
- * Reads a run configuration (`*.c3.yaml`) with overrides: unknown keys and impossible combinations are refused by name
- * and line.
- */
+/** Reads a run configuration (`*.c3.yaml`) with overrides, and reports faults by name and line. */
 import { C3Error } from '../../shared/errors.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 import { readDocument, showPath, type KeyPath, type SourceDocument } from '../../team/document.ts';
@@ -12,16 +9,16 @@ import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts
 import { isPublished } from './published/publishedForm.ts';
 import type { PublishedFacts } from './published/publishedRow.ts';
 
-/** As many unknown keys are named. */
+/** The largest number of unknown keys named in one message. */
 const MOST_NAMED = 60;
 
 /**
  * Reads a configuration with overrides.
  * @param text YAML or JSON; empty for the defaults
- * @param source how messages name the text
- * @param overrides `key.path=value`, the value in YAML or as a literal of Python
- * @throws C3Error('input') naming source, line, key and the nearest valid key of the first fault in the text, and all
- *   other keys that are unknown
+ * @param source the name of the text in messages
+ * @param overrides `key.path=value`, with the value in YAML or as a Python literal
+ * @throws C3Error('input') that names the source, the line, the key and the nearest valid key of the
+ *   first fault in the text, and all other unknown keys
  */
 export function readConfig(text: string, source: string, overrides: readonly string[] = []): RunConfig {
   return readConfigDocument(text, source, overrides).config;
@@ -29,18 +26,18 @@ export function readConfig(text: string, source: string, overrides: readonly str
 
 export interface ConfigDocument {
   readonly config: RunConfig;
-  /** An input error about the value of a key: of an override, or at its line of the source. */
+  /** Returns an input error about a key. It names the override, or else the line of the source. */
   readonly error: (path: KeyPath, fault: string) => C3Error;
-  /** What the user should know of a file of the published scripts, one line each. */
+  /** Remarks about a file of the published scripts, one line each. */
   readonly notes: readonly string[];
-  /** A file of the published scripts in the keys of this product; null where the configuration has these already. */
+  /** The converted file of the published scripts; null if it has the keys of this product already. */
   readonly converted: object | null;
 }
 
 /**
- * As readConfig, with what is needed to report a value that only the disk shows to be wrong. A file of the published
- * scripts is converted first; its overrides have the keys of the file.
- * @param facts what the disk says of the names in a file of the scripts
+ * Like readConfig, and also returns the means to report a value that only a look at the disk can
+ * refuse. A file of the published scripts is converted first; its overrides use the keys of the file.
+ * @param facts facts about the disk for the names in a file of the scripts
  */
 export function readConfigDocument(
   text: string,
@@ -64,7 +61,8 @@ export function readConfigDocument(
     conversion === null || conversion.faults.length === 0
       ? examine(configSchema, value)
       : { config: null, faults: conversion.faults };
-  // The editor lists them by their places, and its first is the one to go to; what is not in the text comes before.
+  // Reports the same first fault as the editor, which lists faults by place. Faults outside the text
+  // come first.
   const placeOf = ({ path }: Fault): number =>
     isOverridden(origin(path), overridden) ? -1 : (document.offsetOf(origin(path)) ?? -1);
   const [first, ...others] = faults.toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -82,7 +80,7 @@ export function readConfigDocument(
   return { config: titled, error, notes: [...notes, ...laid.flatMap(overrideNotes)], converted: conversion.value };
 }
 
-/** The unknown keys besides the first fault: all of them at once, as many as a line may hold. */
+/** Names the unknown keys after the first fault, as many as fit in one line. */
 function unknownToo(faults: readonly Fault[]): string {
   const names = faults.filter(({ of }) => of === 'key').map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
   return names.length === 0
@@ -90,7 +88,10 @@ function unknownToo(faults: readonly Fault[]): string {
     : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}.`;
 }
 
-/** Where the scripts would have meant a text: they know `False`, and take `false` for a text, which counts as true. */
+/**
+ * Reports overrides that the scripts would have read as text: they know `False`, but read `false` as a
+ * text, which counts as true.
+ */
 function overrideNotes({ path, text, value, textThere }: Override): string[] {
   const shown = oneLine(text, MAX_SHOWN_OVERRIDE);
   const name = oneLine(path.join('.'), MAX_SHOWN_OVERRIDE);
@@ -101,7 +102,7 @@ function overrideNotes({ path, text, value, textThere }: Override): string[] {
     : [];
 }
 
-/** Whether an override gives the value at a path, or one that holds it. */
+/** Returns true if an override gives the value at a path, or a value that contains it. */
 const isOverridden = (path: KeyPath, overridden: ReadonlySet<string>): boolean =>
   path.some((_, index) => overridden.has(path.slice(0, index + 1).join('.')));
 

@@ -1,4 +1,4 @@
-/** A configuration as the store holds it: without keys that say what they meant before they existed. */
+/** The stored form of configurations, which omits keys that mean the same as no key. */
 import type { z } from 'zod';
 import { isRecord } from '../../shared/guard.ts';
 import { sectionKeys } from '../keys/keyKinds.ts';
@@ -6,15 +6,18 @@ import { configSchema, type RunConfig } from './config.ts';
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** What keys meant before they existed, by sections. */
+/** The values that stand for missing keys in stored configurations, by section. */
 const EARLIER = earlierOf(configSchema, 'all keys');
-/** The same without keys that are stored whatever they say. */
+/** The same without the keys that are always stored. */
 const LEFT_OUT = earlierOf(configSchema, 'keys left out');
 
-/** A stored configuration with the keys that it lacks. @param config as the store holds it, not checked yet */
+/**
+ * Adds the missing keys to a stored configuration.
+ * @param config as the store holds it, not checked yet
+ */
 export const withEarlier = (config: unknown): unknown => (isRecord(config) ? filled(config, EARLIER) : config);
 
-/** A configuration as it is stored: without what it has in common with runs from before the key. */
+/** Returns a configuration as it is stored: without the keys whose value means the same as no key. */
 export const withoutEarlier = (config: RunConfig): Keys => stripped(config, LEFT_OUT);
 
 function earlierOf(section: z.ZodType, which: 'all keys' | 'keys left out'): Keys {

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say which trained team a run begins with, and which policy is replaced. */
+/** The keys of a run configuration for the team that a run begins with, and for replacing a policy. */
 import { z } from 'zod';
 import { pathTo, positive } from './keyKinds.ts';
 

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say how method ccpo makes its learning signal (CCPO, arXiv 2603.21563). */
+/** The keys of a run configuration for the learning signal of method ccpo (CCPO, arXiv 2603.21563). */
 import { z } from 'zod';
 import { oneOf, share } from './keyKinds.ts';
 
@@ -15,7 +15,7 @@ export const ccpoSchema = z
     solo_draws: oneOf(['own', 'shared'], {
       own: 'Random numbers of their own, as the published code decodes. A thinker whose text changes nothing is then credited by chance, and drifts.',
       shared:
-        'Those of the solver in the episode of their number, so that both say the same where the thinker changes nothing: what is left of the difference is due to the thinker.',
+        'Those of the solver in the episode of their number, so that both say the same if the thinker changes nothing: any difference is due to the thinker.',
     })
       .default('own')
       .describe('Solo rollouts draw these random numbers.')
@@ -67,7 +67,7 @@ export const ccpoSchema = z
       )
       .meta({ earlier: 1 }),
     bonus: oneOf(['event', 'difference'], {
-      event: '1 where the return is above the middle and the solo return below it, -1 the other way round, else 0.',
+      event: '1 if the return is above the middle and the solo return below it, -1 the other way round, else 0.',
       difference: 'Half of the return less the solo return, both from -1 to 1.',
     })
       .default('event')
@@ -100,9 +100,7 @@ export const ccpoSchema = z
       message: "The geometric mean over the message, for each of its tokens, as the published code's turns.",
     })
       .default('token')
-      .describe(
-        'The clip bounds this ratio to the policy that sampled. It matters only where a step has several updates.',
-      )
+      .describe('The clip bounds this ratio to the policy that sampled. It matters only if a step has several updates.')
       .meta({ earlier: 'token' }),
     dual_clip: z
       .number()

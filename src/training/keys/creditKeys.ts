@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say how returns become credit. */
+/** The keys of a run configuration for turning returns into credit. */
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
 import { described, oneOf, share } from './keyKinds.ts';

@@ -1,6 +1,7 @@
 /**
- * The keys of a run configuration that say what roles read between two turns, under their published names (MAGRPO
- * reference sections 5 to 7). A run has them in the place of `environment` and `history` in the rounds of its protocol.
+ * The keys of a run configuration for the text that roles read between two turns, under their
+ * published names (MAGRPO reference sections 5 to 7). They replace `environment` and `history` in the
+ * rounds of the protocol.
  */
 import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
@@ -8,7 +9,7 @@ import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { oneOf } from './keyKinds.ts';
 
-/** Where a slice of assertions begins or ends at most. */
+/** The largest bound of a slice of assertions. */
 const MOST_ASSERTIONS = 999_999_999;
 
 /** Modes that execute the program against some of its tests. */
@@ -82,10 +83,10 @@ export const externalSchema = z
 
 export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
 
-/** Whether a mode executes programs against tests, which takes an evaluator that does. */
+/** Returns true if a mode executes programs against tests, which needs an evaluator that does so. */
 export const runsTests = (mode: ExternalSettings['mode']): boolean => WITH_TESTS.some((one) => one === mode);
 
-/** What is wrong with the section for a protocol, as one sentence after its key; null where nothing is. */
+/** Returns the fault of the section for a protocol, to follow its key, or null if there is none. */
 export const externalFault = (
   { external }: { readonly external: ExternalSettings | null },
   { name, rounds }: Pick<Protocol, 'name' | 'rounds'>,
@@ -94,7 +95,7 @@ export const externalFault = (
     ? `says what is read between two turns, and the protocol ${name} has no rounds; give it rounds, or omit the section.`
     : null;
 
-/** The same as a protocol's rounds say it. */
+/** Converts the settings to the rounds of a protocol. */
 export function externalRounds(settings: ExternalSettings | null): Pick<GivenRounds, 'environment' | 'history'> {
   if (settings === null) {
     return {};

@@ -1,4 +1,4 @@
-/** The kinds of keys that a run configuration is made of. */
+/** The kinds of keys in a run configuration. */
 import { z } from 'zod';
 import { SLICE } from '../../shared/text/slice.ts';
 
@@ -6,33 +6,34 @@ export const positive = z.int().positive();
 export const share = z.number().min(0).max(1);
 
 declare module 'zod' {
-  /** What help, reference and stored configurations read of a key beside its description. */
+  /** Metadata of a key, besides its description, for help, reference and stored configurations. */
   interface GlobalMeta {
-    /** What each value that has a name means. */
+    /** The meaning of each named value. */
     choices?: Readonly<Record<string, string>>;
-    /** What a text names on the disk, relative to the configuration. */
+    /** The kind of thing on the disk that a text names, relative to the configuration. */
     names?: 'folder' | 'protocol' | 'rows';
     /** The key of a section that a bare value represents. */
     shortFor?: string;
-    /** The version that the key, or the section with all its keys, came in; the first version unless given. */
+    /** The version that introduced the key, or the section with all its keys; by default the first version. */
     since?: string;
     /**
-     * What a stored configuration without the key means: runs from before the key are continued, verified and replayed
-     * as they began. A configuration that says the same is stored without the key, as such runs were.
+     * The meaning of a stored configuration without the key, so that runs from before the key are
+     * continued, verified and replayed as they began. A configuration with the same meaning is stored
+     * without the key, as those runs were.
      */
     earlier?: z.core.$output;
-    /** True: the key is stored even where it says what it meant earlier. */
+    /** True stores the key even if its value means the same as no key. */
     alwaysStored?: boolean;
   }
 }
 
-/** One of some names, each with its meaning: a name without words does not compile. */
+/** Makes a key that takes one of some names. A name without a meaning does not compile. */
 export const oneOf = <const Names extends readonly string[]>(
   names: Names,
   choices: Readonly<Record<Names[number], string>>,
 ) => z.enum(names).meta({ choices });
 
-/** One of the names of a table, each with the words of its row. */
+/** Makes a key that takes one of the names of a table, with the words of their rows as meanings. */
 export const described = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
   z
     .enum(rows.map(({ name }) => name))
@@ -41,14 +42,14 @@ export const described = <Name extends string>(rows: readonly { readonly name: N
 /** A slice of a file's rows, such as `test[16:]`. */
 export const rowSlice = z.string().max(100).regex(SLICE, 'is no slice; write it as train[:16] or test[16:]');
 
-/** Of the smaller model that comes with the product. */
+/** Help text for the smaller model that comes with the product. */
 export const SMALL_WORDS = 'The smaller team that comes with the task logic: about half of the weights.';
 
-/** A path, or a name that means something of the product's own. */
+/** Makes a key for a path, or for a name that the product gives a meaning. */
 export const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
   z.string().min(1).meta({ names, choices });
 
-/** The schema of what is written for a key: without its default, null, short forms, and what values are turned into. */
+/** Returns the schema of the written value: without default, null, short forms and transformations. */
 export function writtenSchema(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodPipe) {
     return writtenSchema(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
@@ -61,7 +62,7 @@ export function writtenSchema(schema: z.core.$ZodType): z.core.$ZodType {
     : schema;
 }
 
-/** The keys of a section by name; none of what is no section. */
+/** Returns the keys of a section by name; an empty object if the schema is not a section. */
 export function sectionKeys(schema: z.core.$ZodType): Readonly<Record<string, z.ZodType>> {
   const written = writtenSchema(schema);
   return written instanceof z.ZodObject ? written.shape : {};

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that make a method sample a rollout tree, under their published names. */
+/** The keys of a run configuration for rollout trees, under their published names. */
 import { z } from 'zod';
 import { oneOf, positive } from './keyKinds.ts';
 

@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say what a run writes besides the store. */
+/** The keys of a run configuration for files that a run writes besides the store. */
 import { z } from 'zod';
 
 export const outputSchema = z
@@ -8,7 +8,7 @@ export const outputSchema = z
       .default(false)
       .describe(
         'true writes the trained weights into a folder when the run ends: a model in the Hugging Face layout, ' +
-          'or the adapters where adapters were trained.',
+          'or the adapters if adapters were trained.',
       )
       .meta({ earlier: false }),
     save_path: z

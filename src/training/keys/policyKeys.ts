@@ -11,7 +11,7 @@ import {
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
 import { described, pathTo, positive, SMALL_WORDS } from './keyKinds.ts';
 
-/** Rows of one script, and characters of one answer. */
+/** The largest number of rows in one script. */
 const MOST_ANSWERS = 1000;
 const MOST_CHARACTERS = 20_000;
 const MOST_NAME = 200;
@@ -40,21 +40,21 @@ const answers = z
       'always holds.',
   );
 
-/** Bounds of an endpoint. */
+/** Limits of an endpoint. */
 const MOST_ADDRESSES = 16;
 const MOST_UNDER_WAY = 256;
 const MOST_RETRIES = 20;
 const MOST_SECONDS = 290;
 const MOST_COUNT = 1e12;
 
-/** Addresses of a server, which have nothing in them that must not be seen. */
+/** Addresses of a server. They must not contain secrets. */
 const addresses = z
   .union([z.string(), z.array(z.string()).min(1).max(MOST_ADDRESSES)], {
     error: `must be an address, or a list of 1 to ${MOST_ADDRESSES}`,
   })
   .transform((given, context) => {
     const all = [given].flat();
-    // The first one says what to do; a union would say nothing of it.
+    // Reports the first fault, which says what to do; the message of a union would not.
     const fault = all.map(endpointFault).find((one) => one !== null);
     if (fault !== undefined) {
       context.addIssue({ code: 'custom', message: fault, input: given });
@@ -68,7 +68,7 @@ const amount = z.number().min(0).max(MOST_COUNT);
 const keysSchema = z.strictObject({
   kind: described(POLICY_KINDS)
     .optional()
-    .describe('A policy of this kind answers for the role. The key may be omitted where another key says the kind.'),
+    .describe('A policy of this kind answers for the role. The key may be omitted if another key says the kind.'),
   answers,
   snapshot: z
     .preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().min(1).max(MOST_NAME))
@@ -120,20 +120,20 @@ const keysSchema = z.strictObject({
     .describe('`kind: endpoint`: the server has the model under this name.'),
   api: described(ENDPOINT_APIS)
     .optional()
-    .describe('`kind: endpoint`: the server is asked in this form; chat unless given.'),
-  stream: z.boolean().optional().describe('`kind: endpoint`: true receives answers in pieces; false unless given.'),
+    .describe('`kind: endpoint`: the server is asked in this form; chat by default.'),
+  stream: z.boolean().optional().describe('`kind: endpoint`: true receives answers in pieces; false by default.'),
   concurrency: positive
     .max(MOST_UNDER_WAY)
     .optional()
     .describe(
-      '`kind: endpoint` or `vscode`: one address has at most this many requests under way; 8 unless given, 4 ' +
+      '`kind: endpoint` or `vscode`: one address has at most this many requests under way; 8 by default, 4 ' +
         'for `vscode`.',
     ),
   requests_per_minute: positive
     .max(MOST_ANSWERS * MOST_ANSWERS)
     .nullish()
     .describe(
-      '`kind: endpoint` or `vscode`: one address gets at most this many requests in a minute; any number unless given.',
+      '`kind: endpoint` or `vscode`: one address gets at most this many requests in a minute; any number by default.',
     ),
   retries: z
     .int()
@@ -141,15 +141,15 @@ const keysSchema = z.strictObject({
     .max(MOST_RETRIES)
     .optional()
     .describe(
-      '`kind: endpoint` or `vscode`: a request is repeated at most this many times where that may help; 5 ' +
-        'unless given.',
+      '`kind: endpoint` or `vscode`: a request is repeated at most this many times if that may help; 5 ' +
+        'by default.',
     ),
   time_limit: z
     .number()
     .min(1)
     .max(MOST_SECONDS)
     .optional()
-    .describe('`kind: endpoint` or `vscode`: one attempt has this many seconds; 120 unless given.'),
+    .describe('`kind: endpoint` or `vscode`: one attempt has this many seconds; 120 by default.'),
   prices: z
     .strictObject({
       input: amount.describe('A million tokens of prompts cost this much.'),
@@ -158,7 +158,7 @@ const keysSchema = z.strictObject({
     .optional()
     .describe(
       '`kind: endpoint` or `vscode`: a million tokens cost this much, in a currency of your choice; nothing ' +
-        'unless given.',
+        'by default.',
     ),
   spending: z
     .strictObject({
@@ -168,14 +168,14 @@ const keysSchema = z.strictObject({
     .optional()
     .describe(
       '`kind: endpoint` or `vscode`: these keys bound the cost of the role in a run with all of its replays; ' +
-        'no bound unless given.',
+        'no bound by default.',
     ),
   learns: z
     .boolean()
     .refine((value) => !value, 'must be false; a role that learns needs no policy of its own')
     .optional()
     .describe(
-      "`kind: own`: the run's model answers for the role, and nothing is learned from what it says. Its messages are credited all the same.",
+      "`kind: own`: the run's model answers for the role, and nothing is learned from what it says. Its messages are still credited.",
     ),
 });
 type Keys = z.infer<typeof keysSchema>;
@@ -183,7 +183,7 @@ type Keys = z.infer<typeof keysSchema>;
 /** Keys of all models that are asked over a connection. */
 const ASKING = ['concurrency', 'requests_per_minute', 'retries', 'time_limit', 'prices', 'spending'] as const;
 
-/** The key that a kind of policy cannot do without, and the others that it has. */
+/** The key that a kind of policy requires, followed by its other keys. */
 const KEYS_OF = {
   scripted: ['answers'],
   snapshot: ['snapshot', 'run'],
@@ -194,7 +194,7 @@ const KEYS_OF = {
   own: ['learns'],
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
 
-/** What is wrong with the keys of one policy: the key, and a sentence behind it; null where nothing is. */
+/** Returns the faulty key of one policy and a sentence to follow it, or null if there is no fault. */
 function keysFault(given: Keys): readonly [key: string, sentence: string] | null {
   const kind = kindOf(given);
   if (kind === undefined) {
@@ -226,7 +226,7 @@ function kindOf(given: Keys): RolePolicySettings['kind'] | undefined {
   return given.kind ?? POLICY_KINDS.map(({ name }) => name).find((name) => given[KEYS_OF[name][0]] !== undefined);
 }
 
-/** Requests under way at once unless given: what people pay for by the request has stricter limits. */
+/** Default numbers of simultaneous requests. Models that are paid by the request have stricter limits. */
 const AT_A_SERVER = 8;
 const AT_A_WINDOW = 4;
 
@@ -239,9 +239,9 @@ const askingOf = (given: Keys, concurrency: number): Pick<ServedSettings, (typeo
   spending: { tokens: given.spending?.tokens ?? null, money: given.spending?.money ?? null },
 });
 
-/** What answers for one role. */
+/** The policy that answers for one role. */
 export const rolePolicySchema = keysSchema.transform((given, context): RolePolicySettings => {
-  // A key that is not known may be the one that was meant.
+  // With an unknown key, other faults may be consequences: the unknown key may be the intended one.
   const fault = context.issues.length > 0 ? null : keysFault(given);
   if (fault !== null) {
     const [key, message] = fault;

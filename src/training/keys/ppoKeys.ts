@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say how the policy is updated. */
+/** The keys of a run configuration for updating the policy. */
 import { z } from 'zod';
 import { oneOf, positive, share } from './keyKinds.ts';
 
@@ -35,7 +35,7 @@ export const ppoSchema = z
       .boolean()
       .default(true)
       .describe(
-        'true computes nothing for messages whose advantage is 0. It applies where the loss has no KL penalty ' +
+        'true computes nothing for messages whose advantage is 0. It applies if the loss has no KL penalty ' +
           'of its own (`kl_coefficient: 0` or `kl_estimator: k1`); the gradient is the same without them.',
       )
       .meta({ since: '0.2.0', earlier: false }),

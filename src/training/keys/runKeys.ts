@@ -1,7 +1,8 @@
 /**
- * The keys of a run configuration (`*.c3.yaml`) but `method`, whose names are those of the methods: each optional, with
- * its bounds, its default and its words. The editor's help and the template of a new configuration show no others. The
- * defaults are the bundled team's run.
+ * The keys of a run configuration (`*.c3.yaml`) except `method`, whose names are those of the methods.
+ * Each key is optional and has its bounds, its default and its help. The editor's help and the
+ * template of a new configuration show only these keys. The defaults are those of the bundled team's
+ * run.
  */
 import { z } from 'zod';
 import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
@@ -20,7 +21,7 @@ import { ppoSchema, valueHeadSchema } from './ppoKeys.ts';
 import { taskSchema } from './taskKeys.ts';
 import { teamTrSchema } from './teamTrKeys.ts';
 
-/** Characters of a prompt. */
+/** The largest number of characters in a prompt. */
 const MOST_PROMPT = 20_000;
 
 export const RUN_KEYS = {
@@ -84,7 +85,7 @@ export const RUN_KEYS = {
   chat: z
     .strictObject({
       template: oneOf(['auto', 'none'], {
-        auto: 'Through the chat template of the model folder, where it has one.',
+        auto: 'Through the chat template of the model folder, if it has one.',
         none: 'As plain text.',
       })
         .default('auto')

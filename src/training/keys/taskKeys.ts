@@ -1,4 +1,4 @@
-/** The keys of `task`: what the team works on. */
+/** The keys of `task`: the team's questions. */
 import { z } from 'zod';
 import { SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import { oneOf, pathTo, positive, rowSlice } from './keyKinds.ts';

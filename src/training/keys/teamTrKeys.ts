@@ -1,4 +1,4 @@
-/** The keys of a run configuration that say how method teamtr holds each role in its trust region. */
+/** The keys of a run configuration for the trust region of each role in method teamtr. */
 import { z } from 'zod';
 import { oneOf, positive } from './keyKinds.ts';
 
@@ -21,7 +21,7 @@ export const teamTrSchema = z
     })
       .default('as_is')
       .describe(
-        'This key says how much episodes of an earlier turn count. It matters where `resample_every` lets ' +
+        'This key says how much episodes of an earlier turn count. It matters if `resample_every` lets ' +
           'later turns learn from them too.',
       )
       .meta({ earlier: 'as_is' }),
@@ -132,7 +132,7 @@ export const teamTrSchema = z
       .default(2)
       .describe(
         'The weight of the KL penalty is multiplied by this factor after an optimizer step whose KL is too ' +
-          'high, and divided by it where the KL is too low (`beta_tolerance`). 1 keeps the weight. It stays ' +
+          'high, and divided by it if the KL is too low (`beta_tolerance`). 1 keeps the weight. It stays ' +
           'between a millionth and a million.',
       )
       .meta({ earlier: 2 }),

@@ -1,18 +1,18 @@
-/** What evaluations measured, as numbers with their intervals. */
+/** Results of evaluations as numbers with intervals. */
 import { meanInterval, pairedBootstrap } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
 
 /**
- * The share of problems solved with its interval: Wilson's of single episodes, Student's t over the means of several;
- * null where all are masked.
+ * Returns the share of solved problems with its interval: Wilson's for single episodes, Student's t
+ * over the means of several. Returns null if all outcomes are masked.
  */
 export function proportion(outcomes: readonly (number | null)[]): Interval | null {
   const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
   return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
 }
 
-/** Intervals before and after, and the paired bootstrap of their difference over problems. */
+/** Returns the intervals before and after, and the paired bootstrap of their difference. */
 export function comparison(
   before: readonly (number | null)[],
   after: readonly (number | null)[],

@@ -1,4 +1,4 @@
-/** Held-out accuracy: one greedy episode per problem, or some sampled ones. */
+/** Measures held-out accuracy with one greedy episode per problem, or with sampled ones. */
 import { mean } from '../../credit/describe.ts';
 import type { EvaluationKind } from '../../domain/evaluation.ts';
 import type { Sampling } from '../../domain/message.ts';
@@ -26,30 +26,31 @@ export interface EvaluationSettings {
   /** Episodes per problem; a greedy evaluation has one. */
   readonly samples: number;
   /**
-   * Episodes sampled together, though never less than one problem's: bounds memory and the time between two looks at a
-   * cancel.
+   * Episodes sampled together, but never fewer than those of one problem. Bounds memory and the time
+   * between two checks for cancellation.
    */
   readonly batch: number;
-  /** False: every result is paid for, also one that is determined by an equal one; to compare with. */
+  /** False makes every evaluator call, even with a determined result; for comparisons. */
   readonly reuse?: boolean;
-  /** Where environments come from; the bundled ones unless given. */
+  /** The source of environments; the bundled ones by default. */
   readonly environments?: Environments;
 }
 
 export interface EvaluationControl {
   readonly signal: AbortSignal;
-  /** Hears of a batch before its evaluator calls are made. */
+  /** Called before the evaluator calls of a batch are made. */
   readonly onBegin: (calls: number) => void;
   readonly onBatch: (done: number, roots: readonly TreeMessage[]) => void;
 }
 
-/** Episodes of one problem in an evaluation. */
+/** Returns the number of episodes per problem in an evaluation. */
 export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number =>
   kind === 'greedy' ? 1 : samples;
 
 /**
- * A problem's mean over its episodes in order, for every problem; null where all of its are masked.
- * @param episodes 1, 0 or null, the episodes of a problem beside each other
+ * Returns the mean of each problem over its episodes, in order; null for a problem whose episodes are
+ * all masked.
+ * @param episodes 1, 0 or null, with the episodes of each problem adjacent
  */
 export function problemMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
@@ -59,9 +60,9 @@ export function problemMeans(episodes: readonly (number | null)[], samples: numb
 }
 
 /**
- * Whether a problem is solved at least once, for every problem: 1 or 0; null where none is known to be solved and
- * some are masked. Its mean is pass@k of k samples.
- * @param episodes as of problemMeans
+ * Returns 1 for each problem that is solved at least once, else 0; null if no episode is known to be
+ * solved and some are masked. The mean is pass@k for k samples.
+ * @param episodes as for problemMeans
  */
 export function solvedOnce(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
@@ -70,15 +71,15 @@ export function solvedOnce(episodes: readonly (number | null)[], samples: number
   });
 }
 
-/** 1 where an episode's return reaches what a solved one has, else 0; null where it is masked. */
+/** Returns 1 if an episode's return reaches that of a solved one, else 0; null if it is masked. */
 export const solved = (value: number | null, least: number): number | null =>
   value === null ? null : isSolved(value, least) ? 1 : 0;
 
 /**
- * Evaluates every problem. The sampled streams depend on the seed and the problem alone, so two policies are compared
- * on the same numbers.
- * @returns the share of solved episodes of each problem in order (solved: the return reaches that of solvedReturn),
- *   null where all are masked
+ * Evaluates every problem. The sampled streams depend only on the seed and the problem, so two
+ * policies are compared on the same random numbers.
+ * @returns for each problem in order, the share of its episodes whose return reaches solvedReturn, or
+ *   null if all are masked
  * @throws CancelledError; EvaluatorLost
  */
 export async function evaluate(
@@ -106,7 +107,8 @@ export async function evaluate(
         sampling,
         seed: settings.seed,
         scope: `evaluation:${settings.kind}`,
-        // The episodes of one problem share no numbers; two evaluations compare on the same ones.
+        // Several episodes of a problem need different random numbers; single ones share theirs between
+        // evaluations.
         commonRandomNumbers: samples === 1,
         ...(settings.reuse !== undefined && { reuse: settings.reuse }),
         ...(settings.environments !== undefined && { environments: settings.environments }),

@@ -1,13 +1,14 @@
-/** Whether enough of what was sampled has been measured to go on with. */
+/** Checks that enough episodes were measured to go on. */
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
 import { findLeaves, missingIn, findScores, type TreeMessage } from '../../replay/tree.ts';
 
-/** A score that is missing because something outside ended its sandbox, as evaluate/python/rules.ts says it. */
+/** The rule of a score lost because the sandbox was ended from outside (evaluate/python/rules.ts). */
 const KILLED = 'killed';
 
 /**
- * What is masked for what it is stays masked whoever tries again; what the machine kept from being measured must not be
- * most, nor what a server did not answer all.
+ * Throws if too many episodes could not be measured for reasons that may pass: most of them because
+ * the sandbox was ended from outside, or all of them because a server gave no message. Episodes that
+ * are masked for their content do not count, because another attempt would mask them again.
  * @throws EvaluatorLost
  */
 export function requireMeasured(roots: readonly TreeMessage[]): void {

@@ -1,49 +1,51 @@
-/** What remains of a run, from the pace that it has shown. Times are for whoever watches: no result depends on them. */
+/** Estimates the remaining time of a run from its pace so far. No result depends on it. */
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import type { RunConfig } from '../config/config.ts';
 
-/** Work of a run that is not done yet. */
+/** The remaining work of a run. */
 export interface RunWork {
-  /** Of all evaluations. */
+  /** Episodes of all evaluations. */
   readonly episodes: number;
   readonly steps: number;
 }
 
 /**
- * The work of a run from its beginning, or from where a stored one is; stored episodes are left out as they come.
- * @param problems that an evaluation takes @param finished training steps that are stored
+ * Returns the work of a run from its beginning, or from the state of a stored one. Stored episodes are
+ * subtracted later.
+ * @param problems problems per evaluation
+ * @param finished the number of finished training steps in the store
  */
 export function runWork(
   { steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>,
   problems: number,
   finished = 0,
 ): RunWork {
-  // Those after earlier steps are done; the run does not come back to them.
+  // Evaluations after earlier steps are done; the run does not come back to them.
   const passed = every === 0 || finished === 0 ? 0 : Math.floor((Math.min(finished, steps) - 1) / every);
   const evaluations = evaluationTimes({ steps, every, before }) - passed;
   return { episodes: evaluations * problems * (1 + samples), steps: steps - finished };
 }
 
-/** Seconds of a run's two kinds of work. */
+/** Seconds for the two kinds of a run's work. */
 export interface Pace {
-  /** One episode of an evaluation. */
+  /** Seconds for one episode of an evaluation. */
   readonly episode: number;
-  /** One training step with everything that belongs to it. */
+  /** Seconds for one training step with everything that belongs to it. */
   readonly step: number;
 }
 
-/** The pace that is expected before a run has shown its own. */
+/** The expected pace before a run has shown its own. */
 export interface ExpectedPace extends Pace {
-  /** False: only the relation between the two is known, not how long either takes here. */
+  /** False if only the ratio of the two values is known. */
   readonly known: boolean;
 }
 
-/** So many of the last measurements of a kind are looked at: messages change their lengths while the team learns. */
+/** The number of recent measurements that count; message lengths change while the team learns. */
 const WINDOW = 8;
-/** With no more measurements than this, a newer one says more than all that was said before. */
+/** With at most this many measurements, the newest estimate replaces the one shown before. */
 const FEW = 3;
 
-/** Counts a run's work and says what is left of it. */
+/** Tracks the work of a run and estimates the time that is left. */
 export class Remaining {
   private readonly expected: ExpectedPace;
   private readonly clock: () => number;
@@ -54,7 +56,7 @@ export class Remaining {
   private since: number;
   private shown: { readonly seconds: number; readonly at: number } | null = null;
 
-  /** @param clock seconds */
+  /** @param clock returns seconds */
   constructor(work: RunWork, expected: ExpectedPace, clock: () => number) {
     this.episodesLeft = work.episodes;
     this.stepsLeft = work.steps;
@@ -63,17 +65,17 @@ export class Remaining {
     this.since = clock();
   }
 
-  /** What is measured next begins now. */
+  /** Starts the measurement of the next work. */
   begin(): void {
     this.since = this.clock();
   }
 
-  /** Episodes that were stored before need no time. */
+  /** Removes stored episodes from the remaining work. */
   skip(episodes: number): void {
     this.episodesLeft = Math.max(0, this.episodesLeft - episodes);
   }
 
-  /** So many episodes were evaluated since the last measurement. */
+  /** Counts episodes that were evaluated since the last measurement. */
   evaluated(episodes: number): void {
     if (episodes > 0) {
       this.episodes.push(this.elapsed() / episodes);
@@ -81,15 +83,16 @@ export class Remaining {
     this.skip(episodes);
   }
 
-  /** A training step ended that began with `begin`. */
+  /** Counts a training step that began with `begin`. */
   trained(): void {
     this.steps.push(this.elapsed());
     this.stepsLeft = Math.max(0, this.stepsLeft - 1);
   }
 
   /**
-   * Seconds until the end, never negative; null while nothing says how long anything takes. Once a few measurements
-   * are there, a new one moves what was shown before half of the way, so that one slow batch is no jump.
+   * Returns the seconds until the end, never negative, or null while there is no estimate. After a few
+   * measurements, the shown value moves only half of the way to a new estimate, so that one slow batch
+   * makes no jump.
    */
   seconds(): number | null {
     const found = this.total();
@@ -108,7 +111,8 @@ export class Remaining {
     const { expected, episodesLeft, stepsLeft } = this;
     const episode = typical(this.episodes, expected.known ? expected.episode : null);
     const step = typical(this.steps, expected.known ? expected.step : null);
-    // A kind that was not measured yet is as much slower or faster than expected as the other one.
+    // A kind without measurements is assumed to deviate from its expected pace by the same factor as the
+    // other kind.
     const factor = share(episode, expected.episode) ?? share(step, expected.step) ?? (expected.known ? 1 : null);
     if (factor === null) {
       return null;
@@ -128,9 +132,9 @@ const share = (measured: number | null, expected: number): number | null =>
   measured === null || expected <= 0 ? null : measured / expected;
 
 /**
- * The median of the last measurements. The first one compiles graphs and starts processes: it counts only while it is
- * alone, and then half, where something else is known.
- * @returns null without a measurement
+ * Returns the median of the last measurements, or null without one. The first measurement includes
+ * compiling graphs and starting processes: it counts only while it is alone, and then half if an
+ * expected value is known.
  */
 function typical(measured: readonly number[], expected: number | null): number | null {
   const [first] = measured;

@@ -1,4 +1,4 @@
-/** The evaluations of one run: before its training, after every so many of its steps, and at its end. */
+/** The evaluations of one run: before its training, at intervals during it, and at its end. */
 import {
   isEvaluatedAfter,
   roundDuring,
@@ -14,8 +14,8 @@ import { proportion } from './accuracy.ts';
 import { samplesOf, problemMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
 
 /**
- * What an evaluation found, per problem: its share of solved episodes, null where all are masked; empty where none was
- * asked for.
+ * The share of solved episodes per problem, for each kind of evaluation: null for a problem whose
+ * episodes are all masked; empty if there was no evaluation.
  */
 type Outcomes = Readonly<Record<EvaluationKind, readonly (number | null)[]>>;
 
@@ -27,9 +27,9 @@ export class RunEvaluations {
   }
 
   /**
-   * Evaluates after a step where the configuration asks for it. It reads the weights and changes none, and its streams
-   * are those of every other evaluation, so training continues as if it had not been; its time and its calls are not
-   * training's.
+   * Evaluates after a step if the configuration asks for it. It reads the weights and changes none, and
+   * its random streams are those of every other evaluation, so training continues as if it had not
+   * happened. Its time and its calls do not count as training.
    */
   async during(step: number, snapshot: string): Promise<void> {
     const { steps, evaluation } = this.context.config;
@@ -56,7 +56,7 @@ export class RunEvaluations {
     return outcomes;
   }
 
-  /** Of the sampled evaluation before or after training, as stored: the problems that one episode or more solves. */
+  /** Returns 1 for each problem that an episode of the stored sampled evaluation solves, else 0 or null. */
   solvedOnce(when: 'before' | 'after'): (number | null)[] {
     const { protocol, evaluation, store } = this.context.dependencies;
     const { samples } = this.context.config.evaluation;
@@ -75,16 +75,14 @@ export class RunEvaluations {
     );
   }
 
-  /**
-   * Evaluates what is not evaluated yet; whole batches are stored, so the next one begins where it would have begun.
-   */
+  /** Evaluates the remaining problems. Whole batches are stored, so it continues at the same batch. */
   private async once(of: EvaluationRound, snapshot: string): Promise<(number | null)[]> {
     const { protocol, render, evaluator, evaluation, store } = this.context.dependencies;
     const { iteration: number, kind } = of;
     const { steps } = this.context.config;
     const words = `Evaluating ${kind}, ${of.stage === 'during' ? `after step ${String(of.step)} of ${steps}` : `${of.stage} training`}`;
     const report = (done: number, message: string): void => {
-      // Within training, what is counted stays the steps.
+      // During training, the progress counts steps.
       if (of.stage === 'during') {
         this.context.progress('train', of.step ?? 0, steps, message);
       } else {
@@ -141,7 +139,7 @@ export class RunEvaluations {
     return outcomes;
   }
 
-  /** Stores what a complete evaluation measured, so that it is known at once; a run that continues finds it there. */
+  /** Stores the result of a complete evaluation at once, so that a continued run finds it. */
   private keep({ iteration, kind, step }: EvaluationRound, outcomes: readonly (number | null)[]): void {
     const { store } = this.context.dependencies;
     if (outcomes.length === 0 || store.evaluations(this.context.id).some((known) => known.iteration === iteration)) {

@@ -1,4 +1,4 @@
-/** What the reward ladder says of each turn of a training step's episodes. A pure function. */
+/** Computes the reward ladder's results for each turn of a training step's episodes. A pure function. */
 import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
 import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/step.ts';
 import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
@@ -8,19 +8,20 @@ import { messagesPerTurn } from '../../team/rounds.ts';
 
 export type TurnLevels = Readonly<Partial<Record<TurnMeasureName, number>>>;
 
-/** What a joint action got, and the node at which it was said: what it follows, or its problem in the first turn. */
+/** A joint action's shares, and its node: the action before it, or its problem in the first turn. */
 interface JointAction {
   readonly node: string;
   readonly shares: LadderShares;
 }
 
 /**
- * The mean over the joint actions of each turn of what they got of the points of a level, from 0 to 1. A joint action
- * that several episodes share counts once. An episode with a turn that the ladder did not score counts nowhere: which
- * turn that was is not known. Also pass@k: whether at least one of k joint actions of a node passes all tests, as the
- * unbiased estimate 1 - C(n - c, k) / C(n, k) from the n of the node of which c pass, the mean over the nodes that
- * have k.
- * @param messages all that the episodes are made of
+ * Returns, for each turn, the mean over its joint actions of their share of each level's points, from
+ * 0 to 1. A joint action that several episodes share counts once. An episode with a turn that the
+ * ladder did not score is left out, because it is not known which turn that was. Also returns pass@k,
+ * the probability that at least one of k joint actions of a node passes all tests: the unbiased
+ * estimate 1 - C(n - c, k) / C(n, k) from the n joint actions of the node, c of which pass, as a mean
+ * over the nodes with at least k.
+ * @param messages all messages of the episodes
  */
 export function turnLevels(
   episodes: readonly EpisodeRule[],
@@ -64,10 +65,13 @@ export function turnLevels(
   return levels;
 }
 
-/** How many joint actions pass all tests. */
+/** Counts the joint actions that pass all tests. */
 const passedOf = (all: readonly JointAction[]): number => all.filter(({ shares }) => shares.tests === 1).length;
 
-/** The last message of each turn on the way to a leaf, in order; the leaf ends its turn, also one that is cut short. */
+/**
+ * Returns the last message of each turn on the path to a leaf, in order. The leaf ends its turn even
+ * if the turn was cut short.
+ */
 function turnEnds(leaf: number, places: ReadonlyMap<number, MessagePlace>, perTurn: number): readonly number[] {
   const ends: number[] = [];
   for (let at: MessagePlace | undefined = places.get(leaf); at !== undefined;) {

@@ -1,17 +1,18 @@
 /**
- * C3 (Algorithm 1). In a context h the policy says J alternatives a_1 ... a_J, and each is replayed to the end of the
- * episode. With c_j replays of alternative j, and R_m the return of replay m:
+ * C3 (Algorithm 1). In a context h the policy samples J alternatives a_1 ... a_J, and each is replayed
+ * to the end of the episode. With c_j replays of alternative j, and the return R_m of replay m:
  *
- *   R_j  = 1 / c_j * sum over m of R_m                            (11)  what the alternative is worth
- *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)  leave-one-out: what the others are worth
+ *   R_j  = 1 / c_j * sum over m of R_m                            (11)  value of the alternative
+ *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)  leave-one-out: value of the others
  *   A_j  = R_j - b_-j                                             (15)  its credit
  *
- * then PPO on A (16). With `credit.merge_contexts` the alternatives of h are those of all its groups in the step, and
- * equal ones share one credit; with `credit.lone_messages` a message without alternatives has the credit before it.
- * With `fanout_unique` the last messages of a context are drawn until enough are distinct (redrawn.ts).
- * With `credit.estimator: value_assisted` a learned q(h, a_i) takes the place of alpha of R_i in b_-j; with `full_mean`
- * b is the mean of all alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
- * messages at a node of MAGRPO's rollout tree: joint.ts.
+ * then PPO on A (16). With `credit.merge_contexts` the alternatives of h are those of all its groups
+ * in the step, and equal ones share one credit. With `credit.lone_messages` a message without
+ * alternatives takes the credit of the message before it. With `fanout_unique` the last messages of a
+ * context are drawn until enough are distinct (redrawn.ts). With `credit.estimator: value_assisted` a
+ * learned q(h, a_i) replaces the share alpha of R_i in b_-j; with `full_mean` b is the mean of all
+ * alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
+ * messages at a node of MAGRPO's rollout tree (joint.ts).
  */
 import { comparedCredits } from '../../credit/compared.ts';
 import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
@@ -77,7 +78,7 @@ export const c3: Method = {
       }
     };
     for (const compared of problems.flatMap((trees) => comparedMessages(trees, merged))) {
-      // In the order of their drawing.
+      // In the order in which they were drawn.
       const alternatives = [
         ...compared.filter(({ redraw }) => redraw !== true),
         ...compared.filter(({ redraw }) => redraw === true),
@@ -123,7 +124,7 @@ export const c3: Method = {
   },
 };
 
-/** Why the messages of a role at a node of a rollout tree are no alternatives to each other; null where they are. */
+/** Returns the reason why a role's messages at a node do not share a context, or null if they do. */
 function alternativesFault(protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   return occurrences.slice(0, messagesPerTurn(protocol)).some(({ ancestors }) => ancestors.length > 0)
@@ -131,7 +132,10 @@ function alternativesFault(protocol: Protocol): string | null {
     : null;
 }
 
-/** What a message says, and which draw it is; one that drew from no stream of ours is a draw of its own. */
+/**
+ * Returns the text of a message and the identity of its draw. A message that used no random stream of
+ * this product counts as its own draw.
+ */
 function identityOf(message: TreeMessage, index: number): { readonly text: string; readonly draw: string } {
   const { streamKey } = message;
   const said = saidBy(message);

@@ -1,5 +1,6 @@
 /**
- * The paper's ablation "w/o LOO": C3 with the mean of all alternatives, the own one included, as the baseline.
+ * The paper's ablation "w/o LOO": C3 with the mean of all alternatives, the message's own included, as
+ * the baseline.
  *
  *   b   = sum over i of c_i R_i / sum over i of c_i    (26)
  *   A_j = R_j - b

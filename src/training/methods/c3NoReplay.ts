@@ -1,11 +1,11 @@
 /**
- * The ablation "w/o replay" as the published code has it (C3 reference section 3.3, `c3_no_replay`): whole episodes, so
- * one continuation of each alternative; all messages of a role form one group, whatever came before them, and each is
- * credited by leave-one-out. Of G episodes:
+ * The ablation "w/o replay" as in the published code (C3 reference section 3.3, `c3_no_replay`): whole
+ * episodes, so each alternative has one continuation. All messages of a role form one group, whatever
+ * came before them, and each is credited by leave-one-out. For G episodes:
  *
  *   A_g = R_g - 1 / (G - 1) * sum over i != g of R_i
  *
- * which is the credit of MAGRPO times G / (G - 1); then PPO on A.
+ * This is the credit of MAGRPO times G / (G - 1); then PPO on A.
  */
 import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
 import type { Method } from './method.ts';

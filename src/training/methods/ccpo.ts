@@ -1,10 +1,11 @@
 /**
- * CCPO for a thinker and a solver (reference sections 1, 2 and 4). Of each problem N whole episodes are sampled, and
- * as many solo rollouts: the solver again, without what a thinker said, which are measured and never trained on. The
- * thinker learns from what its message changed, D = R_joint - R_solo, the solver from both returns, weighed by a gate
- * that follows what the thinker contributed so far (ccpoShaping.ts). The statistics behind it run from step to step
- * (ccpoStatistics.ts); what comes out is scaled among the N rollouts of the problem, then PPO on it. A team that votes
- * has no solo rollouts: its votes are counted again (ccpoVoting.ts).
+ * CCPO for a thinker and a solver (reference sections 1, 2 and 4). For each problem it samples N whole
+ * episodes and N solo rollouts: the solver again, without the thinker's message. Solo rollouts are
+ * measured and never trained on. The thinker learns from the effect of its message, D = R_joint -
+ * R_solo; the solver learns from both returns, weighted by a gate that follows the thinker's
+ * contribution so far (ccpoShaping.ts). The running statistics go from step to step
+ * (ccpoStatistics.ts). The signals are scaled among the N rollouts of the problem, then PPO on them. A
+ * team that votes has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
 import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
@@ -27,11 +28,11 @@ import type {
 } from './method.ts';
 import { ppoEpochs } from './ppo.ts';
 
-/** Whole episodes of a problem: half of the evaluator calls, the other half is for solo rollouts. */
+/** Returns the number of episodes per problem: half of the calls; the others are for solo rollouts. */
 const episodesOf = ({ evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>): number =>
   Math.floor(budget / 2);
 
-/** Whether a protocol is a thinker and a solver who sees what the thinker said, and whose message alone is scored. */
+/** Returns true for a thinker and a solver who sees the thinker's message and alone is scored. */
 function isThinkSolve({ occurrences, rounds }: Protocol): boolean {
   const [thinker, solver, ...others] = occurrences;
   return (
@@ -136,7 +137,7 @@ export const ccpo: Method = {
   measures: (state, settings) => (isVotingState(state) ? votingMeasures(state) : measuresOf(state, settings)),
 };
 
-/** Why a protocol is no thinker and solver, or its budget too small for them; null where neither. */
+/** Returns the fault of a protocol without thinker and solver, or of too small a budget, or null. */
 function pairFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (!isThinkSolve(protocol)) {
     return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
@@ -146,20 +147,24 @@ function pairFault(settings: MethodSettings, protocol: Protocol): string | null 
     : null;
 }
 
-/** As many solo rollouts as episodes. A message draws the numbers of its number in the episodes, or none of them. */
+/**
+ * Plans one solo rollout per episode. With shared draws, each takes the random numbers of the episode
+ * with the same number; otherwise all take numbers of their own.
+ */
 function soloRollout(settings: MethodSettings): Rollout {
   const count = episodesOf(settings);
   const { solo_draws: draws, solo_prompt: withoutFirst } = settings.ccpo;
   const solo = { commonRandomNumbers: false, measured: true, withoutFirst };
-  // An episode's solver is continuation 0 of its thinker: so is that of an empty message of the same number.
+  // An episode's solver is continuation 0 of its thinker; the solver after an empty message must be so
+  // too.
   return draws === 'shared' ? { ...solo, fanout: [count, 1], sharesDraws: true } : { ...solo, fanout: [1, count] };
 }
 
-/** The returns of some trees, leaf by leaf. */
+/** Returns the returns of some trees, leaf by leaf. */
 const returnsOf = (roots: readonly TreeMessage[], bound: number): (number | null)[] =>
   roots.flatMap(findLeaves).map((leaf) => returnOf(leaf, bound));
 
-/** The signals of one prompt, against each other where they are to be. */
+/** Scales the signals of one prompt against each other, as configured. */
 function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalise']): readonly Signal[] {
   const thinkers = withinPrompt(
     signals.map(({ thinker }) => thinker),
@@ -172,7 +177,7 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
   return signals.map((_, index) => ({ thinker: thinkers[index] ?? 0, solver: solvers[index] ?? 0 }));
 }
 
-/** All roles, or in blocks of steps one after the other. */
+/** Returns the roles that a step teaches: all of them, or one role per block of steps. */
 function rolesInTurn({ settings, iteration, roles }: TaughtStep): readonly string[] {
   const { alternate_every: every, alternate_first: first } = settings.ccpo;
   if (every === 0) {
@@ -182,7 +187,7 @@ function rolesInTurn({ settings, iteration, roles }: TaughtStep): readonly strin
   return roles.slice(place, place + 1);
 }
 
-/** PPO for all roles, or in blocks of steps for one after the other; credits and statistics are those of all. */
+/** Yields PPO updates for all roles, or for one role per block of steps. Credits cover all roles. */
 function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const takesTurns = step.settings.ccpo.alternate_every > 0;
   const changed = { ...(takesTurns && { roles: rolesInTurn(step) }), ...lossOf(step.settings) };
@@ -193,7 +198,7 @@ function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
   }
 }
 
-/** What is clipped, where it differs from the default loss (reference section 5). */
+/** Returns the clipping settings that differ from the default loss (reference section 5). */
 function lossOf({ ccpo: { ratio, dual_clip: dualClip } }: MethodSettings): Pick<PolicyUpdate, 'loss'> {
   const loss = {
     ...(ratio === 'message' && { ratio: 'message-mean' as const }),

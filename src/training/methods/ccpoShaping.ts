@@ -1,24 +1,23 @@
-/**
- * What thinker and solver learn from (CCPO reference sections 1, 2 and 4): pure functions of returns and running
- * statistics.
- */
+/** The learning signals of thinker and solver (CCPO reference sections 1, 2 and 4). Pure functions. */
 import { mean, sampleVariance } from '../../credit/describe.ts';
 import { deviationOf, EPSILON, gateOf, type Paired, type Running, type Statistics } from './ccpoStatistics.ts';
 import type { MethodSettings } from './method.ts';
 
-/** Of one rollout, by role. */
+/** The signals of one rollout, by role. */
 export interface Signal {
   readonly thinker: number;
   readonly solver: number;
 }
 
 /**
- * With mu and sigma of the running statistics, the contribution D = R_joint - R_solo of the thinker and the gate g:
+ * Returns the signals of one rollout. With mu and sigma of the running statistics, the thinker's
+ * contribution D = R_joint - R_solo and the gate g:
  *
  *   thinker: tanh(alpha * (D - mu_D) / (sigma_D + eps))
  *   solver:  g * (R_joint - mu_joint) / (sigma_joint + eps) + (1 - g) * (R_solo - mu_solo) / (sigma_solo + eps)
  *
- * Where the statistics hold too little, or `shaping` is none, D for the thinker and R_joint for the solver.
+ * If the statistics hold too few returns, or `shaping` is none: D for the thinker and R_joint for the
+ * solver.
  */
 export function signalOf({ joint, solo }: Paired, statistics: Statistics, settings: MethodSettings['ccpo']): Signal {
   const contribution = joint - solo;
@@ -33,13 +32,14 @@ export function signalOf({ joint, solo }: Paired, statistics: Statistics, settin
 }
 
 /**
- * The same of the authors' later code, with the returns as scores s = 2 R - 1 and b the score of the solver alone:
+ * Returns the signals of the authors' later code, with the returns as scores s = 2 R - 1 and the score
+ * b of the solver alone:
  *
  *   thinker: s_joint + weight * bonus,  bonus = 1 for s_joint > 0 > b, -1 for s_joint < 0 < b, else 0
  *                                       or, as a difference, (s_joint - b) / 2
  *   solver:  s_joint
  *
- * @param alone the solo return that is compared with
+ * @param alone the solo return to compare with
  */
 export function eventSignalOf(
   joint: number,
@@ -52,7 +52,7 @@ export function eventSignalOf(
   return { thinker: score + weight * bonus, solver: score };
 }
 
-/** What is learned from the rollouts of one prompt, in order, before they are scaled against each other. */
+/** Returns the signals of the rollouts of one prompt, in order, before they are scaled. */
 export function signalsOf(
   pairs: readonly Paired[],
   statistics: Statistics,
@@ -67,13 +67,13 @@ export function signalsOf(
   );
 }
 
-/** A value against what its stream was so far. */
+/** Returns the standard score of a value in its running statistics. */
 export const scoreOf = (value: number, running: Running): number =>
   (value - running.mean) / (deviationOf(running) + EPSILON);
 
 /**
- * The rollouts of one prompt against each other: (r - mean) / (sample deviation + eps), or r - mean. One alone stays as
- * it is.
+ * Scales the rollouts of one prompt against each other: (r - mean) / (sample deviation + eps), or r -
+ * mean. A single rollout stays as it is.
  * @returns in order
  */
 export function withinPrompt(values: readonly number[], by: MethodSettings['ccpo']['normalise']): number[] {
@@ -87,10 +87,10 @@ export function withinPrompt(values: readonly number[], by: MethodSettings['ccpo
 }
 
 /**
- * Each rollout with the solo rollout of its number; where that was not measured, with the mean of those that were (C1).
- * The published code takes a solo return of 0 where none was measured at all: what was not measured is no 0 here, and
- * nothing is learned from such a prompt.
- * @returns in order; null for a rollout that was not measured, or has nothing to be compared with
+ * Pairs each rollout with the solo rollout of the same number, or with the mean of the measured ones
+ * if that was not measured (C1). If no solo rollout was measured, the published code uses a solo
+ * return of 0; here a missing measurement is not a 0, and nothing is learned from the prompt.
+ * @returns in order; null for a rollout that was not measured or has nothing to compare with
  */
 export function paired(joints: readonly (number | null)[], solos: readonly (number | null)[]): (Paired | null)[] {
   const measured = solos.flatMap((solo) => solo ?? []);

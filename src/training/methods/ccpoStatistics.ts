@@ -1,35 +1,36 @@
 /**
- * The running statistics of CCPO (reference sections 1 and 4), which are the state of the method: of returns, of solo
- * returns and of their differences, each an exponential moving average of the mean and the variance of a step.
+ * The running statistics of CCPO (reference sections 1 and 4), which are the method's state. Returns,
+ * solo returns and their differences each have an exponential moving average of a step's mean and
+ * variance.
  */
 import { mean, populationVariance } from '../../credit/describe.ts';
 import type { Json } from '../../domain/episode.ts';
 import type { MethodState } from '../../domain/step.ts';
 import type { MethodMeasures, MethodSettings } from './method.ts';
 
-/** Below this a deviation is none, as in the published code; it is added where one divides, too. */
+/** A deviation below this counts as none, as in the published code. It is also added to divisors. */
 export const EPSILON = 1e-6;
 /** Bound of the argument of the gate. */
 const STEEPEST = 20;
 
-/** Of one stream. */
+/** The running statistics of one stream of values. */
 export interface Running {
   readonly mean: number;
   readonly variance: number;
 }
 
 export interface Statistics {
-  /** Steps that updated them. */
+  /** The number of steps that updated the statistics. */
   readonly steps: number;
-  /** Rollouts that they were made from. */
+  /** The number of rollouts in the statistics. */
   readonly count: number;
-  /** Returns less solo returns. */
+  /** Returns minus solo returns. */
   readonly contribution: Running;
   readonly joint: Running;
   readonly solo: Running;
 }
 
-/** A rollout of the team with what the solver had without the thinker. */
+/** The return of the team in a rollout, and of the solver without the thinker. */
 export interface Paired {
   readonly joint: number;
   readonly solo: number;
@@ -39,12 +40,13 @@ const NONE: Running = { mean: 0, variance: 0 };
 export const NO_STATISTICS: Statistics = { steps: 0, count: 0, contribution: NONE, joint: NONE, solo: NONE };
 
 /**
- * The statistics after a step. The first step is copied; each later one counts `1 - decay`:
+ * Returns the statistics after a step. The first step is copied; each later one has the weight
+ * `1 - decay`:
  *
  *   mu  <- decay * mu  + (1 - decay) * mean of the step
  *   var <- decay * var + (1 - decay) * population variance of the step
  *
- * @param rollouts all of the step; without any the statistics stay as they are
+ * @param rollouts all rollouts of the step; without any the statistics stay as they are
  */
 export function updated(statistics: Statistics, rollouts: readonly Paired[], decay: number): Statistics {
   if (rollouts.length === 0) {
@@ -70,7 +72,10 @@ export function updated(statistics: Statistics, rollouts: readonly Paired[], dec
   };
 }
 
-/** A running statistic after the values of one more step; null before the first. */
+/**
+ * Returns a running statistic after the values of one more step.
+ * @param running null before the first step
+ */
 export function movedTo(running: Running | null, values: readonly number[], decay: number): Running {
   const now = { mean: mean(values), variance: populationVariance(values) };
   return running === null
@@ -81,30 +86,30 @@ export function movedTo(running: Running | null, values: readonly number[], deca
       };
 }
 
-/** The deviation of a stream; 1 where nothing ever varied. */
+/** Returns the deviation of a stream, or 1 if its values never varied. */
 export function deviationOf({ variance }: Running): number {
   const deviation = Math.sqrt(variance);
   return deviation > EPSILON ? deviation : 1;
 }
 
 /**
- * What the return with the thinker weighs for the solver: sigmoid(eta mu / (sigma + eps)) of the thinker's
- * contribution, more than one half where that was positive so far.
+ * Returns the solver's weight of the return with the thinker: sigmoid(eta mu / (sigma + eps)) of the
+ * thinker's contribution, more than one half if that was positive so far.
  */
 export function gateOf({ contribution }: Statistics, eta: number): number {
   const argument = (eta * contribution.mean) / (deviationOf(contribution) + EPSILON);
   return 1 / (1 + Math.exp(-Math.max(-STEEPEST, Math.min(STEEPEST, argument))));
 }
 
-/** The statistics as they are stored: JSON keeps every bit of a number. */
+/** Returns the statistics as a method state; JSON keeps every bit of a number. */
 export const stateOf = ({ steps, count, contribution, joint, solo }: Statistics): MethodState => ({
   json: { steps, count, contribution: { ...contribution }, joint: { ...joint }, solo: { ...solo } },
   tensors: {},
 });
 
 /**
- * The statistics of a stored state.
- * @throws Error where it is of another form: the store checks its hash, so no other version wrote it
+ * Reads the statistics of a stored state.
+ * @throws Error if it has another form; the store checks its hash, so no other version wrote it
  */
 export function statisticsOf({ json }: MethodState): Statistics {
   return {
@@ -116,7 +121,10 @@ export function statisticsOf({ json }: MethodState): Statistics {
   };
 }
 
-/** A running statistic of a stored state. @throws Error where there is none */
+/**
+ * Reads a running statistic of a stored state.
+ * @throws Error if there is none
+ */
 export const runningIn = (json: Json | undefined, key: string): Running => ({
   mean: numberIn(memberOf(json, key), 'mean'),
   variance: numberIn(memberOf(json, key), 'variance'),
@@ -136,7 +144,7 @@ export function numberIn(json: Json | undefined, key: string): number {
   return value;
 }
 
-/** What a step shows of the statistics of a thinker and a solver; nothing before the first. */
+/** Returns the measures of a thinker and a solver's statistics; none before the first step. */
 export function measuresOf(state: MethodState, { ccpo: { eta } }: Pick<MethodSettings, 'ccpo'>): MethodMeasures {
   const statistics = statisticsOf(state);
   const { steps, contribution, joint, solo } = statistics;

@@ -1,7 +1,8 @@
 /**
- * CCPO for a team that votes (reference section 3). The vote of each episode is counted again without each voter, by
- * the same rule and the same random numbers: what the reward loses is the voter's contribution, and no message is
- * sampled for it. One running statistic per voter goes from step to step.
+ * CCPO for a team that votes (reference section 3). The vote of each episode is counted again without
+ * each voter, by the same rule and the same random numbers. The loss of reward is the voter's
+ * contribution, and no message is sampled for it. Each voter has one running statistic from step to
+ * step.
  */
 import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 import { mean } from '../../credit/describe.ts';
@@ -15,26 +16,26 @@ import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from '.
 import { episodesFault } from './episodes.ts';
 import { episodeOf, type Credited, type MethodMeasures, type MethodSettings, type SampledStep } from './method.ts';
 
-/** What is carried from step to step. */
+/** The statistics carried from step to step. */
 export interface VotingStatistics {
-  /** Steps that updated them. */
+  /** The number of steps that updated the statistics. */
   readonly steps: number;
-  /** Rollouts that they were made from. */
+  /** The number of rollouts in the statistics. */
   readonly count: number;
-  /** Of the returns. */
+  /** The running statistic of the returns. */
   readonly joint: Running;
-  /** Of the contributions, by the id of the voter's turn. */
+  /** The running statistics of the contributions, by the id of the voter's turn. */
   readonly voters: ReadonlyMap<string, Running>;
 }
 
-/** An episode with what its voters contributed, in their order. */
+/** An episode with its voters' contributions, in their order. */
 export interface Voted {
   readonly voters: readonly string[];
   readonly joint: number;
   readonly contributions: readonly number[];
 }
 
-/** Why a team that votes cannot be credited, in one sentence; null where it can. */
+/** Returns the reason why a team that votes cannot be credited, in one sentence, or null if it can. */
 export function votingFault(settings: MethodSettings, protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   if (occurrences.length < 2) {
@@ -52,7 +53,7 @@ export function votingFault(settings: MethodSettings, protocol: Protocol): strin
   return episodesFault(2)(settings, protocol);
 }
 
-/** What the rule of ties does to the credit of voters, one sentence each. */
+/** Describes how the rule for ties affects the credit of voters, one sentence each. */
 export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, rounds }: Protocol): readonly string[] {
   const ties = rounds?.closing?.options['ties'];
   if (ties === 'first') {
@@ -115,7 +116,7 @@ export function creditVotes(
   return { credits, state: votingStateOf(after) };
 }
 
-/** An episode with its contributions; null where its vote or its return is not known. */
+/** Returns an episode with its contributions, or null if its vote or its return is not known. */
 function votedOf(
   first: TreeMessage,
   votes: ReadonlyMap<TreeMessage, Vote>,
@@ -136,13 +137,13 @@ function votedOf(
 }
 
 /**
- * What voters learn from the rollouts of one prompt.
+ * Returns the voters' signals from the rollouts of one prompt.
  *
- *   direct:     tanh(alpha * (D_i - mu_i) / (sigma_i + eps)), scaled among the rollouts of the prompt; D_i itself where
- *               the statistics hold too little, or `shaping` is none
+ *   direct:     tanh(alpha * (D_i - mu_i) / (sigma_i + eps)), scaled among the rollouts of the prompt; D_i itself if
+ *               the statistics hold too few returns, or `shaping` is none
  *   allocation: max(0, D_i) / (sum over k of max(0, D_k) + eps) * A,  A = the return scaled in the same way
  *
- * @returns for each rollout, in order, those of its voters
+ * @returns for each rollout, in order, the signals of its voters
  */
 export function votingSignals(
   rollouts: readonly Voted[],
@@ -172,15 +173,15 @@ export function votingSignals(
   return shaped.map((row, index) => row.map((_, voter) => columns[voter]?.[index] ?? 0));
 }
 
-/** An advantage shared among those with a positive contribution, by what they contributed. */
+/** Shares an advantage among the voters with a positive contribution, in proportion to it. */
 function allocated(contributions: readonly number[], advantage: number): number[] {
   const positive = contributions.map((one) => Math.max(0, one));
   const sum = positive.reduce((total, one) => total + one, 0);
-  // No -0 for those who have no share in a negative advantage.
+  // Avoids -0 for voters without a share in a negative advantage.
   return positive.map((one) => (one === 0 ? 0 : (one / (sum + EPSILON)) * advantage));
 }
 
-/** The statistics after a step; see ccpoStatistics.ts. */
+/** Returns the statistics after a step (see ccpoStatistics.ts). */
 export function votesUpdated(
   statistics: VotingStatistics,
   rollouts: readonly Voted[],
@@ -203,7 +204,7 @@ export function votesUpdated(
   };
 }
 
-/** The statistics as they are stored: JSON keeps every bit of a number. */
+/** Returns the statistics as a method state; JSON keeps every bit of a number. */
 export const votingStateOf = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
   json: {
     steps,
@@ -214,10 +215,13 @@ export const votingStateOf = ({ steps, count, joint, voters }: VotingStatistics)
   tensors: {},
 });
 
-/** Whether a state is that of a team that voted. */
+/** Returns true if a state is that of a team that votes. */
 export const isVotingState = ({ json }: MethodState): boolean => memberOf(json, 'voters') !== undefined;
 
-/** The statistics of a stored state; of a run's first one, without any voter. @throws Error as statisticsOf */
+/**
+ * Reads the statistics of a stored state. The state at the start of a run has no voters.
+ * @throws Error as statisticsOf
+ */
 export function votingStatisticsOf({ json }: MethodState): VotingStatistics {
   const voters = memberOf(json, 'voters');
   const ids = typeof voters === 'object' && voters !== null ? Object.keys(voters) : [];
@@ -229,7 +233,10 @@ export function votingStatisticsOf({ json }: MethodState): VotingStatistics {
   };
 }
 
-/** What a step shows of the statistics, of contributions the mean over voters; nothing before the first. */
+/**
+ * Returns the measures that a step shows of the statistics, with contributions as the mean over
+ * voters; none before the first step.
+ */
 export function votingMeasures(state: MethodState): MethodMeasures {
   const { steps, joint, voters } = votingStatisticsOf(state);
   if (steps === 0) {

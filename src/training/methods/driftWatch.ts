@@ -1,4 +1,4 @@
-/** What a step of method teamtr shows with `teamtr.diagnostics`: drift, the zeta proxy, how reliable its KL is. */
+/** Measures of a teamtr step with `teamtr.diagnostics`: drift, zeta proxy, and reliability of the KL. */
 import { mean } from '../../credit/describe.ts';
 import { MEASURED_ROLE_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
 import { occupancyShift } from '../certificate.ts';
@@ -10,13 +10,13 @@ import type { MeasuredTurn } from './teamTrMeasures.ts';
 type Diagnostics = Pick<OwnMeasures, DriftMeasureName>;
 type Step = Pick<LearningStep, 'settings' | 'roles' | 'random'>;
 
-/** Parts of the tokens that a KL is measured on. */
+/** Shares of the tokens, in percent, that a KL is measured on. */
 const SHARES = [25, 50] as const;
 
-/** Goes through the turns of one step. */
+/** Collects the diagnostics over the turns of one step. */
 export class DriftWatch {
   private readonly step: Step;
-  /** Of the messages with which the step began: how they have changed before the turns that are not yet counted. */
+  /** The changes of the step's first messages before the turns that are not yet counted. */
   private before: ReadonlyMap<string, Move & { readonly role: string }> = new Map();
   private readonly gaps: (number | null)[] = [];
   private readonly drifts: number[] = [];
@@ -30,7 +30,7 @@ export class DriftWatch {
     this.largest = step.settings.teamtr.certificate_bound;
   }
 
-  /** The roles whose messages an update of one changes; all where they share weights, and at first. */
+  /** Returns the roles whose messages an update of a role changes, or all before the first turn. */
   movedWith(role: string): readonly string[] {
     const apart = this.step.settings.adapter?.per === 'role';
     return apart && this.before.size > 0 ? [role] : this.step.roles;
@@ -38,7 +38,7 @@ export class DriftWatch {
 
   /**
    * Counts a turn.
-   * @param first how the messages with which the step began have changed, at least of the roles that the turn moved
+   * @param first the changes of the step's first messages, at least for the roles that the turn moved
    */
   turn(
     role: string,
@@ -80,7 +80,7 @@ export class DriftWatch {
 
   measures(): Diagnostics {
     const { certificate_gamma: gamma } = this.step.settings.teamtr;
-    // The first turn's episodes are of the team that it changes.
+    // The first turn's episodes come from the team that it changes.
     const gaps = this.gaps.slice(1).flatMap((gap) => gap ?? []);
     const shifts = this.kls.map((kl) => occupancyShift(kl, gamma));
     const since = shifts.map((_, place) => shifts.slice(0, place).reduce((sum, one) => sum + one, 0));

@@ -1,4 +1,4 @@
-/** What the methods without replay share: as many whole episodes of a problem as the evaluator budget pays for. */
+/** Whole episodes of a problem within the evaluator budget, for the methods without replay. */
 import { comparedCredits } from '../../credit/compared.ts';
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeMessage } from '../../replay/tree.ts';
@@ -8,27 +8,27 @@ import { scoredAtMost } from '../../team/rounds.ts';
 import { episodeOf, type Method, type MethodSettings, type Rollout, type SampledStep } from './method.ts';
 
 /**
- * Whole episodes that the budget pays for: one evaluator call for each scored message. All stages of a step have as
- * many.
+ * Returns the number of whole episodes that the budget pays for, at one evaluator call per scored
+ * message. All stages of a step have the same number.
  */
 const episodesFor = ({ evaluator_budget: budget }: MethodSettings, protocol: Protocol, stages = 1): number =>
   Math.floor(budget / (stages * Math.max(1, scoredAtMost(protocol))));
 
 /**
- * Whole episodes. They share no random numbers even where `credit.common_random_numbers` is on: the baseline holds
- * replay m of another alternative here, and one that draws the same numbers as the message itself would bias the
- * gradient.
+ * Plans whole episodes. They share no random numbers even with `credit.common_random_numbers`: their
+ * baseline holds replay m of other alternatives, and a replay with the same random numbers as the
+ * message would bias the gradient.
  */
 export const wholeEpisodes: Method['plan'] = (settings, protocol) => episodesOfStage(settings, protocol, 1);
 
-/** The same for methods with stages: what each of them samples. */
+/** Plans the whole episodes of one stage, for methods with stages. */
 export const episodesOfStage = (settings: MethodSettings, protocol: Protocol, stages: number): readonly Rollout[] => [
   { fanout: [episodesFor(settings, protocol, stages)], commonRandomNumbers: false },
 ];
 
 /**
- * Refuses a budget that pays for fewer episodes of a problem than a method needs: two, where they are compared with
- * each other.
+ * Returns a check that refuses a budget with too few episodes of a problem: two are needed if they are
+ * compared with each other.
  */
 export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method['fault'] {
   return (settings, protocol) => {
@@ -45,7 +45,7 @@ export function episodesFault(least: 1 | 2, stagesOf?: Method['stages']): Method
   };
 }
 
-/** Every message gets the credit of its episode; the group is all episodes of the problem. */
+/** Gives every message the credit of its episode; the group is all episodes of the problem. */
 export function episodeCredits(
   { problems, settings }: SampledStep,
   estimator: CreditEstimator,

@@ -1,21 +1,22 @@
 /**
- * MAGRPO's rollout tree (reference sections 2 to 4). At a node of the tree each of N roles says G messages; with
- * `align` it has G joint actions, with `cross` G^N. With the reward r_j of joint action j, scaled and shifted as the
- * configuration says, and the nodes that continue it:
+ * MAGRPO's rollout tree (reference sections 2 to 4). At a node of the tree each of N roles samples G
+ * messages; with `align` the node has G joint actions, with `cross` G^N. With the reward r_j of joint
+ * action j, scaled and shifted as configured, and the nodes that continue it:
  *
- *   R_j = r_j + discount * mean over the joint actions i of its child of R_i        or r_j where it has no child
+ *   R_j = r_j + discount * mean over the joint actions i of its child of R_i        or r_j without a child
  *   S_g = R_g                                              align
  *   S_g = sum, or mean, of R_j over the j that hold g      cross
  *   A_g = S_g - mean over the node's G messages of S
  *
- * for each role by itself: no standard deviation, and the own score in the mean. C3 on the same tree leaves it out
- * (equations 14 and 15): with c_g joint actions that hold g, and M_g the mean of their R_j,
+ * for each role separately, without a standard deviation and with the message's own score in the mean.
+ * C3 on the same tree leaves the own score out (equations 14 and 15): with the number c_g of joint
+ * actions that hold g, and the mean M_g of their R_j,
  *
- *   A_g = k * (M_g - sum over i != g of c_i M_i / sum over i != g of c_i)        k: how many S_g adds up, else 1
+ *   A_g = k * (M_g - sum over i != g of c_i M_i / sum over i != g of c_i)        k: the number of terms in S_g, else 1
  *
- * which is G / (G - 1) times the credit above where nothing is masked. A node whose joint actions have a mean
- * reward above `termination_threshold` has no children. The policy learns from one node after another, each after those
- * below it, with a step for each role.
+ * which is G / (G - 1) times the credit above if nothing is masked. A node whose joint actions have a
+ * mean reward above `termination_threshold` has no children. The policy learns from one node after
+ * another, each after the nodes below it, with one step for each role.
  */
 import { leaveOneOut } from '../../credit/estimators/loo.ts';
 import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
@@ -27,19 +28,19 @@ import { isOneByOne } from '../../team/roundsForm.ts';
 import { cosineSchedule } from '../schedule.ts';
 import type { JointSettings, LearningStep, MethodSettings, Outcome, Rollout, Update } from './method.ts';
 
-/** What a tree of turns has where no branch ends early (reference section 2). */
+/** The size of a tree of turns in which no branch ends early (reference section 2). */
 export interface TreeCounts {
   readonly nodes: number;
   readonly jointActions: number;
   readonly leaves: number;
-  /** Messages that are sampled, of all roles. */
+  /** Sampled messages of all roles. */
   readonly messages: number;
   /** Joint actions that are continued. */
   readonly transitions: number;
   readonly optimizerSteps: number;
 }
 
-/** Counts a tree of some turns. */
+/** Counts a tree with a number of turns. */
 export function treeCounts(
   {
     num_agents: roles,
@@ -60,10 +61,10 @@ export function treeCounts(
   };
 }
 
-/** Turns of a protocol. */
+/** Returns the number of turns of a protocol. */
 const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 
-/** What the tree of one problem is, at most, in one sentence. */
+/** Describes the largest tree of one problem, in one sentence. */
 export function treeWords(settings: JointSettings, protocol: Protocol): string {
   const turns = turnsOf(protocol);
   const { nodes, jointActions, leaves, messages, optimizerSteps } = treeCounts(settings, turns);
@@ -71,7 +72,7 @@ export function treeWords(settings: JointSettings, protocol: Protocol): string {
   return `The tree of a problem has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${leaves} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
 }
 
-/** The reward of a joint action as the tree compares it: scaled first, then shifted. */
+/** Returns the reward of a joint action as the tree compares it: first scaled, then shifted. */
 export function processedReward(
   raw: number,
   { reward_processor: { enabled, scale_factor: factor }, reward_shift: shift }: JointSettings,
@@ -80,13 +81,16 @@ export function processedReward(
   return shift === null ? scaled : scaled + shift;
 }
 
-/** Says of a threshold that no node passes, or that each does; null where rewards decide, or nothing would follow. */
+/**
+ * Returns a warning about a threshold that no node or every node passes. Returns null if the rewards
+ * decide, or if there is only one turn.
+ */
 export function thresholdWords(settings: JointSettings, protocol: Protocol): string | null {
   const threshold = settings.termination_threshold;
   if (threshold === null || turnsOf(protocol) === 1) {
     return null;
   }
-  // Scores are from 0 to 1; a negative factor turns them around.
+  // Scores are from 0 to 1; a negative factor swaps the bounds.
   const [floor = 0, ceiling = 0] = [0, 1].map((score) => processedReward(score, settings)).sort((a, b) => a - b);
   const words = (bound: number): string => String(Number(bound.toFixed(6)));
   if (threshold >= ceiling) {
@@ -99,12 +103,12 @@ export function thresholdWords(settings: JointSettings, protocol: Protocol): str
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Why a node ends; what was masked does not count. */
+/** Returns the reason why a node ends, or null if it continues. Masked rewards do not count. */
 function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): Stop | null {
   const threshold = settings.termination_threshold;
   const measured = rewards.flatMap((raw) => (raw === null ? [] : [processedReward(raw, settings)]));
   const mean = meanOf(measured);
-  // Strictly above, as published; without a measured reward nothing is.
+  // Strictly above the threshold, as published. Without a measured reward the node continues.
   if (threshold === null || measured.length === 0 || !(mean > threshold)) {
     return null;
   }
@@ -114,7 +118,7 @@ function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): S
   };
 }
 
-/** One tree for each problem. */
+/** Plans one tree for each problem. */
 export function jointRollouts(settings: JointSettings, protocol: Protocol): readonly Rollout[] {
   const joint: JointGrowth = {
     generations: settings.num_generations,
@@ -125,7 +129,7 @@ export function jointRollouts(settings: JointSettings, protocol: Protocol): read
   return [{ fanout, commonRandomNumbers: true, joint }];
 }
 
-/** Why a tree cannot be sampled with a protocol; null where it can. */
+/** Returns the reason why a tree cannot be sampled with a protocol, or null if it can. */
 export function jointFault(
   magrpo: JointSettings,
   { evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>,
@@ -162,14 +166,14 @@ export function jointFault(
 /** A joint action of a node: one message of each role. */
 interface JointAction {
   readonly path: readonly TreeMessage[];
-  /** R_j; null where its reward is masked. */
+  /** R_j, or null if its reward is masked. */
   readonly value: number | null;
 }
 
-/** What a message is compared with: the mean of its role's messages at the node, or of the others. */
+/** The baseline of a message: the mean of all its role's messages at the node, or of the others only. */
 export type JointEstimator = 'magrpo' | 'loo';
 
-/** The credits of all messages of some trees. */
+/** Returns the credits of all messages of some trees. */
 export function jointCredits(
   trees: readonly (readonly TreeMessage[])[],
   settings: JointSettings,
@@ -183,10 +187,10 @@ export function jointCredits(
 }
 
 /**
- * Credits the messages of a node and of all nodes below it; one without a measured return, or with nothing to compare
- * it with, has none.
- * @param first what the first role said at the node, in order
- * @returns R_j of the node's joint actions; null where masked
+ * Credits the messages of a node and of all nodes below it. A message without a measured return, or
+ * with nothing to compare it with, gets no credit.
+ * @param first the messages of the first role at the node, in order
+ * @returns R_j of the node's joint actions; null if masked
  */
 export function creditNode(
   first: readonly TreeMessage[],
@@ -210,7 +214,7 @@ export function creditNode(
   return actions.map(({ value }) => value);
 }
 
-/** The joint actions of a node, the first role slowest; one is shorter where its episode ended within the turn. */
+/** Returns the joint actions of a node, the first role slowest. Ended episodes have shorter paths. */
 const pathsOf = (first: readonly TreeMessage[], length: number): readonly (readonly TreeMessage[])[] =>
   first.flatMap((message) =>
     length === 1 || message.children.length === 0
@@ -218,14 +222,14 @@ const pathsOf = (first: readonly TreeMessage[], length: number): readonly (reado
       : pathsOf(message.children, length - 1).map((rest) => [message, ...rest]),
   );
 
-/** The credits of what one role said at a node: those of equal rows are one. */
+/** Yields the credits of one role's messages at a node. Rows of the same message share one. */
 function* creditsOfRole(
   actions: readonly JointAction[],
   role: number,
   { joint_mode: mode, cross_reduce: reduce }: JointSettings,
   behind: Pick<Credit, 'evaluatorCalls'> & { readonly estimator: JointEstimator },
 ): Generator<readonly [TreeMessage, Credit]> {
-  // With `cross` the g-th message has a row below every combination of those before it.
+  // With `cross` the g-th message has one row below every combination of the messages before it.
   const held = Map.groupBy(actions.keys(), (index) => (mode === 'cross' ? actions[index]?.path[role]?.sibling : index));
   const messages = [...held.values()].flatMap((indices) => {
     const own = indices.flatMap((index) => actions[index] ?? []);
@@ -243,19 +247,19 @@ function* creditsOfRole(
   for (const [index, { rows, mean, factor }] of messages.entries()) {
     const value = behind.estimator === 'loo' ? (others[index]?.credit ?? 0) * factor : mean * factor - baseline;
     for (const row of rows) {
-      // Joint actions that share messages are no independent samples, so there is no interval.
+      // Joint actions that share messages are not independent samples, so there is no interval.
       yield [row, { ...behind, value, n, low: null, high: null, interval: 'none' }];
     }
   }
 }
 
 /**
- * One step of the optimizer for each role at each node, deepest first: down the gradient of
+ * Yields one optimizer step for each role at each node, deepest nodes first, down the gradient of
  *
  *   mean over the node's messages of -A * log policy(message)
  *
- * the policy being that of now, with no ratio to the one that sampled, and nothing clipped. Messages of a node are
- * learned from after those below it, so that the policy has moved when it comes to their turn.
+ * with the current policy, without a ratio to the one that sampled, and without clipping. A node's
+ * messages are learned from after those below it, so the policy has already moved by then.
  */
 export function* nodeUpdates({
   settings: { steps, ppo },

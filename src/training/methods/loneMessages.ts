@@ -1,12 +1,12 @@
-/** What messages are worth that have no sibling to be compared with. */
+/** Credit of messages that have no sibling to be compared with. */
 import type { TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodSettings } from './method.ts';
 
 /**
- * Whether a message without a sibling has the credit of the message before it. Not on shared numbers: what it says and
- * what its parent is compared with would come from the same ones, and a baseline that knows the message biases the
- * gradient.
+ * Returns true if a message without a sibling gets the credit of the message before it. This is not so
+ * with common random numbers: the message and the baseline of its parent would come from the same
+ * numbers, and a baseline that depends on the message biases the gradient.
  */
 export const inheritsCredit = ({
   lone_messages: lone,
@@ -14,9 +14,10 @@ export const inheritsCredit = ({
 }: MethodSettings['credit']): boolean => lone === 'parent' && !common;
 
 /**
- * A message without a sibling has what the message before it is worth: its returns are the same, and what they are
- * compared with does not depend on it. With one continuation of each alternative that is the credit of whole episodes.
- * @param own what messages with siblings are worth by their own returns
+ * Yields the credits of messages without siblings. Each gets the credit of the message before it: its
+ * returns are the same, and their baseline does not depend on it. With one continuation of each
+ * alternative this is the credit of whole episodes.
+ * @param own credits of messages with siblings, by their own returns
  */
 export function* loneCredits(
   siblings: readonly TreeMessage[],

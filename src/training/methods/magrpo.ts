@@ -1,11 +1,11 @@
 /**
- * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). Of each problem G whole episodes are
- * sampled, with returns R_1 ... R_G:
+ * MAGRPO (reference section 4.2, unit `joint_action`, baseline `group_mean`). For each problem, G whole
+ * episodes are sampled, with returns R_1 ... R_G:
  *
  *   A_g = R_g - 1 / G * sum over i of R_i
  *
- * for every message of episode g alike; then PPO on A. With the section `magrpo` of a configuration it samples a
- * rollout tree of turns instead: joint.ts.
+ * for every message of episode g; then PPO on A. With the section `magrpo` of a configuration it
+ * samples a rollout tree of turns instead (joint.ts).
  */
 import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
 import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';

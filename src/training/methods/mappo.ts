@@ -1,12 +1,13 @@
 /**
- * MAPPO (reference section 4.1). Whole episodes with rewards r_0 ... r_T of their messages, and a learned value V(s_t)
- * of the state in which message t is said:
+ * MAPPO (reference section 4.1). Whole episodes with the rewards r_0 ... r_T of their messages, and a
+ * learned value V(s_t) of the state before message t:
  *
  *   A_t = r_t + r_(t+1) + ... + r_T - V(s_t)
  *
- * which is generalized advantage estimation with gamma = lambda = 1. V learns from the same sums before the policy
- * moves; then PPO on A. Advantages are neither scaled over the batch nor divided by the message's length, as the
- * published code does for this method alone: all methods learn alike here.
+ * This is generalized advantage estimation with gamma = lambda = 1. V learns from the same sums before
+ * the policy moves; then PPO on A. The published code scales advantages over the batch and divides
+ * them by the message's length for this method only. It is not done here, so that all methods learn
+ * in the same way.
  */
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns, type TreeMessage } from '../../replay/tree.ts';
@@ -24,11 +25,11 @@ export const mappo: Method = {
     trains: true,
   },
   compared: 'problem',
-  // C3 reference section 4.1: advantage normalisation has the scope `global` unless asked otherwise.
+  // C3 reference section 4.1: advantage normalization has the scope `global` by default.
   scaledOver: 'step',
   estimator: () => 'mappo',
   valueTarget: () => 'state',
-  // A value takes the place of the episodes that one would be compared with.
+  // The value is the baseline, so one episode is enough.
   fault: episodesFault(1),
   remarks: ({ credit }) =>
     credit.group_normalise && credit.normalise_scope === 'group'
@@ -60,9 +61,9 @@ export const mappo: Method = {
 };
 
 /**
- * The credit of one message: the mean of what followed it minus the value of its state (C3 appendix I: A_j = mean
- * return - V(h)), with the interval of that mean.
- * @param before what the messages before it scored, which the returns hold and the value does not
+ * Returns the credit of one message: the mean return that followed it minus the value of its state (C3
+ * appendix I: A_j = mean return - V(h)), with the interval of that mean.
+ * @param before the scores of the messages before it, which the returns include and the value does not
  * @throws C3Error('input') without a finite value
  */
 export function stateCredit(
@@ -74,7 +75,10 @@ export function stateCredit(
   return creditGroup({ alternatives: [{ returns: following, evaluatorCalls }], value }, 'mappo')[0] ?? null;
 }
 
-/** What the messages before this one scored; a masked one masks the whole episode, so it is not asked for then. */
+/**
+ * Returns the total score of the messages before this one. A masked score masks the whole episode, so
+ * the total is not used then.
+ */
 function rewardsBefore({ parent }: TreeMessage): number {
   return parent === null ? 0 : (parent.score?.score ?? 0) + rewardsBefore(parent);
 }

@@ -1,13 +1,13 @@
 /**
- * What a method is: an algorithm in three parts. One file holds one method with what readers see of it;
- * methods.ts lists it.
+ * The interface of a method: an algorithm in three parts. Each method has its own file, with its
+ * user-visible texts; methods.ts lists them.
  *
- * A training step, with the policy as the step before left it:
- *   1. `plan` says what to roll out for every problem; the run samples, scores and counts it;
- *   2. `credit` says what each message of the whole step is worth; messages and credits are stored in one transaction;
- *   3. `updates` says, one after another, what is learned from what is stored. Prompts, decoding, loss and optimizer
- *      are the same for all methods (the loss: runtime/train/graph/policyLoss.ts). It may ask for `rollouts` in
- *      between: a stage, which is planned and credited as in 1 and 2, with the policy as the updates before left it.
+ * A training step, with the policy from the step before:
+ *   1. `plan` returns the rollouts for every problem; the run samples, scores and counts them;
+ *   2. `credit` returns the credits of all messages of the step; messages and credits are stored in one transaction;
+ *   3. `updates` yields, one after another, the updates that learn from the stored messages. Prompts, decoding, loss
+ *      and optimizer are the same for all methods (the loss: runtime/train/graph/policyLoss.ts). It may yield
+ *      `rollouts` in between: a stage, which is planned and credited as in 1 and 2, with the current policy.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { Standardisation } from '../../credit/standardScore.ts';
@@ -25,7 +25,7 @@ import type { Shape } from '../../team/rounds.ts';
 import type { Divergence } from '../divergence.ts';
 import type { RunKeys } from '../keys/runKeys.ts';
 
-/** What a method reads of a run's configuration. */
+/** The keys of a run's configuration that methods read. */
 export type MethodSettings = Readonly<
   Pick<
     RunKeys,
@@ -45,130 +45,137 @@ export type MethodSettings = Readonly<
   >
 >;
 
-/** How the rollout tree of MAGRPO is sampled and credited (reference sections 2 to 4). */
+/** Settings for sampling and crediting the rollout tree of MAGRPO (reference sections 2 to 4). */
 export type JointSettings = NonNullable<MethodSettings['magrpo']>;
 
-/** What a value is the value of: the state in which a message is said, V(s), or the message in its state, q(s, a). */
+/** The object of a value: the state before a message, V(s), or the message in its state, q(s, a). */
 export type ValueTarget = 'state' | 'message';
 
-/** Variance of the return in the contexts of each position, in order; null where that is not known. */
+/** Variance of the return in the contexts of each position, in order; null if unknown. */
 export type Spread = readonly (number | null)[];
 
 /** Trees to grow, one set for every problem of a step. */
 export interface Rollout {
   /** Messages sampled per position of the protocol. */
   readonly fanout: readonly number[];
-  /** nested unless given: what `fanout` counts. */
+  /** The tree that `fanout` describes; nested by default. */
   readonly shape?: Shape;
-  /** Which messages of a turn are joint actions, where the tree is one of turns; `fanout` counts its rows. */
+  /** Growth of joint actions, if the tree is one of turns; `fanout` counts its rows. */
   readonly joint?: JointGrowth;
-  /** Whether replay m of one alternative draws the random numbers of replay m of its siblings. */
+  /** True if replay m of one alternative draws the random numbers of replay m of its siblings. */
   readonly commonRandomNumbers: boolean;
-  /** Whether other messages are drawn in the place of equal ones that end episodes. */
+  /** True draws other messages in place of equal ones that end episodes. */
   readonly unique?: boolean;
-  /** True: its messages are scored for what `credit` makes of them, and never learned from. */
+  /** True for messages that are scored only for `credit` and never learned from. */
   readonly measured?: boolean;
   /**
-   * How the role that speaks second reads its context where what the first one said is left out: an empty message
-   * replaces it, which `fanout` counts as its own. Omitted: the message is kept.
+   * Removes the first role's message: an empty message replaces it, which `fanout` counts like any
+   * other. The value says how the second role reads its context then. If absent, the message is kept.
    */
   readonly withoutFirst?: 'bare' | 'empty_plan';
-  /** True: it draws the random numbers of the plan's first rollout, message by message of the same number. */
+  /** True draws the random numbers of the plan's first rollout, for messages of the same number. */
   readonly sharesDraws?: boolean;
 }
 
 /** A step whose messages are sampled and scored. */
 export interface SampledStep {
   readonly settings: MethodSettings;
-  /** 0 at the beginning of a step; its `rollouts` follow from 1 on. */
+  /** The stage of the step, from 0; each `rollouts` update begins the next one. */
   readonly stage: number;
-  /** The trees of each problem that are learned from, as the plan orders them; a whole episode does not branch. */
+  /** The trees of each problem that are learned from, as planned. Whole episodes do not branch. */
   readonly problems: readonly (readonly TreeMessage[])[];
-  /** Those that are only measured, in the same order. */
+  /** The trees that are only measured, in the same order. */
   readonly measured: readonly (readonly TreeMessage[])[];
-  /** What the method carries on from the stage before, or the step before. */
+  /** The method's state from the stage or the step before. */
   readonly state: MethodState;
-  /** The value of every message, or of its state; empty where the method has no value target. */
+  /** The value of every message, or of its state; empty if the method has no value target. */
   readonly values: ReadonlyMap<TreeMessage, number>;
-  /** The votes that end episodes, by their last messages; absent where the method counts none. */
+  /** The votes that end episodes, by their last messages; absent if the method counts none. */
   readonly votes?: ReadonlyMap<TreeMessage, Vote>;
 }
 
 export interface Credited {
-  /** A message that is missing has no credit, and nothing is learned from it. */
+  /** Credits by message. A missing message has no credit, and nothing is learned from it. */
   readonly credits: ReadonlyMap<TreeMessage, Credit>;
-  /** What the method carries on from this step; left out: what it had. */
+  /** The method's state after this step; if absent, the state does not change. */
   readonly state?: MethodState;
 }
 
 /** A step whose messages and credits are stored. */
 export interface LearningStep {
   readonly settings: MethodSettings;
-  /** From 1. */
+  /** The number of the step, from 1. */
   readonly iteration: number;
-  /** As `credit` left it at the beginning of the step. */
+  /** The state after `credit` at the beginning of the step. */
   readonly state: MethodState;
-  /** The roles of the protocol, in its order. */
+  /** The roles of the protocol that learn, in its order. */
   readonly roles: readonly string[];
-  /** The nodes of the rollout trees, each after those below it; empty where a method has no `byNode`. */
+  /** The nodes of the rollout trees, each after those below it; empty for a method without `byNode`. */
   readonly nodes: readonly string[];
-  /** Random numbers in [0, 1) by their position, the same whenever the step is executed; a stream for each purpose. */
+  /**
+   * Random numbers in [0, 1) by their position, one stream for each purpose. They are the same whenever
+   * the step is executed.
+   */
   readonly random: (purpose: string) => (position: number) => number;
 }
 
-/** What decides which roles the updates of a step teach. */
+/** The part of a step that decides which roles its updates teach. */
 export type TaughtStep = Omit<LearningStep, 'nodes'>;
 
 /** A part of the contexts of a pass. */
 export interface MiniBatch {
-  /** From 0. */
+  /** The number of the mini-batch, from 0. */
   readonly index: number;
-  /** How many mini-batches the pass has. */
+  /** The number of mini-batches in the pass. */
   readonly of: number;
-  /** How many of them, from this one on, together; 1 unless given. */
+  /** The number of mini-batches to take together, from this one on; 1 by default. */
   readonly count?: number;
   /** Random numbers in [0, 1) by their position: the same for all mini-batches of a pass. */
   readonly draw: (position: number) => number;
 }
 
 /**
- * One optimizer step of the policy, or of each role's adapter, on the credited messages of the newest stage: of all
- * roles or some, all of them or a mini-batch; the default loss unless given.
+ * One optimizer step of the policy, or of each role's adapter, on the credited messages of the newest
+ * stage. It covers all roles or some, and all messages or a mini-batch.
  */
 export interface PolicyUpdate {
   readonly kind: 'policy';
   readonly learningRate: number;
   readonly roles?: readonly string[];
-  /** One node of a rollout tree: nothing but its messages. */
+  /** Restricts the update to the messages of one node of a rollout tree. */
   readonly node?: string;
   readonly batch?: MiniBatch;
-  /** What counts the same: the tokens of all messages together as much as there are messages; else as configured. */
+  /**
+   * The unit with equal weight in the loss: with 'sequence', all tokens together weigh as much as the
+   * number of messages. By default as configured.
+   */
   readonly weight?: 'sequence';
   readonly loss?: Omit<PolicyLoss, 'kl'>;
-  /** What each episode counts, by the id of its first message; 1 unless given. */
+  /** Weights of episodes by the id of their first message; 1 by default. */
   readonly weights?: ReadonlyMap<number, number>;
-  /** The divergence that is penalized; as the configuration says unless given. */
+  /** The KL penalty; by default the configured one. */
   readonly kl?: KlPenalty;
   /**
-   * True: the loss is the mean over messages of what the ratio of each is worth, and of the sum of its tokens'
-   * divergences; else `ppo.loss_weight` says what counts. Not with k1.
+   * True makes the loss the mean over messages of the clipped surrogate of each, and of the sum of its
+   * tokens' divergences. By default `ppo.loss_weight` decides. Not with k1.
    */
   readonly perMessage?: boolean;
 }
 
-/** One thing to do with the stored messages of a step. */
+/** One action on the stored messages of a step. */
 export type Update =
   | PolicyUpdate
   /**
-   * Begins the next stage: rolls out for the same problems what `plan` says of it, with the policy as it is now, and
-   * credits it. Later updates learn from its messages.
+   * Begins the next stage: grows its planned rollouts for the same problems with the current policy, and
+   * credits them. Later updates learn from its messages.
    */
   | { readonly kind: 'rollouts' }
-  /** The value head learns what followed each credited message. */
+  /** Trains the value head on the returns that followed the credited messages. */
   | ({ readonly kind: 'values' } & ValueSettings)
   /**
-   * Measures how far roles have moved from the policy that sampled, all of them or some, on all of their contexts or
-   * a part; exact: over the whole vocabulary too, which must be small; ranks: also probabilities by rank, likewise.
+   * Measures how far all or some roles have moved from the policy that sampled, on all of their contexts
+   * or on a part. `exact` also measures over the whole vocabulary, and `ranks` measures probabilities by
+   * rank; both need a small vocabulary.
    */
   | {
       readonly kind: 'divergence';
@@ -176,37 +183,37 @@ export type Update =
       readonly ranks?: boolean;
       readonly roles?: readonly string[];
       readonly batch?: MiniBatch;
-      /** Of the surrogate's gain, as of an update. */
+      /** Weights of episodes for the gain of the surrogate, as in a policy update. */
       readonly weights?: ReadonlyMap<number, number>;
-      /** On the messages with which the step began; else on those of the newest stage. Not with `exact`. */
+      /** Measures on the first messages of the step instead of those of the newest stage. Not with `exact`. */
       readonly of?: 'first';
     }
-  /** Keeps the policy and its optimizer as they are, to go back to. */
+  /** Saves the policy and its optimizer, to go back to. */
   | { readonly kind: 'keep' }
   /**
-   * Goes back to what was kept (0), or leaves this share of the way that the parameters have gone since; the optimizer
-   * goes back with 0 only.
+   * Goes back to the saved policy (0), or keeps this share of the change of the parameters since then.
+   * Only 0 restores the optimizer too.
    */
   | { readonly kind: 'revert'; readonly share: number }
-  /** Ends a step: its own figures, and what the next one begins with instead of what `credit` gave. */
+  /** Ends a step with its own measures and the state for the next step. */
   | { readonly kind: 'finish'; readonly measures: OwnMeasures; readonly state: MethodState };
 
-/** What an update showed. */
+/** The result of an update. */
 export interface Outcome {
-  /** Of `rollouts`: what the method carries on from its credit. */
+  /** For `rollouts`: the method's state after its credit. */
   readonly state?: MethodState;
-  /** Of `policy`. */
+  /** For `policy`. */
   readonly report?: StepReport;
-  /** Of `divergence`, by role; one without a credited message is missing. */
+  /** For `divergence`, by role; a role without a credited message is missing. */
   readonly divergence?: ReadonlyMap<string, Divergence>;
 }
 
-/** Updates in the order in which they are made; the generator gets what each showed, and ends when the step is done. */
+/** Updates in order. The generator receives each outcome, and ends when the step is done. */
 export type Updates = Generator<Update, void, Outcome> | AsyncGenerator<Update, void, Outcome>;
 
-/** What a method carries from step to step: stored with each step, and restored to the bit. */
+/** A state between steps. It is stored with each step and restored bit for bit. */
 export interface StateKind {
-  /** Identified by name and version: a run does not continue with a state of another kind. */
+  /** Name and version identify the kind: a run does not continue with a state of another kind. */
   readonly name: string;
   readonly version: number;
   readonly initial: (settings: MethodSettings) => MethodState;
@@ -228,49 +235,48 @@ export type MethodKey =
   | 'teamtr';
 
 export interface MethodWords {
-  /** What readers call it. */
+  /** The name that users see. */
   readonly label: string;
-  /** What it does, in whole sentences: the help of the key `method`. */
+  /** A description in whole sentences: the help of the key `method`. */
   readonly help: string;
-  /** What it does, in half a sentence: the list of methods on a page that compares them. */
+  /** A description in half a sentence, for the list of methods on a comparison page. */
   readonly summary: string;
-  /** Configuration keys that it reads and not every method does. */
+  /** Configuration keys that this method reads and not every method does. */
   readonly reads: readonly MethodKey[];
-  /** False: the team stays as it is, whatever `steps` says. */
+  /** False if the team stays as it is, whatever `steps` is. */
   readonly trains: boolean;
 }
 
 export interface Method {
   readonly words: MethodWords;
-  /** Left out: it carries nothing from step to step. */
+  /** The kind of state between steps; absent if there is none. */
   readonly state?: StateKind;
-  /**
-   * What is compared with each other: the messages of one context, or those of one role in all episodes of a problem.
-   */
+  /** The unit of comparison: the messages of one context, or of one role in all episodes of a problem. */
   readonly compared: 'context' | 'problem';
-  /** Over what its published code scales credits, where that is the whole step; left out: over what is compared. */
+  /** The published scope of scaling, if that is the whole step; by default the compared messages. */
   readonly scaledOver?: 'step';
-  /** How credits become advantages; left out: as `credit.group_normalise` says. */
+  /** The standardization of credits into advantages; by default `credit.group_normalise` decides. */
   readonly standardised?: (settings: MethodSettings) => Standardisation;
-  /** Whether what is compared, and learned from at once, is what a role says at one node of a rollout tree. */
+  /** Returns true if a role's messages at one node of a rollout tree are compared and learned together. */
   readonly byNode?: (settings: Pick<MethodSettings, 'magrpo'>) => boolean;
   /** The name under which credits are stored and learned from. */
   readonly estimator: (settings: MethodSettings) => CreditEstimator;
-  /** What the value head learns and `credit` gets values of; null where there is none. */
+  /** The target of the value head, whose values `credit` receives, or null if there is none. */
   readonly valueTarget: (settings: MethodSettings) => ValueTarget | null;
-  /** Why it cannot be run with a protocol, in one sentence; null where it can. */
+  /** Returns the reason why it cannot be run with a protocol, in one sentence, or null if it can. */
   readonly fault: (settings: MethodSettings, protocol: Protocol) => string | null;
-  /** What a user who compares methods should know of a configuration, one sentence each. */
+  /** Remarks on a configuration for a user who compares methods, one sentence each. */
   readonly remarks: (settings: MethodSettings, protocol: Protocol) => readonly string[];
-  /** Whether its credit counts the votes of a protocol again; left out: of none. */
+  /** Returns true if its credit counts the votes of a protocol again; absent if it never does. */
   readonly countsVotes?: (protocol: Protocol) => boolean;
 
-  /** Stages of a step, at most: 1 and the `rollouts` that its updates may ask for. Left out: 1. */
+  /** The largest number of stages in a step: 1 plus the possible `rollouts` updates. 1 by default. */
   readonly stages?: (settings: MethodSettings, protocol: Protocol) => number;
   /**
-   * What each stage of a step rolls out. `evaluator_budget` counts the evaluator calls of a problem in all stages
-   * together, so that methods with stages are compared with others at one cost.
-   * @param spread of the returns in the step before, where the configuration asks to plan by it and there is one
+   * Returns the rollouts of a stage of a step. `evaluator_budget` counts the evaluator calls of a
+   * problem in all stages together, so that methods with stages are compared with others at equal cost.
+   * @param spread variance of the returns in the step before, if the configuration plans by it and there
+   *   is one
    */
   readonly plan: (
     settings: MethodSettings,
@@ -280,9 +286,9 @@ export interface Method {
   ) => readonly Rollout[];
   readonly credit: (step: SampledStep) => Credited;
   readonly updates: (step: LearningStep) => Updates;
-  /** The roles that the updates teach on the messages of a stage of a step; left out: all that learn. */
+  /** Returns the roles that the updates teach on a stage's messages; absent: all that learn. */
   readonly taught?: (step: TaughtStep, stage: number) => readonly string[];
-  /** What a step shows of the state that `credit` left; see STEP_MEASURES. */
+  /** Returns the measures of the state after `credit`; see STEP_MEASURES. */
   readonly measures?: (state: MethodState, settings: MethodSettings) => MethodMeasures;
 }
 
@@ -292,7 +298,7 @@ export type MethodMeasures = Pick<
   'contribution' | 'contributionDeviation' | 'jointReturn' | 'jointDeviation' | 'soloReturn' | 'soloDeviation' | 'gate'
 >;
 
-/** Every group of siblings of some trees, parents first: the messages that answer one context. */
+/** Yields every group of siblings of some trees, parents first: the messages that answer one context. */
 export function* contextsOf(siblings: readonly TreeMessage[]): Generator<readonly TreeMessage[]> {
   if (siblings.length === 0) {
     return;
@@ -304,9 +310,10 @@ export function* contextsOf(siblings: readonly TreeMessage[]): Generator<readonl
 }
 
 /**
- * Every set of messages of some trees that are compared with each other, parents first: siblings, and with `merged` all
- * that have siblings and one position and context key, as C3's Algorithm 1 keys them. A message without a sibling stays
- * alone: if it were compared where its context came twice, a role would learn in frequent contexts only.
+ * Returns the sets of messages that are compared with each other, parents first: siblings, or with
+ * `merged` all messages with siblings and the same position and context key, as in C3's Algorithm 1. A
+ * message without a sibling stays alone: if it were compared whenever its context came twice, a role
+ * would learn in frequent contexts only.
  * @param trees of one problem
  */
 export function comparedMessages(trees: readonly TreeMessage[], merged: boolean): (readonly TreeMessage[])[] {
@@ -318,7 +325,7 @@ export function comparedMessages(trees: readonly TreeMessage[], merged: boolean)
   return [...Map.groupBy(several, ({ position, contextKey }) => `${position} ${contextKey}`).values()];
 }
 
-/** A message with all that follow it. */
+/** Yields a message and all that follow it. */
 export function* episodeOf(message: TreeMessage): Generator<TreeMessage> {
   yield message;
   for (const child of message.children) {

@@ -1,7 +1,4 @@
-/**
- * The methods by the names that configurations give them. The table is their only list; what is said of each is in its
- * file.
- */
+/** The table of methods by their configuration names, and queries on it. */
 import { contextEstimatorOf, type CreditEstimator } from '../../credit/estimators.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesOf } from '../../team/rounds.ts';
@@ -34,30 +31,28 @@ const isMethodName = (name: string): name is MethodName => Object.hasOwn(METHODS
 
 export const METHOD_NAMES: readonly MethodName[] = Object.keys(METHODS).filter(isMethodName);
 
-/** A method by its name. */
 export const methodNamed = (name: MethodName): Method => METHODS[name];
 
-/** What is said of a method. */
+/** Returns the user-visible texts of a method. */
 export const methodWords = (name: MethodName): MethodWords => methodNamed(name).words;
 
-/** The same for a name that a store gives; undefined where it is none of ours. */
+/** The same for a name from a store; undefined if this product has no such method. */
 export const knownMethodWords = (name: string): MethodWords | undefined =>
   isMethodName(name) ? methodWords(name) : undefined;
 
-/** Whether a method reads a key that not every method does. */
+/** Returns true if a method reads a key that not every method does. */
 export const methodReads = (name: MethodName, key: MethodKey): boolean => methodWords(name).reads.includes(key);
 
-/** The names of the methods that read a key which not every method does. */
 export const methodsThatRead = (key: MethodKey): readonly MethodName[] =>
   METHOD_NAMES.filter((name) => methodReads(name, key));
 
 type NamedSettings = MethodSettings & { readonly method: MethodName };
 
-/** Stages of a step of a method, at most. */
+/** Returns the largest number of stages in a step of a method. */
 export const stagesOf = (method: Method, settings: MethodSettings, protocol: Protocol): number =>
   method.stages?.(settings, protocol) ?? 1;
 
-/** What the first stages of an iteration roll out for each problem, all of them unless a number is given. */
+/** Returns the rollouts of the first stages of an iteration for each problem, by default of all stages. */
 export const rolloutsOf = (
   method: Method,
   settings: MethodSettings,
@@ -65,23 +60,23 @@ export const rolloutsOf = (
   stages = stagesOf(method, settings, protocol),
 ): readonly Rollout[] => Array.from({ length: stages }, (_, stage) => method.plan(settings, protocol, stage)).flat();
 
-/** What one iteration rolls out for each problem, in all its stages. */
+/** Returns the rollouts of one iteration for each problem, in all its stages. */
 export const plannedRollouts = (settings: NamedSettings, protocol: Protocol): readonly Rollout[] =>
   rolloutsOf(methodNamed(settings.method), settings, protocol);
 
-/** Evaluator calls that one iteration makes for one problem. */
+/** Returns the number of evaluator calls that one iteration makes for one problem. */
 export function callsPerProblem(settings: NamedSettings, protocol: Protocol): number {
   return callsOfRollouts(plannedRollouts(settings, protocol), protocol);
 }
 
-/** Evaluator calls of some rollouts of one problem. */
+/** Returns the number of evaluator calls for some rollouts of one problem. */
 export function callsOfRollouts(rollouts: readonly Rollout[], protocol: Protocol): number {
   return rollouts.reduce((calls, { fanout, shape }) => calls + callsOfFanout(protocol, fanout, shape), 0);
 }
 
 /**
- * Further calls, at most, with which a method scores the answers of one problem's votes by themselves: one for each
- * distinct answer, and every message may state another one.
+ * Returns the largest number of extra calls with which a method scores the answers of one problem's
+ * votes: one for each distinct answer, and every message may state a different one.
  */
 export const voteCallsAtMost = (method: Method, rollouts: readonly Rollout[], protocol: Protocol): number =>
   method.countsVotes?.(protocol) === true
@@ -90,19 +85,20 @@ export const voteCallsAtMost = (method: Method, rollouts: readonly Rollout[], pr
         .reduce((sum, messages) => sum + messages, 0)
     : 0;
 
-/** Whether a method's baseline is the value of the state, so that who measures its credit needs the value head. */
+/** Returns true if a method's baseline is the value of the state, so that it needs the value head. */
 export const valuesStates = (settings: NamedSettings): boolean =>
   methodNamed(settings.method).valueTarget(settings) === 'state';
 
 /**
- * A method's credit as diagnostics of single contexts know it: MAGRPO's baseline is the mean that holds the own return;
- * MAPPO's is no return, so its credits are stored.
+ * Returns the estimator that diagnostics of single contexts use for a method's credit. MAGRPO's
+ * baseline is the mean that includes the message's own return; MAPPO's baseline is not a return, so
+ * its stored credits are used.
  */
 export function contextEstimator(settings: NamedSettings): CreditEstimator {
   return contextEstimatorOf(methodNamed(settings.method).estimator(settings));
 }
 
-/** What a user who compares methods should know of a configuration, one line each. */
+/** Returns remarks on a configuration for a user who compares methods, one line each. */
 export function methodRemarks(settings: NamedSettings, protocol: Protocol): readonly string[] {
   const { method, steps, evaluator_budget: budget } = settings;
   if (steps === 0) {

@@ -3,16 +3,16 @@ import { cosineSchedule } from '../schedule.ts';
 import type { LearningStep, Outcome, TaughtStep, Update } from './method.ts';
 
 /**
- * PPO: in each epoch one step of AdamW for each mini-batch, down the gradient of the mean of (C3 equation 16, for each
- * token)
+ * PPO: in each epoch one step of AdamW for each mini-batch, down the gradient of the mean of (C3
+ * equation 16, for each token)
  *
  *   -min(r A, clip(r, 1 - 0.2, 1 + 0.2) A) + kl_coefficient * KL(policy || first policy)
  *
  *   r = policy / policy that sampled, whatever was learned since
  *
- * A being the message's credit; `ppo.loss_weight` says what counts the same in the mean. `ppo.kl_against` and
- * `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises, then falls along a half cosine over all updates of
- * the run.
+ * A is the message's credit, and `ppo.loss_weight` chooses the unit of the mean. `ppo.kl_against` and
+ * `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises, then falls along a half cosine
+ * over all updates of the run.
  */
 export function* ppoEpochs({
   settings: { steps, ppo },
@@ -32,8 +32,9 @@ export function* ppoEpochs({
 }
 
 /**
- * The value head learns what followed each message, its rate on the schedule of the policy, before the policy moves:
- * values are those that the credits took. In the first steps of a run the head learns alone, and the policy stays.
+ * Trains the value head on the returns that followed each message before the policy moves, because the
+ * credits used the values of that policy. Its learning rate follows the policy's schedule. In the
+ * first steps of a run only the head learns.
  */
 export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcome> {
   const { settings, iteration } = step;
@@ -55,5 +56,5 @@ export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcom
 
 const movesPolicy = ({ settings, iteration }: TaughtStep): boolean => iteration > settings.value_head.warmup_steps;
 
-/** The roles that `valueEpochs` teaches: none while the value head learns alone. */
+/** Returns the roles that `valueEpochs` teaches: none while only the value head learns. */
 export const taughtAfterWarmup = (step: TaughtStep): readonly string[] => (movesPolicy(step) ? step.roles : []);

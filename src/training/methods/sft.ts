@@ -1,6 +1,6 @@
 /**
- * The team as it is (reference section 4.3): nothing is sampled to learn from, nothing is learned; the evaluation is
- * the whole run.
+ * The team as it is (reference section 4.3): nothing is sampled for training and nothing is learned,
+ * so the run is only its evaluation.
  */
 import type { Method } from './method.ts';
 
@@ -22,7 +22,5 @@ export const sft: Method = {
 
   credit: () => ({ credits: new Map() }),
 
-  *updates() {
-    // Nothing is learned.
-  },
+  *updates() {},
 };

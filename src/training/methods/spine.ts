@@ -1,18 +1,20 @@
 /**
- * The spine: one episode of a problem, and alternatives to each of its messages, each continued once, as who
- * examines an episode replays it. Its calls are split over the positions: evenly, or so that the variance of the
- * gradient, summed over the roles that learn, is least. With J_t messages in the context of position t and the variance
- * V_t of returns in it (what its message and all after it add), the credits of t have the mean square
+ * The spine: one episode of a problem, and alternatives to each of its messages, each continued once,
+ * like the replays of a user who examines an episode. Its calls are split over the positions: evenly,
+ * or so that the variance of the gradient, summed over the roles that learn, is least. With J_t
+ * messages in the context of position t and the variance V_t of returns in it (from its message and
+ * all later ones), the credits of t have the mean square
  *
  *   E_t = J_t / (J_t - 1) * V_t
  *
- * and with the messages that continue alternatives to earlier positions, which have the credit of these, the gradient
- * of t has in units of the policy's own score the variance
+ * The messages that continue alternatives to earlier positions have the credit of those. With them, the
+ * gradient of t has, in units of the policy's own score, the variance
  *
  *   (J_t E_t + sum over s < t of (J_s - 1) E_s) / (J_t + sum over s < t of (J_s - 1))^2
  *
- * V_t / V_(t+1) - 1 is the rho of position t: the larger it is, the more do alternatives after t save. V is measured in
- * the step before, so that no message is credited by returns that decided how often it was sampled.
+ * V_t / V_(t+1) - 1 is the rho of position t: the larger it is, the more alternatives after t save. V
+ * is measured in the step before, so that no message is credited by returns that decided how often it
+ * was sampled.
  */
 import { learns } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -22,9 +24,9 @@ import { inheritsCredit } from './loneMessages.ts';
 import type { MethodSettings, Spread } from './method.ts';
 
 /**
- * Messages in each context of a spine, its own among them: as many as the budget pays for. A role that
- * does not learn has no alternatives.
- * @param spread null: the budget is split evenly
+ * Returns the number of messages in each context of a spine, including the spine's own message, within
+ * the budget. A role that does not learn has no alternatives.
+ * @param spread null splits the budget evenly
  */
 export function spineFanout(settings: SpineSettings, protocol: Protocol, spread: Spread | null): number[] {
   const { evaluator_budget: budget, policies } = settings;
@@ -53,7 +55,10 @@ export function spineFanout(settings: SpineSettings, protocol: Protocol, spread:
 
 export type SpineSettings = Pick<MethodSettings, 'evaluator_budget' | 'policies' | 'credit'>;
 
-/** Returns vary no less in an earlier context; what was not measured is as what follows it. Null where none varied. */
+/**
+ * Returns the variances, or null if no returns varied. An earlier context varies at least as much as a
+ * later one, and an unmeasured position takes the variance of the next one.
+ */
 function variancesOf(spread: Spread | null): readonly number[] | null {
   if (spread?.some((variance) => variance !== null && variance > 0) !== true) {
     return null;
@@ -61,10 +66,10 @@ function variancesOf(spread: Spread | null): readonly number[] | null {
   return spread.reduceRight<number[]>((later, variance) => [Math.max(variance ?? 0, later[0] ?? 0), ...later], []);
 }
 
-/** A role that learns nothing counts as very uncertain, so that the first alternatives go where it ends that. */
+/** The variance assumed for a role that learns nothing, so that it gets the first alternatives. */
 const NOTHING_LEARNED = 1e6;
 
-/** The variance of the gradient of one position, as above. */
+/** Returns the variance of the gradient of one position (see above). */
 function gradientVariance(
   fanout: readonly number[],
   variances: readonly number[],
@@ -72,7 +77,7 @@ function gradientVariance(
   inherits: boolean,
 ): number {
   let [squares, messages] = [0, 0];
-  // What a message without a sibling inherits.
+  // The mean square that a message without a sibling inherits.
   let inherited: number | null = null;
   for (let level = 0; level <= position; level++) {
     const count = fanout[level] ?? 1;
@@ -88,14 +93,14 @@ function gradientVariance(
   return messages === 0 ? NOTHING_LEARNED : squares / messages ** 2;
 }
 
-/** Whether any role that may speak at a place in an episode learns. */
+/** Returns true if a role that may speak at a place in an episode learns. */
 function learnsAt({ occurrences, rounds }: Protocol, policies: MethodSettings['policies'], level: number): boolean {
   const isOpen = rounds?.order === 'random' || isOneByOne(rounds?.order);
   const may = isOpen ? occurrences : occurrences.slice(level, level + 1);
   return may.some(({ role }) => learns(policies, role));
 }
 
-/** Why a spine cannot be afforded with a protocol; null where it can. */
+/** Returns the reason why the budget cannot pay for a spine with a protocol, or null if it can. */
 export function spineFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (spineFanout(settings, protocol, null).some((count) => count > 1)) {
     return null;
@@ -103,7 +108,7 @@ export function spineFault(settings: MethodSettings, protocol: Protocol): string
   return `shape ${settings.shape} needs an episode and at least one alternative, and evaluator_budget (${settings.evaluator_budget}) pays for no more than the episode with the protocol ${protocol.name}; raise it.`;
 }
 
-/** A message of a step as its credit shows the variance of returns in its context. */
+/** The part of a message from which the variance of returns in its context is computed. */
 interface Credited {
   /** Equal for the messages of one context. */
   readonly bucket: number;
@@ -112,8 +117,9 @@ interface Credited {
 }
 
 /**
- * The variance of returns in the contexts of each position, from leave-one-out credits: of J messages of a context with
- * credits A it is (J - 1) / J^2 times the sum of A^2; positions average over their contexts.
+ * Returns the variance of returns in the contexts of each position, from leave-one-out credits. For J
+ * messages of a context with credits A it is (J - 1) / J^2 times the sum of A^2; positions average
+ * over their contexts.
  */
 export function spreadOf(messages: readonly Credited[], positions: number): Spread {
   const found = Array.from({ length: positions }, () => ({ sum: 0, contexts: 0 }));

@@ -1,26 +1,27 @@
 /**
- * TeamTR (reference sections 2 to 4): trust regions for a team whose roles are updated one after the other. A step is
- * what the paper calls a stage; each role that learns has its turn in it, in an order sigma:
+ * TeamTR (reference sections 2 to 4): trust regions for a team whose roles are updated one after the
+ * other. A step is a stage of the paper; each role that learns has one turn in it, in an order sigma:
  *
- *   1. the team as the roles before left it samples G whole episodes of each problem of the step (a stage of the step
- *      here), with returns R_1 ... R_G;
+ *   1. the team, as updated so far, samples G whole episodes of each problem of the step (this is called a stage in
+ *      this code), with returns R_1 ... R_G;
  *   2. A_g = clip((R_g - mean R) / sqrt(var R + epsilon), -c, c), or as `advantage_scale` says, for each message of
  *      the role in episode g;
  *   3. up to `epochs` steps of the optimizer on the role's messages, up the gradient of
  *
  *        1 / M * sum over messages of min(w A, clip(w, 1 - e, 1 + e) A)  -  beta * KL(last || policy)
  *
- *      w being the ratio of the whole message to the policy that sampled it, and the KL that of whole messages, the sum
- *      over their tokens. After each one it is measured; beta rises where it is large and falls where it is small, and
- *      near `delta` the turn ends;
- *   4. where it is above `delta`, the weights go back part of the way, and all of it if that does not help.
+ *      with the ratio w of the whole message to the policy that sampled it, and the KL of whole messages, the sum
+ *      over their tokens. The KL is measured after each step; beta rises if it is large and falls if it is small, and
+ *      the turn ends near `delta`;
+ *   4. if the KL is above `delta`, the weights go back part of the way, and all of it if that does not help.
  *
- * `evaluator_budget` pays for all samplings of a step together, in equal parts: a team of n roles samples one nth of
- * the episodes of a method that samples once, for each turn. With `resample_every` fewer turns have episodes of their
- * own. Where none has (the naive sequential baseline), roles with weights of their own learn what they would if all
- * were updated jointly from one batch: no update changes what another one learns from. With `reuse: weighted` it does:
- * episodes of an earlier turn count by their importance weights, the products over the messages of all roles that were
- * updated since of their ratios (section 6; it publishes no clip of them), which multiply A_g.
+ * `evaluator_budget` pays for all samplings of a step together, in equal parts. A team of n roles
+ * samples, for each turn, one nth of the episodes of a method that samples once. With `resample_every`
+ * fewer turns have episodes of their own. If only the first turn has (the naive sequential baseline),
+ * roles with weights of their own learn the same as in a joint update from one batch: no update
+ * changes the data of another. With `reuse: weighted` it does: episodes of an earlier turn are weighted
+ * by the products of the ratios of all messages of roles updated since, which multiply A_g (section 6,
+ * which publishes no clip of the weights).
  */
 import { mean } from '../../credit/describe.ts';
 import type { Json } from '../../domain/episode.ts';
@@ -48,7 +49,7 @@ import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];
 
-/** The least and the largest weight of the KL penalty that adapting it comes to. */
+/** The least and the largest weight that adapting the KL penalty can reach. */
 const WEIGHTS = [1e-6, 1e6] as const;
 
 /** The number of turns in a step that begin with fresh episodes. Each role that learns has one turn. */
@@ -98,7 +99,7 @@ export const teamTr: Method = {
   stages: stagesOf,
   plan: (settings, protocol) => episodesOfStage(settings, protocol, stagesOf(settings, protocol)),
 
-  // In units of the return; what is learned from are their standard scores.
+  // Credits are in units of the return; learning uses their standard scores.
   credit: (step) => ({ credits: episodeCredits(step, 'magrpo'), state: withReturn(step) }),
 
   taught(step, stage) {
@@ -164,22 +165,23 @@ export const teamTr: Method = {
   },
 };
 
-/** What a role's turn came to. */
+/** The result of a role's turn. */
 interface Turn extends MeasuredTurn {
-  /** What the surrogate gained by it. */
+  /** The gain of the surrogate. */
   readonly gain: number;
-  /** Whether it was above `delta` before it went back. */
+  /** True if the KL was above `delta` before the weights went back. */
   readonly left: boolean;
   /** The weight of the KL penalty for its next turn. */
   readonly weight: number;
-  /** Probabilities by rank: of what was kept where anything was, and of what left the region; where measured. */
+  /** Probabilities by rank of the kept update, and of one that left the trust region, if measured. */
   readonly inside: RankShift | null;
   readonly outside: RankShift | null;
 }
 
 /**
- * What the newest episodes count after some roles were updated; undefined where all count the same. Measured once all
- * of them had their turns, on all of their messages: also where they share weights, or learned from a part.
+ * Returns the weights of the newest episodes after some roles were updated, or undefined if all count
+ * the same. The update is measured after all turns of these roles, on all of their messages, because
+ * roles may share weights or may have learned from a part.
  */
 function* weightsSince(
   roles: readonly string[],
@@ -195,9 +197,9 @@ function* weightsSince(
   );
 }
 
-/** What a role's turn begins with. */
+/** The start of a role's turn. */
 interface Beginning extends Pick<PolicyUpdate, 'learningRate' | 'weights'> {
-  /** Of the KL penalty. */
+  /** The weight of the KL penalty. */
   readonly weight: number;
 }
 
@@ -261,7 +263,7 @@ function* turnOf(
   return { ...now, left, weight, outside, inside: yield* ranks() };
 }
 
-/** Which of a role's contexts are learned from, and on which its KL is measured; undefined: all. */
+/** Returns the contexts that a role learns from and those that its KL uses; undefined means all. */
 function partsOf(
   { held_out: of }: Settings,
   draw: (position: number) => number,
@@ -273,8 +275,8 @@ const klOf = ({ k1, k3, exact = 0 }: Divergence, estimator: Settings['kl_estimat
   ({ k1, k3, exact })[estimator];
 
 /**
- * The weight of the KL penalty after an optimizer step (reference section 4): more where the KL is above `delta` times
- * the tolerance, less where it is below `delta` divided by it.
+ * Returns the weight of the KL penalty after an optimizer step (reference section 4): more if the KL
+ * is above `delta` times the tolerance, less if it is below `delta` divided by it.
  */
 export function adaptedWeight(
   weight: number,
@@ -311,13 +313,13 @@ function orderOf(
   }
 }
 
-/** The weight of each role's KL penalty, and what its last turn gained. */
+/** Returns the state: the weight of each role's KL penalty, and the gain of its last turn. */
 const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
   json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
   tensors: {},
 });
 
-/** What the next stage begins with: also the mean return of each sampling of the step so far. */
+/** Returns the state for the next stage, with the mean return of each sampling of the step so far. */
 function withReturn({ stage, state, problems, settings }: SampledStep): MethodState {
   const means = problems.map((episodes) => {
     const returns = episodes
@@ -326,7 +328,7 @@ function withReturn({ stage, state, problems, settings }: SampledStep): MethodSt
     return returns.length === 0 ? null : mean(returns);
   });
   const known = means.filter((value) => value !== null);
-  // The samplings of a step are compared with each other on all of its problems.
+  // Samplings are compared with each other only on all problems of the step.
   const own = known.length === 0 || known.length < means.length ? null : mean(known);
   const returns = [...(stage === 0 ? [] : returnsIn(state.json)), own];
   return { ...state, json: { ...(isObject(state.json) && state.json), returns } };

@@ -1,4 +1,4 @@
-/** What a step of method teamtr shows of its updates: importance weights, the certificate, and what was measured. */
+/** Measures of a teamtr step: importance weights, the certificate, and the improvement. */
 import type { OwnMeasures } from '../../domain/step.ts';
 import { certificate, confidenceCost, isVacuous, occupancyShift, promiseOf } from '../certificate.ts';
 import type { Move } from '../divergence.ts';
@@ -10,19 +10,20 @@ type Settings = Pick<
   'clip' | 'held_out' | 'certificate_gamma' | 'certificate_bound' | 'certificate_confidence'
 >;
 
-/** What a role's turn came to. */
+/** The measured result of a role's turn. */
 export interface MeasuredTurn {
-  /** The KL of its messages in the end, in nats. */
+  /** The final KL of its messages, in nats. */
   readonly moved: number;
-  /** How its messages' probabilities have changed, where that is known. */
+  /** The changes of its messages' probabilities, if known. */
   readonly moves: readonly Move[];
-  /** Whether it began with fresh episodes. */
+  /** True if it began with fresh episodes. */
   readonly fresh: boolean;
 }
 
 /**
- * The measures of a step; those that are not defined are left out.
- * @param returns the mean return of each sampling of the step, on the same problems; null where not all have one
+ * Returns the measures of a step; undefined ones are left out.
+ * @param returns the mean return of each sampling of the step, on the same problems; null if a problem
+ *   has none
  */
 export function measuresOf(
   turns: readonly MeasuredTurn[],
@@ -69,10 +70,11 @@ export function measuresOf(
 }
 
 /**
- * The importance weights of the newest episodes after each turn: products over the messages of all roles that were
- * updated since they were sampled (reference section 6).
- * @param whole whether all messages are measured, so that a role without one in an episode said nothing in it; else
- *   only episodes with a measured message of every such role have a known weight
+ * Returns the tails of the importance weights of the newest episodes after each turn: products over
+ * the messages of all roles that were updated since the episodes were sampled (reference section 6).
+ * @param whole true if all messages are measured, so that a role without a message in an episode said
+ *   nothing in it; otherwise only episodes with a measured message of every such role have a known
+ *   weight
  */
 function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTails[] {
   let weights = new Map<number, number>();
@@ -90,7 +92,10 @@ function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTai
   });
 }
 
-/** The certificate of the updates between the first and the last sampling of a step, beside what the return did. */
+/**
+ * Returns the certificate of the updates between the first and the last sampling of a step, and the
+ * measured change of the return.
+ */
 function compared(
   turns: readonly MeasuredTurn[],
   returns: readonly (number | null)[],

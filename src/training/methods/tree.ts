@@ -1,13 +1,10 @@
-/**
- * What C3 and its ablation "w/o LOO" share: the configured fan-out as a tree, and the check that the budget pays for
- * it.
- */
+/** The configured fan-out as trees, for C3 and its ablation "w/o LOO", and checks of the budget. */
 import type { Protocol } from '../../team/protocol.ts';
 import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
 import type { Method, MethodSettings } from './method.ts';
 import { spineFanout, spineFault } from './spine.ts';
 
-/** Trees (Algorithm 1): the leaves below a message are its replays, its siblings what it is compared with. */
+/** Plans trees (Algorithm 1): a message's leaves are its replays, its siblings the alternatives. */
 export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
   const { shape, fanout, credit } = settings;
   const commonRandomNumbers = credit.common_random_numbers;
@@ -16,7 +13,7 @@ export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null
     : [{ fanout: spineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
 };
 
-/** Why `fanout_unique` does not go with a configuration, in one sentence; null where it does, and where it is off. */
+/** Returns the reason why `fanout_unique` does not fit a configuration, or null. */
 export function uniqueFault(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
   const { fanout_unique: unique, fanout, shape, credit } = settings;
   if (!unique) {

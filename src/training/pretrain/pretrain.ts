@@ -1,6 +1,6 @@
 /**
- * Supervised pretraining of the bundled team on generated demonstrations: resumable, every step a function of (seed,
- * step) alone.
+ * Supervised pretraining of the bundled team on generated demonstrations. It can be resumed: every
+ * step is a function of (seed, step) alone.
  */
 import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,9 +28,9 @@ import { cosineSchedule } from '../schedule.ts';
 import { isRevised, revisions, type Examine } from './revisions.ts';
 
 export interface PretrainSettings {
-  /** The finished team's folder; the log lies beside the weights. */
+  /** The folder of the finished team; the log is written beside the weights. */
   readonly folder: string;
-  /** Where checkpoints of an unfinished pretraining lie. */
+  /** The folder for checkpoints of an unfinished pretraining. */
   readonly workFolder: string;
   readonly task: TaskName;
   readonly seed: number;
@@ -40,29 +40,26 @@ export interface PretrainSettings {
   readonly vocabularySize: number;
   readonly architecture: Omit<TransformerConfig, 'vocabularySize'>;
   readonly device: DeviceSettings;
-  /** Executes drafts for the feedback on them; needed where a phase has second turns. */
+  /** Executes drafts for the feedback on them; required if a phase has second turns. */
   readonly examine?: Examine;
-  /** The folder of the team whose weights and tokenizer it begins with; from nothing unless given. */
+  /** The folder of the team whose weights and tokenizer it begins with; by default new weights. */
   readonly beginning?: string;
-  /** Steps of the recipe that the folder's weights already had: the tokenizer stays, the rest follows. */
+  /** Steps of the recipe that the folder's weights have already had. */
   readonly after?: number;
   readonly signal: AbortSignal;
   readonly report: (line: string) => void;
 }
 
-/**
- * A stretch of steps with data and a learning rate of its own; the optimiser's state continues from one phase to the
- * next.
- */
+/** A range of steps with its own data and learning rate. The optimizer's state continues. */
 export interface PretrainPhase {
   readonly steps: number;
-  /** Steps after which the rate is at its floor, where the phase ends before that. */
+  /** Steps after which the rate is at its floor, if the phase ends earlier. */
   readonly decaySteps?: number;
   /** Mix weights of the task's levels. */
   readonly levels: readonly number[];
-  /** Share of the demonstrations that are hasty, for the easier half of the task and for the rest. */
+  /** Shares of hasty demonstrations: for the easier half of the task, and for the rest. */
   readonly hasty: { readonly short: number; readonly long: number };
-  /** Share of the problems that show how a draft is revised, in the place of a first turn; 0 unless given. */
+  /** Share of the problems that show the revision of a draft in place of a first turn; 0 by default. */
   readonly revised?: number;
   /** As in cosineSchedule. */
   readonly peak: number;
@@ -73,7 +70,7 @@ export interface PretrainPhase {
 export const LOG_FILE = 'pretrain.log.jsonl';
 const TOKENIZER_SAMPLE = 5000;
 
-/** Runs, or continues with, a pretraining to its last step and writes the team's folder (float16 at rest). */
+/** Runs or continues a pretraining and writes the team's folder, with float16 weights. */
 export async function pretrain(settings: PretrainSettings, protocol: Protocol): Promise<void> {
   await mkdir(settings.workFolder, { recursive: true });
   await mkdir(settings.folder, { recursive: true });
@@ -94,7 +91,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
     `${parameterCount(config)} parameters, ${tokenizer.vocabularySize} tokens, from step ${after + state.step}`,
   );
   const trainer = new Trainer(config, settings.device);
-  // The optimizer counts its own steps; those before it are behind it.
+  // The optimizer counts its own steps only; those of earlier weights come before its first.
   let first = -after;
   for (const [index, phase] of settings.phases.entries()) {
     const rate = cosineSchedule({
@@ -139,7 +136,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   await saveModel(settings.folder, { config, parameters: state.parameters }, 'F16');
 }
 
-/** What the problems of a step show, in their order. */
+/** Returns the demonstrations of a step's problems, in their order. */
 async function contextsOf(
   { examine }: PretrainSettings,
   { hasty, revised = 0 }: PretrainPhase,
@@ -157,7 +154,7 @@ async function contextsOf(
   return (await Promise.all(shown)).flat();
 }
 
-/** The parameters before the first step: those that the folder or the beginning holds, or drawn from the seed. */
+/** Returns the first parameters: those of the folder or the beginning, or new ones from the seed. */
 async function firstParameters(
   { after = 0, folder, beginning, seed }: PretrainSettings,
   config: TransformerConfig,
@@ -166,14 +163,14 @@ async function firstParameters(
   return held === undefined ? initialParameters(config, seed) : (await loadModel(held)).parameters;
 }
 
-/** Leaves the lines of a log that are of the steps before. */
+/** Keeps only the lines of a log for the steps before. */
 async function keepLog(path: string, after: number): Promise<void> {
   const text = after === 0 ? '' : await readFile(path, 'utf8');
   const kept = text.split('\n').filter((line) => Number(/^\{"step":(\d+),/u.exec(line)?.[1] ?? Infinity) <= after);
   await writeWhole(path, Buffer.from(kept.map((line) => `${line}\n`).join('')));
 }
 
-/** The first problems of a phase, at most as many as it has. */
+/** Returns the first problems of a phase, at most as many as it has. */
 function problemsOf(
   { task, seed, phases, problemsPerStep }: PretrainSettings,
   index: number,
@@ -185,10 +182,11 @@ function problemsOf(
 }
 
 /**
- * A problem's demonstrations, one for each message: the plan for the first role, the solution for the second, which
- * sees the plan. A share of them is hasty (an answer without its steps; a program that forgets an edge case): like
- * people's demonstrations, they differ in care. So the supervised team knows a better and a worse way to answer, and
- * reinforcement has something to choose from.
+ * Returns a problem's demonstrations, one for each message: the plan for the first role, the solution
+ * for the second, which sees the plan. A share of them is hasty (an answer without its steps, or a
+ * program that forgets an edge case), because people's demonstrations also differ in care. So the
+ * supervised team knows a better and a worse way to answer, and reinforcement learning can choose
+ * between them.
  */
 export function demonstrations(
   problem: DemonstratedProblem,
@@ -207,7 +205,7 @@ export function demonstrations(
     : [...shown, demonstration(tokenizer, contextAt(protocol, said.length - 1, question, silent), alone)];
 }
 
-/** The messages that a demonstration shows. */
+/** Returns the messages of a demonstration. */
 function shownOf(
   { uidSha, short, said, saidInHaste }: DemonstratedProblem,
   shares: PretrainPhase['hasty'],
@@ -215,11 +213,11 @@ function shownOf(
   return chance(uidSha) < (short ? shares.short : shares.long) ? saidInHaste : said;
 }
 
-/** What the role at a position reads after the messages before it. */
+/** Returns the context of the role at a position after the messages before it. */
 const contextAt = (protocol: Protocol, position: number, question: string, said: readonly string[]): string =>
   renderPlain(renderContext(protocol, position, question, new Map(said.entries())));
 
-/** A number in [0, 1) from eight hex digits of a hash that the split does not look at. */
+/** Returns a number in [0, 1) from eight hex digits of a hash that the split does not use. */
 const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
 
 function demonstration(tokenizer: LoadedTokenizer, context: string, message: string): TrainingContext {

@@ -1,4 +1,4 @@
-/** How the bundled team of each bundled task is made: all that its pretraining depends on. */
+/** The pretraining recipes of the bundled teams: everything that decides their weights. */
 import type { TeamTask } from '../../shared/runNames.ts';
 import type { PretrainSettings } from './pretrain.ts';
 
@@ -6,11 +6,11 @@ export interface PretrainRecipe extends Pick<
   PretrainSettings,
   'task' | 'seed' | 'phases' | 'problemsPerStep' | 'vocabularySize' | 'architecture'
 > {
-  /** The task whose bundled team it begins with, with its tokenizer; from nothing unless given. */
+  /** The task whose bundled team provides the first weights and the tokenizer; by default new ones. */
   readonly begins?: TeamTask;
 }
 
-/** What the teams have in common: about 1.8 million parameters. */
+/** Settings that the teams share: about 1.8 million parameters. */
 const COMMON: Omit<PretrainRecipe, 'task' | 'phases'> = {
   seed: 1,
   problemsPerStep: 32,
@@ -29,7 +29,7 @@ const COMMON: Omit<PretrainRecipe, 'task' | 'phases'> = {
   },
 };
 
-/** Careful work first; then demonstrations of mixed care, at the levels that the team is trained on. */
+/** First careful work; then demonstrations of mixed care, at the levels that the team is trained on. */
 const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
   arithmetic: [
     {
@@ -49,8 +49,8 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.5,
     },
   ],
-  // Careless work is mostly one and the same slip where a problem allows only one: there the team slips though it knows
-  // better, and reinforcement can choose.
+  // If a problem allows only one slip, careless work mostly makes that one. The team then makes it
+  // although it knows better, and reinforcement learning can choose.
   python: [
     {
       steps: 500,
@@ -69,7 +69,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.5,
     },
   ],
-  // Every level and every size of team alike: first the form, with piles at random, then the rules, a little.
+  // All levels and team sizes equally: first the form, with random piles, then the rules, a little.
   dealer: [
     {
       steps: 1600,
@@ -79,7 +79,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       warmupFraction: 0.03,
       floorFraction: 0.05,
     },
-    // The last seats of the largest team come last.
+    // The last seats of the largest team are learned last.
     {
       steps: 500,
       levels: [1, 1, 1, 1, 1, 1, 1, 1],
@@ -97,7 +97,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.05,
     },
   ],
-  // Every size of team alike. It learns where the steps lead, and hardly anything of the goal.
+  // All team sizes equally. The team learns where the steps lead, and hardly anything about the goal.
   chain: [
     {
       steps: 1500,
@@ -116,8 +116,8 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.1,
     },
   ],
-  // The arithmetic team learns to answer without a plan too. Slips of the thinker, and a share of right plans where it
-  // misleads, leave reinforcement something to choose from.
+  // The arithmetic team learns to answer without a plan too. Slips of the thinker, and some right plans
+  // on the misleading level, leave reinforcement learning something to choose from.
   hints: [
     {
       steps: 150,
@@ -128,7 +128,8 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.2,
     },
   ],
-  // The easier half first; then answers in haste too, mostly guesses, so that there is a better way to choose.
+  // The easier half first; then also hasty answers, mostly guesses, so that there is a better way to
+  // choose.
   logic: [
     {
       steps: 1500,
@@ -155,7 +156,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       floorFraction: 0.5,
     },
   ],
-  // The form and what is asked; then the slips of haste, each of which costs a level of the reward.
+  // The form and the task; then the slips of haste, each of which costs a level of the reward.
   functions: [
     {
       steps: 500,
@@ -174,7 +175,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
       warmupFraction: 0,
       floorFraction: 0.5,
     },
-    // How a draft is revised after feedback, beside first turns as before.
+    // Revisions of a draft after feedback, beside first turns as before.
     {
       steps: 150,
       levels: [1, 1, 1, 1],
@@ -206,7 +207,7 @@ const PHASES: Readonly<Record<TeamTask, PretrainRecipe['phases']>> = {
   ],
 };
 
-/** A team whose answers are single words needs less: about 0.2 million parameters. */
+/** Teams whose answers are single words need less: about 0.2 million parameters. */
 const SMALLER: Readonly<Partial<Record<TeamTask, Partial<PretrainRecipe>>>> = {
   dealer: {
     problemsPerStep: 16,
@@ -265,22 +266,22 @@ const SMALLER: Readonly<Partial<Record<TeamTask, Partial<PretrainRecipe>>>> = {
 
 const BEGINNINGS: Readonly<Partial<Record<TeamTask, TeamTask>>> = { hints: 'arithmetic' };
 
-/** Everything that decides the weights of a task's bundled team. */
+/** Returns the recipe of a task's bundled team. */
 export function pretrainRecipe(task: TeamTask): PretrainRecipe {
   const begins = BEGINNINGS[task];
   return { task, ...COMMON, ...SMALLER[task], phases: PHASES[task], ...(begins !== undefined && { begins }) };
 }
 
-/** Of a smaller team: widths and heads against the whole team's, and rates, which are higher for narrower layers. */
+/** Ratios of a smaller team to the full one. Narrower layers take higher learning rates. */
 const WIDTH = 2 / 3;
 const RATE = 1.5;
-/** Its haste, which costs it more: with that of the whole team, voters would begin below 30 %. */
+/** Ratio of its share of haste: with the full share, voters would begin below 30 %. */
 const HASTE = 0.5;
 
 /**
- * The same for a team of another size, with about half of the weights: two thirds as wide, in as many layers and
- * steps. With fewer of either it does not come to look up what a rule names, and its loss rests where the letters alone
- * bring it.
+ * The same for a team with about half of the weights: two thirds as wide, with as many layers and
+ * steps. With fewer layers or steps it does not learn to look up what a rule names, and its loss stays
+ * at the level of the letters alone.
  */
 export function smallRecipe(task: TeamTask): PretrainRecipe {
   const { architecture, phases, begins: _, ...recipe } = pretrainRecipe(task);

@@ -1,6 +1,7 @@
 /**
- * Demonstrations of a second turn: a first draft, mostly one with slips, what the environment between the turns says of
- * it, and the right messages. Contexts are rendered as in a run, with the history that the protocol shows.
+ * Demonstrations of a second turn: a first draft, mostly with slips, the feedback of the environment
+ * between the turns, and the right messages. Contexts are rendered as in a run, with the history that
+ * the protocol shows.
  */
 import type { LogEvent } from '../../domain/episode.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
@@ -12,9 +13,9 @@ import { next } from '../../team/rounds.ts';
 
 export type Examine = NonNullable<Evaluator['examine']>;
 
-/** Of the drafts; the others are right, and stay as they are. */
+/** Share of drafts with slips; the others are right and stay as they are. */
 const HASTY_DRAFTS = 0.75;
-/** The environments of a second turn draw no numbers. */
+/** The environments of a second turn draw no random numbers. */
 const NO_STREAM = '0'.repeat(32);
 
 export interface Revision {
@@ -22,18 +23,19 @@ export interface Revision {
   readonly message: string;
 }
 
-/** A number in [0, 1) from eight hex digits of a hash. */
+/** Returns a number in [0, 1) from eight hex digits of a hash. */
 const chance = (sha: string, digit: number): number => Number.parseInt(sha.slice(digit, digit + 8), 16) / 0x1_0000_0000;
 
-/** Whether a problem is among the share that shows a second turn; it depends on nothing but its question. */
+/** Returns true if a problem is in the share that shows a second turn; it depends only on its question. */
 export const isRevised = ({ uidSha }: Pick<DemonstratedProblem, 'uidSha'>, share: number): boolean =>
   chance(uidSha, 16) < share;
 
 /**
- * What each role of a problem reads in its second turn and says then, in order.
- * @param protocol of two turns or more, in which the roles speak in the order of the problem's messages
- * @param examine executes the draft, where the environment between the turns asks for it
- * @throws C3Error('engine') where the environment fails; EvaluatorLost
+ * Returns the context and the message of each role in its second turn of a problem, in order.
+ * @param protocol of two turns or more, in which the roles speak in the order of the problem's
+ *   messages
+ * @param examine executes the draft, if the environment between the turns asks for it
+ * @throws C3Error('engine') if the environment fails; EvaluatorLost
  */
 export async function revisions(
   problem: DemonstratedProblem,

@@ -1,4 +1,4 @@
-/** What a run has cost, over all the processes that worked on it. */
+/** The cost of a run, over all the processes that worked on it. */
 import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
 import { LedgerCounter } from '../../replay/budget.ts';
 import { storedCost } from '../../replay/storedCost.ts';
@@ -9,15 +9,16 @@ import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 
 /**
- * Counts on from what the store holds. Evaluator calls are noted in the store before they are made and struck out by
- * the transaction that stores their results: so after a crash it is known how many were lost at most.
+ * Continues the counts of the store. Evaluator calls are noted in the store before they are made, and
+ * cleared in the transaction that stores their results, so that after a crash the largest number of
+ * lost calls is known.
  */
 export class CostAccount {
   private readonly store: StoreWriter;
   private readonly run: string;
   private readonly protocol: Protocol;
   private readonly clock: () => number;
-  /** What the rows that were there at the beginning cost. */
+  /** Cost of the rows that existed at the start. */
   private readonly before: Ledger;
   private readonly counter: LedgerCounter;
   private readonly earlier: RunAccount;
@@ -26,7 +27,7 @@ export class CostAccount {
   private pendingCalls = 0;
   private sampling: number;
 
-  /** @param clock seconds */
+  /** @param clock returns seconds */
   constructor(store: StoreWriter, run: string, protocol: Protocol, clock: () => number) {
     this.store = store;
     this.run = run;
@@ -41,12 +42,12 @@ export class CostAccount {
     this.counter = new LedgerCounter(clock);
   }
 
-  /** Evaluator calls whose results a crash, a failure or a cancel lost, at most. */
+  /** The largest number of evaluator calls lost to a crash, a failure or a cancellation. */
   get lostCalls(): number {
     return this.earlier.lostCalls;
   }
 
-  /** Seconds that sampling took in the training iteration whose messages were stored last. */
+  /** Seconds of sampling in the training iteration whose messages were stored last. */
   get samplingSeconds(): number {
     return this.sampling;
   }
@@ -59,12 +60,12 @@ export class CostAccount {
     );
   }
 
-  /** Cumulative cost. */
+  /** Returns the cumulative cost. */
   ledger(): Ledger {
     return addLedgers(this.before, this.counter.read());
   }
 
-  /** Counts the time from now on as training's, again where an evaluation has interrupted it. */
+  /** Counts the time from now on as training time. Called again after an evaluation. */
   beginTraining(): void {
     this.trainingSince = this.clock();
   }
@@ -80,7 +81,7 @@ export class CostAccount {
     this.write();
   }
 
-  /** Books a forest whose rows are being stored in this transaction. */
+  /** Adds the cost of trees whose rows are stored in the current transaction. */
   bookRoots(roots: readonly TreeMessage[], samplingSeconds = this.sampling, voteCalls = 0): void {
     this.book(roots);
     this.counter.addVoteCalls(voteCalls);
@@ -89,7 +90,6 @@ export class CostAccount {
     this.write();
   }
 
-  /** Records the progress of the run. */
   write(): void {
     this.store.writeAccount(this.run, {
       pendingCalls: this.pendingCalls,

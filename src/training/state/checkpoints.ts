@@ -1,33 +1,33 @@
-/** The files of a run's weights: snapshots by the hash of their weights, checkpoints by run and iteration. */
+/** Files of a run's weights: snapshots by their hash, checkpoints by run and iteration. */
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunConfig } from '../config/config.ts';
 
-/** The newest checkpoints, which stay for a resume: the second is for the case that the first is damaged. */
+/** The number of newest checkpoints kept for a resume; the second one is used if the first is damaged. */
 const KEPT_CHECKPOINTS = 2;
 
-/** Where the weights of a snapshot are kept. */
+/** Returns the path of a snapshot's weights. */
 export const snapshotFile = (folder: string, snapshot: string): string => join(folder, `${snapshot}.safetensors`);
 
-/** Names of files hold no run's id: an id may come from a store that someone else made. */
+/** Names contain a hash of the run's id, because the id may come from someone else's store. */
 const nameOf = (run: string): string => createHash('sha256').update(run).digest('hex').slice(0, 16);
 
 const prefixOf = (run: string): string => `checkpoint-${nameOf(run)}-`;
 const valueHeadPrefix = (run: string): string => `value-head-${nameOf(run)}-`;
 
 /**
- * Where the value head that a run had after an iteration is kept: two runs, and two iterations, may have the same
- * weights under different heads.
+ * Returns the path of a run's value head after an iteration. It is named by run and iteration because
+ * equal weights can have different heads.
  */
 export const valueHeadFile = (folder: string, run: string, iteration: number): string =>
   join(folder, `${valueHeadPrefix(run)}${iteration}.safetensors`);
 
-/** Where the training state after an iteration is kept. */
+/** Returns the path of the training state after an iteration. */
 export const checkpointFile = (folder: string, run: string, iteration: number): string =>
   join(folder, `${prefixOf(run)}${iteration}.safetensors`);
 
-/** The iterations after which a run has a checkpoint, the newest first. */
+/** Returns the iterations after which a run has a checkpoint, the newest first. */
 export async function checkpointsOf(folder: string, run: string): Promise<number[]> {
   const prefix = prefixOf(run);
   return (await namesIn(folder))
@@ -39,8 +39,8 @@ export async function checkpointsOf(folder: string, run: string): Promise<number
 }
 
 /**
- * Removes the checkpoints that neither a resume nor a rebuild needs: the newest two stay, and where not every snapshot
- * is kept the first one of each stretch between two that are.
+ * Removes the checkpoints that neither a resume nor a rebuild needs. The newest two stay. If not every
+ * snapshot is kept, the first checkpoint between two kept snapshots stays too.
  */
 export async function removeOldCheckpoints(
   folder: string,
@@ -57,9 +57,9 @@ export async function removeOldCheckpoints(
 }
 
 /**
- * Removes what is kept of a run that is deleted.
- * @param weights hashes of those that no other run has
- * @returns the bytes that are free now
+ * Removes the files of a run that is deleted.
+ * @param weights hashes of the weights that no other run has
+ * @returns the number of bytes freed
  */
 export async function removeRunFiles(folder: string, run: string, weights: readonly string[]): Promise<number> {
   const snapshots = new Set(weights.map((hash) => snapshotFile('', hash)));

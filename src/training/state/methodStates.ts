@@ -1,13 +1,13 @@
 /**
- * What a method carries from step to step. It is always read from the store: a step after an interruption, or executed
- * again, has the same as any other.
+ * The state that a method carries from step to step. It is always read from the store, so a step after
+ * an interruption, or executed again, gets the same state.
  */
 import type { MethodState } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import type { Method, MethodSettings } from '../methods/method.ts';
 
-/** Of methods that carry nothing. */
+/** The state of methods that carry nothing. */
 const NO_STATE: MethodState = { json: null, tensors: {} };
 
 interface Place {
@@ -17,8 +17,8 @@ interface Place {
 }
 
 /**
- * With what the credit of an iteration, or of a stage of it, begins.
- * @throws C3Error where it is not stored, damaged, or of another version or method
+ * Returns the state at the start of the credit of an iteration, or of a stage of it.
+ * @throws C3Error if it is not stored, damaged, or of another version or method
  */
 export function stateBefore(
   { store, run, method }: Place,
@@ -37,11 +37,11 @@ export function stateBefore(
   return stateAfter({ store, run, method }, iteration - 1, isStored ? final : final - 1);
 }
 
-/** Under which stage the state is stored that the updates of a step gave: the one after its last. */
+/** Returns the stage number of the state after a step's updates: the one after its last stage. */
 const finalStage = (store: StoreReader, run: string, iteration: number): number =>
   (store.stages(run, iteration).at(-1)?.stage ?? 0) + 1;
 
-/** Stores what the updates of a finished step gave, in the transaction that finishes it. */
+/** Stores the state after the updates of a finished step, in the transaction that finishes it. */
 export function storeFinalState(
   store: StoreWriter,
   place: Omit<Place, 'store'>,
@@ -52,8 +52,8 @@ export function storeFinalState(
 }
 
 /**
- * What the credit of a stage of an iteration gave, with which updates are made.
- * @param stage the last that is stored unless given
+ * Returns the state after the credit of a stage of an iteration, for its updates.
+ * @param stage by default the last one that is stored
  * @throws as `stateBefore`
  */
 export function stateAfter({ store, run, method }: Place, iteration: number, stage?: number): MethodState {
@@ -79,7 +79,7 @@ export function stateAfter({ store, run, method }: Place, iteration: number, sta
 }
 
 /**
- * Refuses a run whose steps another version of its method, or another method, credited.
+ * Refuses a run whose steps were credited by another method, or by another version of its method.
  * @throws as `stateBefore`, before anything is changed
  */
 export function requireOwnStates(place: Place): void {
@@ -91,13 +91,13 @@ export function requireOwnStates(place: Place): void {
   if (steps > 0) {
     stateAfter(place, steps);
   }
-  // A step whose messages are stored and whose updates are not made.
+  // The step whose messages are stored and whose updates are not finished.
   if (store.methodState(run, steps + 1) !== null) {
     stateAfter(place, steps + 1);
   }
 }
 
-/** Stores what the credit of an iteration, or of a stage of it, gave, in the transaction of its messages. */
+/** Stores the state after the credit of a stage, in the transaction of its messages. */
 export function storeState(
   store: StoreWriter,
   { run, method }: Omit<Place, 'store'>,

@@ -1,4 +1,4 @@
-/** Weights of any moment of a run: from the nearest checkpoint, by executing the optimiser's steps after it again. */
+/** Restores weights of a run from the nearest checkpoint, by executing optimizer steps again. */
 import type { Snapshot } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';
@@ -8,13 +8,14 @@ import { checkpointFile, checkpointsOf } from './checkpoints.ts';
 
 export interface RestoreInput extends LearnInput {
   readonly snapshotFolder: string;
-  /** Hears of every step that is executed again. */
+  /** Called for every step that is executed again. */
   readonly onStep: (iteration: number) => void;
 }
 
 /**
- * The run's record of the weights after an iteration; 0 is the beginning. An iteration that taught nothing left the
- * weights of the one before.
+ * Returns the run's record of the weights after an iteration; 0 is the beginning. An iteration that
+ * learned nothing has the weights of the one before.
+ * @throws C3Error('store') if the run has no snapshot
  */
 export function snapshotAfter(store: StoreReader, run: string, iteration: number): Snapshot {
   const record = store.snapshotsOfRun(run).findLast((snapshot) => snapshot.iteration <= iteration);
@@ -28,8 +29,8 @@ export function snapshotAfter(store: StoreReader, run: string, iteration: number
 }
 
 /**
- * The last iteration after which a run was at these weights; 0 where only its beginning did, null where they are none
- * of its own.
+ * Returns the last iteration after which a run had these weights; 0 if only its beginning had them, or
+ * null if the run never had them.
  */
 export function lastIterationOf(store: StoreReader, run: string, snapshot: string): number | null {
   const records = store.snapshotsOfRun(run);
@@ -42,10 +43,10 @@ export function lastIterationOf(store: StoreReader, run: string, snapshot: strin
 }
 
 /**
- * Brings the runtime's training state to where the run was after an iteration whose step is stored. No message is
- * sampled and nothing is evaluated.
+ * Brings the runtime's training state to that of the run after a stored iteration. Nothing is sampled
+ * or evaluated.
  * @returns the snapshot of these weights, held by the runtime
- * @throws C3Error('model') when the weights are not those that the run had; CancelledError
+ * @throws C3Error('model') if the weights are not those that the run had; CancelledError
  */
 export async function restoreTraining(input: RestoreInput, iteration: number): Promise<string> {
   const { runtime, store, run, base } = input;
@@ -66,7 +67,7 @@ export async function restoreTraining(input: RestoreInput, iteration: number): P
 }
 
 /**
- * Brings the runtime's training state to where the run was when it sampled a stage.
+ * Brings the runtime's training state to that of the run when it sampled a stage.
  * @returns the snapshot of these weights, held by the runtime
  * @throws as `restoreTraining`
  */
@@ -94,7 +95,10 @@ const otherWeights = (what: string, run: string, found: string, expected: string
     `${what} of run ${run}, executed again, gave the weights ${found.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
   );
 
-/** Loads the newest good checkpoint up to an iteration, or begins anew. @returns the iteration that it is after */
+/**
+ * Loads the newest good checkpoint up to an iteration, or begins anew.
+ * @returns the iteration of the checkpoint, or 0
+ */
 async function nearestCheckpoint(
   { runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput,
   iteration: number,
@@ -115,7 +119,7 @@ async function nearestCheckpoint(
         await runtime.releaseSnapshot(snapshot);
       }
     } catch (error) {
-      // A damaged one is passed over: an older one, or the beginning, leads to the same weights.
+      // A damaged checkpoint is skipped: an older one, or the beginning, leads to the same weights.
       if (!(error instanceof C3Error && error.kind === 'model')) {
         throw error;
       }

@@ -1,10 +1,9 @@
 /**
- * The states that a value head values (C3 reference section 2.2, "state text": the problem, every earlier role's
- * message, who speaks next).
- *
- * Here a state is the context of the message that comes next, written in the model's own form as if its role saw every
- * message before it, so that parallel roles' messages are in it too; the role's prompt says who speaks next. The value
- * is read at its last token. A state that is longer than the model has positions loses its beginning.
+ * The states that a value head values (C3 reference section 2.2, "state text": the problem, every
+ * earlier role's message, and who speaks next). A state is the context of the next message, written in
+ * the model's own form as if its role saw every message before it, so that it includes the messages of
+ * parallel roles. The role's prompt says who speaks next. The value is read at the last token. A state
+ * longer than the model's positions loses its beginning.
  */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
@@ -19,24 +18,25 @@ export interface StateForm {
   readonly protocol: Protocol;
   readonly render: Renderer;
   readonly tokenizer: Tokenizer;
-  /** Positions of the model. */
+  /** The number of positions of the model. */
   readonly maxPositions: number;
 }
 
-/** Where an episode is before a message: all that a state says. */
+/** The moment of an episode before a message: everything that a state contains. */
 export interface Moment {
   readonly position: number;
   readonly question: string;
   /** Position -> text of every earlier message of the episode. */
   readonly messages: ReadonlyMap<number, string>;
   /**
-   * The message itself, where it is valued in its state (the prefix text of section 3.4); left out, the state alone is.
-   * A text is written in the tokens of the model in training: another model's mean something else to it.
+   * The message itself, if it is valued in its state (the prefix text of section 3.4); if absent, only
+   * the state is valued. A text is encoded with the tokenizer of the model in training, because another
+   * model's tokens mean something else to it.
    */
   readonly said?: Int32Array | string;
 }
 
-/** The text of a state. */
+/** Returns the text of a state. */
 export async function stateText(
   { protocol, render }: Pick<StateForm, 'protocol' | 'render'>,
   { position, question, messages }: Moment,
@@ -51,7 +51,7 @@ export async function stateText(
   return render(renderContext(everything, position, question, messages));
 }
 
-/** The different states among some moments, each with what is valued in it, and which one each moment has. */
+/** Returns the distinct states of some moments, and the index of each moment's state. */
 export async function statesOf(
   form: StateForm,
   moments: readonly Moment[],
@@ -88,8 +88,8 @@ export async function statesOf(
 }
 
 /**
- * The value of every message of some trees, or of its state, by the policy in training.
- * @param policies of the roles that the model in training does not answer for
+ * Returns the value of every message of some trees, or of its state, under the policy in training.
+ * @param policies policies of the roles that the model in training does not answer for
  * @throws CancelledError
  */
 export async function treeValues(
@@ -115,8 +115,8 @@ export async function treeValues(
 }
 
 /**
- * The value of one state, by the policy of a snapshot and a value head that was kept of it.
- * @throws C3Error('model') where the head cannot be read; CancelledError
+ * Returns the value of one state under the policy of a snapshot and a saved value head.
+ * @throws C3Error('model') if the head cannot be read; CancelledError
  */
 export async function snapshotValue(
   form: StateForm,

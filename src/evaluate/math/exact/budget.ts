@@ -1,7 +1,7 @@
-/** The hard bounds of grading: counted operations and sizes, never time, so a verdict is the same on every machine. */
+/** The limits of grading. They count operations, not time, so verdicts are equal on all machines. */
 
 export const LIMITS = {
-  /** Counted steps for one comparison: products of terms, steps of a division, tokens read, items matched. */
+  /** Counted steps of one comparison: products of terms, division steps, tokens, matched items. */
   operations: 8_000,
   /** Nested brackets and groups. */
   depth: 40,
@@ -15,25 +15,24 @@ export const LIMITS = {
   root: 64,
   /** Characters of an expression's canonical text. */
   key: 4000,
-  /** Characters of an answer once characters such as ½ are written out. */
+  /** Characters of an answer after characters such as ½ are written out. */
   answer: 2000,
-  /** Characters of a message; a longer one is not searched. */
+  /** Characters of a message; longer ones are not searched. */
   message: 262_144,
 } as const;
 
 const LARGEST = 1n << BigInt(LIMITS.bits);
 
-/** A bound was reached: nothing is known of the value, so the grade is `limit`, unequal. */
+/** Thrown when a limit is reached: nothing is known of the value, so the grade is `limit`, unequal. */
 export class LimitReached extends Error {}
 
-/** The text is no mathematics that the grader reads; it is compared as text. */
+/** Thrown for text that the grader cannot read as mathematics; it is compared as text. */
 export class Unreadable extends Error {}
 
-/** Counts the work of one comparison. */
 export class Budget {
   private remaining: number = LIMITS.operations;
 
-  /** @throws LimitReached when more has been spent than LIMITS.operations */
+  /** @throws LimitReached if more than LIMITS.operations have been spent */
   spend(operations: number): void {
     this.remaining -= operations;
     if (this.remaining < 0) {
@@ -41,12 +40,12 @@ export class Budget {
     }
   }
 
-  /** What is left, in operations. */
+  /** Operations that are left. */
   get left(): number {
     return this.remaining;
   }
 
-  /** @throws LimitReached when an integer has more than LIMITS.bits binary digits */
+  /** @throws LimitReached if an integer has more than LIMITS.bits binary digits */
   size(value: bigint): bigint {
     if (value > LARGEST || value < -LARGEST) {
       throw new LimitReached();

@@ -1,4 +1,4 @@
-/** Values of functions that are numbers made of integers and roots: sines of known angles, and logarithms of powers. */
+/** Exact values of functions in integers and roots: sines of known angles, and logarithms of powers. */
 import { Unreadable } from './budget.ts';
 import { factors, ONE, ratio, whole } from './numbers.ts';
 import { only, type Algebra, type Quotient } from './polynomial.ts';
@@ -6,8 +6,8 @@ import { root } from './powers.ts';
 import type { Rational } from './rational.ts';
 
 /**
- * sin, cos, tan, cot, sec or csc of a multiple of pi/12; null for any other function and angle.
- * @throws Unreadable where it has no value, as tan(pi/2)
+ * Returns sin, cos, tan, cot, sec or csc of a multiple of pi/12; null for any other function or angle.
+ * @throws Unreadable if it has no value, such as tan(pi/2)
  */
 export function circularValue(algebra: Algebra, name: string, angle: Quotient): Quotient | null {
   const turns = algebra.isZero(angle) ? whole(0) : algebra.constantRatio(angle, algebra.atom('pi'));
@@ -36,7 +36,7 @@ export function circularValue(algebra: Algebra, name: string, angle: Quotient): 
   }
 }
 
-/** sin of a number of twelfths of pi, from 0 to 23. */
+/** Returns sin of a number of twelfths of pi, from 0 to 23. */
 function sineOf(algebra: Algebra, twelfths: number): Quotient {
   if (twelfths > 12) {
     return algebra.negated(sineOf(algebra, twelfths - 12));
@@ -63,9 +63,9 @@ function sineOf(algebra: Algebra, twelfths: number): Quotient {
 }
 
 /**
- * The power to which a base gives a value, where it is rational; else null.
+ * Returns the logarithm of a value if it is rational, else null.
  * @param base null for e
- * @throws Unreadable where there is none, as of 0
+ * @throws Unreadable if there is none, such as for 0
  */
 export function logarithm(algebra: Algebra, base: Quotient | null, value: Quotient): Quotient | null {
   const number = algebra.rational(value);
@@ -90,7 +90,7 @@ export function logarithm(algebra: Algebra, base: Quotient | null, value: Quotie
   return power === null ? null : algebra.number(ratio(algebra.budget, power.numerator, power.denominator));
 }
 
-/** The powers of coprime bases that a positive number is a product of. */
+/** Returns a positive number as a product of powers of coprime bases. */
 function powersOf({ budget }: Algebra, { numerator, denominator }: Rational): ReadonlyMap<bigint, bigint> {
   return new Map([
     ...factors(budget, numerator).map(({ base, power }) => [base, BigInt(power)] as const),
@@ -98,7 +98,7 @@ function powersOf({ budget }: Algebra, { numerator, denominator }: Rational): Re
   ]);
 }
 
-/** The rational number by which all powers of one product are those of another; null where there is none. */
+/** Returns the rational exponent that turns one product into another, or null if there is none. */
 function commonPower(of: ReadonlyMap<bigint, bigint>, product: ReadonlyMap<bigint, bigint>): Rational | null {
   const [first] = of.entries();
   const partner = product.get(first?.[0] ?? 0n);

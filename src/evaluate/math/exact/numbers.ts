@@ -1,16 +1,18 @@
-/** Exact arithmetic on rationals and roots of integers, every step counted. */
+/** Exact arithmetic on rationals and roots of integers, with every step counted. */
 import { LimitReached, LIMITS, type Budget } from './budget.ts';
 import type { Rational } from './rational.ts';
 
 export const ZERO: Rational = { numerator: 0n, denominator: 1n };
 export const ONE: Rational = { numerator: 1n, denominator: 1n };
 
-/** A whole number as a rational. */
 export function whole(value: bigint | number): Rational {
   return { numerator: BigInt(value), denominator: 1n };
 }
 
-/** In lowest terms; the denominator must not be 0. @throws LimitReached */
+/**
+ * Returns a fraction in lowest terms; the denominator must not be 0.
+ * @throws LimitReached
+ */
 export function ratio(budget: Budget, numerator: bigint, denominator: bigint): Rational {
   budget.size(numerator);
   budget.size(denominator);
@@ -22,7 +24,10 @@ export function ratio(budget: Budget, numerator: bigint, denominator: bigint): R
   return { numerator: (sign * numerator) / divisor, denominator: (sign * denominator) / divisor };
 }
 
-/** The greatest common divisor, positive unless both are 0. @throws LimitReached */
+/**
+ * Returns the greatest common divisor, positive unless both are 0.
+ * @throws LimitReached
+ */
 export function greatestDivisor(budget: Budget, a: bigint, b: bigint): bigint {
   let divisor = a;
   for (let rest = b; rest !== 0n;) {
@@ -52,7 +57,8 @@ export function inverse(a: Rational): Rational {
 }
 
 /**
- * a to a whole power; a must not be 0 when the power is negative. The size is known before anything is multiplied.
+ * Returns a to a whole power; a must not be 0 if the power is negative. The size is checked before
+ * anything is multiplied.
  * @throws LimitReached
  */
 export function wholePower(budget: Budget, a: Rational, power: number): Rational {
@@ -72,14 +78,14 @@ export function wholePower(budget: Budget, a: Rational, power: number): Rational
   return ratio(budget, a.numerator ** BigInt(power), a.denominator ** BigInt(power));
 }
 
-/** The size of an integer in binary digits, one too many at most three. */
+/** Returns the number of binary digits of an integer minus 1; 0 for 0. */
 function bitsOf(value: bigint): number {
   const digits = (value < 0n ? -value : value).toString(16);
   const first = Number.parseInt(digits.charAt(0), 16);
   return value === 0n ? 0 : (digits.length - 1) * 4 + Math.floor(Math.log2(first));
 }
 
-/** The exact root of a whole number of at least 0, or null. Newton's method from above. */
+/** Returns the exact root of a whole number of at least 0, or null. Uses Newton's method from above. */
 export function exactRoot(budget: Budget, value: bigint, order: number): bigint | null {
   if (value < 2n) {
     return value;
@@ -97,12 +103,12 @@ export function exactRoot(budget: Budget, value: bigint, order: number): bigint 
   return guess ** power === value ? guess : null;
 }
 
-/** Trial divisors go up to this; what is left is one factor, so distinct large primes are not distinguished. */
+/** The largest trial divisor. The rest is one factor, so distinct large primes are not separated. */
 const LARGEST_DIVISOR = 1000n;
 
 /**
- * A whole number of at least 1 as powers of coprime bases: every prime up to LARGEST_DIVISOR, and the rest as the least
- * root it has.
+ * Returns a whole number of at least 1 as powers of coprime bases: every prime up to LARGEST_DIVISOR,
+ * and the rest as a power of its least root.
  */
 export function factors(budget: Budget, value: bigint): readonly { readonly base: bigint; readonly power: number }[] {
   const found: { base: bigint; power: number }[] = [];
@@ -138,7 +144,7 @@ export function factors(budget: Budget, value: bigint): readonly { readonly base
   return found;
 }
 
-/** The nearest double. */
+/** Returns the nearest double. */
 export function toDouble({ numerator, denominator }: Rational): number {
   const above = Number(numerator);
   const below = Number(denominator);

@@ -1,9 +1,9 @@
 /**
- * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms with rational
- * powers. Atoms: `#p` (an integer under a root, its power between 0 and 1), `i`, a variable or constant by name, a
- * function such as `sin(KEY)`, an exponential such as `2^(KEY)`, and `√(KEY)` (a sum under a root, its power between 0
- * and 1). Roots of distinct primes are linearly independent over the rationals, so for numbers built from them the form
- * is unique.
+ * The normal form of an expression: a quotient of polynomials with rational coefficients over atoms
+ * with rational powers. Atoms are `#p` (an integer under a root, with a power between 0 and 1), `i`, a
+ * variable or constant by name, a function such as `sin(KEY)`, an exponential such as `2^(KEY)`, and
+ * `√(KEY)` (a sum under a root, with a power between 0 and 1). Roots of distinct primes are linearly
+ * independent over the rationals, so the form is unique for numbers built from them.
  */
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
 import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
@@ -25,7 +25,7 @@ export interface Term {
 /** Terms by the key of their factors; no coefficient is 0. */
 export type Polynomial = ReadonlyMap<string, Term>;
 
-/** `below` is never 0. */
+/** A quotient whose `below` is never 0. */
 export interface Quotient {
   readonly above: Polynomial;
   readonly below: Polynomial;
@@ -38,7 +38,7 @@ export const isGroup = (atom: string): boolean => atom.startsWith('√');
 export class Algebra {
   readonly budget: Budget;
   readonly zero: Polynomial = new Map<string, Term>();
-  /** What the atoms `√(KEY)` represent. */
+  /** The sums that the atoms `√(KEY)` represent. */
   private readonly groups = new Map<string, Polynomial>();
 
   constructor(budget: Budget) {
@@ -49,12 +49,12 @@ export class Algebra {
     return this.single({ coefficient: value, factors: [] });
   }
 
-  /** A value that is one atom. */
+  /** Returns a value of one atom. */
   atom(name: string, numerator = 1, denominator = 1): Quotient {
     return this.quotient(this.single({ coefficient: ONE, factors: [{ atom: name, numerator, denominator }] }));
   }
 
-  /** A number as a value. */
+  /** Returns a number as a value. */
   number(value: Rational): Quotient {
     return this.quotient(this.constant(value));
   }
@@ -67,7 +67,7 @@ export class Algebra {
     return { above, below: this.constant(ONE) };
   }
 
-  /** The atom that represents a sum under a root. */
+  /** Returns the atom that represents a sum under a root. */
   group(sum: Polynomial): string {
     const name = `√(${this.key(sum)})`;
     this.groups.set(name, sum);
@@ -99,7 +99,6 @@ export class Algebra {
     return this.product(a, this.constant(by));
   }
 
-  /** Sum of two values. */
   plus(a: Quotient, b: Quotient): Quotient {
     const sameBelow = this.key(a.below) === this.key(b.below);
     if (sameBelow) {
@@ -134,7 +133,7 @@ export class Algebra {
     return this.sum(this.product(a.above, b.below), this.scaled(this.product(b.above, a.below), whole(-1))).size === 0;
   }
 
-  /** The number k with a = k b, where there is one and neither is 0; else null. */
+  /** Returns the number k with a = k b if there is one and neither value is 0, else null. */
   constantRatio(a: Quotient, b: Quotient): Rational | null {
     const left = this.product(a.above, b.below);
     const right = this.product(b.above, a.below);
@@ -147,7 +146,7 @@ export class Algebra {
     return this.sum(left, this.scaled(right, negative(factor))).size === 0 ? factor : null;
   }
 
-  /** The number that a value is, or null when atoms are in it. */
+  /** Returns a value as a number, or null if it contains atoms. */
   rational(a: Quotient): Rational | null {
     if (this.isZero(a)) {
       return whole(0);
@@ -160,7 +159,10 @@ export class Algebra {
     return times(this.budget, above.coefficient, inverse(below.coefficient));
   }
 
-  /** The canonical text of a polynomial. @throws LimitReached */
+  /**
+   * Returns the canonical text of a polynomial.
+   * @throws LimitReached
+   */
   key(a: Polynomial): string {
     const keys = [...a.keys()].sort();
     const text = keys.map((key) => `${coefficientText(a.get(key)?.coefficient ?? ONE)}*${key}`).join('+');
@@ -171,14 +173,17 @@ export class Algebra {
     return text;
   }
 
-  /** The canonical text of a value; the first term below has the coefficient 1. */
+  /** Returns the canonical text of a value, scaled so that the first term below has the coefficient 1. */
   quotientKey(a: Quotient): string {
     const first = a.below.get([...a.below.keys()].sort()[0] ?? '');
     const scale = inverse(first?.coefficient ?? ONE);
     return `${this.key(this.scaled(a.above, scale))}/${this.key(this.scaled(a.below, scale))}`;
   }
 
-  /** Moves a single term below into the polynomial above. @throws Unreadable for a division by zero */
+  /**
+   * Moves a single term below into the polynomial above.
+   * @throws Unreadable for a division by zero
+   */
   reduced(a: Quotient): Quotient {
     if (a.below.size === 0) {
       throw new Unreadable();
@@ -237,7 +242,7 @@ export class Algebra {
     return expanded.reduce((product, sum) => this.product(product, sum), this.single({ coefficient, factors: kept }));
   }
 
-  /** Takes whole powers out of roots, and squares of the imaginary unit out of its powers. */
+  /** Takes whole powers out of roots, and squares out of powers of the imaginary unit. */
   private reduce(factor: Factor): {
     readonly coefficient: Rational;
     readonly factor: Factor | null;
@@ -265,18 +270,21 @@ export class Algebra {
         expanded: null,
       };
     }
-    // Two powers below 1 make less than 2, so one turn is the most.
+    // Two powers below 1 sum to less than 2, so there is at most one whole turn.
     return { coefficient: ONE, factor: rest, expanded: turns === 0 ? null : (this.groups.get(atom) ?? null) };
   }
 }
 
-/** The term of a polynomial that has exactly one. */
+/** Returns the term of a polynomial with exactly one term, or null. */
 export function only(a: Polynomial): Term | null {
   const [term, second] = a.values();
   return term === undefined || second !== undefined ? null : term;
 }
 
-/** a / b in lowest terms as a power. @throws LimitReached */
+/**
+ * Returns an atom to the power a / b, in lowest terms.
+ * @throws LimitReached
+ */
 export function powerOf(atom: string, numerator: number, denominator: number): Factor {
   const divisor = smallDivisor(numerator, denominator);
   if (Math.abs(numerator / divisor) > 1e9 || denominator / divisor > 1e4) {
@@ -285,7 +293,7 @@ export function powerOf(atom: string, numerator: number, denominator: number): F
   return { atom, numerator: numerator / divisor, denominator: denominator / divisor };
 }
 
-/** A number that all terms are multiples of, positive: their greatest common rational divisor. */
+/** Returns the greatest common rational divisor of the coefficients, which is positive. */
 export function content(budget: Budget, a: Polynomial): Rational {
   let numerator = 0n;
   let denominator = 1n;
@@ -305,7 +313,7 @@ function inverseOf({ coefficient, factors }: Term): Term {
   };
 }
 
-/** Both lists in one, sorted; powers of equal atoms are added and may become 0. */
+/** Returns both lists as one, sorted; powers of equal atoms are added and may become 0. */
 function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
   const all = new Map(a.map((factor) => [factor.atom, factor]));
   for (const factor of b) {

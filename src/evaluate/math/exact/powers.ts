@@ -26,8 +26,8 @@ import {
 import type { Rational } from './rational.ts';
 
 /**
- * base to a power that may itself be any value.
- * @throws LimitReached, Unreadable where no real or imaginary value is meant
+ * Returns base to a power that may itself be any value.
+ * @throws LimitReached, Unreadable if there is no real or imaginary value
  */
 export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   const constant = algebra.rational(exponent);
@@ -44,7 +44,7 @@ export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quo
     }
     return algebra.number(ONE);
   }
-  // In lowest terms a root of even order has an odd power outside, so the root may be taken first.
+  // In lowest terms a root of even order has an odd power outside, so the root can be taken first.
   const rooted = constant.denominator === 1n ? base : root(algebra, base, Number(constant.denominator));
   const raised = algebra.reduced({
     above: wholePolynomialPower(algebra, rooted.above, Number(size)),
@@ -53,7 +53,10 @@ export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quo
   return constant.numerator < 0n ? algebra.inverted(raised) : raised;
 }
 
-/** The real root, or an imaginary square root. @throws LimitReached, Unreadable */
+/**
+ * Returns the real root, or an imaginary square root.
+ * @throws LimitReached, Unreadable
+ */
 export function root(algebra: Algebra, value: Quotient, order: number): Quotient {
   if (order < 1 || order > LIMITS.root) {
     throw new LimitReached();
@@ -61,7 +64,7 @@ export function root(algebra: Algebra, value: Quotient, order: number): Quotient
   return algebra.times(rootOf(algebra, value.above, order), algebra.inverted(rootOf(algebra, value.below, order)));
 }
 
-/** The size of a value as a double, or null when it is not a real number made of integers, roots, pi and e. */
+/** Returns the size of a real number made of integers, roots, pi and e as a double, else null. */
 export function approximate(algebra: Algebra, value: Quotient): number | null {
   const exact = algebra.rational(value);
   if (exact !== null) {
@@ -133,12 +136,12 @@ function termRoot(algebra: Algebra, { coefficient, factors: powers }: Term, orde
   );
 }
 
-/** Atoms that are never negative as they are read. */
+/** Returns true for atoms that are never negative. */
 function isPositive(atom: string): boolean {
   return atom.startsWith('#') || atom === 'pi' || atom === 'e';
 }
 
-/** sqrt(x^3) is x^(3/2), since both need x of at least 0; but sqrt(x^2) is not x. */
+/** sqrt(x^3) is x^(3/2), because both need x to be at least 0; but sqrt(x^2) is not x. */
 function rootKeepsSign({ atom, numerator, denominator }: Factor, order: number): boolean {
   return (
     atom !== 'i' && denominator === 1 && (numerator % 2 !== 0 || powerOf(atom, numerator, order).numerator % 2 === 0)
@@ -165,7 +168,10 @@ function numberRoot(algebra: Algebra, value: Rational, order: number): Quotient 
   );
 }
 
-/** sqrt(a + b sqrt(c)) = sqrt((a + s) / 2) +- sqrt((a - s) / 2) where s = sqrt(a^2 - b^2 c) is rational; else null. */
+/**
+ * Uses sqrt(a + b sqrt(c)) = sqrt((a + s) / 2) +- sqrt((a - s) / 2) if s = sqrt(a^2 - b^2 c) is
+ * rational; else returns null.
+ */
 function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
   const terms = [...radicand.values()];
   const plain = terms.find(({ factors: powers }) => powers.length === 0);
@@ -198,7 +204,10 @@ function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
   return rooted.coefficient.numerator < 0n ? algebra.minus(larger, smaller) : algebra.plus(larger, smaller);
 }
 
-/** base^(a + b m + ...) as base^a (base^m)^b ...: one atom for each term of the exponent that is no number. */
+/**
+ * Returns base^(a + b m + ...) as base^a (base^m)^b ...: one atom for each term of the exponent that
+ * is not a number.
+ */
 function symbolicPower(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   let product = algebra.number(ONE);
   const one = only(exponent.below);
@@ -216,7 +225,7 @@ function symbolicPower(algebra: Algebra, base: Quotient, exponent: Quotient): Qu
   return product;
 }
 
-/** (base^KEY)^times; a positive number is split into its factors, so that 4^n is 2^n squared. */
+/** Returns (base^KEY)^size. A positive number is split into its factors, so that 4^n is 2^n squared. */
 function exponential(algebra: Algebra, base: Quotient, key: string, size: Rational): Quotient {
   const atom = (name: string, powers: bigint): Quotient => {
     const numerator = size.numerator * powers;

@@ -1,12 +1,12 @@
-/** Exact numbers from short texts; nothing is evaluated, so model text is safe here. */
+/** Reads exact numbers from short texts. Nothing is evaluated, so text from a model is safe here. */
 
-/** In lowest terms; the denominator is positive. */
+/** A fraction in lowest terms with a positive denominator. */
 export interface Rational {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** Longer texts are no numbers. */
+/** Longer texts are not numbers. */
 export const MAX_NUMBER_LENGTH = 200;
 
 const WHOLE = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)`;
@@ -15,9 +15,11 @@ const FRACTION = new RegExp(String.raw`^(?:(${WHOLE})\s+)?(${WHOLE})\s*/\s*(${WH
 const LATEX_FRACTION = /^(\d+)?\s*\\[dt]?frac\{(\d+)\}\{(\d+)\}$/u;
 
 /**
- * The number that a text writes: integers, decimals, a/b, mixed numbers (`1 1/2` is 3/2), `\frac{a}{b}`, commas between
- * thousands, one sign (also U+2212), a leading $ before or after the sign, a trailing % (a hundredth: 50% is 1/2).
- * @returns null for everything else: exponents, expressions, units, misplaced commas, a zero denominator, long texts
+ * Reads a number: integers, decimals, a/b, mixed numbers (`1 1/2` is 3/2), `\frac{a}{b}`, commas
+ * between thousands, one sign (also U+2212), a leading $ before or after the sign, a trailing % (a
+ * hundredth: 50% is 1/2).
+ * @returns null for everything else: exponents, expressions, units, misplaced commas, a zero
+ *   denominator, long texts
  */
 export function parseRational(text: string): Rational | null {
   if (text.length > MAX_NUMBER_LENGTH) {
@@ -37,7 +39,6 @@ export function parseRational(text: string): Rational | null {
   );
 }
 
-/** True when both are the same number. */
 export function sameNumber(a: Rational, b: Rational): boolean {
   return a.numerator === b.numerator && a.denominator === b.denominator;
 }
@@ -62,7 +63,7 @@ function parseUnsigned(text: string): Rational | null {
   return { numerator: integer(decimal[1]) * denominator + integer(digits), denominator };
 }
 
-/** An integer of digits and grouping commas; 0 when absent or empty. */
+/** Returns an integer from digits and grouping commas; 0 if absent or empty. */
 function integer(digits: string | undefined): bigint {
   return BigInt((digits ?? '').replaceAll(',', ''));
 }

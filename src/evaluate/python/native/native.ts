@@ -1,10 +1,12 @@
 /**
- * The backend `python3`: the user's own interpreter behind a wall of the system, as an alternative to the bundled one.
+ * The backend `python3`: the user's own interpreter, isolated by the system, as an alternative to the
+ * bundled one.
  *
- * There are two means to the wall, both Linux's: namespaces that the process makes for itself, or bubblewrap where only
- * that may make them. Neither is trusted: before the first use code behind it tries to escape (nativeCheck.ts), and
- * where anything succeeds the backend refuses. macOS and Windows are refused by name: there a process without rights
- * cannot be held to an amount of memory and kept from seeing others.
+ * There are two kinds of wall, both of Linux: namespaces that the process creates for itself, or
+ * bubblewrap if only that may create them. Neither is trusted: before the first use, code behind the
+ * wall tries to escape (nativeCheck.ts), and the backend refuses to work if anything succeeds. macOS
+ * and Windows are refused by name: a process without privileges cannot be limited in memory and kept
+ * from seeing other processes there.
  */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -20,25 +22,25 @@ import { KEEPER_PROGRAM, PROBE } from './nativeKeeper.ts';
 export const WALLS = ['namespaces', 'bwrap'] as const;
 export type Wall = (typeof WALLS)[number];
 
-/** Machines whose system calls the wall knows by number. */
+/** Machines for which the wall knows the numbers of system calls. */
 const MACHINES = ['x86_64', 'aarch64'];
 /** The oldest Python whose library the harness can use. */
 const OLDEST = [3, 10] as const;
 const PROBE_MILLISECONDS = 60_000;
-/** Characters of what it says of itself. */
+/** The largest number of characters of the probe's output. */
 const MOST_SAID = 2 ** 20;
-/** MiB that an interpreter takes for itself, by the meaning of PythonLimits. */
+/** MiB that the interpreter itself takes, as counted in PythonLimits. */
 const OWN_MEMORY = 32;
-/** All that the interpreter learns of its surroundings: the order of sets does not change from process to process. */
+/** The whole environment. With the fixed seed, the order of sets is the same in every process. */
 const ENVIRONMENT = { PYTHONHASHSEED: '0', PYTHONUTF8: '1', TZ: 'UTC', HOME: '/' };
 
 const pythonSchema = z.object({
   program: z.string().startsWith('/'),
   version: z.tuple([z.number(), z.number(), z.number()]),
   machine: z.string(),
-  /** The library: folders, none inside another. */
+  /** Folders of the library, none inside another. */
   folders: z.array(z.string().startsWith('/')).min(1),
-  /** Where the system's libraries lie that it has loaded. */
+  /** Folders of the system libraries that it has loaded. */
   libraries: z.array(z.string()),
   /** Bytes of address space with everything loaded. */
   size: z.number(),
@@ -51,8 +53,8 @@ export interface NativeBackend {
 }
 
 /**
- * The Python that C3_PYTHON names, else `python3` on PATH.
- * @throws SandboxFailure where there is none that can be used
+ * Finds the Python that C3_PYTHON names, else `python3` on PATH.
+ * @throws SandboxFailure if there is none that can be used
  */
 export async function findPython(): Promise<NativePython> {
   const chosen = process.env['C3_PYTHON'];
@@ -91,7 +93,10 @@ function understand(name: string, said: string): NativePython {
   }
 }
 
-/** What starts one sandbox behind a wall. @param program another than the keeper's, for tests of the check itself */
+/**
+ * Returns the command that starts one sandbox behind a wall.
+ * @param program replaces the keeper's program, for tests of the check itself
+ */
 export function nativeCommand(
   { python, wall }: NativeBackend,
   role: SandboxRole,
@@ -118,8 +123,8 @@ export function nativeCommand(
 }
 
 /**
- * A root that holds the interpreter, its library and the system's libraries, all read-only, and no right, process or
- * network besides.
+ * Returns the start of a command for a root that holds the interpreter, its library and the system's
+ * libraries, all read-only, and that has no privileges, no other processes and no network.
  */
 function bubblewrap({ program, folders, libraries }: NativePython): string[] {
   const bwrap = findProgram('bwrap');
@@ -143,7 +148,7 @@ function bubblewrap({ program, folders, libraries }: NativePython): string[] {
   ];
 }
 
-/** Where PATH has a program; null where it has none. */
+/** Returns the path of a program on PATH, or null. */
 function findProgram(name: string): string | null {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     if (!folder.startsWith('/')) {
@@ -153,13 +158,16 @@ function findProgram(name: string): string | null {
       accessSync(join(folder, name), constants.X_OK);
       return join(folder, name);
     } catch {
-      // Perhaps in the next.
+      // Try the next folder.
     }
   }
   return null;
 }
 
-/** Python and the first wall that holds. @throws SandboxFailure, one sentence, where there is none */
+/**
+ * Finds Python and the first wall that holds.
+ * @throws SandboxFailure, with one sentence, if there is none
+ */
 export async function findBackend(platform: NodeJS.Platform = process.platform): Promise<NativeBackend> {
   const refuse = (why: string): SandboxFailure =>
     new SandboxFailure(`The backend python3 refuses to work here: ${why}.`);
@@ -184,13 +192,15 @@ export async function findBackend(platform: NodeJS.Platform = process.platform):
 
 let known: Promise<NativeBackend> | null = null;
 
-/** The backend, checked once in this process; what was refused stays refused. @throws SandboxFailure as above */
+/**
+ * Returns the backend, checked once per process; a refusal stays.
+ * @throws SandboxFailure as findBackend
+ */
 export function checkNative(): Promise<NativeBackend> {
   known ??= findBackend();
   return known;
 }
 
-/** Starts sandboxes of the user's Python. */
 export function nativeSandboxes(limits: PythonLimits): StartSandbox {
   return async (role, onBegun) =>
     SandboxProcess.begin(nativeCommand(await checkNative(), role, limits), role, new Uint8Array(), onBegun);

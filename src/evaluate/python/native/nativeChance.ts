@@ -1,7 +1,7 @@
 /**
- * The part of the keeper (nativeKeeper.ts) that removes what distinguishes one run of the user's own `python3` from
- * another: clocks, chance, numbers of processes, users and addresses. What a program asks of the system is refused by
- * the list of system calls; here is what it could know without asking.
+ * The part of the keeper (nativeKeeper.ts) that removes the differences between runs of the user's own
+ * `python3`: clocks, random numbers, ids of processes and users, and addresses. The list of system
+ * calls refuses what a program asks of the system; this part covers what it can learn without asking.
  */
 export const NO_CHANCE = String.raw`
 import posix

@@ -1,4 +1,4 @@
-/** Tries for real to get out of a wall, as a candidate would; whoever builds one asks here before the first use. */
+/** Attempts for real to escape from a wall, as a candidate would. Run before the first use of a wall. */
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../files/temporaryFolder.ts';
 import { DEFAULT_LIMITS, type PythonLimits } from '../rules.ts';
 import { SandboxProcess, type SandboxCommand, type SandboxRole } from '../sandbox/sandboxProcess.ts';
 
-/** Each function returns whether it got out; anything but False counts as out. */
+/** Each function returns true if it escaped; anything except False counts as an escape. */
 const ESCAPES = String.raw`
 import ctypes, os, socket, subprocess, threading
 
@@ -64,7 +64,7 @@ def endless():
 `;
 
 const REFUSED = 'vfalse';
-/** What code must not be able to do, in the order in which it tries, and the answer that says it could not. */
+/** Forbidden acts in the order of the attempts, with the answer that says that the act failed. */
 const ATTEMPTS: readonly (readonly [name: string, deed: string, held: RegExp])[] = [
   ['network', 'open a socket', new RegExp(`^${REFUSED}$`)],
   ['reading', "read this machine's files", new RegExp(`^${REFUSED}$`)],
@@ -76,13 +76,13 @@ const ATTEMPTS: readonly (readonly [name: string, deed: string, held: RegExp])[]
   ['endless', 'compute longer than it may', /^\["time-limit"/],
 ];
 
-/** Small, so that reaching them takes no time. */
+/** Small, so that reaching the limits takes little time. */
 const LIMITS: PythonLimits = { ...DEFAULT_LIMITS, seconds: 0.5, memory: 128 };
 const SECONDS = 30;
 
 /**
- * What code behind a wall could do that it must not, as the end of a sentence; null when it held.
- * A wall that does not hold at all has its reason there.
+ * Returns a forbidden act that code behind a wall could do, as the end of a sentence, or null if the
+ * wall held. If the wall does not work at all, returns the reason.
  */
 export async function weakness(
   command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand,
@@ -90,7 +90,7 @@ export async function weakness(
   const place = temporaryFolder('wall');
   const begun: SandboxProcess[] = [];
   try {
-    // Open to all, so that it is the wall and not its owner's name that keeps it.
+    // Readable by all users, so that only the wall can keep the code out, and not the file permissions.
     chmodSync(place, 0o755);
     const secret = join(place, 'secret');
     writeFileSync(secret, 'x', { mode: 0o644 });

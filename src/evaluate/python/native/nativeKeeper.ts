@@ -1,19 +1,21 @@
 /**
- * The Python that runs as the user's own `python3`: it builds its wall, then keeps one candidate (or the tests) at a
- * time behind it.
+ * The Python program that runs as the user's own `python3`: it builds its wall, then keeps one
+ * candidate (or the tests) at a time behind it.
  *
- * Three processes in a line, and nothing of one run in the next: the keeper, first process of its own namespaces, which
- * never sees a message; for each run a guard, which carries messages (frames.ts) and watches limits; and its child,
- * which alone runs code of others, with hard limits and a short list of system calls.
+ * There are three processes in a chain, and nothing passes from one run to the next. The keeper is the
+ * first process of its own namespaces and never sees a message. For each run, a guard carries messages
+ * (frames.ts) and watches limits. Its child alone runs untrusted code, with hard limits and a short
+ * list of system calls.
  *
- * From the parent: `S` start; `H` a request for the harness; `B` the answer to an `A`; `R` end this run and begin the
- * next. To the parent: `O` ready; `V` the harness's reply; `A` what the tests ask of the candidate; `F` the run has
- * ended, by the rule in it, and so has all of this; `E` there is no wall here.
+ * From the parent: `S` start; `H` a request for the harness; `B` the answer to an `A`; `R` end this
+ * run and begin the next. To the parent: `O` ready; `V` the harness's reply; `A` a request of the
+ * tests to the candidate; `F` the run and the whole program have ended, by the rule in it; `E` there
+ * is no wall here.
  */
 import { HARNESS, HARNESS_MODULE, TOO_LONG } from '../sandbox/harness.ts';
 import { NO_CHANCE } from './nativeChance.ts';
 
-/** What must be loaded before the wall is built, because libraries of the system lie outside it. */
+/** Imports that must happen before the wall is built, because libraries of the system lie outside it. */
 const PRELUDE = String.raw`
 import sys
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -28,7 +30,7 @@ sys.modules[harness.__name__] = harness
 exec(compile(${JSON.stringify(HARNESS)}, '<harness>', 'exec'), harness.__dict__)
 `;
 
-/** Says what this Python is and where its library lies. */
+/** Prints the version of this Python and the location of its library. */
 export const PROBE = String.raw`${PRELUDE}
 found = {
     'program': os.path.realpath(sys.executable), 'version': list(sys.version_info[:3]), 'machine': os.uname().machine,
@@ -39,7 +41,7 @@ found = {
 print(json.dumps(found))
 `;
 
-/** The wall of Linux's own namespaces, built from inside: a new root with nothing but the library, read-only. */
+/** The wall of Linux's own namespaces, built from inside: a new read-only root with only the library. */
 const WALL = String.raw`
 def build_wall():
     "Leaves this process in namespaces of its own and gives its first child, which has no right left; the parent waits for its end."

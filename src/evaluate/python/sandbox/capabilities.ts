@@ -1,14 +1,14 @@
 /**
- * What the interpreter can reach. A WebAssembly program can do nothing but call its imports, so this table is the
- * sandbox's wall: while code of others runs, each import is passed on, answered here, or refused. Whatever is not named
- * is refused.
+ * The capabilities of the interpreter. A WebAssembly program can only act through its imports, so this
+ * table is the wall of the sandbox: while untrusted code runs, each import is passed on, answered
+ * here, or refused. Imports that are not named are refused.
  */
 import { CHANNEL, CLOCK } from './harness.ts';
 
-/** Ends the run of a candidate. */
+/** Thrown to end the run of a candidate. */
 export class Ended extends Error {
   readonly rule: string;
-  /** Whether the interpreter can be put back: the run was ended in order, by a call of the interpreter's. */
+  /** True if the interpreter can be reset: the run was ended in order, by a call of the interpreter's. */
   readonly clean: boolean;
 
   constructor(rule: string, detail: string, clean = true) {
@@ -19,10 +19,11 @@ export class Ended extends Error {
 }
 
 /**
- * Pure functions of the interpreter's own memory, and reading the interpreter's own library in its virtual file system.
+ * Imports that are passed on: pure functions of the interpreter's own memory, and reading its own
+ * library in its virtual file system.
  */
 const PASSED = new Set([
-  // The runtime's own gears.
+  // Internals of the runtime.
   ...[
     '_Py_emscripten_runtime',
     '_PyEM_TrampolineCall_JS',
@@ -56,7 +57,7 @@ const PASSED = new Set([
   ],
 ]);
 
-/** Numbers of errors as this C library has them. */
+/** Error numbers of this C library. */
 const ENOSYS = 52;
 const EROFS = 69;
 const EBADF = 8;
@@ -64,28 +65,25 @@ const EBADF = 8;
 const WRITING = 0o1 | 0o2 | 0o100 | 0o1000 | 0o2000;
 
 /**
- * The clock starts here in each run and advances by one microsecond at each look: verdicts do not depend on the time of
- * day.
+ * The start of the clock in each run. It advances by one microsecond at each look, so that verdicts do
+ * not depend on the time of day.
  */
 const EPOCH_NANOSECONDS = 1_767_225_600_000_000_000n;
 const TICK_NANOSECONDS = 1000n;
 const LONGEST_SLEEP = 1e9;
 
-/** How often it is looked at how long a run takes. */
+/** Milliseconds between two checks of a run's time. */
 const LOOK_MILLISECONDS = 10;
 
 export interface Bounds {
-  /** Of processor time of this process, for one run. */
+  /** Seconds of processor time of this process for one run. */
   readonly seconds: number;
-  /** Bytes of the interpreter's memory, and of what may be printed. */
+  /** Bytes of the interpreter's memory, and of printed output. */
   readonly memory: number;
   readonly output: number;
 }
 
-/**
- * What the interpreter learns of time and chance: fixed from the start on, so that its memory image is the same
- * whenever it is made.
- */
+/** Imports that are fixed even during the start, so that the memory image is always the same. */
 const FIXED = new Set(['random_get', 'emscripten_get_now', 'emscripten_date_now', 'clock_res_get', 'clock_time_get']);
 
 function processorMicroseconds(): number {
@@ -96,16 +94,16 @@ function processorMicroseconds(): number {
 type Import = (...args: unknown[]) => unknown;
 
 export class Capabilities {
-  /** False while the interpreter starts: nothing but its own code runs then. */
+  /** False while the interpreter starts: only its own code runs then. */
   armed = false;
-  /** Sends what was written to the channel and gives what is to be read from it; null where there is no channel. */
+  /** Sends the bytes written to the channel and returns the bytes to read; null without a channel. */
   private readonly exchange: ((request: Uint8Array) => Uint8Array) | null;
   private readonly bounds: Bounds;
   private memory: WebAssembly.Memory | null = null;
   private clock = 0n;
   private random = 0;
   private printed = 0;
-  /** Microseconds of processor time at which this run began; null before its first request. */
+  /** Microseconds of processor time at the start of this run; null before its first request. */
   private began: number | null = null;
   private looked = 0;
   private written: Uint8Array[] = [];
@@ -116,18 +114,18 @@ export class Capabilities {
     this.exchange = exchange;
   }
 
-  /** The interpreter's memory, once there is one. */
+  /** Sets the interpreter's memory once it exists. */
   connect(memory: WebAssembly.Memory): void {
     this.memory = memory;
   }
 
-  /** The next byte of chance, from a fixed stream: a linear congruence is enough for what tests may depend on. */
+  /** Returns the next byte of a fixed stream. A linear congruential generator is enough for tests. */
   randomByte(): number {
     this.random = (Math.imul(this.random, 1_664_525) + 1_013_904_223) >>> 0;
     return this.random >>> 24;
   }
 
-  /** As if nothing had ever run. */
+  /** Resets the state as if nothing had run. */
   reset(): void {
     this.clock = 0n;
     this.random = 0;
@@ -137,14 +135,14 @@ export class Capabilities {
     this.answer = new Uint8Array();
   }
 
-  /** Counts the time of a run from its first request on. */
+  /** Starts to count the time of a run at its first request. */
   begin(): void {
     this.began ??= processorMicroseconds();
   }
 
   /**
-   * The imports of one module with this wall around them. Only functions are guarded: the rest are its globals, memory
-   * and tables.
+   * Returns the imports of one module with this wall around them. Only functions are guarded; the rest
+   * are globals, memory and tables.
    */
   guard(imports: Readonly<Record<string, object>>): Record<string, object> {
     const guarded: Record<string, object> = { ...imports };
@@ -173,7 +171,7 @@ export class Capabilities {
       throw new Ended('forbidden', name.slice(0, 60));
     };
     return (...args: unknown[]) => {
-      // All else is open to the interpreter while it starts.
+      // All other imports are open to the interpreter while it starts.
       if (!this.armed && !FIXED.has(name)) {
         return original(...args);
       }
@@ -221,8 +219,8 @@ export class Capabilities {
   }
 
   /**
-   * Ends a run that takes too long. Python asks here for signals, of which there are none, after some steps of a
-   * program; where it does not ask, the parent ends the process.
+   * Ends a run that takes too long. Python calls this to check for signals, which do not exist here,
+   * after some steps of a program. If it does not call, the parent ends the process.
    */
   private look(): number {
     const now = performance.now();
@@ -240,7 +238,7 @@ export class Capabilities {
     return EPOCH_NANOSECONDS + this.clock;
   }
 
-  /** Moves the clock on by a number of seconds; sleeping takes no time. */
+  /** Moves the clock on by a number of seconds; sleeping takes no real time. */
   private sleep([piece]: readonly Uint8Array[]): void {
     if (piece?.length !== 8) {
       return;
@@ -270,7 +268,7 @@ export class Capabilities {
     return 0;
   }
 
-  /** The pieces of memory that a vector of (address, length) names. */
+  /** Returns the pieces of memory that a vector of (address, length) names. */
   private pieces(vectors: unknown, count: unknown): Uint8Array[] {
     const view = this.view();
     const first = Number(vectors) >>> 0;
@@ -292,7 +290,7 @@ export class Capabilities {
       this.sleep(pieces);
     } else {
       this.printed += size;
-      // Nothing that is printed is kept: only its amount counts.
+      // Printed text is not kept; only its size counts.
       if (this.printed > this.bounds.output) {
         throw new Ended('output-limit', 'printed more than it may');
       }
@@ -305,7 +303,7 @@ export class Capabilities {
     const [fd, vectors, count, read] = args;
     if (fd === CHANNEL && this.exchange !== null) {
       if (this.written.length > 0) {
-        // The first eight bytes are the request's length; the answer is given the same way.
+        // The first eight bytes are the length of the request; the answer has the same form.
         const answer = this.exchange(new Uint8Array(Buffer.concat(this.written)).subarray(8));
         this.written = [];
         this.answer = new Uint8Array(8 + answer.length);

@@ -1,6 +1,6 @@
-/** How the two ends of a sandbox's pipes write messages: length (4 bytes, little endian), kind (1 byte), content. */
+/** The message format on a sandbox's pipes: length (4 bytes, little endian), kind (1 byte), content. */
 
-/** No message is longer: a memory image is the largest that is sent. */
+/** The largest length of a message; a memory image is the largest that is sent. */
 export const MAX_FRAME = 1 << 28;
 export const HEADER = 5;
 const COPIED = 1 << 16;
@@ -11,7 +11,7 @@ export interface Frame {
   readonly content: Uint8Array;
 }
 
-/** The five bytes that are before a content. */
+/** Returns the five bytes before a content. */
 function frameHeader(kind: string, length: number): Uint8Array {
   const header = new Uint8Array(HEADER);
   new DataView(header.buffer).setUint32(0, length, true);
@@ -19,24 +19,27 @@ function frameHeader(kind: string, length: number): Uint8Array {
   return header;
 }
 
-/** What is written for a frame: one piece, but a large content is not copied. */
+/** Returns the pieces to write for a frame: one piece, except that large content is not copied. */
 export function framePieces(kind: string, content: Uint8Array): readonly Uint8Array[] {
   const header = frameHeader(kind, content.length);
   return content.length > COPIED ? [header, content] : [Buffer.concat([header, content])];
 }
 
-/** Length and kind as a header says them; null where the length is beyond every message. */
+/** Reads length and kind from a header; null if the length is above the limit. */
 export function readHeader(header: Uint8Array): { readonly length: number; readonly kind: string } | null {
   const length = new DataView(header.buffer, header.byteOffset, HEADER).getUint32(0, true);
   return length > MAX_FRAME ? null : { length, kind: String.fromCharCode(header[4] ?? 0) };
 }
 
-/** Puts frames together from the pieces in which a pipe delivers them. */
+/** Assembles frames from the pieces in which a pipe delivers them. */
 export class FrameReader {
   private readonly pieces: Uint8Array[] = [];
   private held = 0;
 
-  /** The frames that are whole with this piece. @throws Error when the bytes are no frames */
+  /**
+   * Returns the frames that this piece completes.
+   * @throws Error if the bytes are not frames
+   */
   push(piece: Uint8Array): Frame[] {
     this.pieces.push(piece);
     this.held += piece.length;

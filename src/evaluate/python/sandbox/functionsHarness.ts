@@ -1,6 +1,7 @@
 /**
- * The Python that says of a program in two functions, a helper and the main function, how they are written; part of the
- * harness (harness.ts). It parses and never executes. `N` asks about `{joined, helper, main, helperName, entryPoint}`.
+ * The Python that examines how a helper and a main function are written; part of the harness
+ * (harness.ts). It parses and never executes. `N` asks about `{joined, helper, main, helperName,
+ * entryPoint}`.
  */
 export const FUNCTIONS_HARNESS = String.raw`
 # --- two functions of a program ---

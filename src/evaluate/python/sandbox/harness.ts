@@ -1,11 +1,13 @@
 /**
- * The Python that runs inside a sandbox beside the code of others, and the messages that it understands.
+ * The Python that runs inside a sandbox beside the untrusted code, and the messages that it
+ * understands.
  *
- * `handle(request)` takes and gives bytes. Requests begin with a letter: `L` loads a candidate (`{code, imports,
- * longest, helper}`: the helper's name where it is in another process), `C` asks for something of it (`{do, args,
- * kwargs}`: a function of DOES, such as a call), `N` says how two functions are written, `J` runs tests against a
- * candidate in another process. Replies of a candidate begin with `v` (a value, in the form of wireHarness.ts), `x`
- * (an exception: type and message), `u` (a value that has no wire form) or `f` (final: rule and detail).
+ * `handle(request)` takes and returns bytes. Requests begin with a letter: `L` loads a candidate
+ * (`{code, imports, longest, helper}`, where `helper` is the helper's name if it is in another
+ * process), `C` makes a call to the candidate (`{do, args, kwargs}`, where `do` is a function of DOES),
+ * `N` examines how two functions are written, `J` runs tests against a candidate in another process.
+ * Replies of a candidate begin with `v` (a value, in the form of wireHarness.ts), `x` (an exception:
+ * type and message), `u` (a value without a wire form) or `f` (final: rule and detail).
  */
 import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
 import { REMOTE_HARNESS } from './remoteHarness.ts';
@@ -13,12 +15,12 @@ import { WIRE_HARNESS } from './wireHarness.ts';
 
 export const HARNESS_MODULE = 'c3_harness';
 
-/** What is said of a value beyond the limit of a message. */
+/** The detail for a value above the limit of a message. */
 export const TOO_LONG = 'returned more than a message may hold';
 
 /**
- * File descriptors that the sandbox answers itself: the tests' way to the candidate's process, and where sleeping moves
- * the clock.
+ * File descriptors that the sandbox answers itself: the tests' channel to the candidate's process, and
+ * the one with which sleeping moves the clock.
  */
 export const CHANNEL = 1000;
 export const CLOCK = 1001;

@@ -1,13 +1,9 @@
-/**
- * One Python interpreter in WebAssembly, behind its wall, whose whole state can be put back. Runs in the sandbox's
- * process.
- */
+/** One resettable Python interpreter in WebAssembly, behind its wall, in the sandbox's process. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ended, type Capabilities } from './capabilities.ts';
 import { HARNESS, HARNESS_MODULE } from './harness.ts';
 
-/** An open file of the interpreter's virtual file system. */
 interface Stream {
   readonly position: number;
   readonly flags: number;
@@ -21,7 +17,7 @@ interface FileSystem {
   createDevice(folder: string, name: string, input: () => number): unknown;
 }
 
-/** What is used of the package pyodide. */
+/** The used part of the package pyodide. */
 interface Pyodide {
   runPython(code: string): unknown;
   makeMemorySnapshot(): Uint8Array;
@@ -29,7 +25,7 @@ interface Pyodide {
 }
 type LoadPyodide = (options: object) => Promise<Pyodide>;
 
-/** A grown memory is given back by ending the process, when it has grown by more than this; less is cleared. */
+/** Memory that has grown by more than this is released by ending the process; less growth is cleared. */
 const KEPT_GROWTH = 64 << 20;
 
 type Pointer = number;
@@ -48,7 +44,7 @@ interface Exports {
   malloc(size: number): Pointer;
   emscripten_stack_get_current(): Pointer;
   _emscripten_stack_restore(at: Pointer): void;
-  /** Where a byte says whether Python asks for signals while it runs. */
+  /** The address of a byte that makes Python check for signals while it runs. */
   readonly Py_EMSCRIPTEN_SIGNAL_HANDLING: WebAssembly.Global;
 }
 
@@ -75,7 +71,10 @@ function isExports(exports: object): exports is Exports {
   );
 }
 
-/** Loads the interpreter. @param image from makeImage, or null to start from nothing, which takes five times as long */
+/**
+ * Loads the interpreter.
+ * @param image from makeImage, or null to start without one, which takes five times as long
+ */
 async function load(
   folder: string,
   capabilities: Capabilities,
@@ -96,7 +95,8 @@ async function load(
     found.push(exports);
     return result;
   };
-  // The loader takes these from the global object; without streaming and stack switching there is one way in only.
+  // The loader takes these from the global object. Without streaming and stack switching there is only
+  // one way to instantiate.
   Object.assign(WebAssembly, { instantiate: guarded });
   for (const name of ['instantiateStreaming', 'Suspending', 'promising']) {
     Reflect.deleteProperty(WebAssembly, name);
@@ -105,7 +105,7 @@ async function load(
     readonly loadPyodide: LoadPyodide;
   };
   const python = await loader.loadPyodide({
-    // What `import js` finds: nothing.
+    // `import js` finds nothing.
     jsglobals: Object.freeze({ __proto__: null }),
     env: { HOME: '/home/pyodide', PYTHONHASHSEED: '0' },
     stdin: () => null,
@@ -117,7 +117,7 @@ async function load(
   if (exports === undefined) {
     throw new Error('pyodide did not start');
   }
-  // The same chance as by system call.
+  // Gives the device files the same random stream as the system call.
   for (const name of ['random', 'urandom']) {
     python.FS.unlink(`/dev/${name}`);
     python.FS.createDevice('/dev', name, () => capabilities.randomByte());
@@ -125,7 +125,7 @@ async function load(
   return { python, exports };
 }
 
-/** The memory of an interpreter that has loaded the harness; starting from it is quick. */
+/** Returns the memory of an interpreter that has loaded the harness; starting from it is quick. */
 export async function makeImage(folder: string, capabilities: Capabilities): Promise<Uint8Array> {
   const { python } = await load(folder, capabilities, null);
   python.runPython(
@@ -139,11 +139,11 @@ export class Interpreter {
   private readonly exports: Exports;
   private readonly capabilities: Capabilities;
   private readonly handler: Pointer;
-  /** The state to which a reset returns: memory, and what lies outside it. */
+  /** The state to which a reset returns: the memory, and the state outside it. */
   private readonly baseline: Uint8Array;
   private readonly stack: Pointer;
   private readonly outside: string;
-  /** The files that are open then: standard input, output and error. */
+  /** The files that are open in that state: standard input, output and error. */
   private readonly standard: ReadonlySet<Stream>;
 
   private constructor(python: Pyodide, exports: Exports, capabilities: Capabilities) {
@@ -156,7 +156,7 @@ export class Interpreter {
     if (this.handler === 0) {
       throw new Error('the harness is not in the memory image');
     }
-    // So that a run without an end meets the look at the clock (capabilities.ts).
+    // Lets an endless run reach the check of the clock (capabilities.ts).
     new Uint8Array(exports.memory.buffer)[Number(exports.Py_EMSCRIPTEN_SIGNAL_HANDLING.value) >>> 0] = 1;
     this.baseline = new Uint8Array(exports.memory.buffer).slice();
     this.stack = exports.emscripten_stack_get_current();
@@ -170,7 +170,10 @@ export class Interpreter {
     return new Interpreter(python, exports, capabilities);
   }
 
-  /** What the harness answers to a request. @throws Ended when the run is over */
+  /**
+   * Returns the harness's answer to a request.
+   * @throws Ended if the run is over
+   */
   handle(request: Uint8Array): Uint8Array {
     const exports = this.exports;
     this.capabilities.begin();
@@ -192,15 +195,16 @@ export class Interpreter {
       if (error instanceof Ended) {
         throw error;
       }
-      // Exhausted stacks and traps of the machine below.
+      // Exhausted stacks and traps of WebAssembly.
       throw new Ended('crash', error instanceof Error ? error.message.slice(0, 200) : 'the interpreter broke', false);
     }
   }
 
   /**
-   * Puts everything back bit for bit, after a run that was ended inside an import too: all that a WebAssembly program
-   * has are its memory, its tables and its globals, and of these only the pointer to its stack changes while it runs.
-   * @returns false when only a new process is clean
+   * Resets everything bit for bit, even after a run that was ended inside an import. A WebAssembly
+   * program has only its memory, its tables and its globals, and of the globals only the stack pointer
+   * changes while it runs.
+   * @returns false if only a new process is clean
    */
   reset(): boolean {
     const { memory } = this.exports;
@@ -221,16 +225,16 @@ export class Interpreter {
     return this.describeOutside() === this.outside;
   }
 
-  /** The state outside the memory that code could have changed. */
+  /** Describes the state outside the memory that code could have changed. */
   private describeOutside(): string {
-    // By identity: another file may have taken the place of one that was closed.
+    // By identity: another file may have taken the place of a closed one.
     const streams = [...this.standard].map(
       (stream) => `${this.python.FS.streams.indexOf(stream)}:${stream.position}:${stream.flags}`,
     );
     return `${streams.join(' ')} ${this.python.FS.cwd()} ${this.exports.__indirect_function_table.length} ${this.exports.emscripten_stack_get_current()}`;
   }
 
-  /** A C string in the interpreter's memory; for the few names at start. */
+  /** Writes a C string into the interpreter's memory; for the few names at start. */
   private text(text: string): Pointer {
     const bytes = new TextEncoder().encode(`${text}\0`);
     const at = this.exports.malloc(bytes.length);

@@ -1,11 +1,12 @@
 /**
- * The Python that stands for the candidate where it is called from: its names, and the values that stay in its process;
- * part of the harness (harness.ts).
+ * The Python that represents the candidate in the tests' process: its names, and the values that stay
+ * in its process; part of the harness (harness.ts).
  *
- * A candidate computes whatever an instance of it is asked for, but no operator hands it a value of the tests: equality
- * with a value of theirs is false, `in` goes through the items here, and arithmetic and order with one are refused
- * unless the instance derives from a builtin, whose plain content is taken then. So no instance can say of itself that
- * it is what is expected. Instances among themselves are compared and added by their own class.
+ * A candidate computes every result that is asked of an instance of it, but no operator passes it a
+ * value of the tests. Equality with a value of the tests is false, `in` goes through the items here,
+ * and arithmetic and order with such a value are refused, unless the instance derives from a builtin;
+ * then its plain content is used. So no instance can claim to equal the expected value. Instances are
+ * compared with and added to each other by their own class.
  */
 export const REMOTE_HARNESS = String.raw`
 # --- the candidate, seen from the tests ---

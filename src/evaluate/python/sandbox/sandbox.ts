@@ -1,15 +1,15 @@
 /**
- * Entry of the sandbox's process: `sandbox FOLDER ROLE SECONDS MEMORY OUTPUT MESSAGE`, messages on standard input and
- * output (frames.ts).
+ * Entry of the sandbox's process: `sandbox FOLDER ROLE SECONDS MEMORY OUTPUT MESSAGE`, with messages on
+ * standard input and output (frames.ts).
  *
- * From the parent: `M` make a memory image; `S` start from this one; `H` a request for the harness; `R` put everything
- * back; `B` the answer to an `A`. To the parent: `M` the image; `O` ready; `N` only a new process is clean; `V` the
- * harness's reply; `A` what the tests ask of the candidate; `D` the run has ended, by the rule in it, and must be put
- * back; `T` the same, by its time; `F` the run has ended, by the rule in it, and so has this process; `E` the sandbox
- * cannot work here.
+ * From the parent: `M` make a memory image; `S` start from the given image; `H` a request for the
+ * harness; `R` reset everything; `B` the answer to an `A`. To the parent: `M` the image; `O` ready;
+ * `N` only a new process is clean; `V` the harness's reply; `A` a request of the tests to the
+ * candidate; `D` the run has ended, by the rule in it, and must be reset; `T` the same because of its
+ * time; `F` the run and this process have ended, by the rule in it; `E` the sandbox cannot work here.
  *
- * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a candidate leaves
- * behind can run.
+ * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a
+ * candidate leaves behind can run.
  */
 import { constants, readSync, writeSync } from 'node:fs';
 import { Capabilities, Ended } from './capabilities.ts';
@@ -19,7 +19,7 @@ import { Interpreter, makeImage } from './interpreter.ts';
 
 const [folder = '', role = '', seconds = '', memory = '', output = '', message = ''] = process.argv.slice(2);
 
-/** Retries a read or write that a pipe was not ready for; 0 at the end of a pipe, which Windows reports as an error. */
+/** Retries until the pipe is ready. Returns 0 at its end, which Windows reports as an error. */
 function whenReady(work: () => number): number {
   for (;;) {
     try {
@@ -41,7 +41,7 @@ function readExactly(size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size;) {
     const read = whenReady(() => readSync(0, bytes, at, size - at, null));
-    // The parent has gone.
+    // The parent has exited.
     if (read === 0) {
       process.exit(0);
     }
@@ -72,7 +72,7 @@ function send(kind: string, content: Uint8Array): void {
 
 const sendText = (kind: string, text: string): void => send(kind, new TextEncoder().encode(text));
 
-/** Why this process is no sandbox; null when it is one. */
+/** Returns the reason why this process is not isolated, or null if it is. */
 function weakness(): string | null {
   const { permission } = process as { permission?: { has(scope: string): boolean } };
   if (permission === undefined) {
@@ -91,7 +91,8 @@ function weakness(): string | null {
 }
 
 /**
- * No file of the interpreter's was made at any time but the first: its own clock is answered apart (capabilities.ts).
+ * A Date that is always 0, so that files of the interpreter have no time. The interpreter's own clock
+ * is answered separately (capabilities.ts).
  */
 class Timeless extends Date {
   constructor(value: number | string = 0, ...rest: readonly number[]) {
@@ -107,7 +108,7 @@ class Timeless extends Date {
   }
 }
 
-/** Standard output carries messages only, and nothing below may reach the network. */
+/** Reserves standard output for messages, and hides the network and facts about the machine. */
 function closeDoors(): void {
   for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) {
     console[name] = () => undefined;
@@ -115,12 +116,13 @@ function closeDoors(): void {
   for (const name of ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'navigator']) {
     Reflect.deleteProperty(globalThis, name);
   }
-  // Where this program lies is nobody's business.
+  // Hides the location of this program.
   process.argv.splice(1, process.argv.length, 'python');
-  // Calendars do not depend on where the machine is, nor files on when they were made or read.
+  // Calendars must not depend on the machine's location, nor files on the time when they were made or
+  // read.
   process.env['TZ'] = 'UTC';
   Reflect.set(globalThis, 'Date', Timeless);
-  // The interpreter's file system asks for these numbers at start, and this is all that it gets.
+  // The interpreter's file system asks for these constants at start; it gets nothing else.
   Reflect.set(process, 'binding', () => ({ fs: constants }));
 }
 
@@ -146,12 +148,12 @@ async function work(): Promise<void> {
   }
   const interpreter = await Interpreter.start(folder, capabilities, first.content);
   send('O', new Uint8Array());
-  /** Whether a run has ended here that is not put back. */
+  /** True if a run has ended here and was not reset. */
   let over = false;
   for (;;) {
     const { kind, content } = receive();
     if (kind === 'R') {
-      // Said, and not left to the end of this process: now and then one stays in its own exit.
+      // Sends a message instead of only exiting, because a process sometimes hangs in its own exit.
       const clean = interpreter.reset();
       send(clean ? 'O' : 'N', new Uint8Array());
       if (!clean) {

@@ -1,4 +1,4 @@
-/** The parent's end of one sandbox: a child process that answers one request at a time. */
+/** The parent's side of one sandbox: a child process that answers one request at a time. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,33 +7,33 @@ import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
 import type { PythonLimits } from '../rules.ts';
 import { framePieces, FrameReader, type Frame } from './frames.ts';
 
-/** Where a sandbox finds its program and its interpreter. */
+/** The locations of a sandbox's program and interpreter. */
 export interface SandboxPlaces {
   /** The program: sandbox.ts, or its bundle. */
   readonly entry: URL;
-  /** The folder of the package pyodide; null where it is not installed. */
+  /** The folder of the package pyodide; null if it is not installed. */
   readonly pyodide: string | null;
-  /** The file of the memory image that was made with the bundle; null, or no file, where each engine makes its own. */
+  /** The memory image made with the bundle. If it is null or missing, each engine makes its own. */
   readonly image: URL | null;
 }
 
-/** What is started as a sandbox. */
+/** The command that starts a sandbox. */
 export interface SandboxCommand {
   readonly line: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
-  /** Whether every end of what runs in it is reported: one without a word came from outside. */
+  /** True if every end of the program in it is reported, so that an unreported end came from outside. */
   readonly guarded: boolean;
-  /** Seconds beyond its time in which what runs in it ends a run itself, and can be put back then. */
+  /** Extra seconds in which the program in it can end a run itself, after which it can be reset. */
   readonly patience: number;
 }
 
-/** Only a process for tests has a channel to a candidate's. */
+/** Only a process for tests has a channel to a candidate's process. */
 export type SandboxRole = 'candidate' | 'tests';
 
-/** A sandbox that did not start, or ended without a word. */
+/** Thrown for a sandbox that did not start, or ended without a message. */
 export class SandboxFailure extends Error {
-  /** Whether something outside ended it, such as a system short of memory: nothing is known of a candidate. */
+  /** True if something outside ended it, such as low memory; this says nothing about a candidate. */
   readonly outside: boolean;
 
   constructor(message: string, outside = false) {
@@ -42,24 +42,27 @@ export class SandboxFailure extends Error {
   }
 }
 
-/** What ran in the sandbox took longer than it may; the process has been ended. */
+/** Thrown if the program in the sandbox took longer than allowed; the process has been ended. */
 export class OutOfTime extends Error {}
 
 /** Seconds of processor time after which a process is replaced. */
 const LIFETIME = 60;
-/** What the system lets a process use beyond that and its last candidate: no orphan in an endless loop lives long. */
+/**
+ * Seconds of processor time that the system allows beyond that and the last candidate, so that no
+ * orphan in an endless loop lives long.
+ */
 const GRACE = 30;
 const START_SECONDS = 120;
-/** What waits without computing ends after this many times its seconds by the clock. */
+/** The wall-clock limit of a program that waits without computing, as a multiple of its seconds. */
 const WALL_FACTOR = 10;
 const WATCH_MILLISECONDS = 50;
 const PATIENCE = 0.1;
-/** What a shell lays around the process: no core, no file that grows, and limited processor time. */
+/** Shell limits for the process: no core dump, no growing file, and limited processor time. */
 const ENCLOSE = 'ulimit -c 0; ulimit -f 0; ulimit -t "$1"; shift; exec "$@"';
 /** Ticks per second in /proc, fixed by Linux's interface. */
 const TICKS = 100;
 
-/** What a process dies of by itself. No right that a sandbox has sends it any other signal. */
+/** Signals of a process's own faults. A sandbox has no privilege to send itself any other signal. */
 const OWN_SIGNALS: readonly NodeJS.Signals[] = [
   'SIGABRT',
   'SIGBUS',
@@ -72,8 +75,8 @@ const OWN_SIGNALS: readonly NodeJS.Signals[] = [
 ];
 
 /**
- * The interpreter in WebAssembly, in a Node process that has no right left.
- * @throws SandboxFailure where it is not installed
+ * Returns the command for the interpreter in WebAssembly, in a Node process without any permissions.
+ * @throws SandboxFailure if it is not installed
  */
 function bundledCommand(
   { entry, pyodide }: SandboxPlaces,
@@ -113,9 +116,9 @@ export class SandboxProcess {
   private readonly patience: number;
   private readonly reader = new FrameReader();
   private waiting: { readonly resolve: (frame: Frame) => void; readonly reject: (error: Error) => void } | null = null;
-  /** Why its process has ended; null while it lives. */
+  /** The reason why the process has ended; null while it lives. */
   private failure: Error | null = null;
-  /** Time that is allowed in all until the next reset, and what of the clock has been used. */
+  /** Total seconds allowed until the next reset, and the wall-clock seconds used of them. */
   private allowed = START_SECONDS;
   private processorBegan: number | null = null;
   private spent: number | null = null;
@@ -124,7 +127,8 @@ export class SandboxProcess {
   private constructor({ line, env, folder, guarded, patience }: SandboxCommand, role: SandboxRole) {
     this.role = role;
     this.patience = patience;
-    // Its environment has no mark, which what runs in it could see. It needs none: it has no right to leave its group.
+    // Its environment has no mark, because the program in it could see the mark. It needs none: it has no
+    // permission to leave its group.
     this.child = spawnOwned(env, ({ detached }) =>
       spawn(line[0] ?? '', line.slice(1), {
         stdio: ['pipe', 'pipe', 'ignore'],
@@ -134,7 +138,7 @@ export class SandboxProcess {
         windowsHide: true,
       }),
     );
-    // Writing to a process that has ended: 'close' says what is to be reported.
+    // Writing to an ended process fails here; 'close' has the error to report.
     this.child.stdin?.on('error', () => undefined);
     this.child.stdout?.on('data', (piece: Buffer) => this.receive(piece));
     this.child.on('error', (error) =>
@@ -147,9 +151,9 @@ export class SandboxProcess {
   }
 
   /**
-   * The memory image from which sandboxes start: it depends on the program and the package pyodide only, and making it
-   * takes seconds.
-   * @param onBegun gets its process, so that it can be ended
+   * Makes the memory image from which sandboxes start. It depends only on the program and the package
+   * pyodide, and takes seconds to make.
+   * @param onBegun receives its process, so that it can be ended
    * @throws SandboxFailure
    */
   static async image(
@@ -165,9 +169,9 @@ export class SandboxProcess {
   }
 
   /**
-   * A started sandbox.
-   * @param onBegun gets it before it is ready
-   * @throws SandboxFailure when it does not start or the machine gives no isolation
+   * Starts a sandbox.
+   * @param onBegun receives it before it is ready
+   * @throws SandboxFailure if it does not start, or if the machine gives no isolation
    */
   static start(
     places: SandboxPlaces,
@@ -180,8 +184,8 @@ export class SandboxProcess {
   }
 
   /**
-   * A started sandbox of any kind.
-   * @param image what it starts from; empty where it needs nothing
+   * Starts a sandbox of any kind.
+   * @param image the memory image to start from; empty if it needs none
    * @throws SandboxFailure as above
    */
   static async begin(
@@ -211,14 +215,14 @@ export class SandboxProcess {
     }
   }
 
-  /** True while it can be asked. */
+  /** True while it can be used. */
   get usable(): boolean {
     return this.failure === null;
   }
 
   /**
-   * What all exchanges may take together from now on: seconds of the processor, where the system says them (Linux),
-   * else of the clock.
+   * Sets the time that all exchanges together may take from now on: seconds of processor time if the
+   * system reports it (Linux), else of wall-clock time.
    */
   allow(seconds: number): void {
     this.allowed = seconds;
@@ -229,7 +233,7 @@ export class SandboxProcess {
   /**
    * Sends one message and waits for the reply.
    * @throws OutOfTime
-   * @throws SandboxFailure when the process ended without a word
+   * @throws SandboxFailure if the process ended without a message
    */
   async exchange(kind: string, content: Uint8Array): Promise<Frame> {
     if (this.failure !== null) {
@@ -264,13 +268,17 @@ export class SandboxProcess {
     return new OutOfTime(`took more than ${this.allowed} s`);
   }
 
-  /** Processor seconds that the process has used, as last seen of one that has ended; null where no system says it. */
+  /**
+   * Returns the processor seconds of the process, or the last known value if it has ended; null if the
+   * system does not report them.
+   */
   processorSeconds(): number | null {
     if (process.platform !== 'linux' || this.failure !== null) {
       return this.spent;
     }
     try {
-      // Fields 14 and 15 (utime, stime); the second, the command's name, may hold spaces and ends with a bracket.
+      // Fields 14 and 15 (utime, stime). The second field, the command's name, may contain spaces and ends
+      // with a bracket.
       const stat = readFileSync(`/proc/${String(this.child.pid)}/stat`, 'latin1');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       this.spent = (Number(fields[11]) + Number(fields[12])) / TICKS;
@@ -280,7 +288,10 @@ export class SandboxProcess {
     }
   }
 
-  /** Puts the interpreter back to its start. @returns false when this sandbox is used up */
+  /**
+   * Resets the interpreter.
+   * @returns false if this sandbox is used up
+   */
   async reset(): Promise<boolean> {
     if (this.failure === null && (this.processorSeconds() ?? 0) < LIFETIME) {
       this.allow(START_SECONDS);
@@ -318,7 +329,7 @@ export class SandboxProcess {
       } else {
         waiting.resolve({ kind, content: content.slice() });
       }
-      // F is a process's last word.
+      // F is the last message of a process.
       if (kind === 'F') {
         this.kill();
       }

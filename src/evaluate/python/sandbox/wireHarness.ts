@@ -1,15 +1,16 @@
 /**
- * The Python that gives values a wire form and rebuilds them; part of the harness (harness.ts).
+ * The Python that converts values to a wire form and back; part of the harness (harness.ts).
  *
- * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent themselves;
- * everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal, f NaN or an infinity, c
- * complex, b bytes, a bytearray, l list, t tuple, s set, z frozenset, d dict as a list of keys and a list of values, n
- * named tuple (its name, its fields, its items). The containers and numbers of the standard library have the names of
- * their types as tags, and builtins as contents. Only exact types are packed by value, never their subclasses, and what
- * is unpacked consists of exact types whatever the other side sent.
+ * The wire form is JSON. None, True, False, strings, finite floats and integers below 2^63 represent
+ * themselves. Everything else is `[tag, content]`: u string with surrogates, i integer in hexadecimal,
+ * f NaN or an infinity, c complex, b bytes, a bytearray, l list, t tuple, s set, z frozenset, d dict as
+ * a list of keys and a list of values, n named tuple (its name, its fields, its items). The containers
+ * and numbers of the standard library have the names of their types as tags, and builtins as contents.
+ * Only exact types are packed by value, never their subclasses, and unpacking creates only exact types,
+ * whatever the other side sent.
  *
- * Whatever else a candidate returns stays in its process, which holds it under a number: `['o', number, sort]`; `['g',
- * name]` is what the candidate calls by a name.
+ * All other values of a candidate stay in its process, which stores them under a number:
+ * `['o', number, sort]`. `['g', name]` is the candidate's value of a name.
  */
 export const WIRE_HARNESS = String.raw`
 # --- values on the wire ---

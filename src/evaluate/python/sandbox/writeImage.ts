@@ -5,15 +5,16 @@ import { DEFAULT_LIMITS } from '../rules.ts';
 import { SandboxProcess } from './sandboxProcess.ts';
 
 /**
+ * Writes the image.
  * @param program the sandbox's bundle
  * @param pyodide the folder of the package pyodide
- * @param to where the image is written
- * @throws SandboxFailure where sandboxes do not start on this machine
+ * @param to the path of the image
+ * @throws SandboxFailure if sandboxes do not start on this machine
  */
 export async function writeImage(program: string, pyodide: string, to: string): Promise<void> {
   const places = { entry: pathToFileURL(program), pyodide, image: null };
   const image = await SandboxProcess.image(places, DEFAULT_LIMITS, () => undefined);
-  // All of it or none: a build may be ended at any time.
+  // Written whole or not at all, because a build can be ended at any time.
   await writeFile(`${to}.new`, image);
   await rename(`${to}.new`, to);
 }

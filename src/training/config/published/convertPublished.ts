@@ -1,6 +1,6 @@
 /**
- * From a file of the published MAGRPO scripts to a configuration of this product: a pure function of the file and of
- * what is on the disk.
+ * Converts a file of the published MAGRPO scripts to a configuration of this product. Pure: the result
+ * depends only on the file and the given facts about the disk.
  */
 import { LADDER_POINTS } from '../../../evaluate/ladder.ts';
 import { nearestName } from '../../../shared/errors.ts';
@@ -20,26 +20,26 @@ import {
 } from './publishedKeys.ts';
 import type { PublishedFacts, PublishedNote, Row } from './publishedRow.ts';
 
-/** Nothing is on the disk, as for an editor that may not ask it. */
+/** Facts of an empty disk, for an editor that may not read it. */
 export const NOTHING_THERE: PublishedFacts = { isFolder: () => false, problemsIn: () => null };
 
 export interface Converted {
-  /** Keys of our own, as somebody would write them. */
+  /** Keys of this product, as a user would write them. */
   readonly value: object;
-  /** Why it is no such file; then the value is of no use. */
+  /** The reasons why the file cannot be converted; the value is then of no use. */
   readonly faults: readonly Fault[];
   readonly notes: readonly PublishedNote[];
-  /** Which key of the file a key of our own is from. */
+  /** The key of the file that each key of this product comes from. */
   readonly from: ReadonlyMap<string, KeyPath>;
 }
 
-/** The expert where a file names none. */
+/** The expert if a file names none. */
 const PUBLISHED_EXPERT = 'deepseek-coder';
 
-/** What one agent, who has no helper, can have of the ladder's points. */
+/** The points of the ladder that one agent without a helper can get. */
 const SINGLE_POINTS = 2.1;
 
-/** Pairs of names for one thing: that of the README, and that of some version of the code. */
+/** Pairs of names for one key: the README's, and one that a version of the code used. */
 const SPELLINGS = [
   ['output', 'save_model', 'save_final_model'],
   ['external', 'expert_edits_model', 'expert_model'],
@@ -65,8 +65,8 @@ const KNOWN: Known = {
 };
 
 /**
- * Converts a file. Top-level keys that the scripts do not have are this product's own and are laid over the result, so
- * `steps`, `seed` and `device` can stand in such a file too.
+ * Converts a file. Top-level keys that the scripts do not have are keys of this product and are merged
+ * over the result, so that such a file can also hold `steps`, `seed` and `device`.
  */
 export function convertPublished(given: Readonly<Record<string, unknown>>, facts: PublishedFacts): Converted {
   const entries = Object.entries(given);
@@ -76,7 +76,7 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
     ...Object.keys(own)
       .filter((key) => !Object.hasOwn(configSchema.shape, key))
       .map(strangerFault),
-    // Of what is our own, too, all unknown keys are named at once with those of the scripts.
+    // Unknown keys within this product's sections are reported together with those of the scripts.
     ...examine(configSchema, own).faults.filter(({ of, path }) => of === 'key' && path.length > 1),
   ];
   const parsed = publishedSchema.safeParse(asReadme(withoutNulls(file)));
@@ -101,11 +101,11 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
   };
 }
 
-/** A section without content is one without keys. */
+/** Removes sections without content: they have no keys. */
 const withoutNulls = (file: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(file).filter(([, section]: [string, unknown]) => section !== null));
 
-/** A file whose keys have the names of the README, too. */
+/** Returns the file with the README's names added for the code's names. */
 const asReadme = (file: Readonly<Record<string, unknown>>): object =>
   SPELLINGS.reduce((read, [section, readme, code]) => {
     const keys = read[section];
@@ -114,7 +114,7 @@ const asReadme = (file: Readonly<Record<string, unknown>>): object =>
       : read;
   }, file);
 
-/** Whether a key was written in the file: what is wrong is said of that, and not of another name of it. */
+/** Returns true if the file has the key itself, and not only another spelling of it. */
 const isThere = (file: unknown, path: readonly PropertyKey[]): boolean =>
   path.length === 0 || (isRecord(file) && path.slice(0, 2).every((_, at) => hasPath(file, path.slice(0, at + 1))));
 
@@ -182,7 +182,7 @@ function converted(
     ['instances_per_step', trainer.per_device_train_batch_size, at('per_device_train_batch_size')],
     ...(trainer.save_steps === undefined ? [] : [['checkpoint_every', trainer.save_steps, at('save_steps')] as const]),
     ['ppo.learning_rate', trainer.learning_rate, at('learning_rate')],
-    // One rate from the first step to the last, and no KL penalty.
+    // The learning rate is constant, and there is no KL penalty.
     ['ppo.warmup_fraction', 0, at('learning_rate')],
     ['ppo.final_fraction', 1, at('learning_rate')],
     ['ppo.kl_coefficient', 0, [name]],
@@ -193,10 +193,10 @@ function converted(
     ['magrpo.termination_threshold', trainer.termination_threshold, at('termination_threshold')],
     ['magrpo.discount', trainer.discount, at('discount')],
     ['magrpo.reward_shift', shift, shiftFrom],
-    // Scores are shares of the ladder's points; shift and threshold mean points, as in the scripts.
+    // Scores are shares of the ladder's points; shift and threshold are in points, as in the scripts.
     ['magrpo.reward_processor.enabled', true, ['reward_processor', 'enabled']],
     ['magrpo.reward_processor.scale_factor', factor * LADDER_POINTS, ['reward_processor', 'scale_factor']],
-    // A score is at most 1, so that no stored return is clipped, as in the scripts.
+    // A score is at most 1, so no stored return is clipped, as in the scripts.
     ['credit.return_clip', trainer.num_turns, at('num_turns')],
     ['magrpo.cross_reduce', trainer.cross_reduce, at('cross_reduce')],
     ['external.mode', external.mode, ['external', 'mode']],
@@ -224,7 +224,7 @@ function converted(
   };
 }
 
-/** Joint actions that the tree of one problem scores. */
+/** Returns the number of joint actions that the tree of one problem scores. */
 function rewardsOf({
   num_agents: agents,
   num_turns: turns,
@@ -237,11 +237,14 @@ function rewardsOf({
 
 type TrainerKeys = NonNullable<PublishedFile['magrpo']>;
 
-/** How many assertions the feedback executes: numbers in a text are numbers, and any other text means all of them. */
+/**
+ * Returns the number of assertions that the feedback executes. A text with a number counts as that
+ * number; any other text means all assertions.
+ */
 export const sliceOf = (given: number | string | null): number =>
   given === null ? 0 : typeof given === 'number' ? given : /^\s*[+-]?\d{1,9}\s*$/u.test(given) ? Number(given) : 0;
 
-/** A threshold that no reward is above: the points of one agent are those without a helper (reference section 8). */
+/** Warns about a threshold that no reward exceeds (reference section 8). */
 function ceilingNotes(
   { num_agents: agents, termination_threshold: threshold, reward_shift: shift, num_turns: turns }: TrainerKeys,
   factor: number,
@@ -255,7 +258,7 @@ function ceilingNotes(
   return [{ path: at('termination_threshold'), sentence, warns: true }];
 }
 
-/** The expert that a file names is not asked: the rules that come with the product propose the edits. */
+/** Reports that the expert of the file is not asked, because the product's own rules propose the edits. */
 function expertNotes({
   mode,
   expert_edits_model: named,
@@ -266,7 +269,7 @@ function expertNotes({
   return mode === 'expert_edits' ? [{ path: ['external', key], sentence, warns: false }] : [];
 }
 
-/** Two spellings of one key that say different things. */
+/** Reports two spellings of one key that have different values. */
 function spellingNotes(file: object): PublishedNote[] {
   return SPELLINGS.flatMap(([section, readme, code]): PublishedNote[] => {
     const keys: unknown = new Map(Object.entries(file)).get(section);
@@ -278,7 +281,7 @@ function spellingNotes(file: object): PublishedNote[] {
   });
 }
 
-/** Keys that are read and have no meaning here, in one sentence. */
+/** Lists the keys that are read and ignored, in one sentence. */
 function ignoredNotes(file: object): PublishedNote[] {
   const found = Object.entries(file).flatMap(([section, keys]: [string, unknown]): KeyPath[] => {
     const shape = isPublishedSection(section) ? PUBLISHED_SECTIONS[section] : null;
@@ -297,10 +300,10 @@ function ignoredNotes(file: object): PublishedNote[] {
   return first === undefined ? [] : [{ path: first, sentence: `read and ignored${also}.`, warns: false }];
 }
 
-// The problems of a file of the published scripts: which ones, and how many steps its epochs are.
+// Problems and steps of a published file.
 
 interface DataSet {
-  /** Problems in the published file. */
+  /** The number of problems in the published file. */
   readonly problems: number;
   readonly train: string;
   readonly evaluation: string;
@@ -321,13 +324,16 @@ interface Trainer {
   readonly num_train_epochs?: number | undefined;
 }
 
-/** Problems of a slice such as `test[16:]` of a list, as Python counts; null where it is none. */
+/**
+ * Returns the number of problems in a slice such as `test[16:]` of a list, counted as Python does, or
+ * null if the text is not a slice.
+ */
 export function slicedCount(slice: string, length: number): number | null {
   const bounds = sliceBounds(slice, length);
   return bounds === null ? null : bounds.to - bounds.from;
 }
 
-/** The data set that a file means: what it says, or what its name says. */
+/** Returns the data set of a file: its type, or the one that its name suggests. */
 function typeOf({ type, name }: PublishedFile['dataset']): keyof typeof DATA_SETS {
   const written = (name ?? '').toLowerCase();
   const named = written.includes('mbpp')
@@ -338,7 +344,7 @@ function typeOf({ type, name }: PublishedFile['dataset']): keyof typeof DATA_SET
   return type ?? named;
 }
 
-/** Which problems, how many steps over them, and on how many others the team is evaluated. */
+/** Returns the rows for the problems, the steps over them, and the problems for evaluation. */
 function publishedTask(
   { dataset }: Pick<PublishedFile, 'dataset'>,
   trainer: Trainer,
@@ -347,7 +353,7 @@ function publishedTask(
   const set = DATA_SETS[typeOf(dataset)];
   const own = dataset.name === undefined ? null : facts.problemsIn(dataset.name);
   const count = own ?? set.problems;
-  // The slices of a data set mean nothing in somebody's own file.
+  // The slices of a data set mean nothing in the user's own file.
   const slices = {
     train_split: dataset.train_split ?? (own === null ? set.train : 'train'),
     eval_split: dataset.eval_split ?? (own === null ? set.evaluation : 'train[:0]'),
@@ -376,7 +382,7 @@ function publishedTask(
           ['task.train_file', dataset.name, from],
           ['task.format', 'humaneval', from],
           ['task.train_split', slices.train_split, ['dataset', 'train_split']],
-          // Nothing is evaluated where the slice is empty.
+          // Nothing is evaluated if the slice is empty.
           ...(held === 0 ? [] : [['task.evaluation_split', slices.eval_split, ['dataset', 'eval_split']] as const]),
         ] as const)),
   ];

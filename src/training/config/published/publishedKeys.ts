@@ -1,7 +1,7 @@
 /**
- * The keys of the published MAGRPO training scripts, as their README and their code have named them since their first
- * version, with the defaults of the code that the README describes. The table is the only one: converter, completion,
- * hovers and faults are read from it.
+ * The keys of the published MAGRPO training scripts: all names that their README and code have used
+ * since the first version, with the defaults of the code that the README describes. Converter,
+ * completion, hovers and faults all read this table.
  */
 import { z } from 'zod';
 import { EXTERNAL_KEYS } from '../../keys/externalKeys.ts';
@@ -10,13 +10,13 @@ import { oneOf, positive } from '../../keys/keyKinds.ts';
 /** The two spellings of a joint mode. */
 export const JOINT_MODES = { align: 'align', aligned: 'align', cross: 'cross', crossed: 'cross' } as const;
 
-/** What the scripts sample among, whatever a file says. */
+/** The `top_k` that the scripts use if a file gives none. */
 export const PUBLISHED_TOP_K = 50;
 
 const text = z.string().max(500);
 const ignored = (what: string) => z.unknown().optional().describe(`Read and ignored: ${what}`);
 const probability = z.number().positive().max(1);
-/** null is among all tokens, as in the scripts. */
+/** null samples among all tokens, as in the scripts. */
 const topK = (words: string) => z.int().min(0).nullable().optional().describe(words);
 const temperature = z.number().positive().max(10);
 
@@ -25,12 +25,12 @@ const model = z.strictObject({
     .min(1)
     .default('Qwen/Qwen2.5-Coder-3B')
     .describe(
-      'A model folder relative to this file. Nothing is downloaded: where there is no such folder, the bundled model is used, and a note says so.',
+      'A model folder relative to this file. Nothing is downloaded: if there is no such folder, the bundled model is used, and a note says so.',
     ),
   type: ignored('the folder says which architecture it holds.'),
-  temperature: temperature.default(0.7).describe('The temperature where the section of the trainer has none.'),
-  top_p: probability.default(0.9).describe('What `top_p` is where the section of the trainer has none.'),
-  top_k: topK('What `top_k` is where the section of the trainer has none.'),
+  temperature: temperature.default(0.7).describe('The temperature if the section of the trainer has none.'),
+  top_p: probability.default(0.9).describe('The `top_p` if the section of the trainer has none.'),
+  top_k: topK('The `top_k` if the section of the trainer has none.'),
   special_tokens: ignored('the vocabulary is that of the model folder.'),
   max_length: ignored('a context is never cut; the positions of the model bound it.'),
   tokenizer_kwargs: ignored('the tokenizer is that of the model folder.'),
@@ -51,7 +51,7 @@ const dataset = z.strictObject({
     mbpp: 'MBPP in the form of HumanEval.',
   })
     .optional()
-    .describe('Which data set it is: its slices where none are given.'),
+    .describe('The data set. Its slices are used if none are given.'),
   train_split: text.optional().describe('Problems to train on, such as `test[16:]`.'),
   eval_split: text.optional().describe('Problems to evaluate on, such as `test[:16]`.'),
   private: ignored('nothing is downloaded.'),
@@ -89,7 +89,7 @@ const external = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Who proposes edits with `mode: expert_edits`: the rules that come with the product, whatever this says, because no model is asked. A note says so.',
+      'The expert of `mode: expert_edits`. The rules that come with the product propose the edits whatever this key says, because no model is asked. A note says so.',
     ),
   expert_model: text.min(1).optional().describe("The code's name of `expert_edits_model`."),
   original_prompt: z.boolean().optional().describe('The first name of `previous_prompts`.'),
@@ -97,7 +97,7 @@ const external = z.strictObject({
   external_prompt_passthrough: ignored('what agents read between turns is never wrapped again.'),
 });
 
-/** @param agents how many there are unless the file says so */
+/** @param agents the default number of agents */
 const trainer = (agents: 1 | 2, shift: number) =>
   z.strictObject({
     num_agents: positive
@@ -137,7 +137,12 @@ const trainer = (agents: 1 | 2, shift: number) =>
     early_termination_weight: ignored('a stopped node is a leaf.'),
     turn_gradient_weights: ignored('`discount` says what turns weigh.'),
     handoff: ignored('every joint action is continued.'),
-    discount: z.number().positive().max(1).default(0.9).describe('What a reward of the next turn counts in this one.'),
+    discount: z
+      .number()
+      .positive()
+      .max(1)
+      .default(0.9)
+      .describe('A reward of the next turn counts this much in the turn before it.'),
     reward_shift: z
       .number()
       .nullable()
@@ -194,7 +199,7 @@ export const PUBLISHED_SECTIONS = {
   magrpo: trainer(2, -4),
   grpo: trainer(1, -2.1),
   reward_processor: z.strictObject({
-    enabled: z.boolean().default(false).describe('Whether rewards are scaled.'),
+    enabled: z.boolean().default(false).describe('true scales rewards.'),
     scale_factor: z.number().default(1).describe('The factor, applied before `reward_shift`.'),
     shift: z.number().nullable().optional().describe('The newest name of `reward_shift`.'),
   }),
@@ -217,7 +222,7 @@ const WORDS = {
   wandb: 'Read and ignored: nothing leaves this machine. The dashboard shows the run.',
 } as const satisfies Readonly<Record<keyof typeof PUBLISHED_SECTIONS, string>>;
 
-/** A file of the scripts: every section may be missing. */
+/** A file of the scripts; every section is optional. */
 export const publishedSchema = z
   .strictObject({
     model: model.prefault({}).describe(WORDS.model),
@@ -239,5 +244,5 @@ export const publishedSchema = z
 export type PublishedSection = keyof typeof PUBLISHED_SECTIONS;
 export type PublishedFile = z.infer<typeof publishedSchema>;
 
-/** Whether a top-level key is a section of the scripts. */
+/** Returns true if a top-level key is a section of the scripts. */
 export const isPublishedSection = (key: string): key is PublishedSection => Object.hasOwn(PUBLISHED_SECTIONS, key);

@@ -1,22 +1,22 @@
-/** What the conversion of a file of the published scripts is made of. */
+/** The parts of a converted file of the published scripts. */
 import type { KeyPath } from '../../../team/document.ts';
 
-/** What the disk says of the names in a file. */
+/** Facts about the disk for the names in a file. */
 export interface PublishedFacts {
   readonly isFolder: (path: string) => boolean;
-  /** Problems in a file; null where there is no such file. */
+  /** Returns the number of problems in a file, or null if there is no such file. */
   readonly problemsIn: (path: string) => number | null;
 }
 
-/** What the user should know of a key. */
+/** A remark to the user about a key. */
 export interface PublishedNote {
-  /** Where the file has it, or would have it. */
+  /** The key's path in the file; the key itself may be absent. */
   readonly path: KeyPath;
-  /** Goes after the path. */
+  /** Follows the path in the message. */
   readonly sentence: string;
-  /** Whether it is probably not what was meant. */
+  /** True if the value is probably a mistake. */
   readonly warns: boolean;
 }
 
-/** A key of our own with its value and where that is from. */
+/** A key of this product, its value, and the key of the file that it comes from. */
 export type Row = readonly [own: string, value: unknown, from: KeyPath];
