@@ -3,14 +3,14 @@ import { fieldsAt, listAtKey, structured, textAt, valueAt, type Fields } from '.
 import { bodyIn, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { isRecord } from '../shared/guard.ts';
 
-/** The keys of a request and of its response: of clients and proxies, batches, and Bedrock's log of invocations. */
+/** Keys of a request and its response, of clients, proxies, batches and Bedrock's log. */
 export const REQUESTS = ['request', 'req', 'body', 'request_body', 'params', 'modelInput'] as const;
 export const RESPONSES = ['response', 'res', 'reply', 'response_body', 'modelOutput'] as const;
 
-/** The response in an object that also holds its request. Undefined if there is none. */
+/** Returns the response from an object that also holds its request, or undefined if there is none. */
 export function answerGiven(value: Fields): unknown {
   const response = bodyOf(value, RESPONSES);
-  // DSPy has the text of a Python object there, and what was said beside it.
+  // DSPy stores the text of a Python object here and the answer under `outputs`.
   return typeof response === 'string' && OBJECT.test(response) && Array.isArray(value['outputs'])
     ? undefined
     : response;
@@ -18,14 +18,16 @@ export function answerGiven(value: Fields): unknown {
 const OBJECT = /^[A-Z]\w*\(/u;
 
 /**
- * The body of a request or of a response: itself, below `body`, where HTTP archives have it, as JSON in a text, or as
- * the pieces of a stream in one.
+ * Returns the body of a request or of a response. It is the value itself or lies below `body`. It
+ * can also be JSON in a text, the pieces of a stream in a list or a text, or the form that HTTP
+ * archives use.
  */
 export function bodyOf(value: Fields, keys: typeof REQUESTS | typeof RESPONSES): unknown {
   const [place, key] =
     keys === REQUESTS ? (['input', 'inputBodyJson'] as const) : (['output', 'outputBodyJson'] as const);
   const { result } = value;
-  // Bedrock keeps the body below what is known of it, and a batch of Anthropic the answer below what came of it.
+  // Bedrock keeps the body below its metadata. A batch of Anthropic keeps the answer below its
+  // outcome.
   const below =
     valueAt(fieldsAt(value, place), key) ??
     (keys === RESPONSES && isRecord(result) && result['type'] === 'succeeded' ? result['message'] : undefined);
@@ -36,7 +38,7 @@ export function bodyOf(value: Fields, keys: typeof REQUESTS | typeof RESPONSES):
   return streamedBody(pieces) ?? (typeof body === 'string' ? structured(body) : body);
 }
 
-/** Whether a list that begins with a value is a stream in its pieces. */
+/** Returns true if a list that begins with the value holds the pieces of a stream. */
 const isPiece = (first: unknown): boolean =>
   isRecord(first) &&
   (/^(?:message_start$|response\.)/u.test(textAt(first, 'type') ?? '') ||
@@ -45,7 +47,7 @@ const isPiece = (first: unknown): boolean =>
 const isArchived = (value: unknown): value is { readonly text: string } =>
   isRecord(value) && typeof value['text'] === 'string' && 'mimeType' in value;
 
-/** The whole answer of a stream that was kept as it came; undefined for any other value. */
+/** Returns the whole answer of a stream that was kept as it came, or undefined for any other value. */
 function streamedBody(pieces: unknown): unknown {
   const first = Array.isArray(pieces) ? pieces.find(isRecord) : undefined;
   return first === undefined ? undefined : wholeAnswer(apiOfPiece(first), pieces)?.body;
@@ -65,10 +67,10 @@ function apiOfPiece(piece: Fields): RecordedApi {
         : 'ollama';
 }
 
-/** From here on a status of HTTP says that a request failed. */
+/** The lowest HTTP status that says that a request failed. */
 const REFUSED = 400;
 
-/** Whether the answer of a server was an error. */
+/** Returns true if the server answered with an error. */
 export function hasFailed(fields: Fields): boolean {
   const response = valueAt(fields, ...RESPONSES);
   const status = isRecord(response) ? valueAt(response, 'status_code', 'status', 'statusCode') : undefined;

@@ -1,11 +1,11 @@
-/** Who speaks in calls that pass by, when nobody knows yet who will: by name, else by system prompt. */
+/** Names the speakers of calls while they pass by: by the given name, or else by the system prompt. */
 import type { ParsedMessage } from '../chat/messages.ts';
 import type { Survey } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import { promptHash } from './traces.ts';
 
-/** Of more, each says something else every time. */
+/** The most system prompts that get a speaker each. Beyond it, prompts usually differ in every call. */
 const MOST_PROMPTS = 1000;
 
 export class CallSpeakers {
@@ -18,10 +18,13 @@ export class CallSpeakers {
     this.survey = survey;
   }
 
-  /** @param given name that the program gave with the call; null where it gave none */
+  /**
+   * Returns the speaker of a call.
+   * @param given name that the program gave with the call, or null
+   */
   of(given: string | null, input: readonly ParsedMessage[]): string {
     if (given !== null) {
-      // From now on no prompt gives it to anybody else.
+      // No prompt may give this name to another speaker from now on.
       this.labels.named(given);
       return this.survey.speaker(given, 'name');
     }

@@ -1,4 +1,4 @@
-/** Tables that are written by columns. */
+/** Reads tables that are written by columns. */
 import type { Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import { ANSWERED, ASKED } from './keys.ts';
@@ -6,9 +6,9 @@ import { ANSWERED, ASKED } from './keys.ts';
 const SAID: ReadonlySet<string> = new Set([...ASKED, ...ANSWERED]);
 
 /**
- * The rows of a table: `{columns, data}`, a list for each column, or an object for each with the same rows in it, as
- * pandas writes them; null for an object that is none. What has another form than the first column is no
- * column.
+ * Returns the rows of a table, or null if the object is no table. A table is `{columns, data}`, one
+ * list for each column, or one object for each column with the rows as keys, as pandas writes them.
+ * Fields with another form than the first column are no columns.
  */
 export function rowsOf(table: Fields): readonly Fields[] | null {
   const { columns: names, data } = table;
@@ -19,14 +19,15 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
   }
   const first = Object.values(table).find((one) => typeof one === 'object' && one !== null);
   const isLists = Array.isArray(first);
-  // A column of prompts or answers may be shorter than the others. Rows beyond its end have no such cell.
+  // A column of prompts or answers may be shorter than the others. Rows beyond its end lack that
+  // cell.
   const columns = Object.entries(table).filter(([, one]) => Array.isArray(one) === isLists);
   const said = isLists ? columns.filter(([name]) => SAID.has(name)).map(([, one]) => keysOf(one)) : [];
   const keys = [keysOf(first), ...said].reduce((longest, one) => (one.length > longest.length ? one : longest));
   const cells = columns.filter(
     ([name, one]) => keysOf(one).length === keys.length || (isLists && SAID.has(name) && keysOf(one).length > 0),
   );
-  // A single column is a list or an object.
+  // A single column is an ordinary list or object.
   if (keys.length === 0 || cells.length < 2) {
     return null;
   }
@@ -37,10 +38,10 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
   }));
 }
 
-/** Characters of what is said once and read with each row. */
+/** The most characters that scalar fields may add up to when they are repeated in every row. */
 const MOST_REPEATED = 2 ** 24;
 
-/** Scalar fields that apply to every row of an object, such as a system prompt or a reward. */
+/** Returns the scalar fields that apply to every row, such as a system prompt or a reward. */
 export function scalarsOf(value: Fields, count: number): Fields {
   const scalars = Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== undefined);
   const length = scalars.reduce((sum, [, one]) => sum + String(one).length, 0);

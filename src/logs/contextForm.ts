@@ -1,15 +1,15 @@
 /**
- * What a model was asked with as one text that people can read and that says all of it: a heading for each message,
- * `### user` or `### assistant planner`, and its text. Lines of texts that would be read as a heading begin with a
- * backslash.
+ * Writes the messages of a request as one readable text without loss, and reads it back. Each
+ * message is a heading, such as `### user` or `### assistant planner`, and its text. A line of a
+ * text that looks like a heading begins with a backslash.
  */
 import type { ChatMessage } from '../chat/messages.ts';
 
-/** What stands in the place of what was left out; no role is called so. */
+/** The heading of the note about messages that were left out. No role has this name. */
 const LEFT_OUT = '### left out\n';
 const HEADING = /^\\*### /u;
 
-/** Messages come in many contexts. */
+/** The written form of each message, because the same message occurs in many contexts. */
 const blocks = new WeakMap<ChatMessage, string>();
 
 function blockOf(message: ChatMessage): string {
@@ -26,7 +26,7 @@ function blockOf(message: ChatMessage): string {
 
 const ROLES: readonly ChatMessage['role'][] = ['system', 'user', 'assistant', 'tool'];
 
-/** The messages of a text that `contextText` wrote; null for one that is not whole, or was written otherwise. */
+/** Reads the messages from a text of `contextText`. Returns null for any other text. */
 export function contextMessages(text: string): ChatMessage[] | null {
   const messages: ChatMessage[] = [];
   for (const block of text.split(/\n\n(?=### )/u)) {
@@ -41,15 +41,16 @@ export function contextMessages(text: string): ChatMessage[] | null {
   return messages;
 }
 
-/** Whether a text that `contextText` wrote does not say all of its messages. */
+/** Returns true if a text of `contextText` lacks some of its messages. */
 export const isShortened = (text: string): boolean => text.startsWith(LEFT_OUT);
 
-/** What stands between the texts of messages that follow each other. */
+/** The separator between the texts of successive messages. */
 export const BETWEEN = '\n\n';
 
 /**
- * Messages as one text; different messages give different texts, where they are not too long.
- * @param most characters; of a longer one the end is kept, and how many messages were left out is said before it
+ * Writes messages as one text. Different messages give different texts unless they are shortened.
+ * @param most characters; of a longer text the end is kept, after a note of how many messages were
+ *   left out
  */
 export function contextText(messages: readonly ChatMessage[], most = Number.POSITIVE_INFINITY): string {
   const kept: string[] = [];

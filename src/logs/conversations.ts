@@ -1,6 +1,7 @@
 /**
- * Conversations: lists of messages, or objects that hold one with what is known of it, under the keys in use; requests
- * with their responses, as clients, batches and proxies keep them; rows with a prompt and a completion.
+ * Reads conversations in three forms: lists of messages, or objects that hold such a list and its
+ * metadata; requests with their responses, as clients, batches and proxies keep them; rows with a
+ * prompt and a completion.
  */
 import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
@@ -36,10 +37,10 @@ import { firstScore, returnOf } from './scores.ts';
 import { measuredOf, timeOf } from './steps.ts';
 import { FAILED } from './traces.ts';
 
-/** Messages of one conversation. */
+/** The most messages that are read of one conversation. */
 export const MOST_MESSAGES = 20_000;
 export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
-/** Keys of messages that some keep as pairs of a question and its answer. */
+/** Keys whose lists may hold pairs of a question and its answer. */
 const PAIRED: ReadonlySet<string> = new Set([
   'messages',
   'conversations',
@@ -56,7 +57,6 @@ const PAIRED: ReadonlySet<string> = new Set([
 /** Keys of an answer in an object that also holds messages. */
 const ANSWERED_BESIDE = ['completion', 'completions', 'responses', 'output', 'outputs', 'sampled'] as const;
 
-/** What a conversation says. */
 interface Conversation {
   readonly entries: readonly unknown[];
   readonly answer: readonly ParsedMessage[];
@@ -67,24 +67,27 @@ interface Conversation {
 }
 const NONE: Conversation = { entries: [], answer: [], further: 0 };
 
-/** Whether a value is a conversation: a list of messages, or an object with one. */
+/** Returns true if a value is or holds, at any supported depth, a list of messages. */
 export const isConversation = (value: unknown): boolean => holderIn(value) !== null;
 
-/** Whether an object has messages under any of their keys. */
+/** Returns true if an object has messages under one of the known keys. */
 export const holdsMessages = (fields: Fields): boolean => listIn(fields) !== null;
 
-/** Whether a value says something itself, whatever it holds. */
+/** Returns true if a value itself holds messages or an answer, ignoring inner objects. */
 export const says = (value: unknown): boolean => {
   const { entries, answer } = conversationIn(value);
   return answer.length > 0 || parsedMessages(entries).length > 0;
 };
 
-/** Rewards that are named where they are left out. */
+/** The most rewards that are named in the reason for leaving them out. */
 const MOST_NAMED = 6;
-/** Objects within objects that may hold the messages: `{data: {messages}}`, or one as JSON in a column. */
+/** The depth of inner objects that may hold messages: `{data: {messages}}`, JSON in a column. */
 const MOST_WITHIN = 2;
 
-/** What holds the messages: the value, or an object within it with all that is known around it; null for none. */
+/**
+ * Returns the object that holds the messages: the value, or an inner object merged with the fields
+ * around it. Returns null if there is none.
+ */
 function holderIn(value: unknown, depth = 0): unknown {
   if (says(value)) {
     return value;
@@ -102,7 +105,7 @@ function holderIn(value: unknown, depth = 0): unknown {
   return null;
 }
 
-/** The messages of a conversation; of a request with its response, those of both. */
+/** Returns the messages of a conversation, or those of a request and its response. */
 function conversationIn(value: unknown): Conversation {
   if (Array.isArray(value)) {
     return listed(value);
@@ -131,7 +134,7 @@ function conversationIn(value: unknown): Conversation {
   return rowIn(value);
 }
 
-/** The system prompt under its own key. Who&When keeps one for each agent, smolagents an object. */
+/** Returns the system prompt under its own key. Who&When has one for each agent. */
 function systemBeside(asked: Fields): unknown {
   const prompt = asked['system_prompt'];
   return (
@@ -140,13 +143,13 @@ function systemBeside(asked: Fields): unknown {
   );
 }
 
-/** The system prompt, unless the list of messages begins with it. */
+/** Returns the system prompt, unless the list of messages begins with it. */
 function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): readonly ParsedMessage[] {
   const [first] = parsedMessages(list.slice(0, 1));
   return system.filter(({ text }) => first?.role !== 'system' || first.text !== text);
 }
 
-/** A prompt under its own key that no message repeats. */
+/** Returns a prompt under its own key that no message repeats. */
 function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversation['second'] {
   return typeof prompt !== 'string' ||
     prompt === '' ||
@@ -155,14 +158,14 @@ function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversa
     : { key: 'prompt', messages: 1 };
 }
 
-/** The task under its own key, unless a user message repeats it. */
+/** Returns the task under its own key, unless a user message repeats it. */
 function askedBefore(asked: Fields, { key, list, isTurns }: HeldList): readonly unknown[] {
   const text = MEANWHILE.includes(key) && !isTurns ? (askedIn(asked) ?? '') : '';
   const isSaid = text === '' || parsedMessages(list).some((one) => one.role === 'user' && contains(one.text, text));
   return isSaid ? [] : askedWith(text);
 }
 
-/** The current turn of a Cohere request: tool results, or the user's message. */
+/** Returns the current turn of a Cohere request: tool results, or the user's message. */
 function askedNow(request: Fields): readonly unknown[] {
   const { message, tool_results: results } = request;
   return [
@@ -176,12 +179,15 @@ const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: 
 interface HeldList {
   readonly key: string;
   readonly list: readonly unknown[];
-  /** Whether the list holds earlier turns only. The current question is then under another key. */
+  /** True if the list holds earlier turns only. The current question is then under another key. */
   readonly isTurns: boolean;
   readonly second: Conversation['second'];
 }
 
-/** The messages of `[["Hi", "Hello"], ...]`, what a person said with its answer each; none for any other value. */
+/**
+ * Returns the messages of `[["Hi", "Hello"], ...]`, pairs of a user's text and its answer. Returns
+ * none for any other value.
+ */
 function turnsIn(value: unknown): readonly unknown[] {
   const isTurns =
     Array.isArray(value) &&
@@ -198,13 +204,13 @@ function turnsIn(value: unknown): readonly unknown[] {
 
 const isTurn = (text: unknown): boolean => typeof text === 'string' || text === null;
 
-/** The entries that an item of a list is: OpenHands keeps an event with what came of it, which may be empty. */
+/** Returns the entries of a list item. OpenHands keeps an event together with its result. */
 const entriesOfItem = (item: unknown): readonly unknown[] =>
   Array.isArray(item) && isRecord(item[0]) && 'source' in item[0]
     ? item.filter((one) => isRecord(one) && Object.keys(one).length > 0)
     : [pairOf(item)];
 
-/** The list of messages that an object holds, as a list or as JSON; null for none. */
+/** Returns the list of messages that an object holds, as a list or as JSON, or null. */
 function listIn(fields: Fields): HeldList | null {
   const held = MESSAGES.flatMap((key) => {
     const value = opened(fields[key]);
@@ -219,30 +225,31 @@ function listIn(fields: Fields): HeldList | null {
   return first === undefined ? null : { ...first, second };
 }
 
-/** What follows a list of messages in the same object: a completion, or answers of a server. */
+/** Returns the answer that follows a list of messages in the same object. */
 function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
   if (messages.some((one) => isRecord(one) && one['is_final_answer'] === true)) {
     return { said: [], further: 0 };
   }
   const last = parsedMessages(messages).at(-1);
   const answer = answerOfRow(fields);
-  // The answer may be kept as the last of the messages too.
+  // The last message may repeat the answer.
   return last?.role === 'assistant' && answer.said.every(({ text }) => text === last.text || text === '')
     ? { said: [], further: 0 }
     : answer;
 }
 
-/** A completion, one or several, or answers of a server. */
+/** Returns a completion, several completions, or the answers of a server. */
 function answerOfRow(fields: Fields): Answer {
   // Cohere keeps the answer and the earlier messages under two keys.
   const keys = 'chat_history' in fields ? [...ANSWERED_BESIDE, 'text'] : ANSWERED_BESIDE;
   return firstAnswer(keys.map((key) => fields[key])) ?? answerIn(isAnswer(fields) ? fields : undefined);
 }
 
-/** A row with a text that was asked and a text that was answered; one of them may be a list of messages. */
+/** Reads a row with a question and an answer. Either may be a list of messages. */
 function rowIn(value: Fields): Conversation {
   const asked = askedIn(value);
-  // A question with its reference answer is a data set item, not a message. A number is no answer either.
+  // A question with its reference answer is an item of a data set, not a message. A number is no
+  // answer either.
   const key = ANSWERED.find((one) => !isNumbers(value[one]) && answersIn(value[one]).said.length > 0);
   if (key === undefined || asked === undefined) {
     return NONE;
@@ -260,9 +267,8 @@ const askedWith = (asked: unknown): readonly unknown[] =>
 const isNone = (entry: unknown): boolean => parsedMessages([entry]).length === 0;
 
 /**
- * The episode of a conversation.
- * @param id where it has none of its own
- * @returns null where no model says anything
+ * Returns the episode of a conversation, or null if no model says anything in it.
+ * @param id used if the conversation has no id of its own
  */
 export function conversationEpisode(given: unknown, id: string, survey: Survey): RecordedEpisode | null {
   const value = holderIn(given) ?? given;
@@ -271,7 +277,7 @@ export function conversationEpisode(given: unknown, id: string, survey: Survey):
   survey.leaveOut(`messages under a second key of their conversation (${second?.key ?? ''})`, second?.messages ?? 0);
   survey.leaveOut(FURTHER, further);
   const entries = found.slice(0, MOST_MESSAGES);
-  survey.leaveOut('entries of conversations that are no messages', entries.filter(isNone).length);
+  survey.leaveOut('entries of conversations that are not messages', entries.filter(isNone).length);
   const fields = isRecord(value) ? value : {};
   const asked = parsedMessages(entries);
   const who = textAt(fields, 'agent', 'agent_name', 'agent_id');
@@ -327,7 +333,7 @@ const answerKnown = (fields: Fields): string =>
       valueAt(fieldsAt(fields, 'info'), 'answer'),
   );
 
-/** The score of an episode, under the keys of trainers, benchmarks and graders. */
+/** Returns the score of an episode, from the keys that trainers, benchmarks and graders use. */
 function scoreOf(fields: Fields): number | null {
   const places = [fields, fieldsAt(fields, 'reward_info'), fieldsAt(fields, 'info'), fieldsAt(fields, 'metrics')];
   for (const place of places) {
@@ -347,20 +353,21 @@ function scoreOf(fields: Fields): number | null {
   );
 }
 
-/** The keys of rewards of single functions, as TRL names them: `accuracy_reward`. One alone is the return. */
+/** Returns the keys of single reward functions, as in TRL: `accuracy_reward`. */
 const rewardsIn = (fields: Fields): readonly string[] =>
   Object.keys(fields).filter((key) => /(?:^|_)reward(?:_func)?$/u.test(key) && returnOf(fields[key]) !== null);
 
 /**
- * Messages of a group chat as AutoGen 0.2 keeps it: everybody has a name, and the role says only whose copy it is. Who
- * speaks first is the person; the others are agents.
- * @param agents names that the log gives as those of agents; then all others are what is around them
+ * Assigns roles to the messages of a group chat of AutoGen 0.2. There, every speaker has a name,
+ * and the role says only whose copy of the chat it is. The first speaker is the person, and the
+ * others are agents.
+ * @param agents names that the log lists as agents; if there are any, all other speakers are users
  */
 function asGroup(messages: readonly ParsedMessage[], agents: ReadonlySet<string>): readonly ParsedMessage[] {
   const spoken = messages.filter(({ role }) => role === 'user' || role === 'assistant');
   const [first] = spoken;
   const names = new Set(spoken.map(({ name }) => name));
-  // Who calls a tool has the role of an assistant in every copy.
+  // A speaker that calls a tool has the role of an assistant in every copy.
   const isGroup =
     first !== undefined &&
     names.size > 1 &&
@@ -377,27 +384,30 @@ function asGroup(messages: readonly ParsedMessage[], agents: ReadonlySet<string>
     : messages;
 }
 
-/** The prompts of agents by their names, as Who&When has them beside the messages. */
+/** Returns the prompts of agents by their names, as Who&When keeps them beside the messages. */
 function promptsIn(fields: Fields): ReadonlyMap<string, string> {
   const prompts = fieldsAt(fields, 'system_prompt');
   return new Map(Object.entries(prompts).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text]] : [])));
 }
 
-/** Names that a log gives as those of agents. */
+/** Returns the names that a log lists as agents. */
 function agentsIn(fields: Fields): ReadonlySet<string> {
   const mistaken = textAt(fields, 'mistake_agent');
   return new Set([...promptsIn(fields).keys(), ...(mistaken === null ? [] : [mistaken])]);
 }
 
-/** A message that a person marked, as Who&When says who made a mistake and when. */
+/** A message that a person marked. Who&When records the agent and the step of a mistake. */
 interface Mark {
   readonly message: ParsedMessage;
   readonly note: string;
 }
 
-const NO_MARK = 'marks of mistakes whose message is not there';
+const NO_MARK = 'marks of mistakes whose message is missing';
 
-/** @param entries as they are counted by the mark */
+/**
+ * Finds the message that a person marked.
+ * @param entries in the numbering that the mark uses
+ */
 function markIn(
   fields: Fields,
   entries: readonly unknown[],
@@ -421,7 +431,7 @@ function markIn(
   };
 }
 
-/** What is known of the one call that a request with its response is. */
+/** Metadata of a single call, from its request and its response. */
 interface AboutCall {
   readonly model: string | null;
   readonly promptTokens: number;
@@ -450,7 +460,7 @@ function aboutCall(fields: Fields): AboutCall {
   };
 }
 
-/** What is measured of a message: what it says of its call, or what is known of the one call that was made. */
+/** Returns the measures of a message: its own, or else those of the single call. */
 function measuredAt({ about }: ParsedMessage, call: AboutCall | null, model: string | null): AboutCall {
   const own = about === null ? NOTHING_SAID : aboutMessage(about);
   const given = call ?? NOTHING_SAID;
@@ -475,7 +485,7 @@ const NOTHING_SAID: AboutCall = {
   measured: { start: null, seconds: null, firstTokenSeconds: null, cost: null, temperature: null },
 };
 
-/** What LangChain, AutoGen, tau2, mini-swe-agent and servers keep of a call in the message that it gave. */
+/** Returns a call's metadata from its message, as LangChain, AutoGen, tau2 and others keep it. */
 function aboutMessage(fields: Fields): AboutCall {
   const metadata = fieldsAt(fields, 'response_metadata');
   const response = fieldsAt(fieldsAt(fields, 'extra'), 'response');
@@ -501,7 +511,11 @@ function aboutMessage(fields: Fields): AboutCall {
 const BEGUN = ['start_time', 'startTime', 'started_at', 'timestamp', 'created_at', 'created'] as const;
 const ENDED = ['end_time', 'endTime', 'ended_at', 'completed_at'] as const;
 
-/** @param prompts of agents that are not among the messages; each is asked with its own */
+/**
+ * Yields the messages and events of a conversation.
+ * @param prompts system prompts by agent that are not among the messages; each agent's context
+ *   begins with its own
+ */
 function* entriesOf(
   messages: readonly ParsedMessage[],
   { mark, ...about }: AboutCall & { readonly mark: Mark | null },

@@ -1,11 +1,11 @@
-/** JSON that a limit cut off: what is there of it, read as far as it goes. */
+/** Reads JSON that a length limit cut off, up to the cut. */
 
-/** Characters of such a text that are read. */
+/** The most characters of such a text that are read. */
 const LONGEST = 2 ** 24;
 
 /**
- * The value of a JSON text whose end is missing, with the text that it breaks off in as far as it is there.
- * @returns undefined where nothing of it can be read, or it is no object and no list
+ * Parses a JSON text whose end is missing. A string that the cut broke is kept up to the cut.
+ * @returns undefined if nothing can be read, or if the value is neither an object nor a list
  */
 export function valueOfCut(text: string): unknown {
   if (!/^\s*[[{]/u.test(text) || text.length > LONGEST) {
@@ -20,18 +20,18 @@ export function valueOfCut(text: string): unknown {
 }
 
 interface Prefix {
-  /** Where the part ends that is kept. */
+  /** The offset at which the kept part ends. */
   readonly end: number;
-  /** What makes it whole. */
+  /** The characters that complete the kept part. */
   readonly closing: string;
 }
 
-/** The longest beginning that brackets alone make whole, or a quote before them. */
+/** Returns the longest prefix that brackets alone complete, or a quote and brackets. */
 function prefixOf(text: string): Prefix {
   const open: string[] = [];
   const whole = (end: number): Prefix => ({ end, closing: open.toReversed().join('') });
   let safe = whole(0);
-  // A text in an object is a key unless a colon is before it.
+  // A string in an object is a key unless a colon precedes it.
   let isValue = true;
   for (let at = 0; at < text.length; at++) {
     const character = text[at] ?? '';
@@ -54,7 +54,7 @@ function prefixOf(text: string): Prefix {
     } else if (character === ':') {
       isValue = true;
     } else if (character === ',') {
-      // Numbers and words end here.
+      // A number or a word ends here.
       safe = whole(at);
       isValue = open.at(-1) === ']';
     }
@@ -73,10 +73,10 @@ function endOfString(text: string, begin: number): number {
   return -1;
 }
 
-/** The end of a text without an escape that was cut. */
+/** Returns the end of a text without an escape sequence that was cut. */
 function withoutEscape(text: string): number {
   const cut = /(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)$/u.exec(text.slice(-LONGEST_ESCAPE));
   return text.length - (cut?.[1]?.length ?? 0);
 }
-/** Characters at the end that are looked at. */
+/** Characters at the end that are searched for an escape sequence. */
 const LONGEST_ESCAPE = 64;

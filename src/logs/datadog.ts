@@ -1,13 +1,13 @@
 /**
- * Spans of Datadog's LLM Observability, as its clients send them and its interface exports them, in the names of
- * OpenTelemetry.
+ * Reads spans of Datadog's LLM Observability, as clients send them and its interface exports them,
+ * into the attribute names of OpenTelemetry.
  */
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { Attributes, Span } from './spans.ts';
 import { timeOf } from './steps.ts';
 
-/** The span that a value is; null for a value that is none. */
+/** Returns the span that a value is, or null. */
 export function datadogSpan(given: unknown): Span | null {
   // An export has the span within a resource.
   const value = isRecord(given) && given['type'] === 'span' ? fieldsAt(given, 'attributes') : given;
@@ -49,7 +49,7 @@ function failureOf(value: Fields, meta: Fields): string | null {
   return isError ? (textAt(error, 'message', 'type') ?? textAt(value, 'status_message') ?? 'it failed') : null;
 }
 
-/** What was asked and said, in the names of a call of a model, a tool or an agent; none for any other span. */
+/** Returns the input and output of a model, tool or agent call, or none for other spans. */
 function attributesOf(kind: string, name: string, span: Fields): Attributes {
   const [input, output] = [fieldsAt(span, 'input'), fieldsAt(span, 'output')];
   switch (kind) {
@@ -83,7 +83,7 @@ const messagesOf = (input: Fields, output: Fields): Attributes => ({
 const textMessage = (role: string, content: unknown): unknown =>
   content === undefined || content === null ? undefined : [{ role, content }];
 
-/** What was found, as one text; undefined for nothing. */
+/** Returns the retrieved documents as one text, or undefined if there are none. */
 function documentsIn(output: Fields): string | undefined {
   const texts = listAtKey(output, 'documents').flatMap((one) => (isRecord(one) ? (textAt(one, 'text') ?? []) : []));
   return texts.length === 0 ? undefined : texts.join('\n\n');

@@ -1,34 +1,35 @@
 /**
- * Where the entries of a log are in its bytes: spans in the lists of OTLP, samples, runs, items of a list, or whole
- * documents, one after another. Only their places are kept, so a file may be far longer than memory. What is between
- * them is passed over; whoever reads an entry parses it. A document that breaks off costs its own line.
+ * Finds the byte ranges of the entries of a log: spans in the lists of OTLP, samples, runs, items
+ * of a list, or whole documents, one after another. Only the ranges are kept, so a file may be far
+ * longer than memory. The reader of an entry parses it. A document that breaks off costs only its
+ * own line.
  */
 import { C3Error } from '../shared/errors.ts';
 import { ANSWERED, ASKED, MESSAGES } from './keys.ts';
 import type { LogSource } from './source.ts';
 
-/** Bytes from `start` to before `end`. */
+/** A range of bytes from `start` to before `end`. */
 export interface LogElement {
   readonly start: number;
   readonly end: number;
-  /** In which line it begins, from 1; 0 where that is no longer known. */
+  /** The line in which it begins, from 1, or 0 if that is no longer known. */
   readonly line: number;
-  /** Which document of the file it is of, from 0. */
+  /** The index of its document in the file, from 0. */
   readonly document: number;
-  /** Whether it is an item of a list that is the document itself. */
+  /** True if it is an item of a list that is the document itself. */
   readonly item: boolean;
-  /** Where the object begins that holds it in a list, such as `runs`; null where none does. */
+  /** The start of the object whose list, such as `runs`, holds it, or null. */
   readonly holder: number | null;
-  /** Longer or more deeply nested than is read. */
+  /** True if it is longer or more deeply nested than the limits allow. */
   readonly excessive: boolean;
 }
 
-/** Bounds of one entry. */
+/** Limits of one entry. */
 export const ELEMENT_LIMITS = { bytes: 2 ** 26, depth: 256 } as const;
 const CHUNK = 2 ** 20;
 const LONGEST_KEY = 64;
 
-/** What lies in an object: lists by their keys, of entries or of objects again. */
+/** The lists that lie in an object, by their keys. They hold entries, or objects with lists again. */
 type Lists = ReadonlyMap<string, Lists | 'entries'>;
 
 const SPANS: Lists = new Map([['spans', 'entries' as const]]);
@@ -46,7 +47,7 @@ const LOG_SCOPES: Lists = new Map([
   ['scopeLogs', RECORDS],
   ['scope_logs', RECORDS],
 ]);
-/** OTLP, also as Tempo writes it; Inspect's logs; pages of interfaces and lists of results under their usual keys. */
+/** Lists of OTLP, of Inspect's logs, and of pages and results of APIs, by their usual keys. */
 const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
   ['resourceSpans', SCOPES],
   ['resource_spans', SCOPES],
@@ -73,7 +74,7 @@ const DOCUMENT: Lists = new Map<string, Lists | 'entries'>([
     'agents',
   ].map((key) => [key, 'entries'] as const),
 ]);
-/** Objects of a document that hold the lists in its place: Tempo's `trace`, MLflow's `data`, `log` of HTTP archives. */
+/** Keys of inner objects that may hold the lists, of Tempo, MLflow and HTTP archives. */
 const WITHIN: ReadonlySet<string> = new Set(['trace', 'data', 'result', 'log']);
 /** Keys that make an object an entry of its own, even if it also holds lists of entries. */
 const OWN: ReadonlySet<string> = new Set<string>([
@@ -92,82 +93,85 @@ const OWN: ReadonlySet<string> = new Set<string>([
 
 interface Frame {
   readonly isObject: boolean;
-  /** Of an object its lists; of a list what its items hold; 'items' of a list that is a document. */
+  /** The lists of an object, the content of a list's items, or 'items' for a document's list. */
   readonly holds: Lists | 'entries' | 'items';
   readonly start: number;
   readonly line: number;
-  /** Whether it may be an entry as a whole. */
+  /** True if it may be an entry as a whole. */
   readonly candidate: boolean;
-  /** Whether it holds lists of entries: then it is an entry only where it says something itself. */
+  /** True if it holds lists of entries. It is then an entry only if it has a key of `OWN`. */
   hasLists: boolean;
-  /** Of a list, whether texts are among its items: then it is none of entries. */
+  /** True if a list has strings among its items. It is then not a list of entries. */
   hasTexts: boolean;
   isOwn: boolean;
   key: string;
   expectsKey: boolean;
 }
 
-/** What is wrong at a place of the file. */
+/** A syntax error at an offset of the file. */
 interface Fault {
   readonly why: string;
   readonly at: number;
 }
 
-/** Documents that could not be read: where the first of them begin, and why. */
+/** A document that could not be read, with the line in which it begins. */
 export interface Broken {
   readonly line: number;
   readonly error: C3Error;
 }
-/** Broken documents that are named by their lines. */
+/** The most broken documents that are named by their lines. */
 const MOST_NAMED = 5;
 
 const [QUOTE, APOSTROPHE, BACKSLASH, NEWLINE, HASH, COMMA, COLON] = [0x22, 0x27, 0x5c, 0x0a, 0x23, 0x2c, 0x3a] as const;
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d] as const;
-/** Also the bytes of the mark that a file begins with: of files that were put together each has its own. */
+/**
+ * Bytes that are skipped between documents. They include the byte order mark, because each of
+ * several concatenated files has its own.
+ */
 const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, COMMA, 0xef, 0xbb, 0xbf]);
-/** How often a file is read at most, that has many documents without an end. */
+/** The most times that a file with many unfinished documents is read. */
 const MOST_READINGS = 4;
 
-/** Finds the entries of a log. */
 export class ElementScanner {
   /** The keys under which lists of entries were found. */
   readonly lists = new Set<string>();
   documents = 0;
-  /** The first documents that break off or are no JSON. */
+  /** The first documents that break off or are not JSON. */
   readonly broken: Broken[] = [];
   brokenCount = 0;
   private readonly source: LogSource;
   private frames: Frame[] = [];
-  /** How deep the value is that is passed over; 0 outside of one. */
+  /** The depth of the value that is skipped, or 0 outside of one. */
   private depth = 0;
   private deepest = 0;
-  /** Of the value that is passed over: whether each of its levels is an object, from the outside. */
+  /** For each level of the skipped value, from the outside: true if it is an object. */
   private kinds: boolean[] = [];
-  /** Where the entry began that is passed over; -1 for a value that is none. */
+  /** The start of the entry that is skipped, or -1 if the value is not an entry. */
   private taken = -1;
   private takenLine = 0;
   private line = 1;
-  /** The byte before, blanks and the insides of strings apart. */
+  /** The previous byte, ignoring blanks and the content of strings. */
   private last = 0;
   private isComment = false;
-  /** Where the string began that goes on; -1 outside of one. */
+  /** The start of the open string, or -1 outside of one. */
   private begun = -1;
-  /** What ends it: Python writes strings in apostrophes too. */
+  /** The quote that ends the string. Python writes strings in apostrophes too. */
   private quote: typeof QUOTE | typeof APOSTROPHE = QUOTE;
-  /** Where the last entry ended: one that is read again after a broken document is not found twice. */
+  /** The end of the last entry, so that none is found twice after a broken document. */
   private foundUntil = 0;
   private readonly piece: number;
 
-  /** @param piece bytes that are looked at together */
+  /** @param piece bytes that are read at a time */
   constructor(source: LogSource, piece = CHUNK) {
     this.source = source;
     this.piece = piece;
   }
 
   /**
-   * The entries in order, those of each piece of the file together, so that whoever reads can do other work between.
-   * @param onBytes hears every byte once, in order
-   * @throws C3Error('input') where the file cannot be read
+   * Yields the entries in order, those of each piece of the file together, so that the caller can
+   * do other work between pieces.
+   * @param onBytes receives every byte once, in order
+   * @throws C3Error('input') if the file cannot be read
    */
   *pieces(onBytes: (bytes: Buffer) => void = () => undefined): Generator<readonly LogElement[]> {
     const { source } = this;
@@ -197,7 +201,7 @@ export class ElementScanner {
     if (budget < 0) {
       this.note('too much of the file is broken, and the rest of it was not read', this.line);
     }
-    // A file that was given up has a hash of all its bytes too.
+    // A file that was given up needs a hash of all its bytes too.
     while (heard < source.size) {
       const bytes = chunk.subarray(0, source.fill(chunk, heard));
       onBytes(bytes);
@@ -206,10 +210,10 @@ export class ElementScanner {
   }
 
   /**
-   * Goes through a piece.
-   * @param from where it begins in the file
-   * @param begin where in it to begin
-   * @returns what is wrong with the document that goes on; null for nothing
+   * Scans a piece.
+   * @param from offset of the piece in the file
+   * @param begin offset in the piece at which to begin
+   * @returns the fault of the current document, or null
    */
   private scan(bytes: Buffer, from: number, begin: number, found: LogElement[]): Fault | null {
     let at = from + begin === 0 && bytes.subarray(0, 3).equals(BOM) ? BOM.length : begin;
@@ -227,7 +231,7 @@ export class ElementScanner {
       if (this.begun !== -1) {
         const end = this.endOfString(bytes, at, from);
         if (newline !== -1 && (end === -1 || newline < end)) {
-          return { why: 'a text goes on behind the end of its line', at: from + newline };
+          return { why: 'a string continues past the end of its line', at: from + newline };
         }
         if (end === -1) {
           break;
@@ -247,7 +251,7 @@ export class ElementScanner {
     return null;
   }
 
-  /** Takes in a byte outside of strings. @returns what is wrong with it; null for nothing */
+  /** Processes a byte outside of strings. Returns the reason if it is not valid, or null. */
   private byte(byte: number, at: number, found: LogElement[]): string | null {
     if (byte === NEWLINE) {
       this.line++;
@@ -255,7 +259,7 @@ export class ElementScanner {
     }
     if (this.frames.length === 0 && byte !== OPEN_OBJECT && byte !== OPEN_LIST) {
       this.isComment = byte === HASH;
-      return this.isComment || BLANKS.has(byte) ? null : 'what begins here is neither an object nor a list';
+      return this.isComment || BLANKS.has(byte) ? null : 'the value that begins here is neither an object nor a list';
     }
     if (byte === QUOTE || byte === APOSTROPHE) {
       this.begun = at;
@@ -267,7 +271,7 @@ export class ElementScanner {
       this.open(byte === OPEN_OBJECT, at);
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       if ((this.isInObject() ?? byte === CLOSE_OBJECT) !== (byte === CLOSE_OBJECT)) {
-        return 'a bracket of the document that begins here is closed by another one';
+        return 'a bracket of the document that begins here is closed by one of the other kind';
       }
       this.close(at, found);
     } else if (byte === COMMA && this.depth === 0) {
@@ -282,18 +286,18 @@ export class ElementScanner {
     return null;
   }
 
-  /** Whether the value that goes on is an object; of very deep ones it is not known. */
+  /** Returns true if the innermost open value is an object, or undefined if it is too deep. */
   private isInObject(): boolean | undefined {
     return this.depth > 0 ? this.kinds[this.depth - 1] : this.frames.at(-1)?.isObject;
   }
 
-  /** Whether an object or a list may begin after the byte before. */
+  /** Returns true if an object or a list may begin after the previous byte. */
   private mayOpen(): boolean {
     const isIn = this.isInObject();
     return isIn === undefined || (isIn ? this.last === COLON : this.last === COMMA || this.last === OPEN_LIST);
   }
 
-  /** Counts the document that goes on as broken. @returns where the line after its first one begins */
+  /** Counts the current document as broken. Returns the start of the line after its first one. */
   private recover({ why, at: place }: Fault): number {
     const { start, line } = this.frames[0] ?? { start: place, line: this.line };
     this.note(why, line);
@@ -317,7 +321,10 @@ export class ElementScanner {
     }
   }
 
-  /** Where a string ends; -1 where that is in a later piece. A quote after an odd number of backslashes is its text. */
+  /**
+   * Returns the end of a string, or -1 if it lies in a later piece. A quote after an odd number of
+   * backslashes is part of the text.
+   */
   private endOfString(bytes: Buffer, begin: number, from: number): number {
     for (let end = bytes.indexOf(this.quote, begin); end !== -1; end = bytes.indexOf(this.quote, end + 1)) {
       let before = end - 1;
@@ -393,7 +400,7 @@ export class ElementScanner {
     } else if (frame.holds === 'items' && isObject) {
       this.frames.push({ ...base, holds: DOCUMENT, candidate: true });
     } else if (typeof frame.holds === 'string') {
-      // In a list of lists each is an entry.
+      // Each item of a list of lists is an entry.
       this.pass(at, isObject);
     } else if (isObject) {
       this.frames.push({ ...base, holds: frame.holds, candidate: false });
@@ -402,12 +409,13 @@ export class ElementScanner {
     }
   }
 
-  /** A value under a key of an object: a list of entries, an object that holds such lists, or any other. */
+  /** Opens a value in an object: a list of entries, an object with such lists, or another value. */
   private openIn(frame: Frame, isObject: boolean, base: Omit<Frame, 'holds'>, at: number): void {
     const { holds, key } = frame;
     frame.isOwn ||= OWN.has(key);
     const list = typeof holds === 'string' ? undefined : holds.get(key);
-    // Datadog has its spans in `{data: {attributes}}`; elsewhere attributes are what an entry says.
+    // Datadog has its spans in `{data: {attributes}}`. Elsewhere `attributes` is content of an
+    // entry.
     const isWithin = WITHIN.has(key) || (key === 'attributes' && !frame.candidate);
     if (isObject && holds === DOCUMENT && isWithin) {
       this.frames.push({ ...base, holds: DOCUMENT });
@@ -419,7 +427,7 @@ export class ElementScanner {
     }
   }
 
-  /** Passes over a value; `taken` is where it begins if it is an entry. */
+  /** Skips a value. `taken` is its start if it is an entry, or else -1. */
   private pass(taken: number, isObject: boolean): void {
     this.depth = 1;
     this.kinds = [isObject];
@@ -474,12 +482,12 @@ export class ElementScanner {
   private error(what: string, line: number): C3Error {
     return new C3Error(
       'input',
-      `${this.source.name}:${line}: this is no log in JSON (${what}); give one JSON document, or one in each line.`,
+      `${this.source.name}:${line}: this is not a JSON log (${what}); give one JSON document, or one in each line.`,
     );
   }
 }
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const SPACE = 0x20;
-/** Bytes that the end of a line is looked for in at once. */
+/** Bytes that are searched for the end of a line at a time. */
 const SEARCHED = 2 ** 16;

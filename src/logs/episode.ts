@@ -1,23 +1,23 @@
-/** What other programs recorded of their agents, in the form that all formats are read into. */
+/** The form into which recordings of agents in all formats are read. */
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import type { Measured } from '../domain/message.ts';
 import { MOST_NAME, renameFault, type Rename } from '../shared/speakerNames.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
-/** The first messages of a list. Contexts that go on from one another share it, so that each costs what is new. */
+/** The first messages of a list, which the contexts that extend each other share. */
 export interface ListedContext {
   readonly list: readonly ChatMessage[];
   readonly length: number;
 }
 
-/** A context that shares its list with no other. */
+/** Returns a context that shares its list with no other. */
 export const ownContext = (list: readonly ChatMessage[]): ListedContext => ({ list, length: list.length });
 
-/** Lists that the contexts of an episode go on from; of more than a few, those that were used last. */
+/** The most lists that are kept for contexts to extend. The most recently used stay. */
 const MOST_LISTS = 8;
 
-/** Contexts that begin with all of an earlier one of their episode: each shares the list of that one. */
+/** Lets a context that extends an earlier one of its episode share the list of that one. */
 export class SharedContexts {
   private lists: readonly ChatMessage[][] = [];
 
@@ -39,28 +39,28 @@ const beginsWith = (context: readonly ChatMessage[], list: readonly ChatMessage[
     return known.role === message?.role && known.name === message.name && known.text === message.text;
   });
 
-/** What was measured of a message beside its model and its tokens; null where the log does not say. */
+/** The measures of a message other than its model and its tokens. Null if the log does not say. */
 export type RecordedMeasures = Omit<Measured, 'model' | 'promptTokens' | 'completionTokens'>;
 
-/** What a model said. */
+/** A message of a model. */
 export interface RecordedMessage {
   readonly kind: 'message';
   readonly speaker: string;
-  /** All that it was asked with, in order. */
+  /** The whole input, in order. */
   readonly context: ListedContext;
   readonly text: string;
-  /** Null where the log does not say. */
+  /** Null if the log does not say. */
   readonly model: string | null;
-  /** Tokens as the log counts them; 0 where it does not. */
+  /** Tokens as the log counts them, or 0 if it does not. */
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly measured?: RecordedMeasures;
   readonly finish: 'end' | 'length';
-  /** What a person noted of it in the log. */
+  /** A person's note about it in the log. */
   readonly mark?: { readonly name: string; readonly note: string };
 }
 
-/** What came from outside the models: a result of a tool, or a person's words. */
+/** An input from outside the models: a tool's result, or a person's words. */
 export interface RecordedEvent {
   readonly kind: 'event';
   /** The tool, or `user`. */
@@ -69,33 +69,33 @@ export interface RecordedEvent {
 }
 
 export interface RecordedEpisode {
-  /** Of the log: a trace, a line. */
+  /** The id in the log: a trace or a line. */
   readonly id: string;
-  /** What the first message was asked. */
+  /** The question that the first message answers. */
   readonly question: string;
-  /** What is right; empty where the log does not say. */
+  /** The correct answer, or an empty text if the log does not say. */
   readonly answer: string;
-  /** What the episode scored; null where the log does not say. */
+  /** The score of the episode, or null if the log does not say. */
   readonly return: number | null;
-  /** Read while they are asked for, once: an episode may be longer than memory. */
+  /** The entries, read during iteration and only once, because an episode may be longer than memory. */
   readonly entries: Iterable<RecordedMessage | RecordedEvent>;
 }
 
-/** A log of one of the forms, read anew by each who asks for its episodes. */
+/** A log in one of the formats. Each call of `episodes` reads it anew. */
 export interface RecordedLog {
   readonly format: string;
-  /** @throws C3Error('input') for an entry that is no JSON */
+  /** @throws C3Error('input') for an entry that is not JSON */
   readonly episodes: (survey: Survey) => Generator<RecordedEpisode>;
 }
 
-/** A team has at most so many roles, one of them for whoever comes later. */
+/** The most roles of a team. The last of them is for all later speakers. */
 const MOST_SPEAKERS = 64;
 export const OTHERS = 'others';
 
-/** How many entries were left out, by the reason. */
+/** The number of entries that were left out, by reason. */
 export type LeftOutCounts = readonly (readonly [string, number])[];
 
-/** Places that are named of each reason. */
+/** The most places that are named for each reason. */
 const MOST_PLACES = 5;
 
 interface LeftOut {
@@ -103,27 +103,30 @@ interface LeftOut {
   readonly places: string[];
 }
 
-/** What is learned of a log while it is read. */
+/** Collects speakers and left-out entries while a log is read. */
 export class Survey {
-  /** In the order in which they first spoke. */
+  /** The speakers in the order in which they first spoke. */
   readonly speakers = new Map<string, SpeakerSource>();
   masked = 0;
   private readonly reasons = new Map<string, LeftOut>();
   private readonly renames: readonly Rename[];
-  /** Who spoke, as they were called before; with the names that they have now. */
+  /** The speakers by their original names, with their new names. */
   private readonly heard = new Map<string, string | null>();
 
-  /** @param renames other names for speakers */
+  /** @param renames new names of speakers */
   constructor(renames: readonly Rename[] = []) {
     this.renames = renames;
   }
 
-  /** What is wrong with the new names, once all have spoken; null for nothing. */
+  /** The fault of the renames, once all have spoken, or null. */
   get renameFault(): string | null {
     return renameFault(this.renames, [...this.heard.keys()]);
   }
 
-  /** @param place where it was left out, such as `line 2`; the first of each reason are named */
+  /**
+   * Counts entries as left out.
+   * @param place where they were, such as `line 2`; the first places of each reason are named
+   */
   leaveOut(reason: string, count = 1, place: string | null = null): void {
     if (count <= 0) {
       return;
@@ -136,7 +139,7 @@ export class Survey {
     }
   }
 
-  /** How many entries were left out, by the reason, with the places of the first. */
+  /** The number of left-out entries by reason, with their first places. */
   get leftOut(): ReadonlyMap<string, number> {
     return new Map(
       [...this.reasons].map(([reason, { count, places }]) => {
@@ -146,14 +149,15 @@ export class Survey {
     );
   }
 
-  /** Who spoke so far under a name that the log gives. */
+  /** Returns the speakers so far whose names the log gives. */
   named(): string[] {
     return [...this.speakers].flatMap(([name, by]) => (by === 'name' ? name : []));
   }
 
   /**
-   * Takes in who speaks.
-   * @returns the name under which they are: their own, one that the user gave them, or `others` once there are too many
+   * Records a speaker.
+   * @returns the name to use: its own, the one from a rename, or `others` if there are too many
+   *   speakers
    */
   speaker(called: string, how: SpeakerSource): string {
     const renamed = this.renamed(called);

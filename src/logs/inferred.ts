@@ -1,33 +1,32 @@
 /**
- * The protocol of one recorded episode, as far as its log shows it: who spoke next, and where what each saw is what was
- * said before. A text that repeats nothing before it is taken as it was recorded.
+ * Infers the protocol of one recorded episode from its log: the order of the speakers, and which
+ * parts of each input repeat earlier texts. A text that repeats nothing is taken as recorded.
  */
 import type { ChatMessage } from '../chat/messages.ts';
 import { contextMessages } from './contextForm.ts';
 
-/** A text as it is, or what was said before: the question, or the step of this number, from 1. */
+/** A literal text, or a reference to the question or to an earlier step by its number, from 1. */
 export type TextPart = string | { readonly of: 'question' | number };
 
-/** A message that a role is asked with. */
+/** A message of a role's input. */
 export interface SeenMessage {
   readonly as: ChatMessage['role'];
   readonly name?: string | undefined;
   readonly text: readonly TextPart[];
 }
 
-/** What comes next: a message of a role, or something from outside, whose text is not known unless it is given. */
+/** A role's next message, or an event from outside, whose text is unknown unless given. */
 export type EpisodeStep =
   | { readonly role: string; readonly sees: readonly SeenMessage[] }
   | { readonly event: string; readonly text?: string | undefined };
 
-/** An entry of a recorded episode. */
 export type EpisodeEntry =
   | { readonly kind: 'message'; readonly role: string; readonly context: string; readonly text: string }
   | { readonly kind: 'event'; readonly source: string; readonly text: string };
 
-/** Steps of one episode that are inferred at most: each text is looked for in all that come after it. */
+/** The most steps of one episode that are inferred. Each text is searched for in all later ones. */
 export const MOST_STEPS = 256;
-/** Shorter texts are found in many others: they count where they are whole lines. */
+/** Texts shorter than this occur in many others, so they count only as whole lines. */
 const SHORT = 12;
 
 interface Known {
@@ -36,11 +35,12 @@ interface Known {
 }
 
 /**
- * The steps of an episode.
- * @returns null where what a role saw was not recorded as a whole, or there are more than 256 steps
+ * Returns the steps of an episode.
+ * @returns null if the input of a role was not recorded as a whole, or if there are more than
+ *   `MOST_STEPS` steps
  */
 export function inferredSteps(question: string, entries: readonly EpisodeEntry[]): EpisodeStep[] | null {
-  // What came after the last message had no effect on any.
+  // Entries after the last message had no effect on any message.
   const end = entries.findLastIndex(({ kind }) => kind === 'message') + 1;
   if (end > MOST_STEPS) {
     return null;
@@ -63,7 +63,8 @@ export function inferredSteps(question: string, entries: readonly EpisodeEntry[]
 }
 
 function seenAs({ role, name, text }: ChatMessage, known: readonly Known[]): SeenMessage {
-  // Longest first, so that no text is taken for a part of it; of equal ones the newest.
+  // The longest text comes first, so that no text is taken for a part of it. Of equally long ones,
+  // the newest does.
   const candidates = known
     .filter((one) => one.text.trim() !== '')
     .toSorted((a, b) => b.text.length - a.text.length || rank(b) - rank(a));
@@ -76,7 +77,7 @@ function seenAs({ role, name, text }: ChatMessage, known: readonly Known[]): See
 
 const rank = ({ of }: Known): number => (of === 'question' ? 0 : of);
 
-/** A text around the places where another one is by itself, and no part of a word. */
+/** Splits a text at the places where another text stands apart, not within a word. */
 function split(text: string, wanted: string, of: Known['of']): TextPart[] {
   const parts: TextPart[] = [];
   let from = 0;
@@ -92,7 +93,10 @@ function split(text: string, wanted: string, of: Known['of']): TextPart[] {
   return [...parts, text.slice(from)];
 }
 
-/** What a role is asked with. @param said by the steps so far, in order */
+/**
+ * Returns the input of a role.
+ * @param said texts of the steps so far, in order
+ */
 export function seenMessages(
   sees: readonly SeenMessage[],
   question: string,
@@ -103,7 +107,7 @@ export function seenMessages(
   return sees.map(({ as, name = null, text }) => ({ role: as, name, text: text.map(textOf).join('') }));
 }
 
-/** The numbers of steps that no later one sees: what is said there changes nothing after it. */
+/** Returns the numbers of the steps that no later step sees. Their texts change nothing after them. */
 export function unseenSteps(steps: readonly EpisodeStep[]): number[] {
   const seen = new Set(
     steps.flatMap((step) =>

@@ -1,6 +1,6 @@
 /**
- * Samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools among its events, with the
- * spans around them; of a sample without such events its messages.
+ * Reads samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools
+ * among its events, with the spans around them, or the messages of a sample without such events.
  */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { errorWords, resultWithError } from '../chat/content.ts';
@@ -22,15 +22,14 @@ const GRADES: ReadonlyMap<unknown, number> = new Map([
   ['P', 0.5],
   ['N', 0],
 ]);
-/** Long texts lie in a table of the sample; where they were, this stands with their hash. */
+/** The reference that replaces a long text. It holds the hash of the text in the sample's table. */
 const ATTACHMENT = /^attachment:\/\/([0-9a-f]{1,64})$/u;
 const MOST_DEPTH = 12;
 
-/** Whether a value is a sample. */
 export const isSample = (value: unknown): value is Fields =>
   isRecord(value) && 'epoch' in value && 'input' in value && ('events' in value || 'messages' in value);
 
-/** The episode of a sample; null where no model says anything. */
+/** Returns the episode of a sample, or null if no model says anything. */
 export function sampleEpisode(sample: Fields, survey: Survey): RecordedEpisode | null {
   const id = `sample ${asText(sample['id'])}, epoch ${asText(sample['epoch'])}`;
   const steps = stepsOf(sample, id);
@@ -49,7 +48,7 @@ export function sampleEpisode(sample: Fields, survey: Survey): RecordedEpisode |
   return traceEpisode(id, light, prompts, survey, outcome);
 }
 
-/** The first score that is a number or a grade, or a list or an object whose first such is meant. */
+/** Returns the first score that is a number or a grade, also inside a list or an object. */
 function scoreOf(scores: unknown, depth = 0): number | null {
   const all: readonly unknown[] = Array.isArray(scores) ? scores : isRecord(scores) ? Object.values(scores) : [];
   for (const score of all) {
@@ -62,7 +61,7 @@ function scoreOf(scores: unknown, depth = 0): number | null {
   return null;
 }
 
-/** Events are in the order in which they began. */
+/** Returns the steps of a sample. Its events are in the order in which they began. */
 function stepsOf(sample: Fields, trace: string): Step[] {
   const events: readonly unknown[] = Array.isArray(sample['events']) ? sample['events'] : [];
   return events.flatMap((event, index) => {
@@ -123,7 +122,7 @@ function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
   };
 }
 
-/** Its messages, or those of the sample's pool that it refers to by ranges. */
+/** Returns the input messages of a call, or those of the sample's pool that it refers to by ranges. */
 function inputOf({ input, input_refs: refs }: Fields, sample: Fields): unknown {
   const given: unknown = isRecord(sample['events_data']) ? sample['events_data']['messages'] : sample['message_pool'];
   const pool: readonly unknown[] = Array.isArray(given) ? given : [];
@@ -136,7 +135,7 @@ function inputOf({ input, input_refs: refs }: Fields, sample: Fields): unknown {
   });
 }
 
-/** A value with the texts that lie in the sample's table. */
+/** Replaces references to attachments by their texts, at any depth up to `MOST_DEPTH`. */
 function withAttachments(value: unknown, attachments: unknown, depth: number): unknown {
   if (typeof value === 'string') {
     const hash = ATTACHMENT.exec(value)?.[1];

@@ -1,6 +1,6 @@
-/** The keys under which objects hold what was asked and said, whatever wrote them. */
+/** The keys under which objects of any format hold questions, answers and messages. */
 
-/** Keys of the text that was asked. */
+/** Keys of the question. */
 export const ASKED = ['instruction', 'prompt', 'question', 'query', 'input'] as const;
 /** Keys of the answer: one text or a list of them. */
 export const ANSWERED = [
@@ -14,7 +14,7 @@ export const ANSWERED = [
   'chosen',
   'sampled',
 ] as const;
-/** Keys of messages that were recorded while the task ran. The same object may hold the task under another key. */
+/** Keys of messages recorded while the task ran. The task may be under another key. */
 export const MEANWHILE: readonly string[] = [
   'chat_messages',
   'message_thread',

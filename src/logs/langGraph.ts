@@ -1,6 +1,7 @@
 /**
- * Episodes of LangGraph's threads: each message with the context that it had, from the steps between the checkpoints.
- * What a summary removed from the state later is there, and what it put in its place is in what came after.
+ * Reads episodes of LangGraph's threads. The steps between checkpoints give the context of each
+ * message. Messages that a summary removed later are in the earlier contexts, and the summary is in
+ * the later ones.
  */
 import { fieldsAt, listAtKey, textAt, type Fields } from '../chat/fields.ts';
 import { chatOnly, parsedMessages, questionOf, withToolNames } from '../chat/messages.ts';
@@ -20,42 +21,41 @@ import {
 import { fieldsOf, MOST_KEYS } from './langGraphState.ts';
 import { soleSpeaker } from './promptLabels.ts';
 
-/** Characters of a key of a state. */
+/** The most characters of a state's key that are shown. */
 const MOST_NAME = 60;
-/** Steps of a thread; most have a message. */
+/** The most steps of a thread that are read. Most steps have a message. */
 const MOST_STEPS = 2 * MOST_MESSAGES;
 const BEYOND_STEPS = `steps beyond the first ${MOST_STEPS.toLocaleString('en')} of a thread`;
-/** Lists that all nodes share by custom; the others are of one agent. */
+/** Lists that all nodes share by convention. Every other list belongs to one agent. */
 const SHARED = ['chat_history', 'conversation', 'history', 'messages'];
-/** Texts of a state that ask something, where no message does. */
+/** Keys of a state that may hold the question if no message asks one. */
 const QUESTIONS = ['question', 'query', 'input', 'task', 'topic'];
-/** Reasons that name a key of a state: a log may have any number of keys. */
+/** The most reasons that name a key of a state, because a log may have any number of keys. */
 const MOST_REASONS = 100;
 
-/** Whether a value is a line of the file that a database of checkpoints is read into. */
+/** Returns true if a value is a line of the file into which a checkpoint database is read. */
 export const isThread = (value: unknown): boolean => isRecord(value) && value['langgraph_thread'] === true;
 
-/** A message of the pool: the messages that it is read as, and its id. */
+/** A message of the pool: the messages that it is parsed into, and its id. */
 interface Pooled {
   readonly messages: readonly ParsedMessage[];
   readonly chat: readonly ChatMessage[];
   readonly id: string | null;
-  /** As the log has it. */
+  /** The message as the log has it. */
   readonly given: Fields;
 }
 
 /**
- * The episode of a thread.
- * @param value a line of `ThreadSteps`; what is in no such form is passed over
- * @param id where it has none of its own
- * @returns null where no model says anything
+ * Returns the episode of a thread, or null if no model says anything.
+ * @param value a line of `ThreadSteps`; parts in any other form are skipped
+ * @param id used if the thread has no id of its own
  */
 export function threadEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
   const [given, steps] = [listAtKey(value, 'pool'), listAtKey(value, 'steps')];
   survey.leaveOut(BEYOND, given.length - MOST_MESSAGES);
   survey.leaveOut(BEYOND_STEPS, steps.length - MOST_STEPS);
   const pool = pooled(given.slice(0, MOST_MESSAGES));
-  survey.leaveOut('entries of conversations that are no messages', pool.filter((one) => one.chat.length === 0).length);
+  survey.leaveOut('entries of conversations that are not messages', pool.filter((one) => one.chat.length === 0).length);
   const messages = pool.flatMap((one) => one.messages);
   if (!messages.some(({ role }) => role === 'assistant')) {
     return null;
@@ -140,7 +140,7 @@ function* entriesOf(
   }
   for (const key of state.unseen) {
     const named = survey.leftOut.size < MOST_REASONS ? `the key "${oneLine(key, MOST_NAME)}"` : 'further keys';
-    survey.leaveOut(`texts of states under ${named} that no message came after`);
+    survey.leaveOut(`texts of states under ${named} that no message followed`);
   }
 }
 
@@ -175,32 +175,35 @@ interface NewMessage {
   readonly added: Added;
 }
 
-/** A state as it is read. */
+/** A state as one list's messages see it. */
 interface Seen {
   readonly list: ChatMessage[];
-  /** The messages in it. */
+  /** Indices of the messages in `list`. */
   readonly known: Set<number>;
-  /** How many of the own list are in it. */
+  /** The number of messages of the own list that are in `list`. */
   own: number;
 }
 
-/** The state of a thread as it goes from step to step. */
+/** The state of a thread, updated step by step. */
 class State {
   /** The keys of texts that entered after the last message. */
   readonly unseen = new Set<string>();
   private readonly pool: readonly Pooled[];
   private readonly lists = new Map<string, number[]>();
   private readonly texts = new Map<string, ChatMessage>();
-  /** What messages of a list see, since anything but its end was changed last. */
+  /** The state as messages of each list see it, until more than the end of that list changes. */
   private readonly seen = new Map<string, Seen>();
-  /** Messages that were said. */
+  /** Messages that were returned already, by index and by id with text. */
   private readonly said = new Set<number | string>();
 
   constructor(pool: readonly Pooled[]) {
     this.pool = pool;
   }
 
-  /** The messages that a step says first: in several lists, or with other data about it, a message is still one. */
+  /**
+   * Returns the messages that occur first in this step. A message that is in several lists or has
+   * other metadata counts once.
+   */
   newOnes(changes: readonly Change[]): NewMessage[] {
     const { said, pool } = this;
     return changes.flatMap(({ key, added }) =>
@@ -220,9 +223,10 @@ class State {
   }
 
   /**
-   * What a message was asked with: the texts and the lists before the step, and what its task added before it.
+   * Returns the input of a message: the texts and lists before the step, and what its task added
+   * before it.
    * @param key of its list
-   * @param before what its own entry says before it
+   * @param before earlier messages of its own entry
    */
   context(
     key: string,
@@ -250,7 +254,7 @@ class State {
       : ownContext([...list, ...added, ...before]);
   }
 
-  /** The state as messages of one list read it; where it only grew since it was asked for last, so does the answer. */
+  /** Returns the state as messages of one list see it, extended if only that list grew. */
   private stateFor(key: string): Seen {
     const own = this.lists.get(key) ?? [];
     const seen = this.seen.get(key);
@@ -265,7 +269,7 @@ class State {
     for (; seen.own < own.length; seen.own++) {
       const message = own[seen.own] ?? -1;
       if (seen.known.has(message)) {
-        // It stood elsewhere, in a list of others.
+        // It was there already, in another list.
         this.seen.delete(key);
         return this.stateFor(key);
       }
@@ -281,7 +285,7 @@ class State {
         const list = this.lists.get(key) ?? [];
         const after = listAfter(list, removed, added);
         this.lists.set(key, after);
-        // Lists that all nodes share are in the state of the others too.
+        // Lists that all nodes share are in the state of the other lists too.
         for (const other of [...this.seen.keys()].filter((one) => one !== key || after !== list)) {
           if (other === key || SHARED.includes(key)) {
             this.seen.delete(other);
@@ -301,7 +305,7 @@ class State {
   }
 }
 
-/** What is not in another list; nothing is looked for where there is nothing. */
+/** Returns a filter for messages that are not in another list. An empty list needs no index. */
 function without(list: readonly number[], other: readonly number[]): (message: number) => boolean {
   const known = list.length === 0 ? new Set() : new Set(other);
   return (message) => !known.has(message);

@@ -1,6 +1,7 @@
 /**
- * The state of a LangGraph thread at one checkpoint. Values are JSON (LangGraph JS) or msgpack (LangGraph for Python);
- * classes that they name are never made, only their fields are read.
+ * Reads the state of a LangGraph thread at one checkpoint. Values are JSON (LangGraph JS) or msgpack
+ * (LangGraph for Python). The classes that they name are never instantiated; only their fields are
+ * read.
  */
 import { createHash } from 'node:crypto';
 import { decode, ExtensionCodec } from '@msgpack/msgpack';
@@ -8,7 +9,7 @@ import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 
-/** A checkpoint as far as episodes need it. */
+/** The parts of a checkpoint that episodes need. */
 export interface Checkpoint {
   /** The lists of messages, by their key in the state. */
   readonly lists: ReadonlyMap<string, readonly unknown[]>;
@@ -16,20 +17,20 @@ export interface Checkpoint {
   readonly texts: ReadonlyMap<string, string>;
   /** The keys whose values hold texts in another form. */
   readonly unread: readonly string[];
-  /** What each node has seen, as text to compare. */
+  /** The versions that each node has seen, as JSON for comparison. */
   readonly seen: ReadonlyMap<string, string>;
   /** The node of each task that was sent for the next step. */
   readonly sent: readonly string[];
 }
 
-/** Nested values within values. */
+/** The most levels of nested values that are read. */
 const MOST_DEPTH = 32;
-/** Keys of a state. All of its texts are in every context. */
+/** The most keys of a state that are read. All of its texts are in every context. */
 export const MOST_KEYS = 100;
-/** Channels of the graph itself; a state without keys is in `__root__`. */
+/** Channels of the graph itself. A state without keys is in `__root__`. */
 const INTERNAL = /^(?:__(?!root__$)|branch:|start:|join:)/u;
 
-/** Reads a value of the saver; null where it is none, or of another form. */
+/** Reads a value of the saver as a checkpoint. Returns null if it is not one, or has another form. */
 export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null {
   const value = savedValue(type, bytes);
   if (!isRecord(value) || !isRecord(value['channel_values'])) {
@@ -61,27 +62,27 @@ export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null
   };
 }
 
-/** LangChain's messages as classes or as objects: a list of something else may have objects with a role too. */
+/** Returns true for LangChain's messages as classes or as objects with a role. */
 const isMessage = (value: unknown): boolean => isRecord(value) && parsedMessage(value) !== null;
 
 function holdsText(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') {
     return value !== '';
   }
-  // LangChain's way to write undefined.
+  // LangChain writes undefined in this form.
   if (typeof value !== 'object' || value === null || depth > MOST_DEPTH || Reflect.get(value, 'lc') === 2) {
     return false;
   }
   return Object.values(value).some((one) => holdsText(one, depth + 1));
 }
 
-/** The node that a `Send` names: its fields in JavaScript, its arguments in Python. */
+/** Returns the node that a `Send` names: its field in JavaScript, its first argument in Python. */
 function nodeOfSend(send: unknown): readonly string[] {
   const node: unknown = Array.isArray(send) ? send[0] : isRecord(send) ? send['node'] : null;
   return typeof node === 'string' ? [node] : [];
 }
 
-/** A value as the saver writes it; null where it is none, or of another form. */
+/** Reads a value as the saver writes it. Returns null if it is not one, or has another form. */
 export const savedValue = (type: string, bytes: Uint8Array): unknown =>
   type === 'msgpack' ? unpacked(bytes, 0) : type === 'json' ? jsonOf(bytes) : null;
 
@@ -96,7 +97,7 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** The arguments of what Python would make an object of: `(module, class, arguments, ...)`. */
+/** The index of the arguments in `(module, class, arguments, ...)`, a Python object. */
 const ARGUMENTS = 2;
 
 function unpacked(bytes: Uint8Array, depth: number): unknown {
@@ -104,7 +105,8 @@ function unpacked(bytes: Uint8Array, depth: number): unknown {
     return null;
   }
   const extensionCodec = new ExtensionCodec();
-  // 0 to 5: sets, times, data classes and models, each with its arguments; arrays of numbers hold no messages.
+  // Types 0 to 5 are sets, times, data classes and models, each with its arguments. Arrays of
+  // numbers hold no messages.
   for (let type = 0; type <= 5; type++) {
     extensionCodec.register({
       type,
@@ -118,7 +120,7 @@ function unpacked(bytes: Uint8Array, depth: number): unknown {
   try {
     return decode(bytes, { extensionCodec, mapKeyConverter: (key) => String(key) });
   } catch (error) {
-    // What is no msgpack: DecodeError, RangeError for a cut one.
+    // The bytes are not msgpack (DecodeError), or are cut (RangeError).
     if (error instanceof Error) {
       return null;
     }
@@ -126,7 +128,7 @@ function unpacked(bytes: Uint8Array, depth: number): unknown {
   }
 }
 
-/** What one task of a step wrote. */
+/** A value that one task of a step wrote. */
 export interface WrittenRow {
   readonly task: string;
   readonly channel: string;
@@ -137,24 +139,24 @@ export interface WrittenRow {
 export interface ParallelStep {
   /** The nodes that ran. */
   readonly nodes: readonly string[];
-  /** What each node has seen after it, as text. */
+  /** The versions that each node has seen after it, as JSON. */
   readonly seen: ReadonlyMap<string, string>;
   /** The node of each task that was sent for it. */
   readonly sent: readonly string[];
 }
 
-/** Where a step began: the checkpoint's id and the namespace of its graph. */
+/** The beginning of a step: the checkpoint's id and the namespace of its graph. */
 export interface StepPlace {
   readonly checkpoint: string;
   readonly namespace: string;
 }
 
-/** Ids of tasks that are made for one step. */
+/** The most task ids that are computed for one step. */
 const MOST_IDS = 1000;
 
 /**
- * The nodes of a step by the ids that LangGraph JS gives their tasks: a UUID (version 5, of SHA-1) of the graph, the
- * number of the step, the node, and what made it run.
+ * Returns the nodes of a step by the ids that LangGraph JS gives their tasks. An id is a UUID
+ * (version 5, of SHA-1) of the graph, the number of the step, the node, and its trigger.
  * @param metadata of the checkpoint that the step led to
  */
 function nodesById({ nodes, seen, sent }: ParallelStep, place: StepPlace, metadata: unknown): Map<string, string> {
@@ -183,12 +185,12 @@ function nodesById({ nodes, seen, sent }: ParallelStep, place: StepPlace, metada
 
 /** A task of a step with the messages that it wrote. */
 export interface Task {
-  /** Its node; null where nothing says it. */
+  /** Its node, or null if it is unknown. */
   readonly node: string | null;
   readonly messages: readonly unknown[];
 }
 
-/** The fields of a message, which LangChain's own form has one level down. */
+/** Returns the fields of a message. In LangChain's own form they are one level down. */
 export function fieldsOf(message: unknown): Fields {
   const fields = isRecord(message) ? message : {};
   return isRecord(fields['kwargs']) ? fields['kwargs'] : fields;
@@ -197,9 +199,9 @@ export function fieldsOf(message: unknown): Fields {
 const messagesIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]).filter(isMessage);
 
 /**
- * The tasks of a step by the rows that each wrote. In LangGraph JS the id of a task says its node. A row does where its
- * channel is named by it (older versions), or where it leads on to another node and names where it comes from; the
- * metadata of older versions says what each node wrote.
+ * Returns the tasks of a step, from the rows that each wrote. In LangGraph JS the id of a task
+ * determines its node. In older versions the name of a row's channel does, or the metadata lists
+ * the writes of each node. A row that leads to another node names its source.
  * @param metadata of the checkpoint that the step led to
  */
 export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: StepPlace, metadata: unknown): Task[] {
@@ -248,7 +250,10 @@ function tasksOfMetadata(metadata: unknown): Task[] {
   }));
 }
 
-/** What a message is known by where it was written and where it entered the state: there it gets its id. */
+/**
+ * Returns keys that identify a message both in the writes and in the state. A message gets its id
+ * only when it enters the state.
+ */
 export function saidBy(message: unknown): readonly string[] {
   const id = textAt(fieldsOf(message), 'id');
   const parsed = parsedMessage(message);

@@ -1,11 +1,12 @@
 /**
- * A LangGraph thread as the steps from each of its checkpoints to the next: what each removed from the lists of
- * messages and what it added. All messages are kept once, so that a thread is as long as what was said in it.
+ * Turns a LangGraph thread into the steps between its checkpoints: the messages that each step
+ * removes from the lists and those that it adds. Each message is kept once, so the size grows with
+ * the text of the thread only.
  */
 import { parsedMessages } from '../chat/messages.ts';
 import { saidBy, type Checkpoint, type ParallelStep, type Task } from './langGraphState.ts';
 
-/** What became of one list of messages: the places that were taken out of it, and what stands where in the new one. */
+/** The change of a list: the removed indices, and the new messages with their new indices. */
 export type ListChange = readonly [
   key: string,
   removed: readonly number[],
@@ -14,15 +15,15 @@ export type ListChange = readonly [
 
 export interface ThreadStep {
   readonly lists: readonly ListChange[];
-  /** Texts that are new, or null for those that are gone. */
+  /** New texts, and null for texts that are gone. */
   readonly texts: Readonly<Record<string, string | null>>;
-  /** The node of each task; null where it is not known. */
+  /** The node of each task, or null if it is unknown. */
   readonly nodes: readonly (string | null)[];
-  /** Whether its messages were said elsewhere and given to a graph within another. */
+  /** True if its messages come from elsewhere and were given to a graph within another. */
   readonly given?: true;
 }
 
-/** A line of the file that a database of checkpoints is read into. */
+/** A line of the file into which a checkpoint database is read. */
 export interface ThreadLine {
   readonly langgraph_thread: true;
   readonly id: string;
@@ -31,24 +32,24 @@ export interface ThreadLine {
   readonly steps: readonly ThreadStep[];
 }
 
-/** Who may have written what a step added. */
+/** Returns the tasks that may have written the additions of a step. */
 export type TasksOf = (step: ParallelStep) => readonly Task[];
 
-/** What prebuilt agents call the node that asks a model, whoever the agent is. */
+/** Names that prebuilt agents give the node that calls a model. They do not tell agents apart. */
 const GENERIC = /^(?:agent|assistant|chatbot|llm|model|call_model|model_request)$/u;
 const START = ['__start__', '__input__'];
 
-/** Puts a thread together from its checkpoints, oldest first. */
+/** Builds a thread from its checkpoints, oldest first. */
 export class ThreadSteps {
   private readonly pool: unknown[] = [];
   private readonly steps: ThreadStep[] = [];
-  /** Places in the pool. */
+  /** Indices in the pool. */
   private readonly known = new Map<string, number>();
   private lists = new Map<string, readonly number[]>();
   private before: Checkpoint | null = null;
   private readonly graph: string | null;
 
-  /** @param graph the node that runs this graph in another one; null for a thread's own */
+  /** @param graph the node that runs this graph in another one, or null for a thread's own graph */
   constructor(graph: string | null = null) {
     this.graph = graph;
   }
@@ -79,7 +80,7 @@ export class ThreadSteps {
     this.before = checkpoint;
   }
 
-  /** The thread, as long as what was said in it. */
+  /** Returns the thread as a line of the file. */
   line(id: string): ThreadLine {
     return { langgraph_thread: true, id, pool: this.pool, steps: this.steps };
   }
@@ -88,12 +89,12 @@ export class ThreadSteps {
     return this.pool.length === 0;
   }
 
-  /** What models say in it, each text once. */
+  /** Returns the texts of models in it, each once. */
   said(): Set<string> {
     return saidIn(this.pool);
   }
 
-  /** Messages by all that they are; the second of two that are the same in one list is another. */
+  /** Returns the pool indices of messages, compared as JSON. Equal ones in a list are distinct. */
   private placesOf(list: readonly unknown[]): number[] {
     const met = new Map<string, number>();
     return list.map((message) => {
@@ -114,7 +115,7 @@ export class ThreadSteps {
     return Object.fromEntries([...[...texts].filter(([key, text]) => before.get(key) !== text), ...gone]);
   }
 
-  /** The messages that are new from a place of the pool on, in the order of the list that has them all. */
+  /** Returns the messages of the pool from an index on, in the order of a list with all of them. */
   private newOnes(first: number, lists: ReadonlyMap<string, readonly number[]>): NewMessages {
     const places = Array.from({ length: this.pool.length - first }, (_, index) => first + index);
     const ordered = [...lists.values()]
@@ -124,8 +125,8 @@ export class ThreadSteps {
   }
 
   /**
-   * The tasks of a step: one, where one node alone ran or what is new came from outside; else those that say what they
-   * wrote, and one for each message of which nobody does.
+   * Returns the tasks of a step. There is one if a single node ran or if the additions came from
+   * outside. Otherwise these are the tasks with known writes, and one for each remaining message.
    */
   private writersOf({ seen }: Checkpoint, made: NewMessages, tasksOf: TasksOf): Writers {
     const { before, pool } = this;
@@ -144,13 +145,13 @@ export class ThreadSteps {
 
 interface NewMessages {
   readonly places: readonly number[];
-  /** Whether they are as one list has them. */
+  /** True if they are in the order of one list. */
   readonly isOrdered: boolean;
 }
 
 interface Writers {
   readonly nodes: readonly (string | null)[];
-  /** Whether no node wrote anything: it came from outside. */
+  /** True if no node wrote anything, because the messages came from outside. */
   readonly isInput: boolean;
   readonly taskOf: (message: number) => number;
 }
@@ -165,7 +166,8 @@ function assigned(
   const byWords = new Map<string, number>();
   for (const [task, { messages }] of tasks.entries()) {
     for (const words of messages.flatMap(saidBy)) {
-      // Words of two tasks say nothing of who wrote them, but the id that comes before does.
+      // A text that two tasks wrote does not identify the writer. The id, which is looked up first,
+      // does.
       byWords.set(words, byWords.has(words) && byWords.get(words) !== task ? -1 : task);
     }
   }
@@ -185,8 +187,8 @@ function assigned(
 }
 
 /**
- * LangGraph adds what the tasks of a step wrote in the order of their nodes' names. Where every node that is left wrote
- * something, this says who wrote what.
+ * Names tasks by the order of their messages. LangGraph adds the writes of a step in the order of
+ * its nodes' names, so the order determines the writers if every remaining node wrote something.
  */
 function nameInOrder(nodes: (string | null)[], ran: readonly string[], wrote: readonly number[], known: number): void {
   const left = ran.filter((node) => !nodes.includes(node)).toSorted();
@@ -198,7 +200,7 @@ function nameInOrder(nodes: (string | null)[], ran: readonly string[], wrote: re
   }
 }
 
-/** What models say in messages, each text once. */
+/** Returns the texts of models in messages, each once. */
 export const saidIn = (messages: readonly unknown[]): Set<string> =>
   new Set(
     messages
@@ -207,7 +209,7 @@ export const saidIn = (messages: readonly unknown[]): Set<string> =>
       .map(({ text }) => text),
   );
 
-/** What makes one list of the other; the messages of a list are all different. */
+/** Returns the change from one list to another. The messages of a list are all different. */
 function changeOf(
   key: string,
   before: readonly number[],
@@ -241,7 +243,7 @@ function changeOf(
   if (next === kept.length) {
     return [key, removed, added];
   }
-  // In another order: from the first difference on it is written anew.
+  // The order changed, so everything from the first difference on is written anew.
   return [
     key,
     before.slice(start).map((_, index) => start + index),

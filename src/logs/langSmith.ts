@@ -1,4 +1,4 @@
-/** Runs of LangSmith, as its client lists them: one object for each run, its episode named by `trace_id`. */
+/** Reads runs of LangSmith: one object for each run, with its episode in `trace_id`. */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
@@ -9,7 +9,7 @@ import { isRecord } from '../shared/guard.ts';
 import { returnOf } from './scores.ts';
 import { argumentsText, timeOf, type Step } from './steps.ts';
 
-/** The step that a run is; null for a value that is none. */
+/** Returns the step that a run is, or null if the value is not a run. */
 export function stepOfRun(value: unknown): Step | null {
   if (!isRecord(value)) {
     return null;
@@ -54,7 +54,7 @@ function toolText(outputs: unknown, error: unknown): string | null {
   return isNone && typeof error !== 'string' ? null : resultWithError(isNone ? null : (message?.text ?? output), error);
 }
 
-/** The runs below a run, where a log nests them: all of them with it; null for a run without any. */
+/** Returns a run with all runs nested below it, or null for a run without any. */
 export function runsWithin(value: unknown): readonly Fields[] | null {
   if (!isRecord(value) || listAtKey(value, 'child_runs').length === 0 || textAt(value, 'run_type') === null) {
     return null;
@@ -69,7 +69,7 @@ export function runsWithin(value: unknown): readonly Fields[] | null {
   }
   return found;
 }
-/** Runs of one tree that are read. */
+/** The most runs of one tree that are read. */
 const MOST_RUNS = 200_000;
 
 function callOf(run: Fields, metadata: Fields): ModelCall {
@@ -96,14 +96,14 @@ function callOf(run: Fields, metadata: Fields): ModelCall {
   };
 }
 
-/** What LangChain counts in the message that was generated. */
+/** Returns the usage that LangChain keeps in the generated message. */
 function usageOfMessage(outputs: Fields): Fields {
   const [first] = listAtKey(outputs, 'generations').flat();
   const message = fieldsAt(first, 'message');
   return fieldsAt('kwargs' in message ? message['kwargs'] : message, 'usage_metadata');
 }
 
-/** Messages, in a list for each of several questions or not; or prompts of a model that completes text. */
+/** Returns the input messages, also from a list for each question, or from text prompts. */
 export function askedWith(inputs: Fields): readonly ParsedMessage[] {
   const given = valueAt(inputs, 'messages', 'input', 'prompts', 'prompt', 'contents');
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
@@ -114,7 +114,7 @@ export function askedWith(inputs: Fields): readonly ParsedMessage[] {
   );
 }
 
-/** `["user", "Hi"]`, as LangChain allows. */
+/** Turns `["user", "Hi"]`, a form of LangChain, into a message. */
 export const pairOf = (one: unknown): unknown => (isPair(one) ? { role: one[0], content: one[1] } : one);
 const isPair = (one: unknown): one is readonly [string, unknown] =>
   Array.isArray(one) && one.length === 2 && typeof one[0] === 'string' && PAIRED.test(one[0]);

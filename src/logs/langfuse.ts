@@ -1,6 +1,7 @@
 /**
- * What Langfuse exports: observations, each with its `traceId`; or traces with their observations and scores. Keys are
- * written as its interface writes them, or with underscores as in files of its tables.
+ * Reads exports of Langfuse: observations, each with its `traceId`, or traces with their
+ * observations and scores. Keys are in the camel case of its interface, or have underscores as in
+ * files of its tables.
  */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
@@ -25,7 +26,10 @@ const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
   ['GUARDRAIL', 'other'],
 ]);
 
-/** The step that an observation is; null for a value that is none. @param given the trace that it lies in */
+/**
+ * Returns the step that an observation is, or null if the value is not one.
+ * @param given the id of the trace that it lies in
+ */
 export function stepOfObservation(value: unknown, given: string | null = null): Step | null {
   if (!isRecord(value)) {
     return null;
@@ -59,14 +63,13 @@ export function stepOfObservation(value: unknown, given: string | null = null): 
   };
 }
 
-/** A trace with its observations. */
 export interface LangfuseTrace {
   readonly id: string;
   readonly steps: readonly Step[];
   readonly score: number | null;
 }
 
-/** The trace that a value is, with its observations; null for a value that is none. */
+/** Returns the trace that a value is, with its observations, or null if the value is not one. */
 export function langfuseTrace(value: unknown): LangfuseTrace | null {
   const observations = isRecord(value) ? value['observations'] : null;
   const id = isRecord(value) ? textAt(value, 'id') : null;
@@ -98,7 +101,7 @@ function callOf(observation: Fields): ModelCall {
 
 const isMissing = (value: unknown): boolean => value === null || value === undefined;
 
-/** A list of messages, an object with one, one message, or what a person said. */
+/** Returns the messages of a list, of an object with a list, of one message, or of a user's text. */
 function askedWith(value: unknown): readonly ParsedMessage[] {
   if (isMissing(value) || value === '') {
     return [];

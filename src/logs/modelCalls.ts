@@ -1,7 +1,8 @@
 /**
- * Which spans are calls of models and tools, and what was said in them, in the conventions in use: OpenTelemetry GenAI
- * with messages as attributes (from 1.37), as events, as records of a log, or as one attribute (pydantic-ai);
- * OpenInference; OpenLLMetry; the AI SDK; Logfire; MLflow; Google's ADK.
+ * Finds the spans that are calls of models and tools, and reads their messages. Supported
+ * conventions: OpenTelemetry GenAI with messages as attributes (from 1.37), as events, as records
+ * of a log, or as one attribute (pydantic-ai); OpenInference; OpenLLMetry; the AI SDK; Logfire;
+ * MLflow; Google's ADK.
  */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
@@ -19,7 +20,7 @@ import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
 
-/** Whether a span is a call of a model. */
+/** Returns true if a span is a call of a model. */
 function isModelCall({ name, attributes }: Span): boolean {
   const operation = textAt(attributes, 'gen_ai.operation.name');
   const kind = textAt(attributes, 'openinference.span.kind');
@@ -40,7 +41,7 @@ function isModelCall({ name, attributes }: Span): boolean {
   );
 }
 
-/** Whether a span that is no call says what an agent, whose calls may not be recorded, was asked and said. */
+/** Returns true if a span that is no call has an agent's messages. Its calls may be missing. */
 const isAgentCall = ({ attributes, events }: Span): boolean =>
   ['gen_ai.output.messages', 'gen_ai.completion.0.content', 'gen_ai.content.completion'].some(
     (key) => key in attributes,
@@ -53,7 +54,7 @@ const AGENT_EVENTS: ReadonlySet<string> = new Set([
   'gen_ai.client.inference.operation.details',
 ]);
 
-/** The agent that a span names; null where it names none. */
+/** Returns the agent that a span names, or null. */
 function agentOf({ name, attributes }: Span): string | null {
   const metadata = structured(attributes['metadata']);
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node') : null;
@@ -89,7 +90,7 @@ class AttributeReader {
     this.cut = cut;
   }
 
-  /** The value of an attribute that may be JSON; of JSON that was cut what is there. */
+  /** Returns the value of an attribute that may be JSON. JSON that was cut is read up to the cut. */
   json(...keys: readonly string[]): unknown {
     for (const key of keys) {
       const value = jsonText(this.attributes[key]);
@@ -149,7 +150,7 @@ function modelCall(span: Span): ModelCall {
         'ai.usage.completionTokens',
         'ai.usage.outputTokens',
       ) || tokenCount(valueAt(usage(), 'completion_tokens', 'output_tokens', 'candidates_token_count')),
-    /** Asked for when the message is stored, and not while it is looked for. */
+    /** Computed only when the message is stored, not during the search for it. */
     get measures(): CallMeasures {
       return measuresIn(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data')));
     },
@@ -161,19 +162,19 @@ function modelCall(span: Span): ModelCall {
   };
 }
 
-/** What a call said, and of what it was asked with the instructions at least. */
+/** Returns the output of a call, and at least the instructions of its input. */
 function instructedCall(span: Span): Pick<ModelCall, 'input' | 'output'> {
   const found = firstOf(new AttributeReader(span));
   return { output: found?.output ?? [], input: (found?.instructions ?? found?.input)?.() ?? [] };
 }
 
-/** What an agent was asked and said; either may be in a span of its own. */
+/** Returns the input and output of an agent. Either may be in a span of its own. */
 function agentCall(span: Span): ModelCall {
   const call = modelCall(span);
   return call.output.length > 0 ? call : { ...call, input: asEvents(new AttributeReader(span)).input(), notes: [] };
 }
 
-/** What is said under names that no form knows; of a stream Logfire writes the answer as a span of its own. */
+/** Returns notes on unknown attributes. Logfire writes a streamed answer as a separate span. */
 function unreadOf(attributes: Attributes): string[] {
   if (fieldsOf(parsedJson(attributes['request_data']))['stream'] === true) {
     return [STREAMED];
@@ -183,8 +184,8 @@ function unreadOf(attributes: Attributes): string[] {
   )?.[0];
   return key === undefined ? [] : [`${UNREAD} (${key})`];
 }
-const STREAMED = 'requests of streams, whose answers are spans of their own';
-export const UNREAD = 'calls of models whose words are in a form that is not read';
+const STREAMED = 'requests of streams, whose answers are separate spans';
+export const UNREAD = 'calls of models whose messages are in an unknown form';
 const SAYS =
   /(?:^|[._])(?:completions?|outputs?|response|answer|content|messages?|events|response_data|result)(?:[._]|$)/iu;
 const TELLS =
@@ -192,17 +193,17 @@ const TELLS =
 
 type Messages = ModelCall['input'];
 
-/** What was said, and what it was said to: that is read of the form that says something. */
+/** The output of a call and its input, read by the first form that finds an output. */
 interface Said {
   readonly output: Messages;
   readonly input: () => Messages;
-  /** Of the input the instructions at least. */
+  /** At least the instructions of the input, if they can be read without all of it. */
   readonly instructions?: () => Messages;
-  /** Answers beside the first. */
+  /** The number of answers beside the first. */
   readonly further?: number;
 }
 
-/** What the first form reads that finds something said. */
+/** Returns the result of the first form that finds an output. */
 function firstOf(reader: AttributeReader): Said | null {
   for (const form of FORMS) {
     const said = form(reader);
@@ -215,11 +216,11 @@ function firstOf(reader: AttributeReader): Said | null {
 
 const NOTHING: Said = { output: [], input: () => [] };
 
-/** `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
+/** Reads `gen_ai.input.messages` and `gen_ai.output.messages`, as JSON texts or structured. */
 function asAttributes(reader: AttributeReader): Said {
   const given = reader.json('gen_ai.output.messages');
   const output: readonly unknown[] = Array.isArray(given) ? given : [];
-  // Answers that each say how they ended are choices; others are pieces of one.
+  // Answers that each have a finish reason are choices. Others are pieces of one answer.
   const instructions = (): Messages => systemOf(reader.json('gen_ai.system_instructions'));
   const isChoices = output.length > 1 && output.every((one) => isRecord(one) && reasonIn(one) !== null);
   return {
@@ -233,12 +234,12 @@ function asAttributes(reader: AttributeReader): Said {
   };
 }
 
-/** Whether a message may be an instruction: one that says its role itself, and no such one, is none. */
+/** Returns true unless a message itself has a role that cannot instruct. */
 const mayInstruct = (message: unknown): boolean =>
   !isRecord(message) || !TALK.has(message['role']) || ['message', 'kwargs', 'data'].some((key) => key in message);
 const TALK: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool']);
 
-/** The same attributes, of the events that the conventions name for them: one, or one for each side. */
+/** Reads the same attributes from events: one event, or one for each side. */
 function asDetails({ events, cut }: AttributeReader): Said {
   const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
   const attributes = Object.assign({}, ...details.map((event) => event.attributes)) as Attributes;
@@ -248,16 +249,16 @@ function asDetails({ events, cut }: AttributeReader): Said {
 const asOpenInference = (reader: AttributeReader): Said => ({
   output: parsedMessages(reader.list('llm.output_messages').map(withRole('assistant'))),
   input: () => {
-    // A role may be lost where attributes are dropped; the text that is there stays.
+    // A role may be lost if attributes were dropped. The remaining text is kept.
     const listed = reader.list('llm.input_messages').map(withRole('user'));
     const messages = parsedMessages(listed);
-    // Content in parts is not written for its message: only the whole request has it.
+    // Content in parts is not written for its message. Only the whole request has it.
     const whole = messages.length < listed.length ? askedIn(reader, 'input.value') : [];
     return whole.length === listed.length ? whole : messages;
   },
 });
 
-/** A model that completes texts: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
+/** Reads text completions: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
 const asPrompts = (reader: AttributeReader): Said => ({
   output: textsOf(reader, 'llm.choices', 'completion', 'assistant'),
   input: () => textsOf(reader, 'llm.prompts', 'prompt', 'user'),
@@ -277,7 +278,7 @@ function askedIn(reader: AttributeReader, ...keys: readonly string[]): Messages 
   return askedWith(isRecord(input) ? input : { input });
 }
 
-/** What the client of a model was given and gave, as text or JSON. */
+/** Reads the input and output of a model client, as text or JSON. */
 const asValues =
   (given: readonly string[], asked: readonly string[]) =>
   (reader: AttributeReader): Said => {
@@ -285,7 +286,7 @@ const asValues =
     return { output: said, further, input: () => askedIn(reader, ...asked) };
   };
 
-/** OpenLLMetry: `gen_ai.prompt.0.role`, `gen_ai.completion.0.content`. What was thought comes before the answer. */
+/** Reads OpenLLMetry: `gen_ai.prompt.0.role`. Thoughts come before the answer. */
 function asIndexed(reader: AttributeReader): Said {
   const all = reader.list('gen_ai.completion').map(withParts);
   const thoughts = all.filter(isThought).map((one) => ({ ...one, role: 'assistant' }));
@@ -299,7 +300,7 @@ function asIndexed(reader: AttributeReader): Said {
 
 const isThought = (one: unknown): one is Fields => isRecord(one) && one['role'] === 'thinking';
 
-/** A message whose content is parts as JSON, such as pictures beside a text. */
+/** Opens a message whose content is parts as JSON, such as pictures beside a text. */
 function withParts(message: unknown): unknown {
   const content = isRecord(message) ? structured(message['content']) : null;
   const isParts = Array.isArray(content) && content.every((part) => isRecord(part) && typeof part['type'] === 'string');
@@ -331,7 +332,7 @@ const openedFields = (attributes: Attributes): Fields => ({
   ...fieldsOf(parsedJson(attributes['gen_ai.event.content'])),
 });
 
-/** Events `gen_ai.user.message`, ..., `gen_ai.choice`, one for each message; Azure keeps their content as JSON. */
+/** Reads events `gen_ai.user.message`, ..., `gen_ai.choice`, in Azure with content as JSON. */
 function asEvents({ events }: AttributeReader): Said {
   const opened = events.map(({ name, attributes }) => ({
     name: name === '' ? (textAt(attributes, 'event.name') ?? '') : name,
@@ -347,7 +348,7 @@ function asEvents({ events }: AttributeReader): Said {
     });
   const choices = opened.filter(({ name }) => name === 'gen_ai.choice').map(({ fields }) => fields);
   const first = choices.filter((fields) => Number(fields['index'] ?? 0) === 0);
-  // Logfire writes the items of a response as messages behind those that it was asked with.
+  // Logfire writes the items of a response as messages after those of the input.
   const last = opened.findLastIndex(({ name }) => /^gen_ai\.(?:system|user|tool)\.message$/u.test(name));
   const own = first.length > 0 ? [] : parsedMessages(asked(opened.slice(last + 1)));
   return {
@@ -357,14 +358,14 @@ function asEvents({ events }: AttributeReader): Said {
   };
 }
 
-/** The content of a message of an event; Azure's agents have `{text: {value}}`. */
+/** Returns the content of an event's message. Azure's agents have `{text: {value}}`. */
 function contentOf(given: unknown): unknown {
   const content = structured(given);
   const text = isRecord(content) ? content['text'] : null;
   return isRecord(text) && 'value' in text ? text['value'] : content;
 }
 
-/** The message of a choice: an object, a list of parts, or a text. */
+/** Returns the message of a choice: an object, a list of parts, or a text. */
 function choiceMessage(fields: Fields): unknown {
   const message = structured(fields['message']);
   const said = isRecord(message) ? message : message === undefined ? {} : { content: message };
@@ -373,7 +374,7 @@ function choiceMessage(fields: Fields): unknown {
   return assistant({ ...fields, role: 'assistant', ...said, content, tool_calls: calls, message: undefined });
 }
 
-/** pydantic-ai: the events of a call in one attribute. */
+/** Reads pydantic-ai: the events of a call in one attribute. */
 function asEventList(reader: AttributeReader): Said {
   const events = reader.json('events');
   return Array.isArray(events)
@@ -388,7 +389,10 @@ function asEventList(reader: AttributeReader): Said {
     : NOTHING;
 }
 
-/** Events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of messages as JSON, or a text. */
+/**
+ * Reads events `gen_ai.content.prompt` and `gen_ai.content.completion`, each with a list of
+ * messages as JSON, or a text.
+ */
 function asContentEvents({ events }: AttributeReader): Said {
   const listOf = (role: string, name: string, key: string): unknown[] =>
     events
@@ -404,7 +408,7 @@ function asContentEvents({ events }: AttributeReader): Said {
   };
 }
 
-/** Logfire: the request and the response of a client. */
+/** Reads Logfire: the request and the response of a client. */
 function asRequest(reader: AttributeReader): Said {
   const response = fieldsOf(reader.json('response_data'));
   const { said, further } = answerIn(valueAt(response, 'message', 'combined_chunk_content') ?? response);
@@ -418,7 +422,7 @@ function asRequest(reader: AttributeReader): Said {
   };
 }
 
-/** Google's ADK: a request and a response of Gemini. */
+/** Reads Google's ADK: a request and a response of Gemini. */
 function asGemini(reader: AttributeReader): Said {
   const response = fieldsOf(reader.json('gcp.vertex.agent.llm_response'));
   const content = { role: 'model', ...fieldsAt(response, 'content') };
@@ -434,7 +438,7 @@ function asGemini(reader: AttributeReader): Said {
   };
 }
 
-/** OpenLIT: the tools that an answer calls have attributes of their own, those of several joined. */
+/** Reads OpenLIT, whose tool calls are attributes, with several calls joined. */
 function asToolAttributes(reader: AttributeReader): Said {
   const [names, given] = [
     reader.text('gen_ai.tool.name'),
@@ -442,7 +446,7 @@ function asToolAttributes(reader: AttributeReader): Said {
   ];
   const ids = reader.text('gen_ai.tool.call.id')?.split(', ') ?? [];
   const called = names?.split(', ') ?? [];
-  // The arguments of several are not told apart: they stand behind the first.
+  // The arguments of several calls cannot be told apart, so all of them go to the first.
   const calls = called.map((name, at) => ({ name, id: ids[at] ?? null, arguments: at === 0 ? (given ?? '') : '' }));
   const text = reader.text('gen_ai.content.completion', 'gen_ai.completion');
   return called.length === 0
@@ -453,7 +457,7 @@ function asToolAttributes(reader: AttributeReader): Said {
       };
 }
 
-/** The values come last: what is in them is said with less. */
+/** The raw values come last, because they tell less about the messages. */
 const FORMS: readonly ((reader: AttributeReader) => Said)[] = [
   asAttributes,
   asDetails,
@@ -474,7 +478,7 @@ const FORMS: readonly ((reader: AttributeReader) => Said)[] = [
   asValues(['traceloop.entity.output'], ['traceloop.entity.input']),
 ];
 
-/** A message of OpenInference that lost its role. */
+/** Adds a role to a message of OpenInference that lost its own. */
 const withRole =
   (role: string) =>
   (value: unknown): unknown => {
@@ -482,11 +486,11 @@ const withRole =
     return message === null || 'role' in message ? value : { message: { role, ...message } };
   };
 
-/** A message whose role is left out where it can only be the model's. */
+/** Adds the model's role to a message without a role. */
 const assistant = (value: unknown): unknown =>
   isRecord(value) && !('role' in value) && !isRecord(value['message']) ? { ...value, role: 'assistant' } : value;
 
-/** A span as a step. */
+/** Turns a span into a step. */
 export function stepOfSpan(span: Span): Step {
   const { trace, id, parent, start, end, failed, dropped, name } = span;
   const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : isAgentCall(span) ? 'agent' : 'other';

@@ -1,4 +1,4 @@
-/** Steps of traces that are not OpenTelemetry's: of OpenAI's Agents SDK, Weave, Opik and Braintrust. */
+/** Reads steps from traces of OpenAI's Agents SDK, Weave, Opik and Braintrust. */
 import { answerIn, FURTHER } from '../chat/answers.ts';
 import { errorWords, resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
@@ -18,7 +18,7 @@ const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
   ['function', 'tool'],
 ]);
 
-/** The step that a span of OpenAI's Agents SDK is; null for a value that is none. */
+/** Returns the step that a span of OpenAI's Agents SDK is, or null if the value is not one. */
 export function stepOfAgentSpan(value: unknown): Step | null {
   const data = isRecord(value) ? value['span_data'] : null;
   if (!isRecord(value) || !isRecord(data)) {
@@ -53,7 +53,7 @@ export function stepOfAgentSpan(value: unknown): Step | null {
 function agentCall(data: Fields): ModelCall {
   const response = fieldsAt(data, 'response');
   const given = valueAt(response, 'output') ?? valueAt(data, 'output');
-  // For JavaScript the SDK keeps the whole answer of a chat, in a list.
+  // The SDK for JavaScript keeps the whole answer of a chat, in a list.
   const [first] = Array.isArray(given) ? (given as readonly unknown[]) : [];
   const body = isRecord(first) && Array.isArray(first['choices']) ? first : null;
   const { said, further } = answerIn(body ?? given);
@@ -72,7 +72,7 @@ function agentCall(data: Fields): ModelCall {
   };
 }
 
-/** The step that a call of Weave is; null for a value that is none. */
+/** Returns the step that a call of Weave is, or null if the value is not one. */
 export function stepOfWeaveCall(value: unknown): Step | null {
   if (!isRecord(value)) {
     return null;
@@ -81,7 +81,7 @@ export function stepOfWeaveCall(value: unknown): Step | null {
   if (trace === null || id === null || op === null) {
     return null;
   }
-  // weave:///entity/project/op/openai.chat.completions.create:hash
+  // For example, weave:///entity/project/op/openai.chat.completions.create:hash
   const name = (op.split('/').at(-1) ?? op).replace(/:[^:]*$/u, '');
   const inputs = fieldsAt(value, 'inputs');
   const failed = textAt(value, 'exception');
@@ -130,7 +130,7 @@ const parsedMessagesOf = (inputs: Fields): ModelCall['input'] => {
   return Array.isArray(messages) ? parsedMessages(messages) : askedWith(inputs);
 };
 
-/** What Opik and Braintrust call a span, and what Langfuse would call it. */
+/** Span types of Opik and Braintrust, with the corresponding types of Langfuse. */
 const OBSERVED: ReadonlyMap<unknown, string> = new Map([
   ['llm', 'GENERATION'],
   ['tool', 'TOOL'],
@@ -142,7 +142,7 @@ const OBSERVED: ReadonlyMap<unknown, string> = new Map([
   ['score', 'SPAN'],
 ]);
 
-/** The step that a span of Opik is; null for a value that is none. */
+/** Returns the step that a span of Opik is, or null if the value is not one. */
 export function stepOfOpik(value: unknown): Step | null {
   const type = isRecord(value) ? OBSERVED.get(value['type']) : undefined;
   if (!isRecord(value) || type === undefined || !('parent_span_id' in value)) {
@@ -156,7 +156,7 @@ export function stepOfOpik(value: unknown): Step | null {
   });
 }
 
-/** The step that a span of Braintrust is; null for a value that is none. */
+/** Returns the step that a span of Braintrust is, or null if the value is not one. */
 export function stepOfBraintrust(value: unknown): Step | null {
   const { type, name } = fieldsAt(value, 'span_attributes');
   if (!isRecord(value) || !('root_span_id' in value)) {

@@ -1,21 +1,22 @@
 /**
- * Traces and logs of OpenTelemetry as protocol buffers (trace/v1/trace.proto and logs/v1/logs.proto of
- * opentelemetry/proto), read into what OTLP says in JSON. Fields that episodes have no use for are passed over.
+ * Reads traces and logs of OpenTelemetry in protocol buffers (trace/v1/trace.proto and
+ * logs/v1/logs.proto of opentelemetry/proto) into the JSON form of OTLP. Fields that episodes do
+ * not need are skipped.
  */
 import { PbfReader } from 'pbf';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
-/** Values within values, as where they are read in JSON. */
+/** The most levels of nested values, as in the JSON reader. */
 const MOST_DEPTH = 32;
 const TEXT = new TextDecoder('utf-8', { fatal: true });
 const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5] as const;
 
 type Fields = Record<string, unknown>;
 
-/** One field of a message as it is on the wire. */
+/** One field of a message in wire format. */
 interface Field {
   readonly number: number;
-  /** How it is written. */
+  /** The wire type. */
   readonly type: number;
   readonly varint: () => number;
   readonly fixed64: () => bigint;
@@ -23,8 +24,9 @@ interface Field {
 }
 
 /**
- * Goes through the fields of a message; a length that leads out of it is an error, and nothing is read twice.
- * @param onCut hears what there is of a field that leads out of the message, before the error
+ * Calls `read` for every field of a message.
+ * @param onCut receives the available bytes of a field that exceeds the message, before the error
+ * @throws Error if a field exceeds the message, or has an unknown wire type
  */
 function each(
   message: Uint8Array,
@@ -75,7 +77,7 @@ function wrongType(): never {
 const textIn = (bytes: Uint8Array): string => TEXT.decode(bytes);
 const hexIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** The repeated messages of one field. */
+/** Returns the repeated messages of one field. */
 function listIn(message: Uint8Array, number: number, read: (bytes: Uint8Array) => unknown): unknown[] {
   const list: unknown[] = [];
   each(message, (field) => {
@@ -86,7 +88,7 @@ function listIn(message: Uint8Array, number: number, read: (bytes: Uint8Array) =
   return list;
 }
 
-/** A message whose fields are read by their numbers. */
+/** Reads the fields of a message by their numbers. */
 function messageIn(
   message: Uint8Array,
   readers: Readonly<Record<number, (into: Fields, field: Field) => void>>,
@@ -101,7 +103,7 @@ const text =
   (into: Fields, { bytes }: Field): void => {
     into[key] = textIn(bytes());
   };
-/** An id of so many bytes, or none. */
+/** Reads an id of `length` bytes, or an empty one. */
 const id =
   (key: string, length: number) =>
   (into: Fields, { bytes }: Field): void => {
@@ -208,33 +210,36 @@ const logRecordIn = (bytes: Uint8Array): Fields =>
     12: text('eventName'),
   });
 
-/** Spans or log records that are named where they are damaged; the others are counted. */
+/** The most damaged spans or log records that are named. Further ones are counted. */
 const MOST_NAMED = 20;
 
-/** What cannot be read of a request. */
+/** Collects the damaged parts of a request. */
 class Damage {
   readonly named: string[] = [];
-  /** Further ones. */
+  /** The number of damaged parts beyond those in `named`. */
   others = 0;
   first: unknown = null;
-  /** How many spans or log records there were so far, and how many of them were read. */
+  /** The number of spans or log records so far, and of those that were read. */
   items = 0;
   read = 0;
   private readonly kind: string;
-  /** After which span or log record the last end is that was named. */
+  /** The index of the span or log record after which a cut was last reported. */
   private ended = -1;
 
   constructor(kind: string) {
     this.kind = kind;
   }
 
-  /** A span or a log record that is left out. @param isCut whether nothing follows it in what holds it */
+  /**
+   * Reports a span or log record that is left out.
+   * @param isCut true if nothing follows it in its container
+   */
   item(error: unknown, isCut: boolean): void {
     this.add(`${this.kind} ${this.items}`, error);
     this.ended = isCut ? this.items : this.ended;
   }
 
-  /** What follows in a message that holds several; once for all messages that end there. */
+  /** Reports the damaged rest of a container, once for all containers that end there. */
   rest(error: unknown): void {
     if (this.ended !== this.items) {
       this.ended = this.items;
@@ -252,7 +257,7 @@ class Damage {
   }
 }
 
-/** The messages of one field of a message that is read as far as it is not damaged; the last one may be cut. */
+/** Reads the submessages of one field up to the first damage. The last one may be cut. */
 function partsIn(
   message: Uint8Array,
   number: number,
@@ -283,7 +288,7 @@ interface Names {
   readonly items: string;
 }
 
-/** The resources of a request; what is damaged of it is left out, each span or log record by itself. */
+/** Reads the resources of a request. Each damaged span or log record is left out by itself. */
 function resourcesIn(
   bytes: Uint8Array,
   { scopes, items }: Names,
@@ -317,7 +322,7 @@ function resourcesIn(
 const SPANS: Names = { scopes: 'scopeSpans', items: 'spans' };
 const LOGS: Names = { scopes: 'scopeLogs', items: 'logRecords' };
 
-/** Fields that a span and a log record write in different ways: as a span does, and as a log record does. */
+/** Fields whose wire type differs between a span and a log record. */
 const WAYS: ReadonlyMap<number, readonly [span: number, record: number]> = new Map([
   [1, [BYTES, FIXED64]],
   [2, [BYTES, VARINT]],
@@ -327,10 +332,10 @@ const WAYS: ReadonlyMap<number, readonly [span: number, record: number]> = new M
   [11, [BYTES, FIXED64]],
   [12, [VARINT, BYTES]],
 ]);
-/** Spans or log records that say which they are. */
+/** The most spans or log records that are examined to tell them apart. */
 const MOST_ASKED = 100;
 
-/** Whether a request is one of logs: both have the same form around what they hold. */
+/** Returns true if a request holds logs. Traces and logs have the same form around their items. */
 function hasLogs(bytes: Uint8Array): boolean {
   let [asked, spans, records] = [0, 0, 0];
   resourcesIn(bytes, LOGS, new Damage(''), (item) => {
@@ -347,17 +352,17 @@ function hasLogs(bytes: Uint8Array): boolean {
   return records > spans;
 }
 
-/** A request of OTLP's exporters as OTLP in JSON. */
+/** A request of OTLP's exporters in the JSON form of OTLP. */
 export interface ReadRequest {
   readonly request: { readonly resourceSpans: readonly unknown[] } | { readonly resourceLogs: readonly unknown[] };
-  /** Whether anything of it was read. */
+  /** True if any of it was read. */
   readonly isRead: boolean;
-  /** What is damaged of it: some by name, and how many others. */
+  /** The damaged parts: some by name, and the number of others. */
   readonly damaged: readonly string[];
   readonly others: number;
 }
 
-/** A request of traces or logs, or a file of the same form; what is damaged of it is left out and named. */
+/** Reads a request or file of traces or logs. Damaged parts are left out and named. */
 export function requestInProtobuf(bytes: Uint8Array): ReadRequest {
   const isLogs = hasLogs(bytes);
   const damage = new Damage(isLogs ? 'log record' : 'span');
@@ -371,9 +376,9 @@ export function requestInProtobuf(bytes: Uint8Array): ReadRequest {
 }
 
 /**
- * A request of traces as OTLP in JSON, which is read as a whole or not at all.
- * @param name of what is read, for messages
- * @throws C3Error('input') for what is none
+ * Reads a request of traces into the JSON form of OTLP, as a whole or not at all.
+ * @param name of the input, for messages
+ * @throws C3Error('input') if the bytes are not a request of traces, or are damaged
  */
 export function tracesInProtobuf(bytes: Uint8Array, name: string): { readonly resourceSpans: readonly unknown[] } {
   const damage = new Damage('span');
@@ -381,12 +386,15 @@ export function tracesInProtobuf(bytes: Uint8Array, name: string): { readonly re
   if (damage.first !== null) {
     throw new C3Error(
       'input',
-      `${name} is no trace of OpenTelemetry as protocol buffers: ${messageOf(damage.first)}; give a whole one, or OTLP in JSON.`,
+      `${name} is not an OpenTelemetry trace in protocol buffers: ${messageOf(damage.first)}; give a whole one, or OTLP in JSON.`,
       { cause: damage.first },
     );
   }
   return { resourceSpans };
 }
 
-/** Whether bytes begin as a request: 0x0a, which is a line break too, and a length beyond 127, as no JSON does. */
+/**
+ * Returns true if bytes begin as a request: 0x0a, which is also a line break, and a length above
+ * 127, which JSON never has there.
+ */
 export const isProtobuf = ([first, second = 0]: Uint8Array): boolean => first === 0x0a && second >= 0x80;

@@ -1,4 +1,4 @@
-/** What those are called whom only their system prompts tell apart: the name that a prompt gives, else a number. */
+/** Labels speakers that only system prompts tell apart: by the prompt's name, or by number. */
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import { promptName, systemPrompt } from './promptName.ts';
@@ -8,17 +8,17 @@ export interface PromptLabel {
   readonly by: SpeakerSource;
 }
 
-/** Gives each label once, however it is written. */
+/** Gives each label once, ignoring case. */
 export class PromptLabels {
   private readonly taken: Set<string>;
   private numbers = 0;
 
-  /** @param taken names that others have */
+  /** @param taken names that other speakers have */
   constructor(taken: Iterable<string> = []) {
     this.taken = new Set([...taken].map((name) => name.toLowerCase()));
   }
 
-  /** The label that the name of a prompt makes; null where it is none or somebody has it. */
+  /** Returns the label for the name in a prompt, or null if there is none or it is taken. */
   named(name: string | null): PromptLabel | null {
     if (name === null || this.taken.has(name.toLowerCase())) {
       return null;
@@ -27,13 +27,13 @@ export class PromptLabels {
     return { name, by: 'prompt name' };
   }
 
-  /** The labels of several prompts, known together: a name that two of them give is neither's. */
+  /** Returns the labels of several prompts. A name that two prompts give is used for neither. */
   namedTogether(names: readonly (string | null)[]): readonly (PromptLabel | null)[] {
     const byName = Map.groupBy(names, (name) => name?.toLowerCase());
     return names.map((name) => (byName.get(name?.toLowerCase())?.length === 1 ? this.named(name) : null));
   }
 
-  /** The next of `agent 1`, `agent 2`, ...; a number that is part of another label is left out. */
+  /** Returns the next of `agent 1`, `agent 2`, ... that is not taken. */
   number(): string {
     do {
       this.numbers++;
@@ -42,7 +42,10 @@ export class PromptLabels {
   }
 }
 
-/** Who says what nobody is named for in a conversation. @param others names that further speakers of it have */
+/**
+ * Returns the label of the speaker of all unnamed messages in a conversation.
+ * @param others names of further speakers of the conversation
+ */
 export function soleSpeaker(messages: readonly ChatMessage[], others: Iterable<string> = []): PromptLabel {
   const taken = [...messages.flatMap(({ name }) => name ?? []), ...others];
   return new PromptLabels(taken).named(promptName(systemPrompt(messages))) ?? { name: 'assistant', by: 'only speaker' };

@@ -1,21 +1,25 @@
 /**
- * The name that a system prompt gives to who is asked with it: "You are the lister", "Your name is Ada", "Role: judge",
- * `<role>judge</role>`. A prompt may be of any bytes: its beginning is read, each sentence by itself, and a name that
- * is long, or one of several that a prompt gives, is none.
+ * Finds the name that a system prompt gives its reader: "You are the lister", "Your name is Ada",
+ * "Role: judge", `<role>judge</role>`. A prompt may hold any bytes, so only its beginning is read,
+ * each sentence by itself. A name that is too long, or one of several different names in a prompt,
+ * does not count.
  */
 import type { ChatMessage } from '../chat/messages.ts';
 
-/** Characters of a prompt that are read, sentences or tags of it, and characters of a sentence. */
+/** The most characters of a prompt, its sentences or tags, and characters of a sentence. */
 const MOST_READ = 4000;
 const MOST_PLACES = 120;
 const MOST_SENTENCE = 240;
-/** Words of a name, and its characters. */
+/** The most words and characters of a name. */
 const MOST_WORDS = 5;
 const MOST_CHARACTERS = 40;
 
 /**
- * How sure a prompt is of a name, 0 most: it says that it is one; it says who one is; it says what one is like; it has
- * one under a key, which may be that of a tool.
+ * The certainty of a name, from the most certain one:
+ * - 0: the prompt says that it is a name
+ * - 1: the prompt says who the reader is
+ * - 2: the prompt describes the reader
+ * - 3: the name is a value under a key, which may be that of a tool
  */
 type Sureness = 0 | 1 | 2 | 3;
 interface Found {
@@ -23,16 +27,16 @@ interface Found {
   readonly sureness: Sureness;
 }
 
-/** What is said to every model, and sets none apart. */
+/** Words that fit every model and tell none apart. */
 const ANYBODY = words(
   `agent ai artificial assistant assistants being bot chatbot chat collaborator companion component computer
   conversational corporation entity engine expert generator gpt helper human inc individual instance intelligence
   intelligent language large llm machine member model node one part participant partner people person product
   professional program recipient role someone something specialist speaker system team teammate text tool user virtual`,
 );
-/** Models by the names of their makers, which say nothing of who is asked. */
+/** Names of models, which do not identify the reader. */
 const MODELS = words('chatgpt claude copilot deepseek gemini gemma gpt grok kimi llama mistral openai phi qwen');
-/** What only says how somebody is. */
+/** Words that only describe a reader. */
 const LIKE = words(
   `accurate advanced amazing autonomous autoregressive best brilliant capable careful clear concise creative curious
   detailed diligent efficient empathetic exceptional experienced expert extremely fast friendly good great harmless helpful
@@ -40,7 +44,7 @@ const LIKE = words(
   professional proficient really reliable respectful responsible rigorous seasoned skilled skillful smart talented
   thorough thoughtful top trained trusted unbiased useful versatile very warm wise world-class top-tier`,
 );
-/** Words that no name begins with: they go on with the sentence, or say which turn it is. */
+/** Words that no name begins with: they continue the sentence, or are ordinals. */
 const NO_BEGINNING = words(
   `able about absolutely adjacent all allowed already also always an and another any asked at aware being both capable
   chatting currently deployed done encouraged equipped every everything expected finished first fifth final following
@@ -50,7 +54,7 @@ const NO_BEGINNING = words(
   sure talking tasked tenth that their them then there these they third this those to together told under unable up
   used using welcome what when where which who whose why with working writing wrong your`,
 );
-/** Words that end a name that goes before. */
+/** Words that end a preceding name. */
 const BEHIND = words(
   `a also an and are as assigned at based be because been before behind below beside between built but by called can capable charged
   collaborating created dedicated deployed designed during for from has have having helping here if in inside into is
@@ -58,7 +62,7 @@ const BEHIND = words(
   specialized specializing tasked than that the then this to trained under using was when where whether which while who
   whose will with within without work working you your`,
 );
-/** Lower case after "you are" with nothing between is a name where it is what one does. */
+/** Lower-case words that name an occupation. Directly after "you are", such a word is a name. */
 const DOES = /^(?:[a-z]{2,}(?:er|or|ist|ian|eer|ant)|critic|judge|coach|scribe|guide|lead|chief|clerk|host|spy)$/u;
 const DOES_NOTHING = words(
   `better bigger clever eager either elder ever faster former further greater inner insider inferior junior latter
@@ -66,7 +70,7 @@ const DOES_NOTHING = words(
   super superior tender upper younger important instant brilliant relevant vigilant tolerant elegant constant`,
 );
 
-/** Before what a sentence says: who is greeted, and what is imagined. */
+/** Words before a statement, such as greetings or an invitation to imagine. */
 const LEAD =
   /^(?:(?:hi|hey|hello|welcome|(?:imagine|pretend|assume|suppose)(?= (?:that )?you)|remember|note|now|today|here|please|system|context|instructions?|important|in this \w{1,20}|for this \w{1,20}|from now on|i want|i need|i would like)\b[,:!]? (?:that )?){1,2}/iu;
 const TITLES = /\b(Dr|Mr|Mrs|Ms|Prof|St)\. /gu;
@@ -76,10 +80,10 @@ const ROLE_KEY = String.raw`(?:(?:agent|assistant|your|team|assigned)[ _-]?)?(?:
 interface Opening {
   readonly pattern: RegExp;
   readonly sureness: Sureness;
-  /** Whether a name may stand there without an article and in lower case. */
+  /** True if a name may follow without an article and in lower case. */
   readonly plain: boolean;
 }
-/** How sentences begin whose next words are a name, without what leads to them. */
+/** The beginnings of sentences, without a `LEAD`, that precede a name. */
 const OPENINGS: readonly Opening[] = [
   { pattern: /^(?:and )?your (?:\w{1,12} )?name(?: is|'s| will be|:| =) /iu, sureness: 0, plain: true },
   { pattern: /^you(?: are|'re| will be) (?:called|named|known as|dubbed) /iu, sureness: 0, plain: true },
@@ -120,14 +124,14 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/u));
 }
 
-/** What a conversation is asked with before all that is said. */
+/** Returns the system messages of a conversation as one text. */
 export const systemPrompt = (messages: readonly ChatMessage[]): string =>
   messages
     .filter(({ role }) => role === 'system')
     .map(({ text }) => text)
     .join('\n');
 
-/** The name that a system prompt gives; null where it gives none, or several that are not one. */
+/** Returns the name that a system prompt gives, or null if it gives none or several different ones. */
 export function promptName(prompt: string): string | null {
   const text = plainText(cut(prompt, MOST_READ));
   const found = [...tagged(text), ...headed(text), ...sentencesOf(text).flatMap(saidIn)];
@@ -140,16 +144,16 @@ export function promptName(prompt: string): string | null {
   return null;
 }
 
-/** A text that ends, where it is cut, with a sign that no name goes before. */
+/** Cuts a text. A cut text ends in a sign that no name precedes. */
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}<` : text);
 
-/** Whether one of two names says no more than the other: "planner" and "Planner of trips". */
+/** Returns true if a name contains all words of the other: "planner", "Planner of trips". */
 function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((name) => new Set(name.toLowerCase().split(/[\s_-]+/u)));
   return a === undefined || b === undefined || a.isSubsetOf(b) || b.isSubsetOf(a);
 }
 
-/** A text without the signs that only set its words apart. */
+/** Returns a text without the signs that only emphasize or quote words. */
 const plainText = (text: string): string =>
   text
     .replace(/[’‘]/gu, "'")
@@ -159,7 +163,7 @@ const plainText = (text: string): string =>
 
 const keyed = (key: string): Sureness => (/name/iu.test(key) ? 3 : 1);
 
-/** Names in tags, and in attributes of tags. */
+/** Returns the names in tags and in their attributes. */
 function tagged(text: string): readonly Found[] {
   return [
     ...text.matchAll(
@@ -174,7 +178,7 @@ function tagged(text: string): readonly Found[] {
     });
 }
 
-/** Names below headings that say that one comes, and in headings: "# Role", "## Planner agent". */
+/** Returns the names in headings and below them: "# Role", "## Planner agent". */
 function headed(text: string): readonly Found[] {
   const below = [
     ...text.matchAll(
@@ -195,7 +199,7 @@ function headed(text: string): readonly Found[] {
   return title === null ? of : [...of, { ...title, sureness: 2 }];
 }
 
-/** The sentences of a text, each from its first word on. */
+/** Returns the sentences of a text, each from its first word on. */
 function sentencesOf(text: string): readonly string[] {
   return text
     .replace(/<[^<>\n]{0,120}>/gu, '\n')
@@ -207,7 +211,7 @@ function sentencesOf(text: string): readonly string[] {
     );
 }
 
-/** The name that a sentence gives. */
+/** Returns the name that a sentence gives. */
 function saidIn(sentence: string): readonly Found[] {
   const clean = sentence.replace(/^(?:you to|to|me to) /iu, '');
   for (const { pattern, sureness, plain } of OPENINGS) {
@@ -222,18 +226,18 @@ function saidIn(sentence: string): readonly Found[] {
   return [];
 }
 
-/** What is less sure of how a sentence begins and how its name stands; that it says a name is surest. */
+/** Combines the certainty of a sentence and of its name: 0 if either is 0, or else the lower. */
 const surest = (opening: Sureness, own: Sureness): Sureness =>
   opening === 0 || own === 0 ? 0 : opening > own ? opening : own;
 
-/** Whether "as the planner" goes on as an instruction: "As the day ends, ..." does not name who is asked. */
+/** Returns true if "as the planner" continues as an instruction, unlike "As the day ends, ...". */
 const isCommand = (rest: string, name: string): boolean =>
   /^[^,:]{1,60}[,:]/u.test(rest) &&
   (/^[^,:]{1,60}[,:] (?:you|your)\b/iu.test(rest) || DOES.test(name.toLowerCase().split(/[ _-]/u).at(-1) ?? ''));
 
 /**
- * The name with which a text begins, and how sure it is of it.
- * @param plain whether one may stand without an article and in lower case
+ * Returns the name with which a text begins, and its certainty.
+ * @param plain true if a name may stand without an article and in lower case
  */
 function nameIn(text: string, plain: boolean): Found | null {
   const article = /^(?:the|our|this|an?|one of (?:the|our)) /iu.exec(text)?.[0] ?? '';
@@ -263,7 +267,7 @@ function nameIn(text: string, plain: boolean): Found | null {
   return { name, sureness: isAny ? 2 : 1 };
 }
 
-/** A text without the words at its beginning that say only how somebody is: "careful, thorough and patient editor". */
+/** Removes leading words that only describe the reader: "careful, thorough and patient editor". */
 function withoutLikes(text: string): string {
   let rest = text;
   for (;;) {
@@ -277,7 +281,7 @@ function withoutLikes(text: string): string {
 
 const isUpper = (word: string | undefined): boolean => /^\p{Lu}/u.test(word ?? '');
 
-/** The words of a name, without "agent" behind what one does. */
+/** Returns the words of a name, without "agent" after an occupation. */
 function nounsOf(all: readonly string[]): readonly string[] {
   const nouns = all.filter((word) => word !== '');
   const [last, before] = [nouns.at(-1)?.toLowerCase(), nouns.at(-2)?.toLowerCase()];
@@ -288,7 +292,7 @@ const isAnybody = (kept: readonly string[]): boolean =>
   MODELS.has(kept[0]?.toLowerCase().split(/[-\d]/u, 1)[0] ?? '') ||
   kept.every((word) => ANYBODY.has(word.toLowerCase()) || LIKE.has(word.toLowerCase()));
 
-/** Whether words are a name without an article: written as one, or a single word for what one does. */
+/** Returns true if words are a name without an article: written as one, or a single occupation. */
 function standsAlone(kept: readonly string[], all: readonly string[]): boolean {
   const [first = ''] = kept;
   const isSign = (word: string): boolean =>

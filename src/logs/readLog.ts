@@ -1,7 +1,8 @@
 /**
- * A log in whichever form it is: JSON documents one after another, in lines or not, or entries in lists of one. It is
- * read twice and never as a whole: first where its entries are and which of them belong together, then each episode by
- * itself, so that a file may be far longer than memory. What cannot be read costs its own entry, and is counted.
+ * Reads a log in any known form: JSON documents one after another, in lines or not, or entries in
+ * the lists of one. The log is read twice and never as a whole: first to find its entries and group
+ * them, then episode by episode, so a file may be far longer than memory. Unreadable data costs
+ * only its own entry, and is counted.
  */
 import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parsedMessage } from '../chat/messages.ts';
@@ -25,12 +26,12 @@ import type { Step } from './steps.ts';
 import { conversationsIn } from './tables.ts';
 import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
 
-/** An episode's entries are kept while it is read where they have no more bytes together. */
+/** The most bytes of an episode whose entries are kept in memory while it is read. */
 const KEPT_BYTES = 2 ** 22;
 
-/** Steps of one episode that are read: what is around each is looked for among all of them. */
+/** The most steps of one episode that are read. Each is compared with all others. */
 const MOST_STEPS = 200_000;
-/** A request of a batch, and its answers. */
+/** The most entries of one batch id: a request and its answers. */
 const MOST_OF_BATCH = 16;
 const BATCH = 'requests and answers of a batch beyond the first of one id';
 const BEYOND_STEPS = `spans beyond the first ${MOST_STEPS.toLocaleString('en')} of a trace`;
@@ -48,19 +49,18 @@ const CONVERSATIONS = 'messages of conversations';
 const NO_JSON = 'entries that are not JSON';
 const UNKNOWN = 'entries of no known form';
 const REPAIRED: Readonly<Record<Repair, string>> = {
-  nan: 'entries with numbers that JSON does not have (NaN, Infinity), which are read as none',
-  bytes: 'entries with bytes that are no UTF-8, which are read as \u{fffd}',
-  surrogates: 'entries with halves of characters, which are read as \u{fffd}',
+  nan: 'entries with numbers that JSON does not have (NaN, Infinity), which are read as null',
+  bytes: 'entries with bytes that are not UTF-8, which are read as \u{fffd}',
+  surrogates: 'entries with unpaired surrogates, which are read as \u{fffd}',
 };
 
-/** What an entry is. */
+/** The kind and the content of an entry. */
 type Known =
   | { readonly format: string; readonly kind: 'step'; readonly step: Step; readonly span?: Span }
   | { readonly format: string; readonly kind: 'step'; readonly record: LogRecord }
   | { readonly format: string; readonly kind: 'trace'; readonly trace: WholeTrace }
   | { readonly format: string; readonly kind: 'message' | 'conversation' | 'table' | 'sample' };
 
-/** A trace that is one entry. */
 interface WholeTrace {
   readonly id: string;
   readonly steps: readonly Step[];
@@ -110,7 +110,7 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
   (value) => (isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
 ];
 
-/** What names a request of a batch, and its answer in another file; null for a value that is neither. */
+/** Returns the id that a batch's request and answer share, or null for other values. */
 const batchOf = (value: unknown): string | null =>
   isRecord(value) && (isRequest(value) || isAnswer(value)) ? textAt(value, 'custom_id') : null;
 const isRequest = (value: Fields): boolean =>
@@ -124,13 +124,13 @@ const asSpan = (format: string, span: Span | null): Known | null =>
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
 
-/** Whether an object holds messages, whatever else it says. */
+/** Returns true if an object holds messages, regardless of its other content. */
 const isHolder = (value: unknown): boolean =>
   isRecord(value) &&
   (['messages', 'choices', 'request', 'response'].some((key) => typeof value[key] === 'object') ||
     (holdsMessages(value) && !namesSpeaker(value)));
 
-/** Whether a message says who speaks: a source that is no role may be that of the data. */
+/** Returns true if a message names its speaker. A `source` may be that of the data instead. */
 const namesSpeaker = ({ source, ...message }: Fields): boolean =>
   parsedMessage(message) !== null || parsedMessage({ ...message, type: source }) !== null;
 
@@ -144,7 +144,7 @@ const knownAs = (value: unknown): Known | null => {
   return null;
 };
 
-/** What names the conversation of a message that is an entry of its own. */
+/** Returns the id of the conversation of a message that is an entry of its own. */
 const conversationOf = (value: unknown): string | null =>
   isRecord(value)
     ? textAt(
@@ -162,12 +162,13 @@ const conversationOf = (value: unknown): string | null =>
     : null;
 
 /**
- * Finds the entries of a log; each step of it is a piece of the file, so that others may work between.
- * @param index takes in where they are; the episodes are read from it
- * @param survey hears what is left out
- * @param onBytes hears every byte once, in order
- * @returns null where it is no log of a known form
- * @throws C3Error('input') for what is no JSON
+ * Finds the entries of a log. Each step reads one piece of the file, so that other work can run
+ * between steps.
+ * @param index receives the places of the entries, and gives them when the episodes are read
+ * @param survey counts the entries that are left out
+ * @param onBytes receives every byte once, in order
+ * @returns null if the file is not a log of a known form
+ * @throws C3Error('input') if it is not JSON
  */
 export function* readLog(
   reader: LogReader,
@@ -180,7 +181,7 @@ export function* readLog(
   const formats = new Set<string>();
   const recorded = new Set<string>();
   const unknown = new UnknownEntries(survey);
-  /** Where the last object begins that holds a known entry in a list. */
+  /** The start of the last object whose list holds a known entry. */
   let holder: number | null = null;
   let fault: C3Error | undefined;
   for (const elements of scanner.pieces(onBytes)) {
@@ -200,7 +201,7 @@ export function* readLog(
         survey.leaveOut(REPAIRED[repair], 1, lineOf(element));
       }
       const known = knownAs(read.value);
-      // What lies in the lists of one that holds entries was found already.
+      // The items in the lists of a holder of entries were found already.
       if (known === null || (known.kind === 'table' && element.start === holder)) {
         unknown.add(element, read.value);
         continue;
@@ -241,12 +242,12 @@ export function* readLog(
 
 const lineOf = ({ line }: EntryPlace): string | null => (line === 0 ? null : `line ${line}`);
 
-/** Keys of an entry of no known form that are named. */
+/** The most keys that are named for an entry of no known form. */
 const MOST_KEYS = 6;
 
 /**
- * Entries of no known form. Those in a list of an object, such as `runs`, wait for the object: where it is a
- * conversation itself, what lies in its other lists is no entry.
+ * Entries of no known form. Those in a list of an object, such as `runs`, wait until the object
+ * ends. If the object is a conversation itself, the items of its other lists are not entries.
  */
 class UnknownEntries {
   private readonly survey: Survey;
@@ -271,14 +272,14 @@ class UnknownEntries {
     this.waiting.places.push(this.waiting.places.length < MOST_KEYS ? named : null);
   }
 
-  /** Takes in an entry of a known form, which may be what holds those that wait. */
+  /** Takes in an entry of a known form. The waiting entries are dropped if it holds them. */
   hold({ start }: LogElement): void {
     if (this.waiting?.holder === start) {
       this.waiting = null;
     }
   }
 
-  /** Counts those that wait. */
+  /** Counts the waiting entries. */
   count(): void {
     for (const place of this.waiting?.places ?? []) {
       this.survey.leaveOut(UNKNOWN, 1, place);
@@ -287,7 +288,7 @@ class UnknownEntries {
   }
 }
 
-/** What an entry shares with those of its episode; null for one that is an episode by itself. */
+/** Returns the key that an entry shares with its episode, or null if it is an episode by itself. */
 function groupOf(known: Known, value: unknown, { item, document }: LogElement): string | null {
   if (known.kind === 'step') {
     return `${known.format} ${traceOf(known)}`;
@@ -300,7 +301,7 @@ function groupOf(known: Known, value: unknown, { item, document }: LogElement): 
     return null;
   }
   const named = conversationOf(value);
-  // Messages in lines of their own that name nothing are one conversation.
+  // Messages in lines of their own that name no conversation are one conversation.
   return named === null ? (item ? `list ${document}` : 'lines') : `named ${named}`;
 }
 
@@ -308,7 +309,7 @@ interface Reading {
   readonly reader: LogReader;
   readonly index: EntryIndex;
   readonly prompts: SystemPrompts;
-  /** The traces of which the log has events as records of their own. */
+  /** The traces whose events are separate records in the log. */
   readonly recorded: ReadonlySet<string>;
   readonly survey: Survey;
 }
@@ -330,7 +331,7 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
   }
 }
 
-/** The episodes of a group: one, or those of the rows of a table; null for each in which no model says anything. */
+/** Yields the episodes of a group, several for a table, and null for one without an answer. */
 function* episodesIn(group: EntryGroup, id: string, reading: Reading): Generator<RecordedEpisode | null> {
   const [place] = group.places;
   if (group.kind !== 'table' || place === undefined) {
@@ -376,7 +377,7 @@ function episodeOf(
   return kind === 'sample' && isSample(value) ? sampleEpisode(value, survey) : conversationEpisode(value, id, survey);
 }
 
-/** A request of a batch with its answer, and how many entries that are; of several the first that did not fail. */
+/** Merges a batch's request with its first successful answer, and counts the merged entries. */
 function batchIn(values: readonly unknown[]): { readonly value: unknown; readonly used: number } {
   const known = values.filter(isRecord);
   const request = known.find(isRequest);
@@ -388,7 +389,10 @@ const hasSucceeded = (answer: Fields): boolean =>
   Number(fieldsAt(answer, 'response')['status_code']) === OK || fieldsAt(answer, 'result')['type'] === 'succeeded';
 const OK = 200;
 
-/** An entry that was read before. @throws C3Error('input') where its file was changed since */
+/**
+ * Reads an entry again.
+ * @throws C3Error('input') if its file was changed since the first reading
+ */
 function again(reader: LogReader, place: EntryPlace): unknown {
   const read = reader.value(place);
   if (read instanceof C3Error) {
@@ -432,7 +436,7 @@ function stepsEpisode(
     ? places.map(entryAt).flatMap((entry) => ('record' in entry ? [entry.record] : []))
     : [];
   const bySpan = Map.groupBy(records, ({ span }) => span);
-  /** Null for a record, which belongs to its span. */
+  /** Reads a step, or null for a record, which belongs to its span. */
   const read = (place: EntryPlace): Step | null => {
     const entry = entryAt(place);
     if (!('step' in entry)) {
@@ -465,13 +469,13 @@ function stepsEpisode(
 const traceOf = (entry: Extract<Known, { kind: 'step' }>): string =>
   'step' in entry ? entry.step.trace : entry.record.trace;
 
-/** A span with the events that a log has of it. */
+/** Returns a span with its events from the log's records. */
 const withRecords = (span: Span, records: readonly LogRecord[]): Span => ({
   ...span,
   events: [...span.events, ...records.map(({ event }) => event)],
 });
 
-/** The call that events are of, where the log has no span of it. */
+/** Returns a call made of its events, for a log without the span of the call. */
 const spanOfRecords = (records: readonly LogRecord[]): Span => ({
   trace: records[0]?.trace ?? '',
   id: records[0]?.span ?? '',
@@ -485,7 +489,8 @@ const spanOfRecords = (records: readonly LogRecord[]): Span => ({
   events: records.map(({ event }) => event),
 });
 
-// Functions of one scope hold all that any of them uses: made in one, these would keep every step.
+// These functions stay at top level. Closures of one scope share all its variables, so each would
+// keep every step.
 const always = (step: Step) => (): Step => step;
 const readAgain = (read: (place: EntryPlace) => Step | null, place: EntryPlace, reader: LogReader) => (): Step => {
   const step = read(place);

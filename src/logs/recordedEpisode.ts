@@ -1,4 +1,4 @@
-/** A stored episode that was recorded elsewhere, as a log, and the team file that its protocol gives. */
+/** Reads a recorded episode from a store, and writes team files for it. */
 import { stringify } from 'yaml';
 import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
 import type { FullMessage, Message } from '../domain/message.ts';
@@ -7,7 +7,7 @@ import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
 import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
 import { masked } from './secrets.ts';
 
-/** What is read of a store. */
+/** The store's functions that are needed here. */
 export interface EpisodeReader {
   readonly fullMessage: (id: number) => FullMessage;
   readonly chain: (leaf: number) => readonly Message[];
@@ -20,13 +20,13 @@ export interface EpisodeReader {
   readonly run: (id: string) => { readonly method: string };
 }
 
-/** Who answers in a team file; null for what the user has yet to write. */
+/** The model of a team file. Null marks a part that the user has yet to write. */
 export interface NamedModel {
   readonly endpoint: string | null;
   readonly model: string | null;
 }
 
-/** The entries of the recorded episode that goes through a message. */
+/** Returns the entries of the recorded episode that contains a message. */
 function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] {
   const ids = reader.chain(message).map(({ id }) => id);
   for (let last = ids.at(-1); last !== undefined && ids.length <= MOST_STEPS;) {
@@ -43,8 +43,10 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
 }
 
 /**
- * A team file whose steps are the protocol of the recorded episode that goes through a message, for the user to read.
- * @throws C3Error('input') for a message that was not recorded elsewhere, or an episode that does not show its protocol
+ * Writes a team file, for the user to read, whose steps are the inferred protocol of a message's
+ * episode.
+ * @throws C3Error('input') if the message was not recorded elsewhere, or if the protocol cannot be
+ *   inferred
  */
 export function inferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
   const { run, problem } = reader.fullMessage(message);
@@ -59,23 +61,24 @@ export function inferredTeam(reader: EpisodeReader, message: number, { endpoint,
   if (file === null || file.length > MAX_YAML_CHARACTERS) {
     throw new C3Error(
       'input',
-      `What each agent saw in the episode of message ${message} is longer than is recorded or written in a team file; write one with a driver.`,
+      `The inputs of the agents in the episode of message ${message} are too long to be recorded or written in a team file; write one with a driver.`,
     );
   }
   return file;
 }
 
-/** What a team file says of a program that is started again: its command, who answers, and how its ends are scored. */
+/** The content of a team file for a program that is started again. */
 export interface ProgramTeam {
   readonly command: readonly string[];
-  /** A model that is served here, by its task or folder, or a server and how that names the model. */
+  /** A model that is served here, by its task or folder, or a server and its name for the model. */
   readonly answering: { readonly serve: string } | { readonly endpoint: string; readonly model: string };
   readonly evaluator: string;
 }
 
 /**
- * A team file for a program that goes on from another message by being started again.
- * @throws C3Error('input') for a command with something that looks like a key, which must be in no file
+ * Writes a team file for a program that continues from a changed message by being started again.
+ * @throws C3Error('input') if the command contains something that looks like a key, which no file
+ *   may hold
  */
 export function programTeam({ command, answering, evaluator }: ProgramTeam): string {
   if (masked(command.join(' ')).count > 0) {

@@ -1,4 +1,4 @@
-/** What rows of data sets and of tables ask, and what they answer. */
+/** Reads questions and answers from rows of data sets and tables. */
 import { answerIn, type Answer } from '../chat/answers.ts';
 import { structured, type Fields } from '../chat/fields.ts';
 import { parsedMessages } from '../chat/messages.ts';
@@ -7,11 +7,12 @@ import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { ASKED } from './keys.ts';
 
-/** The question of a row: its instruction and its input. Undefined if there is neither. */
+/** Returns the question of a row, from its instruction and its input, or undefined. */
 export function askedIn(row: Fields): string | undefined {
   const texts = ASKED.flatMap((key) => (typeof row[key] === 'string' ? [row[key]] : []));
   const [instruction, input] = [row['instruction'], row['input']];
-  // A prompt may be made of the others; what an instruction is about may be a word of it.
+  // A prompt may consist of the other texts. But an instruction and its input are kept even if one
+  // contains the other.
   const isIn = (text: string, other: string): boolean =>
     text.length < other.length &&
     !(text === input && other === instruction) &&
@@ -21,7 +22,7 @@ export function askedIn(row: Fields): string | undefined {
   return texts.length === 0 ? undefined : distinct.join('\n\n');
 }
 
-/** The first of some values that says anything; null for none. */
+/** Returns the first value that holds an answer, or null. */
 export function firstAnswer(values: readonly unknown[]): Answer | null {
   for (const value of values) {
     const answer = answersIn(value);
@@ -32,7 +33,7 @@ export function firstAnswer(values: readonly unknown[]): Answer | null {
   return null;
 }
 
-/** A completion, one or several; a text is the answer itself where it holds none. */
+/** Returns one or several completions. A text that holds no completion in JSON is the answer itself. */
 export function answersIn(given: unknown): Answer {
   const held = typeof given === 'string' ? heldIn(given) : given;
   const list: readonly unknown[] = Array.isArray(held) && !isMessages(held) ? held : [held];
@@ -41,7 +42,7 @@ export function answersIn(given: unknown): Answer {
   return said.length === 0 && held !== given ? answerIn(given) : { said, further: further + others.length };
 }
 
-/** What a text holds: completions in JSON, or messages or a body as Python writes them; all else of it is an answer. */
+/** Opens a text with completions in JSON, or with a message or body as a Python literal. */
 function heldIn(text: string): unknown {
   const json = structured(text);
   if (json !== text) {
@@ -54,11 +55,11 @@ function heldIn(text: string): unknown {
 
 const isMessages = (value: unknown): boolean => parsedMessages(value).length > 0;
 
-/** Whether an object is the answer of a server. */
+/** Returns true if an object is the answer of a server. */
 export const isAnswer = ({ choices, candidates, object, output }: Fields): boolean =>
   Array.isArray(choices) || Array.isArray(candidates) || (object === 'response' && Array.isArray(output));
 
-/** Whether a value is a number or says only whether something is so; of a list its first item. */
+/** Returns true if a value, or the first item of a list, is a number or a boolean. */
 export function isNumbers(given: unknown): boolean {
   const first: unknown = Array.isArray(given) ? given[0] : given;
   return typeof first === 'number' || typeof first === 'boolean';

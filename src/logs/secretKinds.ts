@@ -1,18 +1,19 @@
 /**
- * The kinds of keys that are known by their form, as their makers give it: what gitleaks has rules for, and those of
- * model servers. Of each the first group is kept, which says what was masked. All take linear time: what may repeat
- * without end is one set of characters, and where the rest does not fit, no other try begins within it.
+ * Defines the kinds of keys that are known by their published form: those with rules in gitleaks,
+ * and those of model servers. The first group of a match is kept, because it says what was masked.
+ * All patterns take linear time. An unbounded repetition is of one set of characters, and if the
+ * rest does not match, no other attempt starts within it.
  */
 
 export interface SecretKind {
-  /** Whose keys they are. */
+  /** The owner of the keys. */
   readonly name: string;
   readonly pattern: RegExp;
 }
 
 const of = (name: string, pattern: RegExp): SecretKind => ({ name, pattern });
 
-/** By the letters with which they begin, large and small as they are. */
+/** Keys that are known by their first letters, which are case-sensitive. */
 export const KINDS_BY_PREFIX: readonly SecretKind[] = [
   // Models.
   of('Anthropic', /\b(sk-ant-(?:api\d\d-|admin\d\d-|oat\d\d-)?)[\w-]{16,}/u),
@@ -63,7 +64,7 @@ export const KINDS_BY_PREFIX: readonly SecretKind[] = [
   of('Terraform', /\b([A-Za-z0-9]{14}\.atlasv1\.)[\w=-]{60,}/u),
   of('Vault', /\b(hv[sbr]\.)[\w-]{24,}/u),
   of('Doppler', /\b(dp\.(?:pt|st|ct|sa|scim|audit)\.)[A-Za-z0-9]{40,}/u),
-  // Messages, money and the rest.
+  // Messages, payments and others.
   of('Slack', /\b(xox[abeoprs](?:\.xox[bp])?-)[\w-]{10,}/u),
   of('Slack app', /\b(xapp-\d-)[\w-]{20,}/u),
   of('Slack webhook', /\b(hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w+/-]{40,}/u),
@@ -86,18 +87,18 @@ export const KINDS_BY_PREFIX: readonly SecretKind[] = [
   of('Sentry', /\b(sntr[yu]s_)[\w+/=-]{40,}/u),
   of('age', /\b(AGE-SECRET-KEY-1)[A-Z0-9]{58}/u),
   of('JSON Web Token', /(?<![\w.-])(eyJ)[\w-]{10,}\.eyJ[\w-]{10,}(?:\.[\w-]*)?/u),
-  // To its end; where that is cut off, as far as it goes on as a key. Where it stands in a text of JSON, the end of a
-  // line is a backslash and a letter, and a quote ends the text.
+  // The key up to its end line, or, if that is cut off, as far as it looks like a key. In a JSON
+  // string a line ends in a backslash and a letter, and a quote ends the text.
   of(
     'private key',
     /(-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----)(?:(?:[^-"\\]|\\[^"]|-(?!----)){1,16384}-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{40,}(?:(?:\s|\\[nr]){1,8}[A-Za-z0-9+/=]{20,})*)/u,
   ),
 ];
 
-/** What stands between the name of a value and the value: `KEY=`, `key: `, `"key": "`, `\"key\": \"`, `key => '`. */
+/** Separators of a name and its value: `KEY=`, `key: `, `"key": "`, `\"key\": \"`, `key => '`. */
 const GIVES = String.raw`["'\\]{0,4} {0,3}(?:[:=]|=>|:=) {0,3}["'\\]{0,4}`;
 
-/** By the words before them, which may be written in any letters. */
+/** Keys that are known by the words before them, in any case. */
 export const KINDS_BY_NAME: readonly SecretKind[] = [
   of('bearer token', /\b(Bearer\s{1,8})[\w.~+/-]{16,}=*/iu),
   of('basic authorization', new RegExp(String.raw`\b(authorization${GIVES}Basic\s{1,8})[A-Za-z0-9+/]{8,}={0,2}`, 'iu')),

@@ -1,15 +1,15 @@
-/** Texts that look like keys; masked before anything of a log is kept. */
+/** Masks texts that look like keys before any part of a log is kept. */
 import { isRecord } from '../shared/guard.ts';
 import { KINDS_BY_NAME, KINDS_BY_PREFIX, type SecretKind } from './secretKinds.ts';
 
 const MASK = '[masked]';
 
-/** All kinds in one pattern: a text is read once for each. */
+/** Joins all kinds in one pattern, so that a text is searched once. */
 const together = (kinds: readonly SecretKind[], flags: string): RegExp =>
   new RegExp(kinds.map(({ pattern }) => pattern.source).join('|'), flags);
 const SECRETS: readonly RegExp[] = [together(KINDS_BY_PREFIX, 'gu'), together(KINDS_BY_NAME, 'giu')];
 
-/** The text with every secret-like part masked, and how many there were; what says their kind is left. */
+/** Masks all parts of a text that look like keys, except for their known prefix. Counts them. */
 export function masked(text: string): { readonly text: string; readonly count: number } {
   let count = 0;
   const mask = (_: string, ...groups: readonly unknown[]): string => {
@@ -21,7 +21,7 @@ export function masked(text: string): { readonly text: string; readonly count: n
   return { text: cleaned, count };
 }
 
-/** A value of JSON with the same done to every text in it and to every key, once they are whole. */
+/** Masks every text and every key of a JSON value in the same way. */
 export function maskedValue(value: unknown): { readonly value: unknown; readonly count: number } {
   let count = 0;
   const clean = (text: string): string => {

@@ -1,6 +1,7 @@
 /**
- * Sessions of coding agents as they write them while they work (Claude Code): a line for each piece of a message, with
- * the line that it follows. Agents that the main one started are side chains, each with a context of its own.
+ * Reads sessions of coding agents (Claude Code) from the lines that they write while they work. A
+ * line holds a piece of a message and the id of the previous line. Agents that the main one started
+ * are side chains with their own contexts.
  */
 import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { measuresIn } from '../chat/measures.ts';
@@ -10,24 +11,23 @@ import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
 import { measuredOf, timeOf } from './steps.ts';
 
-/** The session that a line belongs to; null for a value that is none. */
+/** Returns the session that a line belongs to, or null for a value that is not a line. */
 export const sessionOf = (value: unknown): string | null =>
   isRecord(value) && 'uuid' in value && 'parentUuid' in value ? textAt(value, 'sessionId', 'session_id') : null;
 
-/** A message of a session, and those of its own chain before it. */
+/** A message of a session, with its place in its chain. */
 interface Place {
   message: ParsedMessage;
   readonly chain: string;
-  /** What its last line says of the call. */
+  /** Its last line, which describes the call. */
   line: Fields;
-  /** How many messages of the chain come before. */
+  /** The number of earlier messages in the chain. */
   readonly before: number;
 }
 
 /**
- * The episode of a session.
+ * Returns the episode of a session, or null if no model says anything.
  * @param lines in the order of the log
- * @returns null where no model says anything
  */
 export function sessionEpisode(lines: readonly unknown[], id: string, survey: Survey): RecordedEpisode | null {
   const places: Place[] = [];
@@ -40,7 +40,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
     chains.set(name, chain);
     const messages = parsedMessages([line]);
     if (messages.length === 0) {
-      survey.leaveOut('entries of conversations that are no messages');
+      survey.leaveOut('entries of conversations that are not messages');
     }
     for (const message of messages) {
       // Results may be written between the pieces of the message that asked for them.
@@ -71,7 +71,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
 
 const MAIN = 'assistant';
 
-/** Who a line is of: the main role, or a side chain by the id of its agent, or by the line that it begins with. */
+/** Returns a line's role: the main one, or a side chain by its agent's id or first line. */
 function chainOf(line: Fields, roots: Map<string, string>): string {
   if (line['isSidechain'] !== true) {
     return MAIN;
@@ -84,7 +84,7 @@ function chainOf(line: Fields, roots: Map<string, string>): string {
   return root;
 }
 
-/** What a line says of the call whose answer it is. */
+/** Returns a line's metadata of the call that it answers. */
 function aboutLine(line: Fields): Pick<RecordedMessage, 'model' | 'promptTokens' | 'completionTokens' | 'measured'> {
   const message = fieldsAt(line, 'message');
   return {

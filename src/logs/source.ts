@@ -1,42 +1,42 @@
-/** The bytes of a log, which are read where they are needed and never as a whole. */
+/** Reads parts of a log's bytes, never the whole log. */
 import { HALF, parsedJson } from '../chat/fields.ts';
 import { pythonValue } from '../chat/pythonLiteral.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { masked, maskedValue } from './secrets.ts';
 
 export interface LogSource {
-  /** In errors. */
+  /** The name in error messages. */
   readonly name: string;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number;
   /**
-   * The bytes from `start` to before `end`, valid until the next call.
-   * @throws C3Error('input') where they cannot be read
+   * Returns the bytes from `start` to before `end`, valid until the next call.
+   * @throws C3Error('input') if they cannot be read
    */
   readonly read: (start: number, end: number) => Buffer;
-  /** Fills a buffer with the bytes from `start`, as far as there are any. @returns how many those are */
+  /** Fills a buffer with the bytes from `start`, up to the end. Returns the number of bytes. */
   readonly fill: (buffer: Buffer, start: number) => number;
 }
 
-/** Where an entry is in the bytes of its log. */
+/** The place of an entry in the bytes of its log. */
 export interface EntryPlace {
   readonly start: number;
   readonly end: number;
-  /** From 1; 0 where it is not known. */
+  /** The line, from 1, or 0 if it is not known. */
   readonly line: number;
 }
 
 /** An entry as it was read. */
 export interface ReadEntry {
   readonly value: unknown;
-  /** Texts that look like keys and were masked. */
+  /** The number of masked texts that look like keys. */
   readonly masked: number;
-  /** What of it is no JSON or no Unicode, and was read all the same. */
+  /** The kinds of faults in its JSON or Unicode that were repaired. */
   readonly repaired: readonly Repair[];
 }
 export type Repair = 'nan' | 'bytes' | 'surrogates';
 
-/** What is read of a log, and how many texts of it were masked. */
+/** Reads entries of a log, and masks texts that look like keys if told to. */
 export class LogReader {
   readonly source: LogSource;
   private readonly maskSecrets: boolean;
@@ -49,10 +49,10 @@ export class LogReader {
   }
 
   /**
-   * The value of an entry, in JSON or as a literal of Python. Bytes that are no UTF-8 and halves of characters are read
-   * as U+FFFD, and numbers that only Python writes as null.
-   * @returns an error naming its line, where it is no JSON
-   * @throws C3Error('input') where the file cannot be read
+   * Reads an entry, in JSON or as a literal of Python. Invalid UTF-8 and unpaired surrogates are
+   * read as U+FFFD, and the numbers NaN and Infinity, which only Python writes, as null.
+   * @returns an error that names the line if the entry is not JSON
+   * @throws C3Error('input') if the file cannot be read
    */
   value({ start, end, line }: EntryPlace): ReadEntry | C3Error {
     const repaired: Repair[] = [];
@@ -96,7 +96,7 @@ export class LogReader {
         try {
           return entryOf(numbers, ['nan']);
         } catch {
-          // Something else is wrong too: the first error says it.
+          // Something else is wrong too. The first error describes it.
         }
       }
       const place = `${this.source.name}${line === 0 ? '' : `:${line}`}`;
@@ -109,11 +109,11 @@ export class LogReader {
   }
 }
 
-/** Whether a text is JSON itself, with half of a character: it is read as U+FFFD where the text is. */
+/** Returns true if a text is JSON with an unpaired surrogate, which parsing reads as U+FFFD. */
 const holdsHalf = (text: string): boolean =>
   HALF.test(text) && /^\s*[[{]/u.test(text) && JSON.stringify(parsedJson(text)).includes('\u{fffd}');
 
-/** A text with null in the place of NaN and infinities outside of its strings. */
+/** Replaces NaN and infinities outside of strings by null. */
 function withoutNaN(text: string): string {
   const found = /"|-?(?:NaN|Infinity)\b/gu;
   const pieces: string[] = [];
@@ -129,7 +129,7 @@ function withoutNaN(text: string): string {
   return pieces.length === 0 ? text : `${pieces.join('')}${text.slice(from)}`;
 }
 
-/** Behind the quote that ends a string. */
+/** Returns the offset after the quote that ends a string. */
 function endOfString(text: string, begin: number): number {
   for (let at = begin; at < text.length; at++) {
     const character = text[at];

@@ -1,6 +1,6 @@
 /**
- * Spans of OpenTelemetry with their attributes as plain values: OTLP in JSON, as Phoenix, MLflow and the console of
- * Python write them, and as Jaeger does.
+ * Reads spans of OpenTelemetry, with their attributes as plain values, from OTLP in JSON and from
+ * the forms of Phoenix, MLflow, Python's console exporter and Jaeger.
  */
 import { fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -9,16 +9,16 @@ import { timeOf } from './steps.ts';
 export interface Span {
   readonly trace: string;
   readonly id: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the first span of a trace. */
   readonly parent: string;
   readonly name: string;
   /** Nanoseconds since 1970. */
   readonly start: bigint;
-  /** Nanoseconds since 1970; 0 where it is not known. */
+  /** Nanoseconds since 1970, or 0 if unknown. */
   readonly end: bigint;
-  /** Why it failed; null where it did not. */
+  /** The reason for its failure, or null. */
   readonly failed: string | null;
-  /** Attributes that the recording program dropped, because there were more than it keeps. */
+  /** The number of attributes that the recording program dropped because of its limit. */
   readonly dropped: number;
   readonly attributes: Attributes;
   readonly events: readonly SpanEvent[];
@@ -37,13 +37,16 @@ export interface LogRecord {
   readonly event: SpanEvent;
 }
 
-/** Items of a list that is written as attributes `llm.input_messages.0.message.role`. */
+/** The most items of a list in attributes such as `llm.input_messages.0.message.role`. */
 const MOST_ITEMS = 10_000;
 const MOST_DEPTH = 12;
-/** Attributes that are made of one that holds others. */
+/** The most attributes into which a nested object is flattened. */
 const MOST_FLAT = 20_000;
 
-/** The span that a value is; null for a value that is none. @param given as its container has it */
+/**
+ * Returns the span that a value is, or null.
+ * @param given the value in the form of its container
+ */
 export function spanOf(given: unknown): Span | null {
   if (!isRecord(given)) {
     return null;
@@ -75,16 +78,16 @@ export function spanOf(given: unknown): Span | null {
 const STARTS = ['startTimeUnixNano', 'start_time_unix_nano', 'start_time', 'startTime', 'start_timestamp'] as const;
 const ENDS = ['endTimeUnixNano', 'end_time_unix_nano', 'end_time', 'endTime', 'end_timestamp'] as const;
 
-/** Python's console writes `0x` before an id. */
+/** Removes `0x`, which Python's console exporter writes before an id. */
 const idOf = (id: string | null): string | null => id?.replace(/^0x/u, '') ?? null;
 
-/** Jaeger's references. */
+/** Returns the parent from Jaeger's references. */
 function parentIn(value: Fields): string {
   const parent = listAtKey(value, 'references').find((one) => isRecord(one) && one['refType'] === 'CHILD_OF');
   return isRecord(parent) ? (textAt(parent, 'spanID') ?? '') : '';
 }
 
-/** When a span ended; Jaeger gives microseconds that it took. */
+/** Returns the end of a span. Jaeger gives its duration in microseconds. */
 function endOf(value: Fields, start: bigint): bigint {
   const end = timeOf(valueAt(value, ...ENDS));
   const { duration } = value;
@@ -93,7 +96,7 @@ function endOf(value: Fields, start: bigint): bigint {
     : end;
 }
 
-/** OTLP's events, also as Logfire's rows have them; Jaeger's logs, whose fields name them. */
+/** Returns the events of OTLP, also from Logfire's rows, and Jaeger's logs with their names. */
 function eventsOf(value: Fields): readonly SpanEvent[] {
   return ['events', 'logs', 'otel_events']
     .flatMap((key) => listAtKey({ list: parsedJson(value[key]) }, 'list'))
@@ -104,7 +107,7 @@ function eventsOf(value: Fields): readonly SpanEvent[] {
     });
 }
 
-/** Why a span failed, by its status, an attribute or an exception that it met. */
+/** Returns the reason for a span's failure, from its status, an attribute or an exception event. */
 function failureOf(value: Fields, attributes: Attributes, events: readonly SpanEvent[]): string | null {
   const status = fieldsAt(value, 'status');
   const code = valueAt(status, 'code', 'status_code') ?? valueAt(value, 'status_code');
@@ -125,7 +128,10 @@ function failureOf(value: Fields, attributes: Attributes, events: readonly SpanE
   );
 }
 
-/** Records have a body or name an event, and no name of a span; the console of Python has their severity. */
+/**
+ * Returns true for a log record. It has a body or an event name, and no span name. Python's console
+ * exporter adds a severity.
+ */
 const isLogRecord = (value: Fields): boolean =>
   !('name' in value) &&
   ('eventName' in value ||
@@ -133,7 +139,7 @@ const isLogRecord = (value: Fields): boolean =>
     ('body' in value &&
       ['timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'severity_number'].some((key) => key in value)));
 
-/** The record of an event that a value of the list `logRecords` is; null for a value that is none of a span. */
+/** Returns the record that an item of the list `logRecords` is, or null if it belongs to no span. */
 export function logRecordOf(value: unknown): LogRecord | null {
   if (!isRecord(value) || !('body' in value || 'eventName' in value || 'event_name' in value)) {
     return null;
@@ -152,7 +158,7 @@ export function logRecordOf(value: unknown): LogRecord | null {
   return { trace, span, time, event: { name, attributes: { ...attributes, ...said } } };
 }
 
-/** The spans of a trace as Jaeger writes it: `{traceID, spans}`; null for a value that is none. */
+/** Returns the spans of a trace in Jaeger's form, `{traceID, spans}`, or null for other values. */
 export function spansOfTrace(value: unknown): readonly Span[] | null {
   if (!isRecord(value) || !Array.isArray(value['spans']) || textAt(value, 'traceID', 'traceId', 'trace_id') === null) {
     return null;
@@ -162,8 +168,8 @@ export function spansOfTrace(value: unknown): readonly Span[] | null {
 }
 
 /**
- * A row of a table of Phoenix: what lies in its columns `context.trace_id` and `attributes.llm.model_name` as a span
- * has it; null for a value that is none.
+ * Turns a row of a table of Phoenix into the form of a span: columns such as `context.trace_id` and
+ * `attributes.llm.model_name` become nested fields. Returns null for any other value.
  */
 function unfolded(row: Fields): Fields | null {
   if (!('context.span_id' in row)) {
@@ -179,7 +185,7 @@ function unfolded(row: Fields): Fields | null {
 }
 
 /**
- * Attributes by their keys: lists of pairs as OTLP and Jaeger have them, or an object, whose objects are opened; in the
+ * Returns attributes by their keys. They are lists of pairs (OTLP, Jaeger) or a nested object, in
  * columns of tables as JSON.
  */
 function attributesOf(written: unknown): Attributes {
@@ -197,7 +203,7 @@ function attributesOf(written: unknown): Attributes {
   return Object.fromEntries(pairs);
 }
 
-/** An object with what lies deeper in it under keys with dots too: `llm.input_messages.0.message.role`. */
+/** Adds the inner values of an object under keys with dots: `llm.input_messages.0.message.role`. */
 function flattened(attributes: Fields): Attributes {
   const flat: [string, unknown][] = [];
   const add = (key: string, value: unknown, depth: number): void => {
@@ -217,12 +223,12 @@ function flattened(attributes: Fields): Attributes {
   return Object.fromEntries(flat);
 }
 
-/** An OTLP value as JSON has it. */
+/** Turns an OTLP value into plain JSON. */
 function plain(value: unknown, depth: number): unknown {
   if (!isRecord(value) || depth > MOST_DEPTH) {
     return undefined;
   }
-  // As most are.
+  // Most values are strings.
   if (typeof value['stringValue'] === 'string') {
     return value['stringValue'];
   }
@@ -246,7 +252,7 @@ function plain(value: unknown, depth: number): unknown {
     : Number(int);
 }
 
-/** An attribute of MLflow, whose texts are JSON again. */
+/** Decodes an attribute of MLflow, whose texts are JSON again. */
 export const jsonText = (value: unknown): unknown =>
   typeof value === 'string' && value.startsWith('"') ? parsedJson(value) : value;
 
@@ -256,13 +262,13 @@ interface Branch {
 }
 
 /**
- * The list that attributes with numbers in their names are: `PREFIX.0.message.role`, `PREFIX.1.message.content`. Items
- * are objects; lists in them are lists again.
+ * Builds the list that numbered attributes form: `PREFIX.0.message.role`,
+ * `PREFIX.1.message.content`. Items are objects, and lists in them become lists again.
  */
 export function listAt(attributes: Attributes, prefix: string): unknown[] {
   const root: Branch = { children: new Map(), value: undefined };
   const start = `${prefix}.`;
-  // Of most spans no attribute is meant: their values are not looked at.
+  // The filter by key comes first, because most spans have no such attribute.
   for (const key of Object.keys(attributes).filter((name) => name.startsWith(start))) {
     const path = key.slice(start.length).split('.');
     if (path.length <= MOST_DEPTH && path.every(isKept)) {

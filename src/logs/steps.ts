@@ -1,4 +1,4 @@
-/** What a program of agents did, one thing at a time: a call of a model or a tool, or what was around such calls. */
+/** The steps of an agent program: calls of models and tools, and the spans around them. */
 import { jsonWithoutBytes, structured, valueAt } from '../chat/fields.ts';
 import type { CallMeasures } from '../chat/measures.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
@@ -6,38 +6,38 @@ import { isRecord } from '../shared/guard.ts';
 import type { RecordedMeasures } from './episode.ts';
 
 export interface Step {
-  /** Of the episode. */
+  /** The id of the episode. */
   readonly trace: string;
   readonly id: string;
-  /** Empty for the first of a trace. */
+  /** Empty for the first step of a trace. */
   readonly parent: string;
   /** Nanoseconds since 1970. */
   readonly start: bigint;
-  /** Nanoseconds since 1970; 0 where the log does not say. */
+  /** Nanoseconds since 1970, or 0 if the log does not say. */
   readonly end: bigint;
-  /** When it was, where `start` is its place in an order and no time. */
+  /** The real times if `start` is an index in an order. */
   readonly time?: { readonly start: bigint; readonly end: bigint };
-  /** An agent is what was said by several calls, as a whole; they may be within it or not recorded. */
+  /** 'agent' stands for several calls as a whole, which may be within it or not recorded. */
   readonly kind: 'model' | 'tool' | 'agent' | 'other';
-  /** The agent that it names; null where it names none. */
+  /** The agent that it names, or null. */
   readonly agent: string | null;
-  /** What the episode scored, where this says so. */
+  /** The score of the episode, if this step gives it. */
   readonly score: number | null;
-  /** Why it failed; null where it did not. */
+  /** The reason for its failure, or null. */
   readonly failed: string | null;
-  /** Of a tool: the call that it answers; null where the log does not say. */
+  /** For a tool, the id of the call that it answers, or null if the log does not say. */
   readonly answers: string | null;
-  /** What of it the log does not hold as it was: a reason, with a count. */
+  /** Reasons and counts of the parts that the log lacks. */
   readonly lacks: readonly (readonly [string, number])[];
-  /** What a model was asked with, and what it said. */
+  /** Reads the input and the output of a model call. */
   readonly call: () => ModelCall;
-  /** The same with less of the input, and its instructions at least, where that is read at less cost. */
+  /** Reads the output and at least the input's instructions, if that is cheaper than all. */
   readonly instructed?: () => Pick<ModelCall, 'input' | 'output'>;
-  /** What a tool is called, what it was called with, and what it gave; null where the log does not hold it. */
+  /** Reads the name, arguments and result of a tool call. */
   readonly result: () => ToolResult;
 }
 
-/** What was measured of a call: when it was, and what it says of itself. */
+/** Returns the measures of a call from its times and its own metadata. */
 export function measuredOf({ start, end }: Pick<Step, 'start' | 'end'>, measures?: CallMeasures): RecordedMeasures {
   const begun = secondsOf(start);
   const first = secondsOf(timeOf(measures?.firstToken));
@@ -51,18 +51,18 @@ export function measuredOf({ start, end }: Pick<Step, 'start' | 'end'>, measures
   };
 }
 
-/** Seconds since 1970; null for what is the place in an order and no time. */
+/** Returns seconds since 1970, or null if the number is an index in an order. */
 const secondsOf = (nanoseconds: bigint): number | null =>
   nanoseconds < 10n ** BigInt(NANO - 1) ? null : Number(nanoseconds / 1000n) / 1e6;
 
 export interface ToolResult {
   readonly source: string;
-  /** What it was called with; empty where the log does not hold it. */
+  /** The arguments, or empty if the log does not hold them. */
   readonly asked: string;
   readonly text: string | null;
 }
 
-/** What a tool was called with, as text. Libraries wrap the arguments in those of the function that they patched. */
+/** Returns a tool's arguments as text, without the wrapper of a patched function. */
 export function argumentsText(value: unknown): string {
   const given = structured(value);
   const { args, kwargs, ...others } = isRecord(given) ? given : {};
@@ -78,13 +78,13 @@ const isEmpty = (value: unknown): boolean =>
 
 const DIGITS = 9;
 
-/** Nanoseconds since 1970 of an ISO 8601 time with up to nine decimals; 0 for what is none. */
+/** Returns nanoseconds since 1970 of an ISO 8601 time with up to nine decimals, or else 0. */
 export function nanosecondsOf(value: unknown): bigint {
   const [, whole = '', fraction = '', zone = ''] =
     typeof value === 'string'
       ? (/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\d*(Z|[+-]\d\d:?\d\d)?$/u.exec(value.trim()) ?? [])
       : [];
-  // Without a zone such times are UTC in every log that is read.
+  // Times without a zone are UTC in every known log.
   const milliseconds = Date.parse(`${whole.replace(' ', 'T')}${zone === '' ? 'Z' : zone}`);
   return Number.isNaN(milliseconds) ? 0n : BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(DIGITS, '0'));
 }
@@ -92,7 +92,10 @@ export function nanosecondsOf(value: unknown): bigint {
 /** Digits of a count since 1970 today, by its unit. */
 const [NANO, MICRO, MILLI] = [17, 14, 11] as const;
 
-/** Nanoseconds since 1970 of a time as a log has it: ISO 8601, or a count whose unit its length tells; 0 for none. */
+/**
+ * Returns nanoseconds since 1970 of an ISO 8601 time, or of a count whose length tells its unit.
+ * Returns 0 for other values.
+ */
 export function timeOf(value: unknown): bigint {
   const text = typeof value === 'number' ? String(Math.round(value)) : value;
   if (typeof text !== 'string' || !/^\d{1,20}$/u.test(text)) {

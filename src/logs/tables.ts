@@ -1,6 +1,6 @@
 /**
- * Objects that hold several conversations: tables by columns, as TRL, pandas, data sets and Weights & Biases write
- * them, and conversations by their names.
+ * Reads objects that hold several conversations: tables by columns, as TRL, pandas, data sets and
+ * Weights & Biases write them, and objects with conversations by name.
  */
 import type { Fields } from '../chat/fields.ts';
 import { opened } from '../chat/pythonLiteral.ts';
@@ -8,10 +8,10 @@ import { isRecord } from '../shared/guard.ts';
 import { rowsOf, scalarsOf } from './columns.ts';
 import { isConversation, says } from './conversations.ts';
 
-/** Keys of the two sides of one conversation, which are no names of two. */
+/** Keys of the two sides of one conversation, which are not names of two conversations. */
 const SIDES = ['input', 'inputs', 'output', 'outputs', 'request', 'response', 'prompt', 'completion'] as const;
 
-/** The conversations that an object holds, which is none itself; null where it holds them in no such form. */
+/** Returns the conversations that an object holds, or null if it holds none in these forms. */
 export function conversationsIn(value: unknown): readonly Fields[] | null {
   if (!isRecord(value)) {
     return null;
@@ -24,7 +24,7 @@ export function conversationsIn(value: unknown): readonly Fields[] | null {
   return named(value) ?? (others.length === 0 && isRecord(only) ? named(only) : null);
 }
 
-/** Conversations by their names, or lists of them: several, or one that is a list of messages. */
+/** Returns conversations or lists of them by name: several, or a single list of messages. */
 function named(value: Fields): readonly Fields[] | null {
   if (SIDES.some((key) => key in value)) {
     return null;

@@ -1,4 +1,4 @@
-/** Spans that are calls of tools: what a tool is called, what it was called with, and what it gave. */
+/** Reads spans that are calls of tools: the name, the arguments and the result. */
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, structured, textAt, valueAt } from '../chat/fields.ts';
 import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
@@ -6,17 +6,17 @@ import { isRecord } from '../shared/guard.ts';
 import { jsonText, listAt, type Attributes, type Span } from './spans.ts';
 import { argumentsText, type ToolResult } from './steps.ts';
 
-/** The kind of a span as MLflow and Langfuse name it, in capitals; null for none. */
+/** Returns the span type of MLflow and Langfuse, in capitals, or null. */
 export const spanType = (attributes: Attributes): string | null => {
   const type = jsonText(attributes['mlflow.spanType']) ?? attributes['langfuse.observation.type'];
   return typeof type === 'string' ? type.toUpperCase() : null;
 };
 
-/** Google's ADK writes what several tools gave together once more. */
+/** The tool name that Google's ADK gives to a second copy of several tools' results. */
 const MERGED = '(merged tools)';
 const RETRIEVER = 'RETRIEVER';
 
-/** Whether a span is a call of a tool; one that searches for documents is one. */
+/** Returns true if a span is a call of a tool. A search for documents counts as one. */
 export function isToolCall({ name, attributes }: Span): boolean {
   const [operation, tool] = [textAt(attributes, 'gen_ai.operation.name'), textAt(attributes, 'gen_ai.tool.name')];
   const kinds = [textAt(attributes, 'openinference.span.kind'), spanType(attributes)];
@@ -31,7 +31,7 @@ export function isToolCall({ name, attributes }: Span): boolean {
   );
 }
 
-/** What a span says that a tool was called with. */
+/** Returns the arguments of a tool from its span. */
 const askedOf = ({ attributes }: Span): unknown =>
   valueAt(
     attributes,
@@ -47,7 +47,7 @@ const askedOf = ({ attributes }: Span): unknown =>
     'input',
   );
 
-/** What a span says that a tool gave. */
+/** Returns the result of a tool from its span. */
 function givenBy({ attributes, events }: Span): unknown {
   const given = valueAt(
     attributes,
@@ -64,7 +64,7 @@ function givenBy({ attributes, events }: Span): unknown {
   return given ?? valueAt(choice, 'message', 'content') ?? documentsIn(attributes);
 }
 
-/** The documents that OpenInference lists; undefined for none. */
+/** Returns the documents that OpenInference lists as one text, or undefined. */
 function documentsIn(attributes: Attributes): string | undefined {
   const found = listAt(attributes, 'retrieval.documents').flatMap((one) => {
     const text = textAt(fieldsAt(one, 'document'), 'content');
@@ -73,7 +73,7 @@ function documentsIn(attributes: Attributes): string | undefined {
   return found.length === 0 ? undefined : found.join('\n\n');
 }
 
-/** The message that brings what a tool gave to the model, where a span holds LangChain's; null where it does not. */
+/** Returns LangChain's message with a tool's result, if the span holds one, or null. */
 function messageOfTool(span: Span): ParsedMessage | null {
   const value = structured(givenBy(span));
   const message = isRecord(value) && isRecord(value['output']) ? value['output'] : value;
@@ -81,7 +81,7 @@ function messageOfTool(span: Span): ParsedMessage | null {
   return read?.role === 'tool' ? read : null;
 }
 
-/** What a tool is called, what it was called with, and what it gave, or why it failed. */
+/** Returns the name, arguments and result of a tool, or the reason for its failure. */
 export function toolResult(span: Span): ToolResult {
   const { name, attributes, failed } = span;
   const message = messageOfTool(span);
@@ -97,7 +97,7 @@ export function toolResult(span: Span): ToolResult {
   };
 }
 
-/** The id of the call that a tool's span answers; null for none. */
+/** Returns the id of the call that a tool's span answers, or null. */
 export const callOfTool = (span: Span): string | null =>
   textAt(
     span.attributes,

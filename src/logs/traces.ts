@@ -1,4 +1,4 @@
-/** Episodes from traces: the calls of models and tools in the order in which they said something. */
+/** Builds episodes from traces: the calls of models and tools, in the order of their outputs. */
 import { hash } from 'node:crypto';
 import { callLine } from '../chat/content.ts';
 import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
@@ -15,35 +15,35 @@ import { PromptLabels, type PromptLabel } from './promptLabels.ts';
 import { promptName, systemPrompt } from './promptName.ts';
 import { measuredOf, type Step } from './steps.ts';
 
-/** Steps are nested at most so deeply; beyond, nobody is asked who they belong to. */
+/** The most enclosing steps that are searched for the agent of a step. */
 const MOST_ANCESTORS = 200;
-/** System prompts that set agents apart; of more, each says something else every time. */
+/** The most system prompts that tell agents apart. Beyond it, prompts usually differ in every call. */
 const MOST_PROMPTS = 1000;
 
-const UNRECORDED = 'calls of models without what they said: most libraries record it only when asked to';
+const UNRECORDED = 'calls of models without their output: most libraries record it only when asked to';
 export const FAILED = 'calls that failed';
-const GAVE_NOTHING = 'calls of tools without what they gave: most libraries record it only when asked to';
+const GAVE_NOTHING = 'calls of tools without their result: most libraries record it only when asked to';
 const TWICE = 'results of tools that two libraries recorded';
 
 const NOTHING: Pick<ModelCall, 'input' | 'output'> = { input: [], output: [] };
 
 interface KnownPrompt {
-  /** When it was first used. */
+  /** The time of its first use. */
   readonly start: bigint;
-  /** The name that it gives; null for none. */
+  /** The name that it gives, or null. */
   readonly name: string | null;
 }
 
-/** The system prompts of all calls, and what those are called who are asked with each. */
+/** Collects the system prompts of all calls, and gives each a label for its agent. */
 export class SystemPrompts {
   private readonly known = new Map<string, KnownPrompt>();
   /** Agents that the log itself names, in lower case. */
   private readonly agents = new Set<string>();
-  /** Labels that were said stay, whatever comes later. */
+  /** Labels that were returned. They never change, whatever is read later. */
   private readonly said = new Map<string, PromptLabel>();
   private labels: ReadonlyMap<string, PromptLabel> | undefined;
 
-  /** Takes in a step: the agent that it names, and the prompt of a call that says something. */
+  /** Takes in a step: the agent that it names, and the prompt of a call with an output. */
   addStep({
     kind,
     agent,
@@ -67,7 +67,7 @@ export class SystemPrompts {
     }
   }
 
-  /** Who is asked with a prompt. */
+  /** Returns the label of the agent with the system prompt of an input. */
   labelOf(input: readonly ParsedMessage[]): PromptLabel {
     const hash = promptHash(input);
     this.labels ??= this.labelled();
@@ -79,7 +79,7 @@ export class SystemPrompts {
     return label;
   }
 
-  /** Labels of the prompts that have none yet. */
+  /** Returns labels of the prompts that have none yet. */
   private labelled(): ReadonlyMap<string, PromptLabel> {
     const ordered = [...this.known]
       .filter(([hash]) => !this.said.has(hash))
@@ -94,19 +94,22 @@ export class SystemPrompts {
   }
 }
 
-/** A step without what was said in it, and how to read it again. */
+/** A step without its texts, with a function that reads it again. */
 export interface LightStep extends Omit<Step, 'trace' | 'call' | 'instructed' | 'result'> {
-  /** Names what it said or gave; null where the log does not hold it. */
+  /** The hash of its output or result, or null if the log does not hold it. */
   readonly said: string | null;
-  /** Of a model: the ids and the names of the tools that it calls. Of a tool: its name. */
+  /** For a model, the ids and names of the tools that it calls. For a tool, its name. */
   readonly tools: readonly string[];
-  /** Of a model: the calls whose results it was told since it spoke last. */
+  /** For a model, the ids of the calls whose results it received since its previous message. */
   readonly told: readonly string[];
   readonly notes: readonly string[];
   readonly read: () => Step;
 }
 
-/** @param read gives the step again; it is asked when its turn comes */
+/**
+ * Returns a step without its texts.
+ * @param read returns the whole step again; it is called when an episode needs the step
+ */
 export function lightStep(step: Step, read: () => Step): LightStep {
   const { id, parent, start, end, kind, agent, score, failed, answers, lacks } = step;
   const light = { id, parent, start, end, kind, agent, score, failed, answers, lacks, read };
@@ -128,18 +131,17 @@ export function lightStep(step: Step, read: () => Step): LightStep {
     notes: notes.length === 0 ? NONE : notes,
   };
 }
-/** One list for all: a log has very many steps. */
+/** Shared by all steps without texts, because a log has very many. */
 const NONE: readonly string[] = [];
 
-/** Names a text. So few characters are kept apart from the text that they are cut from. */
+/** Returns a hash of a text. It is short and does not keep the memory of a longer string. */
 const hashOf = (text: string): string => hash('sha256', text.trim(), 'buffer').toString('latin1', 0, HASH);
 const HASH = 12;
 
 /**
- * The episode of a trace.
+ * Returns the episode of a trace, or null if no model says anything.
  * @param given its steps, in the order of the log
- * @param survey hears what is left out and who speaks
- * @returns null where no model says anything
+ * @param survey counts what is left out and collects speakers
  */
 export function traceEpisode(
   id: string,
@@ -153,13 +155,13 @@ export function traceEpisode(
   const around = wrappersOf(steps, byId);
   const models = steps.filter((step) => step.kind === 'model' && !around.has(step));
   const { tools, twice } = singleTools(steps, byId);
-  survey.leaveOut('spans that are no calls of models or tools', steps.length - models.length - tools.length - twice);
+  survey.leaveOut('spans that are not calls of models or tools', steps.length - models.length - tools.length - twice);
   survey.leaveOut(TWICE, twice);
   for (const { lacks, notes, failed, said } of [...models, ...tools]) {
     for (const [reason, count] of lacks) {
       survey.leaveOut(reason, count);
     }
-    // What a call that failed lacks is said by that.
+    // The failure of a call explains its missing parts.
     for (const note of failed === null || said !== null ? notes : []) {
       survey.leaveOut(note);
     }
@@ -191,8 +193,8 @@ export function traceEpisode(
 }
 
 /**
- * Steps in which an agent is a call where no call within it says anything, and else what is around calls. What such a
- * one says beside them is counted.
+ * Turns each agent step into a model call if no call within it has an output, or else into a span
+ * around calls. Outputs of an agent that no call within it repeats are counted.
  */
 function withAgents(steps: readonly LightStep[], survey: Survey): readonly LightStep[] {
   if (!steps.some(({ kind }) => kind === 'agent')) {
@@ -222,16 +224,16 @@ function withAgents(steps: readonly LightStep[], survey: Survey): readonly Light
     return { ...step, kind: 'other' };
   });
 }
-/** Calls within an agent that are looked at. */
+/** The most calls within an agent that are compared. */
 const MOST_WITHIN = 100;
-const BESIDE = 'what agents said and no call within them says';
-const UNASKED = 'messages in spans that are no calls of models or tools';
+const BESIDE = 'outputs of agents that no call within them repeats';
+const UNASKED = 'messages in spans that are not calls of models or tools';
 
 const textSaid = (step: LightStep): string => answerOf(step.read().call().output).said?.text ?? '';
 
 /**
- * The calls of models that are around others and say nothing else: a call may be recorded by two libraries, one within
- * the other. A call around others that says something of its own is a call.
+ * Returns the model calls around others that add nothing. Two libraries may record one call, one
+ * within the other. An outer call with an output of its own is kept as a call.
  */
 function wrappersOf(steps: readonly LightStep[], byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
   const wrappers = new Set<LightStep>();
@@ -257,10 +259,10 @@ function wrappersOf(steps: readonly LightStep[], byId: ReadonlyMap<string, Light
   return wrappers;
 }
 
-/** Whether a step began before the one around it ended, as what belongs to a call does. */
+/** Returns true if a step began before the step around it ended. */
 const isWithin = (inner: LightStep, outer: LightStep): boolean => outer.end === 0n || inner.start < outer.end;
 
-/** The calls of tools, each once, also where two libraries recorded them. */
+/** Returns the calls of tools, each once even if two libraries recorded it. */
 function singleTools(
   steps: readonly LightStep[],
   byId: ReadonlyMap<string, LightStep>,
@@ -282,10 +284,10 @@ function singleTools(
   }
   return { tools: all.filter((tool) => !doubles.has(tool)), twice: doubles.size };
 }
-/** Results that read alike and are compared with each other. */
+/** The most equal results that are compared with each other. */
 const MOST_COMPARED = 1000;
 
-/** Whether two results that read alike are of one call: by its id, or by its name within its time. */
+/** Returns true if two equal results are of one call: by its id, or by its name within its time. */
 function isSameCall(one: LightStep, other: LightStep): boolean {
   if (one.answers !== null && other.answers !== null) {
     return one.answers === other.answers;
@@ -298,8 +300,9 @@ const isFirst = (one: LightStep, other: LightStep, all: readonly LightStep[]): b
   one.start < other.start || (one.start === other.start && all.indexOf(one) < all.indexOf(other));
 
 /**
- * The steps in the order in which they said something. A tool's result comes after the message that called it, after
- * the calls within the tool, and before the message that was told it: clocks of several machines may say otherwise.
+ * Returns the steps in the order of their outputs. A tool's result comes after the message that
+ * called it, after the calls within the tool, and before the message that received it, even if the
+ * clocks of several machines say otherwise.
  */
 function inOrder(
   models: readonly LightStep[],
@@ -326,7 +329,7 @@ function inOrder(
       }
     }
   }
-  /** How many messages come before a result. */
+  /** Returns the number of messages before a result. */
   const placeOf = (tool: LightStep): number => {
     const time = timeOf(tool);
     const begun = lastBefore(spoken, time);
@@ -343,7 +346,10 @@ function inOrder(
     ...(results.get(place) ?? []),
   ]);
 }
-/** The last step that began at a time or before it, by halving; -1 for none. @param steps by their time */
+/**
+ * Returns the index of the last step that began at or before a time, by binary search, or -1.
+ * @param steps sorted by start
+ */
 function lastBefore(steps: readonly LightStep[], time: bigint): number {
   let [low, high] = [0, steps.length];
   while (low < high) {
@@ -358,10 +364,10 @@ function lastBefore(steps: readonly LightStep[], time: bigint): number {
   return low - 1;
 }
 
-/** Calls of one tool that are remembered. */
+/** The most calls of one tool that are remembered. */
 const MOST_CALLERS = 16;
 
-/** When a tool gave its result. */
+/** The time of a tool's result. */
 const timeOf = ({ start, end }: LightStep): bigint => (end > start ? end : start);
 
 const byTime =
@@ -372,7 +378,7 @@ const byTime =
 interface Reading {
   readonly prompts: SystemPrompts;
   readonly survey: Survey;
-  /** Calls of models whose words the log does not hold; a later context may. */
+  /** The number of model calls without a recorded output. A later context may hold it. */
   readonly silent: number;
 }
 
@@ -388,7 +394,8 @@ function* entriesOf(
   const spoken: ParsedMessage[] = [];
   let { silent } = reading;
   const first = steps.find(({ kind }) => kind === 'model');
-  // What a tool gave before the first message belongs to its context, where that holds it.
+  // A tool result before the first message belongs to that message's context, if the context holds
+  // it.
   const asked = first?.read().call().input ?? [];
   let begun = false;
   for (const light of steps) {
@@ -412,7 +419,7 @@ function* entriesOf(
     }
     const context = withToolNames(call.input);
     const speaker = speakerOf(light, byId, call, reading);
-    // What a call said that was not recorded may be there because a later one was told it.
+    // The output of an unrecorded call may be in the context of a later one.
     for (const [at, message] of context.entries()) {
       if (silent > 0 && message.role === 'assistant' && !isSaid(message, said, spoken)) {
         said.add(hashOf(message.text));
@@ -453,12 +460,12 @@ function* entriesOf(
   }
 }
 
-/** Messages that later contexts are compared with, where some are known by them alone. */
+/** The most messages that later contexts are compared with to find unrecorded ones. */
 const MOST_SPOKEN = 1000;
 
 /**
- * Whether a message of a context was recorded where it was said. Programs often put less into the context than was
- * said: without the reasoning, or without the calls.
+ * Returns true if a message of a context was already recorded as an output. Programs often shorten
+ * a message for the context, by its reasoning or its calls.
  */
 function isSaid(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: readonly ParsedMessage[]): boolean {
   const text = message.text.trim();
@@ -471,7 +478,7 @@ function isSaid(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: rea
   );
 }
 
-/** The results that a context ends with and that are no events yet. */
+/** Yields the results at the end of a context that are not events yet. */
 function* newEvents(context: readonly ParsedMessage[], results: ResultsSoFar): Generator<RecordedEvent> {
   for (const result of resultsSince(context).filter((one) => !results.has(one))) {
     results.note(result);
@@ -479,7 +486,7 @@ function* newEvents(context: readonly ParsedMessage[], results: ResultsSoFar): G
   }
 }
 
-/** A message that only a later context shows. */
+/** Returns a message that is known only from a later context. */
 const unrecorded = ({ text, finish }: ParsedMessage): Omit<RecordedMessage, 'speaker' | 'context'> => ({
   kind: 'message',
   text,
@@ -489,10 +496,10 @@ const unrecorded = ({ text, finish }: ParsedMessage): Omit<RecordedMessage, 'spe
   finish,
 });
 
-/** The calls of tools that messages said; what a tool was called with may be in its own span alone. */
+/** The tool calls in messages so far. Other calls are only in the spans of the tools. */
 class CallsSoFar {
   private readonly ids = new Set<string>();
-  /** Calls that no result was seen of, by the tool. */
+  /** The number of calls without a result, by tool. */
   private readonly open = new Map<string, number>();
 
   add({ calls }: ParsedMessage): void {
@@ -502,7 +509,7 @@ class CallsSoFar {
     }
   }
 
-  /** Whether a message said the call that a result is of: by its id, or by the tool. */
+  /** Returns true if a message has the call of a result, by id or tool, and marks one answered. */
   takes(id: string | null, name: string): boolean {
     const open = this.open.get(name) ?? 0;
     if (open > 0) {
@@ -512,11 +519,11 @@ class CallsSoFar {
   }
 }
 
-/** The results that an episode has as events, by which a context's results are known again. */
+/** The results that are events of the episode already, to recognize them in contexts. */
 class ResultsSoFar {
   private readonly ids = new Set<string>();
   private readonly texts = new Set<string>();
-  /** Results of tools with spans of their own that no context has shown yet, by the tool. */
+  /** The number of results with spans of their own that no context has shown yet, by tool. */
   private readonly unseen = new Map<string, number>();
 
   add({ answers, tools: [name = ''] }: LightStep, text: string): void {
@@ -531,7 +538,7 @@ class ResultsSoFar {
     }
   }
 
-  /** Whether a result of a context is an event already; a tool's span may hold it in another form. */
+  /** Returns true if a context's result is an event already, maybe in another form. */
   has({ answers, text, name }: ParsedMessage): boolean {
     const unseen = this.unseen.get(name ?? '') ?? 0;
     if (unseen > 0) {
@@ -541,17 +548,17 @@ class ResultsSoFar {
   }
 }
 
-/** The results of tools at the end of a context: what came since the model spoke last. */
+/** Returns the tool results at the end of a context, after the last message of the model. */
 function resultsSince(context: readonly ParsedMessage[]): readonly ParsedMessage[] {
   const last = context.findLastIndex(({ role }) => role === 'assistant');
   return context.slice(last + 1).filter(({ role }) => role === 'tool');
 }
 
-/** The same as what came from outside. */
+/** Returns these results as events. */
 export const newResults = (context: readonly ParsedMessage[]): RecordedEvent[] =>
   resultsSince(context).map(({ name, text }) => ({ kind: 'event', source: name ?? 'tool', text }));
 
-/** The steps around a step, nearest first; each once, also where they are in a circle. */
+/** Returns the steps around a step, nearest first, each once even if they form a cycle. */
 function ancestorsOf(step: LightStep, byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
   const found = new Set<LightStep>();
   let at = byId.get(step.parent);
@@ -562,7 +569,10 @@ function ancestorsOf(step: LightStep, byId: ReadonlyMap<string, LightStep>): Rea
   return found;
 }
 
-/** By the step, or the nearest around it, that names an agent; else calls with one system prompt are one agent's. */
+/**
+ * Returns the speaker: the agent of the step or of the nearest step around it, or else the label of
+ * its system prompt.
+ */
 function speakerOf(
   step: LightStep,
   byId: ReadonlyMap<string, LightStep>,
@@ -577,10 +587,10 @@ function speakerOf(
   return survey.speaker(name, by);
 }
 
-/** Names the system prompt of a conversation by its hash. */
+/** Returns the hash of a conversation's system prompt. */
 export function promptHash(messages: readonly ParsedMessage[]): string {
   const prompt = systemPrompt(messages);
-  // The hash of a text has 44 characters: a shorter text names itself.
+  // The hash has 44 characters, so a shorter prompt stands for itself.
   return prompt.length < HASH_CHARACTERS ? prompt : hash('sha256', prompt, 'base64');
 }
 const HASH_CHARACTERS = 44;

@@ -150,7 +150,7 @@ describe('threads of LangGraph', () => {
       questions: ['Plan a day in Rome.'],
       leftOut: {
         'threads\' values of "plan", which are neither texts nor messages': 1,
-        'texts of states under the key "verdict" that no message came after': 1,
+        'texts of states under the key "verdict" that no message followed': 1,
       },
     });
   });

@@ -86,7 +86,7 @@ describe('a log', () => {
       'writer > It is 18 degrees in Paris.',
     ]);
     assert.equal(log.episodes[0]?.question, QUESTION);
-    assert.deepEqual([...log.leftOut], [['entries of conversations that are no messages', 1]]);
+    assert.deepEqual([...log.leftOut], [['entries of conversations that are not messages', 1]]);
   });
 
   it('of items of the responses API, or of functions as before tools, is read with their calls and results', () => {
@@ -113,7 +113,7 @@ describe('a log', () => {
       assert.deepEqual(said(wholeLog(JSON.stringify(messages))), expected);
     }
     const { leftOut } = wholeLog(JSON.stringify({ messages: items }));
-    assert.deepEqual([...leftOut], [['entries of conversations that are no messages', 1]]);
+    assert.deepEqual([...leftOut], [['entries of conversations that are not messages', 1]]);
   });
 
   it('of messages in lines of their own is read by what they say of their conversation', () => {

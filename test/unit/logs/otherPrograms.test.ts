@@ -259,7 +259,7 @@ describe('conversations are read as they are kept:', () => {
       [undefined, 'Coder: It adds wrongly.'],
     );
     const { leftOut } = wholeLog(json({ ...sample, mistake_step: '9' }));
-    assert.deepEqual([...leftOut], [['marks of mistakes whose message is not there', 1]]);
+    assert.deepEqual([...leftOut], [['marks of mistakes whose message is missing', 1]]);
   });
 
   it('what was measured of each message is that of the message', () => {

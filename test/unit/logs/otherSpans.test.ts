@@ -235,7 +235,7 @@ describe('agents', () => {
   it('say nothing beside their calls that the calls say', () => {
     const inner = ['chat', { ...CHAT, ...ANSWER }, { parent: 'outer' }] as const;
     const { said, leftOut } = transcript(log(['invoke_agent geo', AGENT, { id: 'outer' }], inner));
-    assert.deepEqual([said, leftOut], [['geo > Oslo'], { 'spans that are no calls of models or tools': 1 }]);
+    assert.deepEqual([said, leftOut], [['geo > Oslo'], { 'spans that are not calls of models or tools': 1 }]);
   });
 
   it('are counted where they say something else than their calls', () => {
@@ -244,7 +244,7 @@ describe('agents', () => {
       log(['invoke_agent geo', AGENT, { id: 'outer' }], ['chat', other, { parent: 'outer' }]),
     );
     assert.deepEqual(said, ['geo > Bergen']);
-    assert.equal(leftOut['what agents said and no call within them says (geo)'], 1);
+    assert.equal(leftOut['outputs of agents that no call within them repeats (geo)'], 1);
   });
 
   it("of Azure have a person's words and theirs in spans of their own", () => {
@@ -268,7 +268,7 @@ describe('agents', () => {
       ),
     );
     assert.deepEqual(said, ['geo > Oslo']);
-    assert.equal(leftOut['messages in spans that are no calls of models or tools (asked)'], 1);
+    assert.equal(leftOut['messages in spans that are not calls of models or tools (asked)'], 1);
   });
 });
 
@@ -314,7 +314,7 @@ describe('single libraries', () => {
       ),
     );
     assert.deepEqual(said, ['assistant > Oslo', 'assistant > I look.\nfind {}']);
-    assert.deepEqual(leftOut, { 'requests of streams, whose answers are spans of their own': 1 });
+    assert.deepEqual(leftOut, { 'requests of streams, whose answers are separate spans': 1 });
   });
 
   it('rows of Logfire have times and names of their own', () => {
@@ -453,7 +453,7 @@ describe("Datadog's LLM Observability", () => {
     const text = json({ data: { type: 'span', attributes: { ml_app: 'app', spans: [...list, calls] } } });
     const { said: read, asked, leftOut } = transcript(text);
     assert.deepEqual(read, ['geo > weather {"city":"Oslo"}', '[weather] rain', 'geo > It rains.']);
-    assert.deepEqual([asked, leftOut], [['user: Weather?'], { 'spans that are no calls of models or tools': 1 }]);
+    assert.deepEqual([asked, leftOut], [['user: Weather?'], { 'spans that are not calls of models or tools': 1 }]);
     const [entry] = wholeLog(text).episodes.flatMap(({ entries }) => entries.slice(-1));
     assert.ok(entry?.kind === 'message');
     assert.deepEqual(
@@ -538,7 +538,7 @@ describe('spans that name the trace in their own way', () => {
     ]);
     const { said, asked, leftOut } = transcript(text);
     assert.deepEqual([said, asked], [READ, ['user: Weather?']]);
-    assert.deepEqual(leftOut, { 'spans that are no calls of models or tools': 1, 'calls that failed': 1 });
+    assert.deepEqual(leftOut, { 'spans that are not calls of models or tools': 1, 'calls that failed': 1 });
   });
 
   it('are those of Braintrust, whose times are among what is measured', () => {

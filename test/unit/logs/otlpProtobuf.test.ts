@@ -90,7 +90,7 @@ describe('traces as protocol buffers', () => {
     for (let length = 1; length < bytes.length; length++) {
       assert.throws(() => tracesInProtobuf(bytes.subarray(0, length), 'it'), {
         kind: 'input',
-        message: /^it is no trace of OpenTelemetry as protocol buffers: .*give a whole one, or OTLP in JSON\.$/u,
+        message: /^it is not an OpenTelemetry trace in protocol buffers: .*give a whole one, or OTLP in JSON\.$/u,
       });
     }
     for (const wrong of [[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x08, 0x01], [0x0b], [0x0a, 0x02, 0x10, 0x80]]) {

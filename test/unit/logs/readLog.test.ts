@@ -163,7 +163,7 @@ describe('spans of OpenTelemetry', () => {
         [null, 0, 'length'],
       ],
     );
-    assert.deepEqual([...log.leftOut], [['spans that are no calls of models or tools', 1]]);
+    assert.deepEqual([...log.leftOut], [['spans that are not calls of models or tools', 1]]);
   });
 
   it('have the result of a tool once, where the next context has it in another form', () => {

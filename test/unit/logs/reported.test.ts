@@ -37,7 +37,7 @@ interface Expected {
 const OSLO: Expected = { said: [['assistant > Oslo']], contexts: [['user: Capital of Norway?']] };
 const TERSE: Expected = { ...OSLO, contexts: [['system: Be terse.', 'user: Capital of Norway?']] };
 const FOUR: Expected = { said: [['assistant > 4']], returns: [1] };
-const NO_CALLS = 'spans that are no calls of models or tools';
+const NO_CALLS = 'spans that are not calls of models or tools';
 const CUT = 'attributes that a limit of the recording program';
 
 const REPORTED: Readonly<Record<string, Expected>> = {
@@ -65,7 +65,7 @@ const REPORTED: Readonly<Record<string, Expected>> = {
   '08_inspect_nan.json': {
     said: [['assistant > 42'], ['assistant > 2']],
     returns: [null, 1],
-    leftOut: { 'entries with numbers that JSON does not have (NaN, Infinity), which are read as none (line 1)': 1 },
+    leftOut: { 'entries with numbers that JSON does not have (NaN, Infinity), which are read as null (line 1)': 1 },
   },
   '09_pydantic_ai_events_attribute.json': { ...TERSE, said: [['geo > Oslo']], leftOut: { [NO_CALLS]: 1 } },
   '10_logfire_openai.json': TERSE,

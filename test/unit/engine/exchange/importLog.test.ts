@@ -58,7 +58,7 @@ describe('a log', () => {
         { name: 'planner', by: 'name', messages: 2 },
         { name: 'writer', by: 'name', messages: 1 },
       ],
-      leftOut: { 'spans that are no calls of models or tools': 3 },
+      leftOut: { 'spans that are not calls of models or tools': 3 },
       masked: null,
     });
     assert.deepEqual(
