@@ -1,19 +1,19 @@
 /**
- * What a model answered, in the bodies of OpenAI, Anthropic, Gemini and Ollama, in what LangChain keeps of a call, or
- * as a bare text.
+ * Reads a model's answer from the bodies of OpenAI, Anthropic, Gemini and Ollama, from LangChain's
+ * records of a call, or from a bare text.
  */
 import { isRecord } from '../shared/guard.ts';
 import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { answerOf, parsedMessages, plainMessage, type ParsedMessage } from './messages.ts';
 
 export interface Answer {
-  /** What was said, and what tools of the server gave meanwhile. */
+  /** The answer's messages, and the results of the server's own tools. */
   readonly said: readonly ParsedMessage[];
-  /** Answers beside the first one: a request may ask for several. */
+  /** The number of answers beside the first, because a request may ask for several. */
   readonly further: number;
 }
 
-/** Why an answer is left out, in reports. */
+/** The reason for leaving an answer out, in reports. */
 export const FURTHER = 'further answers to one call (n > 1)';
 
 const TEXTS = ['text', 'generated_text', 'completion', 'response', 'answer', 'result', 'output_text'] as const;
@@ -21,7 +21,10 @@ const TEXTS = ['text', 'generated_text', 'completion', 'response', 'answer', 're
 /** Fields of a body other than its text: Cohere's calls, DSPy's reasoning. */
 const BESIDE = ['reasoning_content', 'reasoning', 'thinking', 'tool_calls', 'citations', 'finish_reason'] as const;
 
-/** @param body of an answer, or a text; nothing is said by what is of another form */
+/**
+ * Reads an answer.
+ * @param body of an answer, or a text; a body of an unknown form gives no messages
+ */
 export function answerIn(body: unknown): Answer {
   if (Array.isArray(body)) {
     return { said: fromModel(parsedMessages(body)), further: 0 };
@@ -46,7 +49,7 @@ export function answerIn(body: unknown): Answer {
 const fromModel = (messages: readonly ParsedMessage[]): readonly ParsedMessage[] =>
   messages.filter(({ role }) => role === 'assistant' || role === 'tool');
 
-/** A choice with a message, or a text alone. */
+/** Reads a choice with a message, or with only a text. */
 function ofChoice(choice: unknown): readonly ParsedMessage[] {
   const message = parsedMessages([choice]);
   if (message.length > 0 || !isRecord(choice)) {
@@ -60,7 +63,7 @@ function ofChoice(choice: unknown): readonly ParsedMessage[] {
 function ofBody(body: Fields): readonly ParsedMessage[] {
   const own = valueAt(body, 'output', 'message', 'messages');
   if (Array.isArray(own)) {
-    // Of a whole conversation the last message is what was said.
+    // In a whole conversation, the last message is the answer.
     const messages = parsedMessages(own);
     if (body['object'] === 'response') {
       const { said, results } = answerOf(messages);

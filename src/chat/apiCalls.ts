@@ -1,4 +1,4 @@
-/** Calls of model servers as they pass by, whole or in pieces: what was asked, and what was said. */
+/** Reads the input and the output of calls that pass by, from bodies that are whole or in pieces. */
 import { isRecord } from '../shared/guard.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { finishOf } from './finish.ts';
@@ -10,9 +10,9 @@ import { wholeAnswer, type RecordedApi } from './streams.ts';
 export { bodyIn, type RecordedApi } from './streams.ts';
 
 /**
- * The form of the request that a path is for; null for one that says nothing of agents.
- * @param path below the base address, with its query or without: `/chat/completions`, `/v1/messages?beta=true`,
- * `/openai/deployments/NAME/chat/completions?api-version=...`
+ * Returns the API of a request's path, or null for a path that is no model call.
+ * @param path below the base address, with or without its query: `/chat/completions`,
+ *   `/v1/messages?beta=true`, `/openai/deployments/NAME/chat/completions?api-version=...`
  */
 export function apiOf(path: string): RecordedApi | null {
   const [plain = ''] = path.split(/[?#]/u, 1);
@@ -33,16 +33,16 @@ export function apiOf(path: string): RecordedApi | null {
   }
 }
 
-/** A call as it passed by. */
+/** A call that was passed on. */
 export interface PassedModelCall extends ModelCall {
-  /** Answers to the same request that are not in it: a program may ask for several. */
+  /** The number of further answers to the same request, which are not part of it. */
   readonly furtherChoices: number;
 }
 
 /**
- * A call from its two bodies.
- * @param answer the whole body, or the pieces of a stream in order, with STREAM_END where it came
- * @returns null where it says nothing, is of another form, or is larger than any call is
+ * Reads a call from its two bodies.
+ * @param answer the whole body, or the pieces of a stream in order, with STREAM_END if it came
+ * @returns null if the answer is empty, has another form, or exceeds a limit
  */
 export function apiCall(api: RecordedApi, request: unknown, answer: unknown): PassedModelCall | null {
   try {
@@ -75,11 +75,11 @@ function callOf(api: RecordedApi, request: Fields, answer: unknown): PassedModel
       };
 }
 
-/** What the system prompt beside the messages says, as a message. */
+/** Returns the system prompt beside the messages as a message. */
 const systemIn = (content: unknown): readonly unknown[] =>
   content === undefined || content === null ? [] : [{ role: 'system', content }];
 
-/** The messages of a request. */
+/** Readers of a request's messages. */
 const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[]>> = {
   chat: (request) => listAtKey(request, 'messages'),
   ollama: (request) => listAtKey(request, 'messages'),
@@ -97,7 +97,7 @@ const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[
     const system = valueAt(request, 'systemInstruction', 'system_instruction');
     return [
       ...systemIn(isRecord(system) ? listAtKey(system, 'parts') : system),
-      // A request of one message may leave its role out.
+      // A request of one message may omit its role.
       ...listAtKey(request, 'contents').map((one) => (isRecord(one) ? { role: 'user', ...one } : one)),
     ];
   },
@@ -105,7 +105,7 @@ const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[
 
 const choiceSaid = (body: Fields): readonly ParsedMessage[] => oneAnswer(listAtKey(body, 'choices'));
 
-/** What an answer says. */
+/** Readers of an answer's messages. */
 const SAID: Readonly<Record<RecordedApi, (body: Fields) => readonly ParsedMessage[]>> = {
   chat: choiceSaid,
   ollama: choiceSaid,
@@ -116,7 +116,7 @@ const SAID: Readonly<Record<RecordedApi, (body: Fields) => readonly ParsedMessag
   gemini: (body) => oneAnswer(listAtKey(body, 'candidates').slice(0, 1)),
 };
 
-/** All that one answer says as one message, and after it what the server's own tools gave meanwhile. */
+/** Returns one answer as one message, followed by the results of the server's own tools. */
 function oneAnswer(entries: readonly unknown[], finish?: ParsedMessage['finish']): readonly ParsedMessage[] {
   const { said, results } = answerOf(parsedMessages(entries));
   return said === null ? [] : [{ ...said, finish: finish ?? said.finish }, ...results];

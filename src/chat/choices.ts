@@ -1,6 +1,6 @@
 /**
- * The answer of a server whose answers are choices: chat completions and completions, and the lines of Ollama. It may
- * come whole or in pieces; either is read alike.
+ * Reads answers that are choices: chat completions, completions, and the lines of Ollama. Whole
+ * answers and pieces of a stream are read alike.
  */
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
@@ -9,17 +9,17 @@ import { reasonIn } from './finish.ts';
 /** The most choices of one answer that are counted. */
 const MOST_CHOICES = 1024;
 
-/** An answer as the message that it is. */
+/** An answer as a message. */
 export interface Choice {
   /** In the form of a chat message, with the role of the assistant. */
   readonly message: Fields;
-  /** Why it ended, in the server's own word; null where it did not say. */
+  /** The reason for its end, in the server's own word, or null if the server gave none. */
   readonly finish: string | null;
-  /** Answers to the same request beside it. */
+  /** The number of further answers to the same request. */
   readonly further: number;
 }
 
-/** Keys of a message that say something. */
+/** Keys of a message that hold content. */
 const SAYING = [
   'content',
   'text',
@@ -38,24 +38,24 @@ const ALL_REASONING: ReadonlySet<string> = new Set([...REASONING, 'reasoning_det
 
 export class ChoiceReader {
   private content = '';
-  /** Parts of the content that are no texts. */
+  /** Parts of the content that are not texts. */
   private readonly parts: unknown[] = [];
   private reasoning = '';
   private refusal = '';
   private transcript = '';
   private readonly calls = new StreamedCalls();
-  /** The one call of a tool in the form that came before tool_calls. */
+  /** The only tool call, in the form before `tool_calls`. */
   private readonly single = new StreamedCalls();
   private finish: string | null = null;
   private readonly others = new Set<string>();
-  /** The message of an answer that is whole: the only one that came. */
+  /** The message of an answer that came whole, in one piece. */
   private whole: Fields | null = null;
   private count = 0;
 
   /**
    * Takes in the choices of a body, or of a piece of a stream.
-   * @returns the one that is the answer; null where the body has it not
-   * @throws RangeError for an answer that is larger than any is
+   * @returns the first choice, or null if the body lacks it
+   * @throws RangeError if the answer exceeds a limit
    */
   add(choices: readonly unknown[]): Fields | null {
     let own: Fields | null = null;
@@ -88,7 +88,7 @@ export class ChoiceReader {
     const delta = isRecord(choice['delta']) ? choice['delta'] : (message ?? choice);
     this.whole = this.count === 0 && delta === message ? ownOf(message) : null;
     this.count++;
-    // Some servers repeat all of it with its end.
+    // Some servers repeat the whole content in the last piece.
     const isRepeated = delta === message && reasonIn(choice) !== null && message['content'] === this.content;
     if (!isRepeated || this.content === '') {
       this.addDelta(delta);
@@ -135,7 +135,7 @@ export class ChoiceReader {
   }
 }
 
-/** A message of an answer without what was only thought. */
+/** Returns a message without its reasoning. */
 export function withoutReasoning(message: Fields): Fields {
   const { content } = message;
   const spoken = Array.isArray(content)
@@ -146,7 +146,7 @@ export function withoutReasoning(message: Fields): Fields {
 
 const isThought = (part: Fields): boolean => part['type'] === 'thinking' || part['type'] === 'reasoning';
 
-/** What a whole message says, whatever role it names: it is the answer. */
+/** Returns the content of a whole message, with the role of an assistant because it is the answer. */
 function ownOf(message: Fields): Fields {
   const said = SAYING.flatMap((key) => (Object.hasOwn(message, key) ? [[key, message[key]] as const] : []));
   const calls = listAtKey(message, 'tool_calls');
@@ -158,7 +158,7 @@ function ownOf(message: Fields): Fields {
   };
 }
 
-/** Calls of which none has the id of one before it, as some servers give them: they would be taken for one. */
+/** Removes repeated ids, which some servers send, because the calls would be taken for one. */
 function withOwnIds(calls: readonly unknown[]): readonly unknown[] {
   const seen = new Set<string>();
   return calls.map((call) => {
@@ -172,7 +172,7 @@ function withOwnIds(calls: readonly unknown[]): readonly unknown[] {
   });
 }
 
-/** The text of a part, or of the parts within it. */
+/** Returns the text of a part, or of the parts within it. */
 const textsIn = (value: unknown): string =>
   typeof value === 'string'
     ? value
@@ -180,9 +180,9 @@ const textsIn = (value: unknown): string =>
       ? value.map((one: unknown) => (isRecord(one) ? (textAt(one, 'text') ?? '') : '')).join('')
       : '';
 
-// Calls of tools, put together from the pieces in which a stream of chat completions brings them.
+// Joins tool calls from the pieces of a stream of chat completions.
 
-/** Calls of one answer, and characters of a name; more are refused. */
+/** The most calls of one answer, and characters of a name. More calls are refused. */
 const MOST_CALLS = 1024;
 const LONGEST_NAME = 512;
 
@@ -190,19 +190,22 @@ interface StreamedCall {
   id: string | null;
   name: string;
   arguments: string;
-  /** Arguments that came as an object, and so at once; undefined for none. */
+  /** Arguments that came as a whole object, or undefined. */
   whole: Fields | undefined;
-  /** Whether what came last may be the end of an object. */
+  /** True if the last piece may be the end of an object. */
   closed: boolean;
 }
 
 export class StreamedCalls {
   private readonly all: StreamedCall[] = [];
   private readonly byId = new Map<string, StreamedCall>();
-  /** The last call that came under each number. */
+  /** The last call that came with each index. */
   private readonly byIndex = new Map<unknown, StreamedCall>();
 
-  /** Takes in the calls of one piece of the answer. @throws RangeError for more calls than one answer has */
+  /**
+   * Takes in the calls of one piece of the answer.
+   * @throws RangeError if the answer has too many calls
+   */
   add(pieces: readonly unknown[]): void {
     for (const [at, piece] of pieces.entries()) {
       if (isRecord(piece)) {
@@ -211,7 +214,7 @@ export class StreamedCalls {
     }
   }
 
-  /** The calls, as a message has them. */
+  /** The calls in the form of a message. */
   get made(): readonly Fields[] {
     return this.all.map(({ id, name, arguments: text, whole }) => ({
       ...(id !== null && { id }),
@@ -240,10 +243,10 @@ export class StreamedCalls {
     }
   }
 
-  /** The call that a piece belongs to: a new one where the piece begins it. */
+  /** Returns the call that a piece belongs to. It is new if the piece begins it. */
   private callOf(id: string | null, name: string | null, given: unknown, index: unknown): StreamedCall {
     const numbered = index === null ? this.all.at(-1) : this.byIndex.get(index);
-    // Some servers give all calls the number 0, and others one id.
+    // Some servers give all calls the index 0, others give all calls one id.
     const named = id === null || Number(index) > 0 ? undefined : this.byId.get(id);
     const before = named ?? numbered;
     if (before !== undefined && !begins(before, id, name, given)) {
@@ -258,10 +261,13 @@ export class StreamedCalls {
   }
 }
 
-/** Whether a piece begins another call than the one that its number would continue: some servers number all with 0. */
+/**
+ * Returns true if a piece begins a call instead of continuing the one with its index. Some servers
+ * give every call the index 0.
+ */
 function begins(before: StreamedCall, id: string | null, name: string | null, given: unknown): boolean {
   if (id !== null && before.id !== null && id !== before.id) {
-    // Some servers give each piece an id of its own: the first piece of a call names the tool.
+    // Some servers give each piece an id of its own. The first piece of a call names the tool.
     return name !== null;
   }
   const hasArguments = before.arguments !== '' || before.whole !== undefined;
@@ -272,7 +278,7 @@ function begins(before: StreamedCall, id: string | null, name: string | null, gi
   return name !== before.name || isRecord(given) || (isWhole && typeof given === 'string' && /^\s*\{/u.test(given));
 }
 
-/** A name that comes once, again in each piece, longer in each, or in pieces. */
+/** Joins a name that is sent once, again in each piece, longer in each, or in parts. */
 function nameWith(before: string, name: string): string {
   if (name === '' || before.startsWith(name)) {
     return before === '' ? name.slice(0, LONGEST_NAME) : before;

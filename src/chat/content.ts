@@ -1,42 +1,43 @@
 /**
- * What the content of a chat message says, in the forms of OpenAI, Anthropic, Gemini, Bedrock, LangChain, pydantic-ai,
- * the AI SDK and OpenTelemetry. Nothing that is said is dropped: a part of an unknown form is shown as JSON.
+ * Reads the content of chat messages in the forms of OpenAI, Anthropic, Gemini, Bedrock, LangChain,
+ * pydantic-ai, the AI SDK and OpenTelemetry. No content is dropped: a part of an unknown form is
+ * shown as JSON.
  */
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
 
-/** What a tool gave, within a message. */
+/** A tool's result within a message. */
 export interface ToolResult {
-  /** The call that it is the result of; null where the message does not say. */
+  /** The id of the call that it answers, or null if the message does not say. */
   readonly answers: string | null;
   readonly name: string | null;
   readonly text: string;
 }
 
 export interface Content {
-  /** Texts, and a line for each tool that is called, in order. */
+  /** Texts, and a line for each tool call, in order. */
   readonly texts: string[];
-  /** Those of the texts that were thought and not said. */
+  /** The texts that are reasoning. */
   readonly thoughts: string[];
-  /** The names of the tools that are called, by the id of the call. */
+  /** The names of the called tools, by the id of the call. */
   readonly calls: Map<string, string>;
   readonly results: ToolResult[];
 }
 
 export const emptyContent = (): Content => ({ texts: [], thoughts: [], calls: new Map(), results: [] });
 
-/** Parts within parts. */
+/** The most levels of nested parts that are read. */
 const MOST_DEPTH = 12;
 
 const CALL = /(?:^|[_.-])(?:call|use)$|^(?:tool|function)(?:Call|Use)$/u;
 const RESULT =
   /(?:^|[_.-])(?:result|output|response|return|error)$|^(?:tool|function)(?:Result|Response)$|^codeExecutionResult$/u;
-/** What somebody found is a text that a person gives along. */
+/** Search results are texts that a user supplies. */
 const NO_RESULT: ReadonlySet<string> = new Set(['search_result', 'web_search_result']);
 const MEDIA =
   /^(?:(?:input_|output_)?(?:image|audio|video|file|media)(?:_url|-url)?|blob|uri|binary|inlineData|inline_data|fileData|file_data)$/u;
-/** Marks of a stream's steps, which say nothing. */
+/** Markers of a stream's steps, which have no content. */
 const MARKS: ReadonlySet<string> = new Set(['step-start', 'step_start', 'cachePoint', 'redacted_thinking']);
 /** Keys that hold a part as a whole: of Gemini, Bedrock, the AI SDK and Haystack. */
 const WRAPPERS = [
@@ -72,7 +73,7 @@ const TEXTS = [
   'transcript',
   'markdown',
 ] as const;
-/** Keys that say what a part is: pydantic-ai, LlamaIndex and Semantic Kernel have their own. */
+/** Keys for the type of a part. pydantic-ai, LlamaIndex and Semantic Kernel have their own. */
 const KINDS = ['type', 'part_kind', 'block_type', 'content_type'] as const;
 const ABOUT_CALL: ReadonlySet<string> = new Set([
   ...KINDS,
@@ -100,7 +101,7 @@ const ABOUT_CALL: ReadonlySet<string> = new Set([
   'cache_control',
 ]);
 
-/** What a result answers comes first: an item of a response has an id of its own, too. */
+/** The id of the answered call comes first, because an item of a response also has an id of its own. */
 const CALL_IDS = ['call_id', 'id', 'toolCallId', 'tool_call_id', 'toolUseId', 'tool_use_id', 'tool_id'] as const;
 const ANSWERED_IDS = ['tool_use_id', 'toolUseId', 'tool_call_id', 'toolCallId', 'call_id', 'id', 'tool_id'] as const;
 const NAMES = ['name', 'toolName', 'tool_name', 'tool'] as const;
@@ -117,14 +118,14 @@ const RESULTS = [
   'results',
 ] as const;
 
-/** `search {"query": "..."}`: a tool that a message calls, as a line of its text. */
+/** Writes a tool call as a line of text: `search {"query": "..."}`. */
 export const callLine = (name: string, given: unknown): string => `${name} ${asText(given)}`.trimEnd();
 
-/** How LangGraph's checkpoints write a field that has no value. */
+/** Returns true for a missing value, also in the form of LangGraph's checkpoints. */
 const isNothing = (value: unknown): boolean =>
   value === null || value === undefined || (isRecord(value) && value['lc'] === 2 && value['type'] === 'undefined');
 
-/** Adds a call of a tool. Some forms keep the result in the call: it is added too. */
+/** Adds a tool call. Some forms keep the result in the call, and then it is added too. */
 export function addCall(content: Content, call: unknown, type = 'tool_call'): void {
   if (isNothing(call)) {
     return;
@@ -149,7 +150,7 @@ export function addCall(content: Content, call: unknown, type = 'tool_call'): vo
   }
 }
 
-/** What a call says under keys of its own, such as the query of a search; undefined for nothing. */
+/** Returns the fields of a call under keys of its own, such as a query, or undefined. */
 function restOf(call: Fields): unknown {
   const rest = Object.entries(call).filter(
     ([key, value]) => !ABOUT_CALL.has(key) && value !== null && typeof value !== 'boolean',
@@ -157,7 +158,7 @@ function restOf(call: Fields): unknown {
   return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
-/** Adds what a tool gave; Haystack and Cohere keep the call beside it. */
+/** Adds a tool's result. Haystack and Cohere keep the call beside it. */
 export function addResult(content: Content, part: Fields): void {
   const given = valueAt(part, ...RESULTS);
   const call = [part['origin'], part['call']].find(isRecord) ?? {};
@@ -168,7 +169,7 @@ export function addResult(content: Content, part: Fields): void {
   });
 }
 
-/** What a tool gave as text: parts as messages have them, a wrapped value as what it wraps, all else as JSON. */
+/** Returns a tool's result as text: parts as in messages, without wrappers, all else as JSON. */
 export function resultText(given: unknown, depth = 0): string {
   if (depth > MOST_DEPTH) {
     return asText(given);
@@ -196,14 +197,14 @@ export function resultText(given: unknown, depth = 0): string {
   return typeof given === 'string' ? given : given === undefined || given === null ? '' : jsonWithoutBytes(given);
 }
 
-/** Parts that results are made of. Any other object is what the tool gave, whatever its keys are called. */
+/** Types of the parts of results. Any other object is the tool's own output, whatever its keys are. */
 const PART = /^(?:(?:input_|output_)?(?:text|image|audio|file)(?:_url)?|resource|resource_link|document|refusal)$/u;
 const isPart = (value: unknown): boolean =>
   isRecord(value) &&
   ((typeof value['type'] === 'string' && PART.test(value['type'])) ||
     (Object.keys(value).length === 1 && (typeof value['text'] === 'string' || 'json' in value)));
 
-/** All that parts say as one text. */
+/** Returns the content of parts as one text. */
 function textOf(parts: readonly unknown[], depth: number): string {
   const content = emptyContent();
   for (const part of parts) {
@@ -212,7 +213,7 @@ function textOf(parts: readonly unknown[], depth: number): string {
   return [...content.texts, ...content.results.map(({ text }) => text)].filter((text) => text !== '').join('\n');
 }
 
-/** Whether a value says itself that it is a part, by a kind that messages have or by a key that holds one. */
+/** Returns true if a value has the type of a part, or a key that holds a part. */
 export function isKnownPart(value: unknown): boolean {
   const kind = isRecord(value) ? textAt(value, 'type') : null;
   return (
@@ -224,7 +225,7 @@ export function isKnownPart(value: unknown): boolean {
 }
 const PLAIN = /^(?:(?:input_|output_)?text|thinking|reasoning|refusal|document)$/u;
 
-/** Takes in what a part says, or a list of parts. */
+/** Adds the content of a part, or of a list of parts. */
 export function addPart(content: Content, part: unknown, depth = 0): void {
   if (isNothing(part)) {
     return;
@@ -276,7 +277,7 @@ function addObject(content: Content, part: Fields, depth: number): void {
   } else if (!MARKS.has(type)) {
     const before = content.texts.length;
     addText(content, type, inner, depth);
-    // Gemini marks a text that was thought.
+    // Gemini marks a text as reasoning.
     if (inner['thought'] === true) {
       content.thoughts.push(...content.texts.slice(before));
     }
@@ -285,13 +286,13 @@ function addObject(content: Content, part: Fields, depth: number): void {
 
 const hasId = (part: Fields): boolean => textAt(part, ...ANSWERED_IDS) !== null;
 
-/** Adds where a picture, a sound or a file is, with a text that it has. */
+/** Adds the place of a picture, a sound or a file, with its text if it has one. */
 function addMedia(content: Content, type: string, part: Fields): void {
   const [media, text] = [mediaText(type, part), textAt(part, 'text')];
   content.texts.push(...(text === null ? [media] : media === `[${type}]` ? [text] : [media, text]));
 }
 
-/** Bytes of a picture or a sound are no text; what was heard in it, or where it is, is. */
+/** Returns the transcript or the place of a picture, a sound or a file, but not its bytes. */
 function mediaText(type: string, part: Fields): string {
   const nested = [
     part[type],
@@ -314,7 +315,7 @@ function mediaText(type: string, part: Fields): string {
   return named === undefined || named === null ? `[${type}]` : `[${type}] ${named}`;
 }
 
-/** The summary of the reasoning too; reasoning that only its maker can read says nothing. */
+/** Adds reasoning and its summary. Encrypted reasoning has no content. */
 function addReasoning(content: Content, part: Fields, depth: number): void {
   const keys = ['reasoningText', 'text', 'thinking', 'reasoning', 'content', 'summary'] as const;
   const before = content.texts.length;
@@ -324,7 +325,7 @@ function addReasoning(content: Content, part: Fields, depth: number): void {
   content.thoughts.push(...content.texts.slice(before));
 }
 
-/** What is said of the texts: all but what was thought. */
+/** Returns the texts without the reasoning. */
 export function spokenIn({ texts, thoughts }: Content): string {
   if (thoughts.length === 0) {
     return texts.filter((text) => text !== '').join('\n');
@@ -334,7 +335,7 @@ export function spokenIn({ texts, thoughts }: Content): string {
   return spoken.filter((text) => text !== '').join('\n');
 }
 
-/** Parts whose titles are read by the model too. */
+/** Parts whose titles the model also reads. */
 const TITLED: ReadonlySet<string> = new Set(['document', 'search_result', 'web_search_result', 'citable']);
 
 function addText(content: Content, type: string, part: Fields, depth: number): void {
@@ -357,7 +358,7 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
     addPart(content, part['code'], depth + 1);
   }
   if (isRecord(part['source'])) {
-    // A document of Anthropic: its text, unless it is bytes.
+    // A document of Anthropic is read as text, unless it holds bytes.
     const { data, content: within, type: kind } = part['source'];
     addPart(content, kind === 'text' ? data : within, depth + 1);
   }
@@ -381,7 +382,7 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
 const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(key);
 const isKind = (key: string): boolean => (KINDS as readonly string[]).includes(key);
 
-/** The text of a message of a thread of OpenAI's assistants: `{value, annotations}`. */
+/** Opens the text of a message of OpenAI's assistants: `{value, annotations}`. */
 const ofThread = (value: unknown): unknown =>
   isRecord(value) &&
   typeof value['value'] === 'string' &&
@@ -390,8 +391,9 @@ const ofThread = (value: unknown): unknown =>
     : value;
 
 /**
- * Adds what an answer quotes of its sources, each in a line of its own that names the source. Of pages that a server
- * read, nothing else of the log says what was in them. Other annotations are what somebody else says of the answer.
+ * Adds an answer's quotes of its sources, each in a line of its own that names the source. The log
+ * has no other record of pages that a server read. Annotations of other types are not part of the
+ * answer.
  */
 export function addQuotes(content: Content, from: Fields, depth = 0): void {
   if (!('annotations' in from || 'citations' in from)) {
@@ -412,7 +414,7 @@ export function addQuotes(content: Content, from: Fields, depth = 0): void {
   }
 }
 
-/** The words of an error, which is a text or an object, with what is known of it beside its message; null for none. */
+/** Returns the message of an error, with its further data, or null if there is none. */
 export function errorWords(error: unknown): string | null {
   if (!isRecord(error)) {
     return typeof error === 'string' && error !== '' ? error : null;
@@ -422,14 +424,14 @@ export function errorWords(error: unknown): string | null {
   return more === '' || contains(message, more) ? message : `${message}: ${more}`;
 }
 
-/** What a tool's message or event says: its result, and why it failed where the result does not say so. */
+/** Returns a tool's result, with the error message if the result does not contain it. */
 export function resultWithError(given: unknown, error: unknown): string {
   const said = error === true ? 'it failed' : error === false ? '' : structuredResult(error);
   const [text, why] = [resultText(structuredResult(given)), resultText(said)];
   return why === '' || contains(text, why) ? text : text === '' ? why : `${text}\n${why}`;
 }
 
-/** Results that are parts as JSON are read; any other JSON is the result as it was. */
+/** Opens results that are parts as JSON. Any other JSON is the result itself. */
 function structuredResult(given: unknown): unknown {
   const value = structured(given);
   return Array.isArray(value) ? (value.some(isPart) ? value : given) : isRecord(value) && isPart(value) ? value : given;

@@ -1,13 +1,13 @@
-/** Streams of typed events, put together: Anthropic's messages, OpenAI's responses, and Gemini's candidates. */
+/** Joins streams of typed events: Anthropic's messages, OpenAI's responses, and Gemini's candidates. */
 import { isRecord } from '../shared/guard.ts';
 import { fieldsAt, listAtKey, parsedJson, textAt, type Fields } from './fields.ts';
 
-/** Blocks, items or parts of one answer; more are refused. */
+/** The most blocks, items or parts of one answer. More are refused. */
 const MOST_PARTS = 4096;
 
-/** What is collected under the number of a block or an item. */
+/** The collected pieces of one block or item. */
 interface Collected {
-  /** As it was begun, or as it ended. */
+  /** Its first or last form. */
   given: Fields;
   done: boolean;
   text: string;
@@ -19,7 +19,10 @@ interface Collected {
 class Numbered {
   private readonly all = new Map<unknown, Collected>();
 
-  /** What is under a number. @throws RangeError for more numbers than one answer has */
+  /**
+   * Returns the item with an index.
+   * @throws RangeError if the answer has too many items
+   */
   at(index: unknown): Collected {
     const key = typeof index === 'number' || typeof index === 'string' ? index : 0;
     const found = this.all.get(key);
@@ -40,8 +43,8 @@ class Numbered {
 }
 
 /**
- * The body that the events of Anthropic's messages make; null where the end is missing.
- * @param closed whether the stream came to its end by a mark that is no event
+ * Builds the body of an Anthropic message from its events. Returns null if the end is missing.
+ * @param closed true if the stream ended with a mark that is no event
  */
 export function messageOfEvents(events: readonly Fields[], closed: boolean): Fields | null {
   const blocks = new Numbered();
@@ -95,9 +98,9 @@ const TERMINAL: ReadonlySet<unknown> = new Set(['response.completed', 'response.
 const FAILED: ReadonlySet<unknown> = new Set(['response.failed', 'response.cancelled', 'error']);
 
 /**
- * The body that the events of OpenAI's responses make: that of the last event, or the items that came where it has
- * none. Null where the end is missing.
- * @param closed as for messages
+ * Builds the body of an OpenAI response from its events: that of the last event, or the streamed
+ * items if it has none. Returns null if the end is missing.
+ * @param closed true if the stream ended with a mark that is no event
  */
 export function responseOfEvents(events: readonly Fields[], closed: boolean): Fields | null {
   const last = events.findLast(({ type }) => TERMINAL.has(type));
@@ -136,7 +139,7 @@ function addItemEvent(items: Numbered, event: Fields): void {
   }
 }
 
-/** An item as it ended; one whose end did not come as far as it came. */
+/** Returns an item as it ended, or as far as it came. */
 function itemOf({ given, done, text, thinking, json }: Collected): readonly Fields[] {
   if (done) {
     return [given];
@@ -150,7 +153,10 @@ function itemOf({ given, done, text, thinking, json }: Collected): readonly Fiel
   return text === '' ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
 }
 
-/** The body that the pieces of Gemini make; null where the end is missing. @param closed as for messages */
+/**
+ * Builds the body of a Gemini answer from its pieces. Returns null if the end is missing.
+ * @param closed true if the stream ended with a mark that is no event
+ */
 export function candidateOfPieces(pieces: readonly Fields[], closed: boolean): Fields | null {
   const parts: Fields[] = [];
   let finish: string | null = null;
@@ -182,7 +188,7 @@ export function candidateOfPieces(pieces: readonly Fields[], closed: boolean): F
   };
 }
 
-/** Adds a part, or what it says to the part before where both are one text. */
+/** Adds a part, or joins it with the previous part if both are text of the same kind. */
 function addPart(parts: Fields[], part: Fields): void {
   const before = parts.at(-1);
   const [text, said] = [part['text'], before?.['text']];

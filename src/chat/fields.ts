@@ -1,12 +1,12 @@
-/** Fields of objects that other programs wrote, under whichever of several names they have. */
+/** Reads fields of objects from other programs, which name them in different ways. */
 import { isRecord } from '../shared/guard.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A surrogate as JSON escapes it: half of a character, where the other half is not beside it. */
+/** An escaped surrogate in JSON. It is unpaired if its other half is not beside it. */
 export const HALF = /\\u[dD][89a-fA-F]/u;
 
-/** The first of some keys that holds a text that is not empty. */
+/** Returns the first nonempty string under some keys, or null. */
 export function textAt(fields: Fields, ...keys: readonly string[]): string | null {
   for (const key of keys) {
     const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
@@ -17,7 +17,7 @@ export function textAt(fields: Fields, ...keys: readonly string[]): string | nul
   return null;
 }
 
-/** The first of some keys that holds anything but null. */
+/** Returns the first value under some keys that is neither null nor undefined. */
 export function valueAt(fields: Fields, ...keys: readonly string[]): unknown {
   for (const key of keys) {
     const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
@@ -28,26 +28,26 @@ export function valueAt(fields: Fields, ...keys: readonly string[]): unknown {
   return undefined;
 }
 
-/** The object under a key; an empty one where there is none. */
+/** Returns the object under a key, or an empty one. */
 export function fieldsAt(holder: unknown, key: string): Fields {
   const value = isRecord(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
   return isRecord(value) ? value : {};
 }
 
-/** The list under a key; an empty one where there is none. */
+/** Returns the list under a key, or an empty one. */
 export function listAtKey(holder: unknown, key: string): readonly unknown[] {
   const value = isRecord(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
   return Array.isArray(value) ? value : [];
 }
 
-/** A value as text: texts as they are, everything else as JSON. */
+/** Returns a value as text: strings as they are, all else as JSON. */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
 
-/** What JSON can begin with. Asking this first costs far less than the error that most texts would end with. */
+/** The first characters of JSON. This test is much cheaper than a failing parse. */
 const JSON_BEGINS = /^\s*(?:[[{"\d-]|true|false|null)/u;
 
-/** The value of a text that may be JSON, with halves of characters as U+FFFD; the text itself where it is none. */
+/** Parses a text that may be JSON, with unpaired surrogates as U+FFFD. Keeps other values. */
 export function parsedJson(value: unknown): unknown {
   if (typeof value !== 'string' || !JSON_BEGINS.test(value)) {
     return value;
@@ -65,19 +65,19 @@ export function parsedJson(value: unknown): unknown {
 }
 
 /**
- * What a text holds as JSON, where that is an object or a list. Any other value is a text that looks like one: 42 and
- * true are answers.
+ * Parses a text that holds an object or a list in JSON. Any other value is returned as it is,
+ * because 42 and true are answers.
  */
 export function structured(value: unknown): unknown {
   const parsed = typeof value === 'string' && !/^\s*[[{]/u.test(value) ? value : parsedJson(value);
   return isRecord(parsed) || Array.isArray(parsed) ? parsed : value;
 }
 
-/** Characters of a value without spaces that is bytes and no text. */
+/** Values without spaces that are longer than this many characters are taken for bytes. */
 const LONG_VALUE = 512;
 const BYTES = /^(?:data:[\w.+/;=-]*,)?[A-Za-z0-9+/_=-]+$/u;
 
-/** A value as JSON, with the size of encoded pictures and sounds in the place of their bytes. */
+/** Returns a value as JSON, with the size of encoded pictures and sounds in place of their bytes. */
 export const jsonWithoutBytes = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'string' && one.length > LONG_VALUE && BYTES.test(one)

@@ -1,10 +1,10 @@
-/** Why an answer ended, as servers and libraries say it. */
+/** Reads the reason for an answer's end, as servers and libraries write it. */
 import { isRecord } from '../shared/guard.ts';
 import { textAt, type Fields } from './fields.ts';
 
 const KEYS = ['finish_reason', 'finishReason', 'stop_reason', 'stopReason', 'done_reason'] as const;
 
-/** The words of OpenAI, Anthropic, Gemini, TGI, Ollama, llama.cpp and Cohere for an answer that a limit cut off. */
+/** The words of servers and libraries for an answer that a limit cut off. */
 const LENGTH: ReadonlySet<string> = new Set([
   'length',
   'max_tokens',
@@ -18,14 +18,14 @@ const LENGTH: ReadonlySet<string> = new Set([
   'incomplete',
 ]);
 
-/** The reason that an answer gives for its end, in the server's own word; null where it gives none. */
+/** Returns the reason for an answer's end, in the server's own word, or null. */
 export function reasonIn(holder: Fields): string | null {
   for (const key of KEYS) {
     const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
     if (value === undefined) {
       continue;
     }
-    // SGLang's own form is an object; DashScope writes the word "null" until the end.
+    // SGLang's own form is an object. DashScope writes the word "null" until the end.
     const word = isRecord(value) ? textAt(value, 'type', 'reason') : textAt(holder, key);
     if (word !== null && word.trim() !== '' && word.toLowerCase() !== 'null') {
       return word;
@@ -34,6 +34,9 @@ export function reasonIn(holder: Fields): string | null {
   return null;
 }
 
-/** Whether an answer ended by itself or at a limit. @param reason the server's word; an unknown word is an end */
+/**
+ * Returns whether an answer ended by itself or at a limit.
+ * @param reason the server's word; an unknown word counts as an end
+ */
 export const finishOf = (reason: unknown): 'end' | 'length' =>
   typeof reason === 'string' && LENGTH.has(reason.toLowerCase()) ? 'length' : 'end';

@@ -1,19 +1,19 @@
-/** What a log measured of a call of a model beside its tokens, under the names in use. */
+/** Reads the measures of a model call other than its tokens, under the names in use. */
 import { isRecord } from '../shared/guard.ts';
 import { parsedJson, valueAt, type Fields } from './fields.ts';
 
-/** Null for what is not said. */
+/** Values are null if the log does not give them. */
 export interface CallMeasures {
   /** Seconds until the answer began. */
   readonly firstTokenSeconds: number | null;
-  /** The time at which it began, as the log writes it; undefined where it does not. */
+  /** The time at which it began, in the form of the log, or undefined. */
   readonly firstToken: unknown;
   readonly cost: number | null;
   readonly temperature: number | null;
 }
 
 const TEMPERATURE = ['gen_ai.request.temperature', 'ai.settings.temperature', 'temperature', 'ls_temperature'] as const;
-/** Settings of a call, structured or as JSON. */
+/** Keys of a call's settings, structured or as JSON. */
 const SETTINGS = [
   'llm.invocation_parameters',
   'langfuse.observation.model.parameters',
@@ -40,7 +40,7 @@ const COST = [
   'response_cost',
   'cost',
 ] as const;
-/** Parts of a cost with their sum as `total`. */
+/** Keys of objects with the parts of a cost and their sum as `total`. */
 const COSTS = ['langfuse.observation.cost_details', 'costDetails', 'cost_details'] as const;
 const FIRST_SECONDS = [
   'gen_ai.response.time_to_first_chunk',
@@ -57,13 +57,16 @@ const FIRST_TIME = [
   'first_token_time',
 ] as const;
 
-/** A number as a log writes it: as such, or as a text; null for none, and below 0. */
+/** Returns a number from a number or a text, or null if it is negative or neither. */
 export function amountOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : null;
 }
 
-/** @param places what says it, the first first */
+/**
+ * Reads the measures of a call.
+ * @param places objects that may hold them, in order of precedence
+ */
 export function measuresIn(...places: readonly Fields[]): CallMeasures {
   const amount = (of: readonly Fields[], keys: readonly string[]): number | null =>
     of.map((place) => amountOf(valueAt(place, ...keys))).find((one) => one !== null) ?? null;

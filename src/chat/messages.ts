@@ -1,7 +1,8 @@
 /**
- * Messages of chats in the forms in which programs and servers write them: roles with text or parts, tool calls inside
- * or beside the text, items of OpenAI's responses, LangChain's types, AutoGen's sources, pydantic-ai's parts,
- * ShareGPT's speakers. One entry may be several messages: the results of two tools and a person's words are three.
+ * Reads messages of chats in the forms of programs and servers: roles with text or parts, tool
+ * calls inside or beside the text, items of OpenAI's responses, LangChain's types, AutoGen's
+ * sources, pydantic-ai's parts, ShareGPT's speakers. One entry may become several messages: the
+ * results of two tools and a user's text are three.
  */
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
@@ -21,29 +22,29 @@ import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields }
 import { finishOf, reasonIn } from './finish.ts';
 import { programMessages, withTasks } from './programs.ts';
 
-/** A message of a chat as a model is asked with it. */
+/** A message of a chat, as a model receives it. */
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  /** Who said it, or which tool; null where the log does not say. */
+  /** The speaker or the tool, or null if the log does not say. */
   readonly name: string | null;
-  /** Its text, with a line for each tool that it calls. */
+  /** Its text, with a line for each tool call. */
   readonly text: string;
 }
 
-/** A message with what only its own log needs of it. */
+/** A message with the details that the readers of logs need. */
 export interface ParsedMessage extends ChatMessage {
   /** The names of the tools that it calls, by the id of the call. */
   readonly calls: ReadonlyMap<string, string>;
-  /** The call that it is the result of; null for none. */
+  /** The id of the call that it answers, or null. */
   readonly answers: string | null;
   readonly finish: 'end' | 'length';
-  /** What entries that are pieces of one message share; null where they share nothing. */
+  /** An id that entries share if they are pieces of one message, or null. */
   readonly id: string | null;
-  /** The entry that it is, which may say what was measured of it; null for a part of one. */
+  /** The whole entry, which may hold measures, or null for a part of an entry. */
   readonly about: Fields | null;
-  /** Which item of a response it is, of which several are one message; null for any other. */
+  /** The type of a response's item, several of which form one message, or null. */
   readonly item: 'reasoning' | 'message' | 'call' | null;
-  /** Its text without what was only thought; empty where it says nothing else. */
+  /** Its text without reasoning. It is empty if there is nothing else. */
   readonly spoken: string;
   /** The context that the log gives for this message. Null: the messages before it are its context. */
   readonly asked: readonly ChatMessage[] | null;
@@ -78,23 +79,25 @@ const ROLES: ReadonlyMap<string, ChatMessage['role']> = new Map([
   ['ipython', 'tool'],
   ['exit', 'tool'],
 ]);
-/** Roles that say which tool it was; mini-swe-agent ends with what its environment says at the exit. */
+/** Roles that name the tool. mini-swe-agent ends with the output of its environment at the exit. */
 const TOOLS: ReadonlySet<string> = new Set(['observation', 'environment', 'ipython', 'exit']);
-/** Characters of a role that is the name of an agent. */
+/** The most characters of a role that is the name of an agent. */
 const LONGEST_ROLE = 100;
 
-/** Events of AutoGen that are no messages: questions to a person, memory, and pieces of what a later message says. */
+/** Events of AutoGen that are not messages: questions to a user, memory, and pieces. */
 const NO_MESSAGES: readonly unknown[] = [
   'UserInputRequestedEvent',
   'MemoryQueryEvent',
   'ModelClientStreamingChunkEvent',
 ];
 const AUTOGEN_RESULTS: readonly unknown[] = ['ToolCallExecutionEvent', 'FunctionExecutionResultMessage'];
-/** Items of OpenAI's responses: `function_call`, `web_search_call`, `function_call_output`, `reasoning`, `message`;
- * Mistral has `function.call` and `function.result`. */
+/**
+ * Items of OpenAI's responses: `function_call`, `web_search_call`, `function_call_output`,
+ * `reasoning`, `message`. Mistral has `function.call` and `function.result`.
+ */
 const CALL_ITEM = /^(?:\w+[_.])?call$/u;
 const OUTPUT_ITEM = /_call_output$|^function\.result$/u;
-/** Parts of pydantic-ai's messages, by what they are. */
+/** Roles for the parts of pydantic-ai's messages, by their kinds. */
 const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
   ['system-prompt', 'system'],
   ['user-prompt', 'user'],
@@ -102,14 +105,14 @@ const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
   ['retry-prompt', 'tool'],
 ]);
 
-/** The messages of a list, the pieces of one message together; entries that are none are left out. */
+/** Returns the messages of a list. Pieces of one message are joined, and other entries are left out. */
 export const parsedMessages = (value: unknown): ParsedMessage[] =>
   Array.isArray(value) ? joined(withTasks(value).flatMap(messagesOf)) : [];
 
-/** A message in any of the forms, the first of several that a value is; null for a value that is none. */
+/** Returns the first message that a value holds in any of the forms, or null. */
 export const parsedMessage = (value: unknown): ParsedMessage | null => parsedMessages([value])[0] ?? null;
 
-/** All that one answer of a model says, as the one message that it is, and what tools gave meanwhile. */
+/** Joins all pieces of a model's answer into one message, and returns the tool results separately. */
 export function answerOf(messages: readonly ParsedMessage[]): {
   readonly said: ParsedMessage | null;
   readonly results: readonly ParsedMessage[];
@@ -121,7 +124,7 @@ export function answerOf(messages: readonly ParsedMessage[]): {
   };
 }
 
-/** Pieces of one message: of one id, or items of one response. */
+/** Joins the pieces of one message: those of one id, or the items of one response. */
 function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
   const made: ParsedMessage[] = [];
   let last: ParsedMessage | undefined;
@@ -141,11 +144,11 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
   return made;
 }
 
-/** Whether an item goes on with the message of the one before: reasoning, a text, and then calls, several of them. */
+/** Returns true if an item continues a message: reasoning, then a text, then calls. */
 const follows = (before: ParsedMessage['item'], item: ParsedMessage['item']): boolean =>
   before === 'reasoning' ? item !== null : before === null ? false : item === 'call';
 
-/** Two pieces of one message. */
+/** Joins two pieces of one message. */
 export const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
   ...first,
   name: first.name ?? second.name,
@@ -171,7 +174,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   asked: null,
 });
 
-/** The messages that an entry of a list is; none for what is no message. */
+/** Returns the messages of a list entry, or none if it is not a message. */
 function messagesOf(entry: unknown): readonly ParsedMessage[] {
   if (!isRecord(entry)) {
     return [];
@@ -186,7 +189,7 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
   if (AUTOGEN_RESULTS.includes(type) && Array.isArray(content)) {
     return content.filter(isRecord).map((one) => resultMessage(one, one['content'], one['error']));
   }
-  // AutoGen 0.2 joins the results of all tools in the content, and has them one by one beside it.
+  // AutoGen 0.2 joins the results of all tools in the content, and also lists them one by one.
   const responses = listAtKey(entry, 'tool_responses').filter(isRecord);
   if (responses.length > 0) {
     return responses.map((one) => resultMessage(one, one['content'], null));
@@ -214,7 +217,7 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
   return general(one);
 }
 
-/** An item of a response: a call, what it gave, or reasoning. */
+/** Reads an item of a response: a call, its result, or reasoning. */
 function itemOf(item: Fields): readonly ParsedMessage[] {
   const content = emptyContent();
   addPart(content, item);
@@ -252,7 +255,7 @@ function pydanticMessages(kind: string, parts: readonly unknown[], entry: Fields
   });
 }
 
-/** An event of OpenHands: what somebody does, or what came of it; null for a value that is none. */
+/** Reads an event of OpenHands: an action or its observation. Returns null for any other value. */
 function openHandsMessages(event: Fields): readonly ParsedMessage[] | null {
   const { source, action, observation, content, args } = event;
   if (typeof source !== 'string' || 'role' in event) {
@@ -268,13 +271,13 @@ function openHandsMessages(event: Fields): readonly ParsedMessage[] | null {
   if (action === 'message' || action === 'system') {
     return general({ role: action === 'system' ? action : source, content: said });
   }
-  // What the environment does by itself, such as a change of its state, is no message.
+  // Actions of the environment itself, such as a change of its state, are not messages.
   return source === 'agent'
     ? general({ role: 'assistant', content: thought ?? said, tool_calls: [{ name: action, arguments: given }] })
     : [];
 }
 
-/** A message with a role, in the wrappers of its library. */
+/** Reads a message with a role, in the wrapper of its library. */
 function general(value: Fields): readonly ParsedMessage[] {
   const { fields, type, around } = unwrapped(value);
   const named = textAt(fields, 'role') ?? textAt(fields, 'from') ?? textAt(fieldsAt(fields, 'author'), 'role');
@@ -286,7 +289,7 @@ function general(value: Fields): readonly ParsedMessage[] {
     return [];
   }
   const isAgent = named !== null && !ROLES.has(named.toLowerCase());
-  // Of a person's words and of results `agent` says who got them.
+  // In user messages and results, `agent` names the recipient.
   const agents = role === 'assistant' || role === 'system' ? ['agent', 'agent_name', 'agentName'] : [];
   const name =
     textAt(fields, 'name', ...agents, 'tool_name') ??
@@ -311,19 +314,25 @@ function general(value: Fields): readonly ParsedMessage[] {
   return withResults(own, content, fields);
 }
 
-/** What smolagents and CrewAI keep of what an answer was asked with. */
+/** Returns the input that smolagents and CrewAI keep of an answer. */
 function askedOf({ model_input_messages: asked }: Fields): readonly ChatMessage[] | null {
   const messages = withToolNames(parsedMessages(asked));
   return messages.length === 0 ? null : messages.map(chatOnly);
 }
 
-/** The id of an answer that may come in pieces; what is around it may give all messages of a conversation one id. */
+/**
+ * Returns the id of an answer that may come in pieces. An outer object may give all messages the id
+ * of their conversation.
+ */
 function pieceId(fields: Fields, around: Fields): string | null {
   const id = textAt(fields, 'id');
   return id !== null && (fields !== around || /^(?:msg|message|resp|run|gen|chatcmpl)[-_]/u.test(id)) ? id : null;
 }
 
-/** A message and what tools gave in it, each by itself: results come before a person's words, after a model's. */
+/**
+ * Returns a message and the tool results in it, each by itself. Results come before a user's text
+ * and after a model's.
+ */
 function withResults(own: ParsedMessage, { results }: Content, fields: Fields): readonly ParsedMessage[] {
   if (own.role === 'tool') {
     const [listed] = listAtKey(fields, 'tool_call_ids');
@@ -352,13 +361,13 @@ function withResults(own: ParsedMessage, { results }: Content, fields: Fields): 
 
 interface Unwrapped {
   readonly fields: Fields;
-  /** What it is where it names no role. */
+  /** Its type, if it has no role. */
   readonly type: string | null;
-  /** What is around it: how it ended. */
+  /** The object around it, which tells how it ended. */
   readonly around: Fields;
 }
 
-/** The message within a choice, a candidate, a session's line, or a class of LangChain. */
+/** Returns the message within a choice, a candidate, a session's line, or a class of LangChain. */
 function unwrapped(value: Fields): Unwrapped {
   if (isRecord(value['message'])) {
     return { ...unwrapped(value['message']), around: value };
@@ -377,14 +386,14 @@ function unwrapped(value: Fields): Unwrapped {
   return { fields: value, type: textAt(value, 'type'), around: value };
 }
 
-/** Keys of what a message says; Cohere has its text under `message`. */
+/** Keys of a message's content. Cohere has its text under `message`. */
 const BODIES = ['parts', 'contents', 'content', 'text', 'value', 'message'] as const;
-/** Keys of parts of LlamaIndex and Semantic Kernel, under which others have what is no part. */
+/** Keys of lists of parts in LlamaIndex and Semantic Kernel. In other programs they hold other data. */
 const PART_LISTS = ['blocks', 'items'] as const;
 const REASONED = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details', 'tool_plan', 'thoughts'] as const;
 const GIVEN = [...REASONED, 'refusal'] as const;
 
-/** All that a message says; null where it has no key that could say anything. */
+/** Returns the content of a message, or null if it has no key for content. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
   const bodies = bodiesOf(fields);
   const results = listAtKey(fields, 'tool_results').filter(isRecord);
@@ -410,7 +419,8 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   for (const refusal of [fields['refusal'], kwargs['refusal'], audio['transcript']]) {
     addPart(content, refusal);
   }
-  // A call that stands among the parts and beside them is one; two of a list are two, also with one id.
+  // A call that is both among the parts and beside them counts once. Two calls in a list count
+  // twice, even with one id.
   const inParts = new Set(content.calls.keys());
   for (const call of called) {
     const id = isRecord(call) ? textAt(call, 'call_id', 'id', 'toolCallId') : null;
@@ -427,26 +437,26 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   return content;
 }
 
-/** The one call of a tool as OpenInference writes it; undefined for none. */
+/** Returns the only tool call in the form of OpenInference, or undefined. */
 function namedCall(fields: Fields): Fields | undefined {
   const name = textAt(fields, 'function_call_name');
   return name === null ? undefined : { name, arguments: fields['function_call_arguments_json'] };
 }
 
-/** Adds the reasoning that a message has beside its text. A message may repeat it in several forms: one is read. */
+/** Adds the reasoning beside a message's text. Of several repeated forms, one is read. */
 function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
   const before = content.texts.length;
   addPart(content, valueAt(fields, ...REASONED) ?? valueAt(kwargs, 'reasoning_content', 'reasoning'));
   content.thoughts.push(...content.texts.slice(before));
 }
 
-/** The bodies that a message has, some of which may be empty. */
+/** Returns the bodies of a message, some of which may be empty. */
 const bodiesOf = (fields: Fields): readonly unknown[] => [
   ...BODIES.map((key) => fields[key]).filter((body) => body !== undefined),
   ...PART_LISTS.map((key) => fields[key]).filter((parts) => Array.isArray(parts) && parts.every(isKnownPart)),
 ];
 
-/** The text or the parts; of an entry that has both, what only one of them says too. */
+/** Adds the text or the parts. If an entry has both, the second adds only what the first lacks. */
 function addBody(content: Content, fields: Fields, bodies: readonly unknown[]): void {
   const [first, ...others] = bodies.filter((body) => body !== null && body !== '');
   addPart(content, first);
@@ -457,7 +467,8 @@ function addBody(content: Content, fields: Fields, bodies: readonly unknown[]): 
       addBeside(content, other);
     }
   }
-  // SWE-agent repeats a part of the content as the thought; AutoGen has it beside the content.
+  // SWE-agent repeats a part of the content as the thought. AutoGen keeps the thought beside the
+  // content.
   const thought = textAt(fields, 'thought');
   if (thought !== null && !contains(content.texts.join('\n'), thought.trim())) {
     content.texts.unshift(thought);
@@ -468,7 +479,7 @@ function addBody(content: Content, fields: Fields, bodies: readonly unknown[]): 
   }
 }
 
-/** Adds what parts say that the content does not say yet, line by line: each may be very long, or very many. */
+/** Adds the lines of parts that the content lacks. Texts may be too long or many to compare. */
 function addBeside(content: Content, parts: readonly unknown[]): void {
   const beside = emptyContent();
   addPart(beside, parts);
@@ -486,32 +497,35 @@ function addBeside(content: Content, parts: readonly unknown[]): void {
   }
 }
 
-/** LangChain's own form names a class where others have a role: `["langchain_core", "messages", "AIMessage"]`. */
+/**
+ * Returns the class name that replaces the role in LangChain's own form: `["langchain_core",
+ * "messages", "AIMessage"]`.
+ */
 function classOf({ lc, id }: Fields): string | null {
   const last: unknown = lc !== undefined && Array.isArray(id) ? id.at(-1) : null;
   return typeof last === 'string' ? last.replace(/Message(?:Chunk)?$/u, '') : null;
 }
 
 /**
- * The role that an entry names. A role of another name is an agent's, and so is a source that is no person.
- * @param type of the entry where it has no role
+ * Returns the role of an entry. Any unknown role, or a source that is no user, is an agent's.
+ * @param type of the entry, which is used if it has no role
  */
 function roleOf(named: string | null, type: string | null, source: string | null): ChatMessage['role'] | null {
   if (named !== null) {
     return ROLES.get(named.toLowerCase()) ?? (named.length <= LONGEST_ROLE ? 'assistant' : null);
   }
-  // AutoGen's UserMessage has a source, which says more.
+  // AutoGen's UserMessage has a source, which is more specific.
   const typed = ROLES.get((source === null ? type?.replace(/Message(?:Chunk)?$/u, '') : type)?.toLowerCase() ?? '');
   return typed ?? (source === null ? null : (ROLES.get(source.toLowerCase()) ?? 'assistant'));
 }
 
-/** What the first person asked; the system prompt where nobody did. */
+/** Returns the first text of a user, or else the system prompt. */
 export function questionOf(messages: readonly ChatMessage[]): string {
   const asked = messages.find(({ role }) => role === 'user') ?? messages[0];
   return asked?.text ?? '';
 }
 
-/** Messages with the tool of each result named, where an earlier message called it. */
+/** Adds the tool's name to each result whose call is in an earlier message. */
 export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage[] {
   if (!messages.some(({ role, name }) => role === 'tool' && name === null)) {
     return [...messages];
@@ -524,7 +538,10 @@ export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage
   );
 }
 
-/** Instructions that stand beside the messages: a text, parts, or an object with parts; none for undefined. */
+/**
+ * Returns the message for instructions that have their own key: a text, parts, or an object with
+ * parts. Returns none for undefined.
+ */
 export function systemOf(instructions: unknown): readonly ParsedMessage[] {
   const content = isRecord(instructions) ? (instructions['parts'] ?? [instructions]) : instructions;
   return content === undefined || content === null || content === ''
@@ -534,5 +551,5 @@ export function systemOf(instructions: unknown): readonly ParsedMessage[] {
 
 export const chatOnly = ({ role, name, text }: ChatMessage): ChatMessage => ({ role, name, text });
 
-/** A message that says a text alone. */
+/** Returns a message that holds only a text. */
 export const plainMessage = (role: ChatMessage['role'], text: unknown): ParsedMessage => plain(role, asText(text));

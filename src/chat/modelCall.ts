@@ -1,22 +1,22 @@
-/** A call of a model: what it was asked with, and what it said. */
+/** A call of a model: its input and its output. */
 import type { CallMeasures } from './measures.ts';
 import type { ParsedMessage } from './messages.ts';
 
-/** What a model was asked with, and what it said; empty where the log does not hold it. */
+/** The input and output of a model call. They are empty if the log does not hold them. */
 export interface ModelCall {
   readonly input: readonly ParsedMessage[];
   readonly output: readonly ParsedMessage[];
   readonly model: string | null;
-  /** Tokens as the log counts them; 0 where it does not. */
+  /** Tokens as the log counts them, or 0 if it does not. */
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** What else was measured of it. */
+  /** Other measures of the call. */
   readonly measures?: CallMeasures;
-  /** What of it is not read, or not there as it was; a reason each. */
+  /** Reasons for parts that were not read or are incomplete. */
   readonly notes?: readonly string[];
 }
 
-/** A count of tokens that a log gives; 0 for anything else. */
+/** Returns the number of tokens that a log gives, or 0 for any other value. */
 export function tokenCount(value: unknown): number {
   const count = Number(value ?? 0);
   return Number.isSafeInteger(count) && count > 0 ? count : 0;

@@ -1,9 +1,9 @@
-/** What single programs keep of a conversation under keys of their own, in the keys of messages of chats. */
+/** Reads entries of single programs that have keys of their own into the keys of chat messages. */
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 
-/** The messages that an entry of one of these programs is; null for an entry of none. */
+/** Returns the messages of an entry of one of these programs, or null for any other entry. */
 export function programMessages(entry: Fields): readonly Fields[] | null {
   if ('role' in entry) {
     return null;
@@ -17,7 +17,7 @@ export function programMessages(entry: Fields): readonly Fields[] | null {
   return null;
 }
 
-/** Letta names what a message is, and keeps each piece of an answer as a message with its id. */
+/** Reads Letta, which names message types and keeps pieces of an answer under one id. */
 function letta(entry: Fields): readonly Fields[] | null {
   const { id, name, message_type: type, content } = entry;
   const own = { id, name };
@@ -54,7 +54,7 @@ function letta(entry: Fields): readonly Fields[] | null {
   }
 }
 
-/** What tools gave: the message itself, or a list of them, each with what it printed. */
+/** Returns tool results: the message itself, or those in a list, each with its printed output. */
 const lettaReturns = (entry: Fields, returns: readonly unknown[]): readonly Fields[] =>
   (returns.length > 0 ? returns.filter(isRecord) : [entry]).map((one) => ({
     role: 'tool',
@@ -63,7 +63,7 @@ const lettaReturns = (entry: Fields, returns: readonly unknown[]): readonly Fiel
     content: [one['tool_return'], one['stdout'], one['stderr']],
   }));
 
-/** A step of the memory of smolagents: a task, a plan, or what was said and done; it may have all that was asked. */
+/** Reads a memory step of smolagents: a task, a plan, or an action. A step may hold its whole input. */
 function smolagents(entry: Fields): readonly Fields[] | null {
   const { task, system_prompt: system, plan, model_input_messages: asked } = entry;
   const keys = Object.keys(entry);
@@ -92,7 +92,7 @@ function actionStep(entry: Fields, own: Fields): readonly Fields[] {
   const calls = listAtKey(entry, 'tool_calls').filter(isRecord);
   const said = asText(output);
   const [only] = calls.length === 1 ? calls : [];
-  // Of an agent that writes code the library makes one call, of what was said.
+  // For an agent that writes code, the library makes one call from the code in the text.
   const code = textAt(fieldsAt(only, 'function'), 'arguments')?.trim();
   const isSaid = code !== undefined && contains(said, code);
   const message = { ...own, content: output ?? '', tool_calls: isSaid ? [] : calls };
@@ -106,7 +106,7 @@ function actionStep(entry: Fields, own: Fields): readonly Fields[] {
   return [message, { role: 'tool', name, tool_call_id: only?.['id'], content: gave, error }];
 }
 
-/** A record of the memory of CAMEL. */
+/** Reads a record of the memory of CAMEL. */
 function camel(entry: Fields): readonly Fields[] | null {
   const { role_at_backend: role, message } = entry;
   if (typeof role !== 'string' || !isRecord(message)) {
@@ -127,7 +127,7 @@ const isCrewLine = (entry: Fields): boolean =>
   ['task', 'agent', 'status'].every((key) => typeof entry[key] === 'string') &&
   Object.keys(entry).every((key) => CREW_LINE.has(key));
 
-/** A list of entries in which each task of CrewAI's log begins, also where the log has only its end. */
+/** Adds a missing beginning to each task of CrewAI's log that has only an end. */
 export function withTasks(entries: readonly unknown[]): readonly unknown[] {
   if (!entries.some((entry) => isRecord(entry) && isCrewLine(entry))) {
     return entries;
@@ -144,10 +144,10 @@ export function withTasks(entries: readonly unknown[]): readonly unknown[] {
   });
 }
 
-/** Keys of messages, which no output of a task has. */
+/** Keys of messages that no output of a task has. */
 const OF_MESSAGES = ['from', 'type', 'sender', 'content', 'value'] as const;
 
-/** A task of CrewAI: as its log says that it began or ended, or as its output keeps it. */
+/** Reads a task of CrewAI: its beginning or end in the log, or its stored output. */
 function crewAi(entry: Fields): readonly Fields[] | null {
   const { task, description, raw, output, agent: name } = entry;
   if (typeof name !== 'string' || OF_MESSAGES.some((key) => key in entry)) {
@@ -170,7 +170,7 @@ function crewAi(entry: Fields): readonly Fields[] | null {
   ];
 }
 
-/** An event of the OpenHands SDK (from version 1); before, its events had actions and observations of another form. */
+/** Reads an event of the OpenHands SDK, version 1 or later. */
 function openHands(entry: Fields): readonly Fields[] | null {
   const { kind, tool_name: name, tool_call_id: id, llm_response_id: response } = entry;
   switch (kind) {
@@ -180,7 +180,7 @@ function openHands(entry: Fields): readonly Fields[] | null {
       return isRecord(entry['llm_message']) ? [entry['llm_message']] : null;
     case 'ActionEvent': {
       const reasoning = valueAt(entry, 'reasoning_content', 'thinking_blocks', 'responses_reasoning_item');
-      // Several calls of one answer are events of their own.
+      // Several calls of one answer are separate events.
       const piece = typeof response === 'string' ? `run-${response}` : null;
       return [{ role: 'assistant', id: piece, reasoning, content: entry['thought'], tool_calls: [entry['tool_call']] }];
     }
@@ -196,7 +196,7 @@ function openHands(entry: Fields): readonly Fields[] | null {
   }
 }
 
-/** A message of Semantic Kernel for .NET, whose keys begin with capitals. */
+/** Reads a message of Semantic Kernel for .NET, whose keys begin with capitals. */
 function semanticKernel(entry: Fields): readonly Fields[] | null {
   const role = textAt(fieldsAt(entry, 'Role'), 'Label');
   return role === null
@@ -216,7 +216,7 @@ function kernelItem(item: Fields): Fields {
   }
 }
 
-/** A message of OpenCode, whose parts have the calls of tools with what they gave. */
+/** Reads a message of OpenCode, whose parts hold tool calls with their results. */
 function openCode({ info, parts }: Fields): readonly Fields[] | null {
   return isRecord(info) && typeof info['role'] === 'string' && Array.isArray(parts)
     ? [{ ...info, parts: parts.filter(isRecord).map(openCodePart) }]
@@ -236,7 +236,7 @@ function openCodePart(part: Fields): Fields {
     : part;
 }
 
-/** A turn of a session of Llama Stack, in steps. */
+/** Reads a turn of a session of Llama Stack, in steps. */
 function llamaStack({ input_messages: input, steps, output_message: output }: Fields): readonly Fields[] | null {
   if (!Array.isArray(input) || !isRecord(output)) {
     return null;
@@ -255,12 +255,12 @@ function llamaStack({ input_messages: input, steps, output_message: output }: Fi
     ];
   });
   const last = within.at(-1);
-  // The last answer of the model is the output of the turn, too.
+  // The last answer of the model may also be the output of the turn.
   const isRepeated = last?.['role'] === 'assistant' && asText(last['content']) === asText(output['content']);
   return [...input.filter(isRecord), ...within, ...(isRepeated ? [] : [output])];
 }
 
-/** A message of Haystack, as its versions 2.9 to 2.11 wrote it. */
+/** Reads a message of Haystack in the form of versions 2.9 to 2.11. */
 const haystack = ({ _role: role, _name: name, _content: content }: Fields): readonly Fields[] | null =>
   typeof role === 'string' ? [{ role, name, content }] : null;
 

@@ -1,10 +1,10 @@
 /**
- * Literals of Python, as `repr` and `str` write them: lists and dictionaries of texts, numbers, None, True and False.
- * Nothing is evaluated: whatever else Python could write makes it no literal.
+ * Reads literals of Python, as `repr` and `str` write them: lists and dictionaries of strings,
+ * numbers, None, True and False. Nothing is evaluated, and any other expression is rejected.
  */
 import { structured } from './fields.ts';
 
-/** Values within values. */
+/** The most levels of nested values. */
 const MOST_DEPTH = 256;
 
 const ESCAPED: ReadonlyMap<string, string> = new Map([
@@ -31,8 +31,9 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 const NO_NUMBERS: ReadonlySet<string> = new Set(['nan', 'inf']);
 
 /**
- * The value of a text that is a list or a dictionary of Python; undefined for any other text.
- * @param onNoNumber hears each number that JSON does not have, which is read as null
+ * Returns the value of a text that is a list or a dictionary of Python, or undefined for any other
+ * text.
+ * @param onNoNumber is called for each number that JSON does not have, which is read as null
  */
 export function pythonValue(text: string, onNoNumber: () => void = () => undefined): unknown {
   if (!/^\s*[[{]/u.test(text)) {
@@ -50,7 +51,7 @@ export function pythonValue(text: string, onNoNumber: () => void = () => undefin
   }
 }
 
-/** What a text holds as an object or a list, in JSON or as Python writes it; the value itself where that is none. */
+/** Opens a text with an object or a list, in JSON or as a Python literal. Keeps other values. */
 export function opened(value: unknown): unknown {
   const given = structured(value);
   return typeof given === 'string' ? (pythonValue(given) ?? given) : given;
@@ -66,7 +67,7 @@ class LiteralReader {
     this.onNoNumber = onNoNumber;
   }
 
-  /** @throws SyntaxError for what is no literal */
+  /** @throws SyntaxError if the text is not a literal */
   value(depth: number): unknown {
     if (depth > MOST_DEPTH) {
       throw new SyntaxError('too deep');
@@ -91,7 +92,7 @@ class LiteralReader {
     return this.at === this.text.length;
   }
 
-  /** None, True, False; of NumPy `array([...], dtype=object)`. */
+  /** Reads None, True or False, or NumPy's `array([...], dtype=object)`. */
   private word(depth: number): unknown {
     const word = this.take(/-?[a-z]+/iuy);
     if (word === 'array' && this.take(/\(/uy) !== '') {
@@ -146,7 +147,7 @@ class LiteralReader {
     return /[bu]?['"]/uy.test(this.text.slice(this.at, this.at + 2));
   }
 
-  /** One string literal, or several in a row: Python splits long ones. */
+  /** Reads one string literal, or several in a row, because Python splits long ones. */
   private texts(): string {
     const parts: string[] = [];
     do {

@@ -1,21 +1,22 @@
-/** The answer of a model server as one body, whether it came whole or in the pieces of a stream. */
+/** Reads a model server's answer as one body, from a whole body or the pieces of a stream. */
 import { isRecord } from '../shared/guard.ts';
 import { ChoiceReader } from './choices.ts';
 import { candidateOfPieces, messageOfEvents, responseOfEvents } from './eventStreams.ts';
 import { listAtKey, parsedJson, textAt, type Fields } from './fields.ts';
 import { tokensIn, type CountedTokens } from './usage.ts';
 
-/** The forms of requests that say something of agents. */
+/** The APIs whose requests are model calls. */
 export type RecordedApi = 'chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'ollama';
 
-/** What ends a stream of OpenAI's forms, in the place of a body. */
+/** The data that ends a stream of OpenAI's forms. */
 export const STREAM_END = '[DONE]';
 
-/** An error within an error. */
+/** The most levels of nested errors. */
 const MOST_DEPTH = 8;
 
 /**
- * Whether what a server sends beside its answer says that something failed: some send an empty error with each.
+ * Returns true if an error field reports a failure. Some servers send an empty error with each
+ * answer.
  * @param value of the key `error`
  */
 export function saysError(value: unknown, depth = 0): boolean {
@@ -28,7 +29,7 @@ export function saysError(value: unknown, depth = 0): boolean {
   return value !== undefined && value !== null && value !== false && value !== 0;
 }
 
-/** The choices of a body; that of Ollama is the body itself. */
+/** Returns the choices of a body. The body of Ollama is itself a choice. */
 const choicesOf = (api: RecordedApi, body: Fields): readonly unknown[] =>
   api === 'ollama'
     ? [
@@ -39,20 +40,19 @@ const choicesOf = (api: RecordedApi, body: Fields): readonly unknown[] =>
       ]
     : listAtKey(body, 'choices');
 
-/** An answer as one body. */
 export interface WholeAnswer {
-  /** In the form of its protocol; one of choices has one, whose message is the answer. */
+  /** The body in the form of its API. With choices, it has one, whose message is the answer. */
   readonly body: Fields;
   readonly tokens: CountedTokens;
-  /** Answers to the same request beside it. */
+  /** The number of further answers to the same request. */
   readonly further: number;
 }
 
 /**
- * The body of an answer.
+ * Returns the body of an answer.
  * @param answer the whole body, or the pieces of a stream in order
- * @returns null where it is none, or its end is missing
- * @throws RangeError for an answer that is larger than any is
+ * @returns null if it is not an answer, or its end is missing
+ * @throws RangeError if the answer exceeds a limit
  */
 export function wholeAnswer(api: RecordedApi, answer: unknown): WholeAnswer | null {
   const isStream = Array.isArray(answer);
@@ -91,8 +91,8 @@ function choiceAnswer(api: RecordedApi, bodies: readonly Fields[], closed: boole
 }
 
 /**
- * A body as text: one value of JSON, or several, one a line or one an event, as its pieces. Null where it is none, or
- * a text in quotes.
+ * Parses a body: one JSON value, or several as lines or events, which are returned as pieces.
+ * Returns null for other texts and for a JSON string.
  */
 export function bodyIn(text: string): unknown {
   const plain = text.trim();
@@ -110,7 +110,7 @@ export function bodyIn(text: string): unknown {
   return (isEvents || pieces.length > 1) && isRead ? pieces : null;
 }
 
-/** What a line of an event says. */
+/** Returns the data of a line of an event. */
 function dataOf(line: string): readonly string[] {
   const data = /^data: ?(.*)$/u.exec(line)?.[1];
   return data === undefined || data === '' ? [] : [data];

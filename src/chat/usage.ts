@@ -1,7 +1,7 @@
-/** The tokens that a model server counts for one answer. */
+/** Reads the token counts of a model server's answer. */
 import { fieldsAt, valueAt, type Fields } from './fields.ts';
 
-/** Tokens of a prompt and of an answer; null for what is not counted, or by no whole number. */
+/** Tokens of a prompt and of an answer. Null if the count is missing or is no whole number. */
 export interface CountedTokens {
   readonly prompt: number | null;
   readonly completion: number | null;
@@ -27,7 +27,7 @@ const COMPLETION = [
   'eval_count',
   'output',
 ] as const;
-/** What Anthropic counts of a prompt beside the rest of it, and Gemini of an answer. */
+/** Counts to add: Anthropic's for parts of a prompt, and Gemini's for parts of an answer. */
 const BESIDE_PROMPT = ['cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
 const BESIDE_COMPLETION = ['thoughtsTokenCount', 'thoughts_token_count'] as const;
 
@@ -39,14 +39,17 @@ const sumAt = (usage: Fields, keys: readonly string[], beside: readonly string[]
   return count === null ? null : beside.reduce((total, key) => total + (countIn(valueAt(usage, key)) ?? 0), count);
 };
 
-/** What a body counts; Ollama counts in the body itself. */
+/** Returns the counts of a body. Ollama has them in the body itself. */
 export function tokensIn(body: Fields): CountedTokens {
   const usage = ['usage', 'usageMetadata'].map((key) => fieldsAt(body, key)).find((one) => Object.keys(one).length > 0);
   const counted = usage ?? body;
   return { prompt: sumAt(counted, PROMPT, BESIDE_PROMPT), completion: sumAt(counted, COMPLETION, BESIDE_COMPLETION) };
 }
 
-/** What a log counts of a call, as its message keeps it. @param usage as its library writes it; 0 for no count */
+/**
+ * Returns the token counts of a call, with 0 for a missing count.
+ * @param usage in the form of its library
+ */
 export function spentIn(usage: Fields): { readonly promptTokens: number; readonly completionTokens: number } {
   const { prompt, completion } = tokensIn(usage);
   return { promptTokens: prompt ?? 0, completionTokens: completion ?? 0 };

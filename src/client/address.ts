@@ -1,6 +1,7 @@
 /**
- * Where the engine of a store is found: a socket in a folder of this user's, outside of every workspace, so that no
- * workspace can name one. On Windows it is a named pipe, and the folder holds the lock and the log only.
+ * Finds the address of a store's engine. It is a socket in a private folder of this user, outside
+ * of every workspace, so that no workspace can choose one. On Windows it is a named pipe, and the
+ * folder holds only the lock and the log.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
@@ -11,21 +12,22 @@ import { realFile } from '../files/realFile.ts';
 import { C3Error, messageOf } from '../shared/errors.ts';
 
 export interface EngineAddress {
-  /** What to listen on and to connect to. */
+  /** The address to listen on and to connect to. */
   readonly socket: string;
-  /** The path to which the lock of the engine's process belongs. */
+  /** The path of the lock of the engine's process. */
   readonly base: string;
   readonly log: string;
 }
 
 const DIGITS = 20;
-/** The shortest limit among systems is 104 bytes with the closing zero. */
+/** The smallest limit among systems is 104 bytes, including the closing zero. */
 const LONGEST_SOCKET = 103;
 
 /**
- * The addresses at which the store's engine may be, the usual one first; folders that are not there are left out.
- * @param create makes the usual folder
- * @throws C3Error('engine') where the folder is not this user's alone, or cannot be made
+ * Returns the addresses at which the store's engine may be, the default one first. Missing folders
+ * are left out.
+ * @param create creates the default folder
+ * @throws C3Error('engine') if other users have access to the folder, or if it cannot be created
  */
 export function engineAddresses(
   store: string,
@@ -45,8 +47,8 @@ export function engineAddresses(
 }
 
 /**
- * A name for a store: equal for every path that leads to it, as its writer's lock is. Neither it nor its folder need be
- * there yet.
+ * Returns a name for a store that is equal for every path to it, like the lock of its writer.
+ * Neither the store nor its folder need exist yet.
  */
 export function storeName(store: string): string {
   const path = realFile(store);
@@ -56,7 +58,7 @@ export function storeName(store: string): string {
     .slice(0, DIGITS);
 }
 
-/** The folders in which engines of this user are, the usual one first. */
+/** Returns the folders for engines of this user, the default one first. */
 function folders({ XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv): readonly string[] {
   const own = join(tmpdir(), `c3-replay-${process.getuid?.() ?? 0}`);
   return runtime !== undefined && isAbsolute(runtime) && isThere(runtime) ? [join(runtime, 'c3-replay'), own] : [own];
@@ -93,7 +95,7 @@ function checkedFolder(folder: string): string {
   );
 }
 
-/** Why a folder is not to be trusted; null where it belongs to the user alone. */
+/** Returns the reason for not trusting a folder, or null if it belongs to the user alone. */
 export function folderFault(
   stats: Pick<Stats, 'isDirectory' | 'isSymbolicLink' | 'uid' | 'mode'>,
   user: number,

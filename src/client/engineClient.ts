@@ -1,6 +1,6 @@
 /**
- * A store's engine as a window or a command sees it: found or started when first needed, spoken to in JSON-RPC, found
- * anew after it ended.
+ * The client of a store's engine, for a window or a command. It finds or starts the engine when it
+ * is first needed, speaks JSON-RPC with it, and finds it again after it ended.
  */
 import { CancellationToken, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import { C3Error } from '../shared/errors.ts';
@@ -14,8 +14,9 @@ import {
 import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
 
 /**
- * A method for each request of the engine, which is started where none lives. The token cancels the work in the engine.
- * Each throws CancelledError when it was cancelled, C3Error with the engine's one-line message when it failed or ended.
+ * A method for each request of the engine, which is started if none is running. The token cancels
+ * the work in the engine. Each method throws CancelledError if it was cancelled, and C3Error with
+ * the engine's one-line message if it failed or the engine ended.
  */
 type EngineRequests = {
   readonly [Name in RequestName]: ParamsOf<Name> extends undefined
@@ -25,7 +26,7 @@ type EngineRequests = {
 
 export type EngineClient = EngineLink & EngineRequests;
 
-/** The client of a store's engine; nothing is connected or started yet. */
+/** Creates the client of a store's engine, without connecting yet. */
 export function engineClient(options: ClientOptions, events: EngineEvents): EngineClient {
   const link = new EngineLink(options, events);
   const methods = Object.entries(REQUESTS).map(([name, { method, numberOfParams }]) => [
@@ -47,12 +48,12 @@ class EngineLink {
     this.link = new EngineConnection(options, events);
   }
 
-  /** Whether there is a connection. */
+  /** True if there is a connection. */
   get attached(): boolean {
     return this.link.attached;
   }
 
-  /** Connects to the engine if there is one; none is started. @returns whether there is a connection */
+  /** Connects to the engine if one is running. Returns true if there is a connection. */
   async attach(): Promise<boolean> {
     if (this.link.disposed) {
       return false;
@@ -60,12 +61,12 @@ class EngineLink {
     return (await this.link.join(false)) !== null;
   }
 
-  /** Gives the keys that the user keeps to an engine that is there; another one has them as it is joined. */
+  /** Gives the user's keys to a connected engine. An engine that is joined later receives them then. */
   async offerKeys(): Promise<void> {
     await this.link.offerKeys();
   }
 
-  /** Ends the engine with what is in progress in it; nothing where none lives. */
+  /** Ends the engine with its work in progress. Does nothing if none is running. */
   async shutdown(): Promise<void> {
     const live = await this.link.join(false);
     if (live === null) {
@@ -81,12 +82,15 @@ class EngineLink {
     await live.ended;
   }
 
-  /** Ends the connection; the engine continues its runs. */
+  /** Ends the connection. The engine continues its runs. */
   dispose(): Promise<void> {
     return this.link.dispose();
   }
 
-  /** Sends a request once there is an engine. @throws as EngineRequests says */
+  /**
+   * Sends a request once there is an engine.
+   * @throws the errors of EngineRequests
+   */
   async ask<Result>(send: (connection: MessageConnection) => Promise<Result>): Promise<Result> {
     const live = await this.link.join(true);
     if (live === null) {

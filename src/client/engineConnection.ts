@@ -1,4 +1,4 @@
-/** The connection to a store's engine: found or started, introduced, and made anew after it ended. */
+/** The connection to a store's engine, which is found or started, and renewed after it ended. */
 import type { Socket } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
@@ -38,13 +38,13 @@ import { socketConnection } from '../shared/protocols/socketConnection.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
 
-/** An engine that was just ending is met once or twice at most. */
+/** The most attempts to connect. An engine that is about to end may cost one or two. */
 const ATTEMPTS = 5;
 
 export interface EngineEvents {
   /** One line of the engine's log. */
   log(line: string): void;
-  /** The runs that are asked for, wait, go on or have ended. */
+  /** The runs that are requested, waiting, running or ended. */
   jobs(list: JobList): void;
   runProgress(progress: RunProgress): void;
   replayProgress(progress: ReplayProgress): void;
@@ -53,11 +53,11 @@ export interface EngineEvents {
   recordProgress?(progress: RecordProgress): void;
   blameProgress?(progress: BlameProgress): void;
   trialProgress?(progress: TrialProgress): void;
-  /** For whom the engine waits to write the store; null when the wait is over. */
+  /** Names the process for which the engine waits to write the store, or null after the wait. */
   waiting(words: string | null): void;
   /** The engine answered its first request. */
   ready(result: InitializeResult): void;
-  /** The connection ended; requests that were under way have failed. */
+  /** The connection ended. Pending requests have failed. */
   ended(): void;
 }
 
@@ -65,16 +65,16 @@ export interface EngineEvents {
 export type Keys = Readonly<Record<string, string>>;
 
 export interface ClientOptions {
-  /** Absolute path of the engine's entry. */
+  /** The absolute path of the engine's entry. */
   readonly script: string;
-  /** Absolute path of the store. */
+  /** The absolute path of the store. */
   readonly store: string;
   readonly kind: ClientKind;
-  /** The product's version; an idle engine of another one gives way to it. */
+  /** The product's version. An idle engine of another version ends in favor of this one. */
   readonly version: string;
-  /** The keys of servers that the user keeps, by the names of their variables; none where it is left out. */
+  /** Reads the user's keys of servers, by the names of their variables. Without it there are none. */
   readonly keys?: () => Promise<Keys>;
-  /** What asks the chat models of VS Code; a client that is no window has none. */
+  /** Access to the chat models of VS Code. Only windows have it. */
   readonly editor?: EditorModels;
 }
 
@@ -86,7 +86,7 @@ interface Live {
   readonly hello: InitializeResult;
 }
 
-/** The connection of one client; there is at most one at a time. */
+/** The connection of one client. There is at most one at a time. */
 export class EngineConnection {
   private readonly options: ClientOptions;
   private readonly events: EngineEvents;
@@ -99,19 +99,19 @@ export class EngineConnection {
     this.events = events;
   }
 
-  /** Whether there is a connection. */
+  /** True if there is a connection. */
   get attached(): boolean {
     return this.live !== null;
   }
 
-  /** Whether it was closed for good. */
+  /** True if it was closed for good. */
   get disposed(): boolean {
     return this.ended;
   }
 
   /**
-   * The connection, made where there is none.
-   * @param start starts an engine where none lives; null where none does otherwise
+   * Returns the connection, and connects if there is none.
+   * @param start starts an engine if none is running; otherwise the result is null then
    */
   async join(start: boolean): Promise<Live | null> {
     for (;;) {
@@ -134,7 +134,7 @@ export class EngineConnection {
         }
       }
       const joined = await this.joining.catch(() => null);
-      // Whoever only looked found none; whoever has work starts one.
+      // A caller that only looked accepts null. A caller with work starts an engine.
       if (joined !== null || !start) {
         return joined;
       }
@@ -143,7 +143,7 @@ export class EngineConnection {
 
   private async connect(start: boolean): Promise<Live | null> {
     const { store, script, version, kind } = this.options;
-    // Windows ask for engines in trusted workspaces only.
+    // Windows request engines only in trusted workspaces.
     const allowed = kind === 'window' ? { [ALLOW_COMMANDS]: '1' } : {};
     const keys = await this.keys();
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -152,7 +152,7 @@ export class EngineConnection {
         return null;
       }
       const live = await this.greet(socket);
-      // It ended just then: there will be another one.
+      // The engine was just ending, so there will be another one.
       if (live === null) {
         continue;
       }
@@ -161,7 +161,7 @@ export class EngineConnection {
       if (same || (!start && hello.protocol === PROTOCOL_VERSION)) {
         return this.adopt(live, keys);
       }
-      // One that ends at once may do so before its answer is out.
+      // An engine that ends at once may do so before its answer is sent.
       if (
         start &&
         (await Promise.race([
@@ -191,7 +191,7 @@ export class EngineConnection {
     throw new C3Error('engine', 'The engine ended repeatedly before it could be used: see the log, then try again.');
   }
 
-  /** Introduces this client; null where the connection ended before the answer. */
+  /** Introduces this client. Returns null if the connection ended before the answer. */
   private async greet(socket: Socket): Promise<Live | null> {
     const { store, kind } = this.options;
     const { events } = this;
@@ -226,7 +226,10 @@ export class EngineConnection {
     return hello === undefined ? null : { connection, socket, ended, hello };
   }
 
-  /** @param keys reach the engine before anything that is asked of it later */
+  /**
+   * Makes a connection the current one.
+   * @param keys sent to the engine before any later request
+   */
   private adopt(live: Live, keys: Keys): Live {
     this.live = live;
     if (Object.keys(keys).length > 0) {
@@ -242,13 +245,13 @@ export class EngineConnection {
         this.live = null;
       }
       this.events.ended();
-      // Later, so that requests under way fail with the word on how the engine ended.
+      // This runs later, so that pending requests fail with the message on how the engine ended.
       setImmediate(() => live.connection.dispose());
     });
     return live;
   }
 
-  /** Gives the keys to the engine that is connected; one that is joined later has them then. */
+  /** Gives the keys to the connected engine. An engine that is joined later receives them then. */
   async offerKeys(): Promise<void> {
     const keys = await this.keys();
     const live = this.live ?? (await this.joining?.catch(() => null)) ?? null;
@@ -261,7 +264,7 @@ export class EngineConnection {
     return (await this.options.keys?.()) ?? {};
   }
 
-  /** Ends the connection; the engine continues its runs. */
+  /** Ends the connection. The engine continues its runs. */
   async dispose(): Promise<void> {
     this.ended = true;
     const live = this.live ?? (await this.joining?.catch(() => null)) ?? null;
@@ -271,7 +274,7 @@ export class EngineConnection {
   }
 }
 
-/** Answers what the engine asks of VS Code and its user. */
+/** Answers the engine's requests to VS Code and its user. */
 function answerEngine(connection: MessageConnection, editor: EditorModels): void {
   const signalOf = (token: CancellationToken): AbortSignal => {
     const cancelled = new AbortController();
@@ -283,12 +286,12 @@ function answerEngine(connection: MessageConnection, editor: EditorModels): void
   connection.onRequest(EditorWaitRequest, (wait, token) => editor.askWait(wait, signalOf(token)));
 }
 
-/** An engine that cannot take them says so when it needs one. */
+/** Sends keys. An engine that cannot accept them reports an error when it needs one. */
 function giveKeys({ connection }: Live, keys: Keys): void {
   connection.sendRequest(OfferKeysRequest, { keys }).catch(() => undefined);
 }
 
-/** What went wrong in the words of the engine; cancellation stays apart from failure. */
+/** Converts an error to the engine's message. Cancellation stays distinct from failure. */
 export function errorOf(error: unknown): Error {
   if (error instanceof C3Error) {
     return error;

@@ -1,6 +1,7 @@
 /**
- * The environment of an engine: what is named here and nothing else. An editor's own holds what would change the
- * program that is started (NODE_OPTIONS, LD_PRELOAD, ELECTRON_*), and what is none of its business (tokens, proxies).
+ * Selects the environment of an engine: only the variables that are listed here. An editor's own
+ * environment can change the started program (NODE_OPTIONS, LD_PRELOAD, ELECTRON_*) and holds
+ * unrelated data (tokens, proxies).
  */
 
 const NAMES: ReadonlySet<string> = new Set([
@@ -35,7 +36,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'NUMBER_OF_PROCESSORS',
   'PROCESSOR_ARCHITECTURE',
   'PROCESSOR_IDENTIFIER',
-  // Which accelerators there are, and their drivers.
+  // Selection of accelerators and their drivers.
   'VK_DRIVER_FILES',
   'VK_ICD_FILENAMES',
   'VK_ADD_DRIVER_FILES',
@@ -55,8 +56,8 @@ const NAMES: ReadonlySet<string> = new Set([
 const PREFIXES: readonly string[] = ['LC_', 'XDG_', 'C3_'];
 
 /**
- * Those of the given variables that an engine gets, and the one that makes an editor's program run as Node. Names count
- * without their case where the system's do.
+ * Returns the given variables that an engine gets, and the one that makes an editor's program run
+ * as Node. On Windows, the case of names does not matter.
  */
 export function engineEnvironment(
   env: Readonly<NodeJS.ProcessEnv>,

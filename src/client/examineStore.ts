@@ -1,6 +1,6 @@
 /**
- * Has a store examined in a process of its own: damage that makes a look at it endless, or crashes it, takes nothing
- * with it.
+ * Examines a store in a process of its own, so that damage that makes the examination endless or
+ * crashes it has no further effect.
  */
 import { fork } from 'node:child_process';
 import {
@@ -13,9 +13,9 @@ import { engineEnvironment } from './environment.ts';
 const SECOND = 1000;
 
 /**
- * Examines the store at `path`, which is there; a process that does not end in time is a finding.
- * @param extent how far it is examined
- * @param entry the program that does it
+ * Examines the existing store at `path`. If the process does not end in time, that is a finding.
+ * @param extent of the examination
+ * @param entry the program of the process
  * @param limit milliseconds
  */
 export function examineApart(

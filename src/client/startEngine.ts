@@ -1,4 +1,4 @@
-/** Finds the engine of a store, or starts one that outlives whoever started it. */
+/** Finds the engine of a store, or starts one that outlives the process that started it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, renameSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
@@ -11,13 +11,13 @@ import { engineEnvironment } from './environment.ts';
 type Environment = Readonly<Record<string, string>>;
 
 const LOOK_EVERY_MILLISECONDS = 30;
-/** An engine loads its code before it listens; a slow disk or a busy machine takes a while. */
+/** The time limit for a start, in which the engine loads its code before it listens. */
 const START_MILLISECONDS = 60_000;
 const TAIL_BYTES = 2000;
 
 /**
- * A connection to the engine of a store; null where none lives.
- * @throws C3Error('engine') where the place of engines is not to be trusted
+ * Connects to the engine of a store. Returns null if none is running.
+ * @throws C3Error('engine') if the folder of engines is not safe
  */
 export async function connectToEngine(store: string): Promise<Socket | null> {
   for (const { socket } of engineAddresses(store, false)) {
@@ -30,10 +30,10 @@ export async function connectToEngine(store: string): Promise<Socket | null> {
 }
 
 /**
- * A connection to the engine of a store, which is started where none lives.
+ * Connects to the engine of a store, which is started if none is running.
  * @param script absolute path of the engine's entry
- * @param more variables of its environment, where it is started
- * @throws C3Error('engine') with the end of its log where it cannot be started
+ * @param more further variables of its environment, if it is started
+ * @throws C3Error('engine') with the end of its log if it cannot be started
  */
 export async function connectOrStart(store: string, script: string, more: Environment = {}): Promise<Socket> {
   const until = performance.now() + START_MILLISECONDS;
@@ -51,7 +51,7 @@ export async function connectOrStart(store: string, script: string, more: Enviro
         `The engine could not be started (${failed() ?? ''}). ${tailOf(started.address.log)}`,
       );
     }
-    // Another one that was just ending made way: it is tried again.
+    // Another engine was just ending, so the start is repeated.
     if (started.left()) {
       started = null;
     }
@@ -67,9 +67,9 @@ export async function connectOrStart(store: string, script: string, more: Enviro
 
 interface Started {
   readonly address: EngineAddress;
-  /** How it ended that should not have; null where it did not. */
+  /** Returns how the engine ended by an error, or null. */
   readonly failed: () => string | null;
-  /** Whether it found another engine and left the store to it. */
+  /** Returns true if it found another engine and left the store to it. */
   readonly left: () => boolean;
 }
 
@@ -82,7 +82,7 @@ function start(store: string, script: string, more: Environment): Started {
   let child: ChildProcess;
   try {
     child = spawn(process.execPath, [script, '--store', store], {
-      // A process group of its own: what ends the window does not end the engine.
+      // The engine has its own process group, so it survives the end of the window.
       detached: true,
       windowsHide: true,
       stdio: ['ignore', log, log],
@@ -107,7 +107,7 @@ function start(store: string, script: string, more: Environment): Started {
   return { address, failed: () => ended, left: () => left };
 }
 
-/** A log for an engine that begins; the one before it is kept beside it. */
+/** Opens a new log for an engine. The previous one is kept beside it. */
 function freshLog(path: string): number {
   try {
     renameSync(path, `${path}.1`);
@@ -117,7 +117,7 @@ function freshLog(path: string): number {
   return openSync(path, 'a', 0o600);
 }
 
-/** The end of a log, on one line. */
+/** Returns the last lines of a log, as one line. */
 function tailOf(path: string): string {
   try {
     const file = openSync(path, 'r');
@@ -134,7 +134,7 @@ function tailOf(path: string): string {
   }
 }
 
-/** Null where nobody listens. */
+/** Connects to a socket. Returns null if no process listens. */
 function connected(path: string): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = createConnection(path);

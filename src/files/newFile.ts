@@ -1,6 +1,7 @@
 /**
- * Small files of ours, made and read where others may have put something: a name that nobody can know beforehand, a
- * file that is new or an error, never through a link, and for the user alone whatever the umask says.
+ * Creates and reads small files in places where others may put files. Names are unguessable, a file
+ * is new or an error is thrown, links are never followed, and only the user has access, regardless
+ * of the umask.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -19,27 +20,27 @@ import {
 import { join } from 'node:path';
 import { isAlive } from './processes.ts';
 
-/** Files of ours can be read by their user alone, and folders opened. */
+/** Modes that give access to the user alone. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 const RANDOM_BYTES = 8;
-/** How the name of an unfinished file ends, with the process that writes it; SQLite has files beside its own. */
+/** The end of an unfinished file's name, with the writer's process id. SQLite adds files. */
 const UNFINISHED = /\.(\d+)(?:\.[0-9a-f]{16})?\.tmp(?:-wal|-shm|-journal|\.seal)?$/;
 
-/** What a name carries that nobody can know beforehand. */
+/** Returns an unguessable part of a name. */
 export function unguessable(): string {
   return randomBytes(RANDOM_BYTES).toString('hex');
 }
 
-/** A name beside `path` for the file that is to take its place. */
+/** Returns a name beside `path` for the file that will replace it. */
 export function unfinishedName(path: string): string {
   return `${path}.${process.pid}.${unguessable()}.tmp`;
 }
 
 /**
- * Removes files that processes left unfinished when they were killed.
- * @param file its name, where only what was to become that file is meant
+ * Removes unfinished files of killed processes.
+ * @param file its name, to remove only unfinished versions of that file
  */
 export function removeUnfinished(folder: string, file = ''): void {
   for (const name of namesIn(folder)) {
@@ -58,7 +59,10 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Makes a file for the user alone. @throws what the system says, EEXIST where anything is there, a link too */
+/**
+ * Creates a file for the user alone.
+ * @throws the system's error, EEXIST if anything exists there, even a link
+ */
 export function createNew(path: string): number {
   const file = openSync(path, 'wx', PRIVATE_FILE);
   try {
@@ -72,13 +76,14 @@ export function createNew(path: string): number {
 }
 
 /**
- * Makes a file with its content and forces it to the disk; one that cannot be written is removed.
- * @throws as createNew
+ * Creates a file with its content and forces it to the disk. A file that cannot be written is
+ * removed.
+ * @throws the errors of `createNew`
  */
 export function writeNew(path: string, content: string): void {
   const file = createNew(path);
   try {
-    // A single write may take only what fits on the disk.
+    // A single write may be partial if the disk is full.
     writeFileSync(file, content);
     fsyncSync(file);
   } catch (error) {
@@ -90,8 +95,8 @@ export function writeNew(path: string, content: string): void {
 }
 
 /**
- * Puts a file in the place of whatever is there at once: a link is replaced, not followed.
- * @throws what the system says
+ * Replaces a file atomically. A link is replaced, not followed.
+ * @throws the system's error
  */
 export function replaceFile(path: string, content: string): void {
   const prepared = unfinishedName(path);
@@ -105,9 +110,9 @@ export function replaceFile(path: string, content: string): void {
 }
 
 /**
- * The text of a small file of ours; null for what is none: a link, a folder, a pipe or device, or more than `most`
- * bytes.
- * @throws what the system says, ENOENT where nothing is there
+ * Returns the text of a small file, or null for a link, a folder, a pipe, a device, or more than
+ * `most` bytes.
+ * @throws the system's error, ENOENT if nothing exists there
  */
 export function readSmall(path: string, most: number): string | null {
   let file: number;
@@ -129,7 +134,7 @@ export function readSmall(path: string, most: number): string | null {
     if (!found.isFile() || found.size > most) {
       return null;
     }
-    // One byte more than there was: a file may grow while it is read.
+    // One extra byte shows if the file grew while it was read.
     const bytes = Buffer.alloc(found.size + 1);
     let length = 0;
     for (;;) {

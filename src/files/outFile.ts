@@ -1,14 +1,14 @@
-/** Files that a command was asked to write: new, and whole or not there, whenever the process ends. */
+/** Writes new files completely or not at all, even if the process is killed. */
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { C3Error, messageOf } from '../shared/errors.ts';
 import { removeUnfinished, unfinishedName } from './newFile.ts';
 
 /**
- * Writes a file that is not there yet.
- * @param pieces its text, each made when those before are written
- * @throws C3Error('input') where the file is there already or cannot be made; C3Error('store') where it cannot be
- *   written to its end, as on a full disk; what `pieces` throws. Nothing is left then.
+ * Writes a file that does not exist yet.
+ * @param pieces its text, each created after the previous ones are written
+ * @throws C3Error('input') if the file exists or cannot be created; C3Error('store') if it cannot
+ *   be completed, as on a full disk; any error of `pieces`. No file is left then.
  */
 export function writeOut(path: string, pieces: Iterable<string>): void {
   if (existsSync(path)) {
@@ -19,7 +19,7 @@ export function writeOut(path: string, pieces: Iterable<string>): void {
     (unfinished) => {
       const file = openNew(unfinished, path);
       try {
-        // By its number: this continues where the disk took a part only.
+        // Writing by descriptor continues after a partial write.
         for (const piece of pieces) {
           asWriting(path, () => writeFileSync(file, piece));
         }
@@ -32,12 +32,12 @@ export function writeOut(path: string, pieces: Iterable<string>): void {
 }
 
 /**
- * Makes a file beside its place and names it when it is whole; never over what is there. What a killed process left of
- * it goes first.
- * @param make makes it under the name that it is given
- * @param refused the error for a name that cannot be had
- * @param beside ends of the names of files that may lie beside it and go with it
- * @throws what `make` throws; nothing is left then
+ * Makes a file under a temporary name and renames it when it is complete, but never over an
+ * existing file. Leftovers of killed processes are removed first.
+ * @param make creates the file under the given name
+ * @param refused returns the error if the name is not available
+ * @param beside endings of files that may lie beside it and are renamed with it
+ * @throws the errors of `make`; no file is left then
  */
 export function makeOut<Made>(
   path: string,
@@ -65,7 +65,7 @@ export function makeOut<Made>(
   }
 }
 
-/** Gives a file a name that nothing has. */
+/** Gives a file a name that is free. */
 function claim(unfinished: string, path: string): void {
   try {
     linkSync(unfinished, path);
@@ -73,7 +73,8 @@ function claim(unfinished: string, path: string): void {
     if (codeOf(error) === 'EEXIST') {
       throw error;
     }
-    // A file system without links: an empty file keeps the name until the whole one takes its place.
+    // On a file system without links, an empty file reserves the name until the complete file
+    // replaces it.
     closeSync(openSync(path, 'wx'));
     renameSync(unfinished, path);
   }
@@ -87,7 +88,7 @@ function openNew(unfinished: string, path: string): number {
   }
 }
 
-/** @param error null where the file is there already */
+/** @param error null if the file exists already */
 function notMade(path: string, error: unknown): C3Error {
   return new C3Error(
     'input',

@@ -1,8 +1,10 @@
 /**
- * Programs of the user's, and interpreters, that end with all that they started: neither their work nor this process is
- * outlived, however that ends. Each has a process group of its own, and a mark in its environment by which Linux finds
- * what left the group. A group is signaled only as long as one of its processes is known to be the program's: process
- * ids come again. Other systems list no processes: there the group ends, and on Windows the program itself.
+ * Runs programs of the user and interpreters that end together with all processes that they
+ * started. Nothing survives their work or this process, however it ends. Each program has its own
+ * process group, and a mark in its environment by which Linux finds processes that left the group.
+ * A group is signaled only while one of its processes is known to belong to the program, because
+ * process ids are reused. Other systems list no processes: there, the group is ended, and on
+ * Windows only the program itself.
  */
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -11,41 +13,43 @@ import { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What an owned program is spawned with, beside what else it needs. */
+/** The options with which an owned program is spawned. */
 export interface Ownership {
   readonly detached: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What is known of a program's processes. */
+/** The known processes of a program. */
 interface Owned {
   readonly mark: string;
-  /** Its own process as it started; null where the system lists none. */
+  /** Its own process when it started, or null if the system lists no processes. */
   readonly leader: ListedProcess | null;
-  /** The names of all that were seen to be the program's. */
+  /** The names of all processes that were found to belong to the program. */
   readonly seen: Set<string>;
 }
 
-/** The variable that has the marks of all who own a process, such as those of a program in a program. */
+/** The variable with the marks of all owners of a process. Owned programs may be nested. */
 const VARIABLE = 'C3_OWNED';
 const LOOK_EVERY_MILLISECONDS = 20;
 /**
- * The system needs a moment for processes that were killed, and seconds where it is busy; what still is there by then
- * cannot be ended.
+ * The time limit for killed processes to disappear. It takes a moment, or seconds on a busy system.
+ * Processes that are left after it cannot be ended.
  */
 const KILLED_MILLISECONDS = 10_000;
-/** Looks for what was started between the look before and its kills. */
+/** The most searches for processes that were started between a search and its kills. */
 const MOST_LOOKS = 100;
 /**
- * Looks in which nobody is found until the watching process ends, a fifth of a second apart: a program that was just
- * being started when this process was killed has no mark yet.
+ * The number of searches without a result after which the watching process ends. They are a fifth
+ * of a second apart, because a program that was just starting when this process was killed has no
+ * mark yet.
  */
 const QUIET_LOOKS = 10;
 
 /**
- * Ends what is left once its standard input ends: nobody else is there where this process was killed. It hears of the
- * leaders of groups that come (+) and go (-), as PID:START, and is in a session and an environment of its own, so that
- * nothing ends it first. Where the leader has gone, a group is known by a marked process.
+ * The script of the watching process. It ends the remaining processes when its standard input ends,
+ * which happens even if this process is killed. It reads the leaders of groups that come (+) and go
+ * (-) as PID:START. It has its own session and environment, so that nothing ends it first. If the
+ * leader has gone, a marked process identifies the group.
  */
 const WATCH = `trap '' HUP INT TERM
 leaders=' '
@@ -79,7 +83,7 @@ while [ $look -lt ${MOST_LOOKS} ] && [ $quiet -lt ${QUIET_LOOKS} ]; do
 done`;
 
 const isWindows = process.platform === 'win32';
-/** What all marks of this process begin with. */
+/** The common beginning of all marks of this process. */
 const own = randomBytes(16).toString('hex');
 let count = 0;
 
@@ -89,7 +93,7 @@ let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
 const nameOf = ({ pid, start }: ListedProcess): string => `${pid}:${start}`;
 
-/** Starts the watching process, unless it runs already. */
+/** Starts the watching process, unless it is already running. */
 function startWatch(): void {
   if (isWindows || watch !== undefined) {
     return;
@@ -104,7 +108,7 @@ function startWatch(): void {
   watch.on('error', () => undefined).unref();
   watch.stdin.on('error', () => undefined);
   if (watch.stdin instanceof Socket) {
-    // Nobody waits for what waits for this process.
+    // The pipe must not keep this process alive.
     watch.stdin.unref();
   }
 }
@@ -123,20 +127,22 @@ function killLiving(): void {
 }
 
 /**
- * Spawns a program that ends with this process at the latest, and with it all that it started.
+ * Spawns a program that ends no later than this process, together with all processes that it
+ * started.
  * @param env of the program
- * @param start spawns it with what it is given, and what else it needs
+ * @param start spawns it with the given options and any others
  */
 export function spawnOwned<Child extends ChildProcess>(
   env: Readonly<NodeJS.ProcessEnv>,
   start: (ownership: Ownership) => Child,
 ): Child {
-  // First, for this process may be killed at any moment. A copy of this process that is to become the program holds the
-  // pipe of the watching process, too: that begins to look once the program has its mark.
+  // The watch comes first, because this process may be killed at any moment. A fork of this process
+  // that is about to become the program also holds the pipe, so the watch begins to search only
+  // after the program has its mark.
   startWatch();
   const mark = `${own}.${count++};`;
   const child = start({ detached: !isWindows, env: { ...env, [VARIABLE]: `${env[VARIABLE] ?? ''}${mark}` } });
-  // It is listed to the next turn at least, though it may have ended.
+  // The process is listed until the next turn at least, even if it has ended.
   const leader = child.pid === undefined ? null : listedProcess(child.pid);
   if (living.size === 0) {
     process.on('exit', killLiving);
@@ -154,14 +160,15 @@ function disown(child: ChildProcess, { leader }: Owned): void {
   }
 }
 
-/** The living processes of a program; none where the system does not list them. */
+/** Returns the living processes of a program, or none if the system does not list them. */
 function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
   if (leader === null) {
     return [];
   }
   const { pid, start } = leader;
   const young = listedProcesses().filter((one) => one.start >= start);
-  // Who was seen once stays the program's, whether or not its environment can be read again.
+  // A process that was found once belongs to the program, even if its environment cannot be read
+  // again.
   const marked = new Set(young.filter((one) => seen.has(nameOf(one)) || environmentOf(one.pid).includes(mark)));
   const isOwnGroup = young.some((one) => one.group === pid && marked.has(one));
   const found = young.filter((one) => !one.hasEnded && (marked.has(one) || (isOwnGroup && one.group === pid)));
@@ -173,7 +180,7 @@ function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
 
 const hasExited = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
-/** Signals a program and all that it started. @returns false where nobody is left */
+/** Signals a program and all processes that it started. Returns false if none is left. */
 function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals | 0): boolean {
   const { pid } = child;
   if (pid === undefined) {
@@ -188,7 +195,10 @@ function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals |
   return signalFound(pid, processesOf(owned), signal);
 }
 
-/** @param found processes of the program that `pid` began as */
+/**
+ * Signals found processes of a program.
+ * @param pid of the program's own process
+ */
 function signalFound(pid: number, found: readonly ListedProcess[], signal: NodeJS.Signals | 0): boolean {
   if (found.some(({ group }) => group === pid)) {
     signaled(-pid, signal);
@@ -201,7 +211,7 @@ function signalFound(pid: number, found: readonly ListedProcess[], signal: NodeJ
   return found.length > 0;
 }
 
-/** @returns false where nobody is left, or nobody who may be signaled */
+/** Signals a process or a group. Returns false if there is none, or none that may be signaled. */
 function signaled(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
@@ -210,7 +220,7 @@ function signaled(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Kills a program and all that it started at once; nothing where it was ended before. */
+/** Kills a program and all processes that it started. Does nothing if it was ended before. */
 export function killOwned(child: ChildProcess): void {
   const owned = living.get(child);
   if (owned !== undefined) {
@@ -220,7 +230,8 @@ export function killOwned(child: ChildProcess): void {
 }
 
 /**
- * Kills the processes of a program. It looks again until it finds no new ones: a killed process starts no others.
+ * Kills the processes of a program. It searches again until it finds no new ones, because killed
+ * processes start none.
  * @returns false if no process is left
  */
 function killAll(child: ChildProcess, owned: Owned): boolean {
@@ -242,8 +253,9 @@ function killAll(child: ChildProcess, owned: Owned): boolean {
 }
 
 /**
- * Ends a program and all that it started, whether the program itself lives or not.
- * @param patience milliseconds that they have to end by themselves; then they are killed, with 0 at once
+ * Ends a program and all processes that it started, even if the program itself has ended.
+ * @param patience milliseconds in which they may end by themselves before they are killed; 0 kills
+ *   at once
  */
 export async function endOwned(child: ChildProcess, patience: number): Promise<void> {
   const owned = living.get(child);
@@ -255,7 +267,8 @@ export async function endOwned(child: ChildProcess, patience: number): Promise<v
   }
   const isLeft = (): boolean => signalOwned(child, owned, 0);
   if (patience === 0 || !(await isGoneWithin(child, isLeft, patience))) {
-    // A process that is just starting has no readable mark yet. Each look kills what it finds.
+    // A process that is just starting has no readable mark yet. Each search kills the processes
+    // that it finds.
     await isGoneWithin(child, () => killAll(child, owned), KILLED_MILLISECONDS);
   }
   disown(child, owned);
@@ -263,7 +276,7 @@ export async function endOwned(child: ChildProcess, patience: number): Promise<v
 
 async function isGoneWithin(child: ChildProcess, isLeft: () => boolean, milliseconds: number): Promise<boolean> {
   const until = performance.now() + milliseconds;
-  // Whoever waits for its end may look for its number next: it is heard of, too.
+  // The exit must also have been reported, because a caller may look up the process id next.
   while (isLeft() || (child.pid !== undefined && !hasExited(child))) {
     if (performance.now() > until) {
       return false;
@@ -273,21 +286,21 @@ async function isGoneWithin(child: ChildProcess, isLeft: () => boolean, millisec
   return true;
 }
 
-// The processes of this machine as Linux lists them; elsewhere none is listed.
+// Reads the list of processes from Linux's /proc. Other systems list none.
 
-/** A living process, or one that has ended and whose parent has not heard of it yet. */
+/** A living process, or an ended one that its parent has not reaped yet. */
 export interface ListedProcess {
   readonly pid: number;
   readonly group: number;
-  /** When it started, in ticks of the system's clock: with the pid, which comes again, it names one process. */
+  /** The start in ticks of the system's clock. Together with the reused pid, it is unique. */
   readonly start: number;
   readonly hasEnded: boolean;
 }
 
-/** Fields of /proc/PID/stat behind the name, which may hold anything (proc(5)). */
+/** Indices of fields of /proc/PID/stat after the name, which may hold any characters (proc(5)). */
 const [STATE, GROUP, START] = [0, 2, 19];
 
-/** A process; null where there is none, or the system lists none. */
+/** Returns a process, or null if there is none or the system lists none. */
 export function listedProcess(pid: number): ListedProcess | null {
   const stat = textOf(pid, 'stat');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -296,7 +309,7 @@ export function listedProcess(pid: number): ListedProcess | null {
   return Number.isNaN(start) ? null : { pid, group: Number(fields[GROUP]), start, hasEnded };
 }
 
-/** All of them. */
+/** Returns all processes. */
 export function listedProcesses(): readonly ListedProcess[] {
   let names: readonly string[];
   try {
@@ -307,7 +320,7 @@ export function listedProcesses(): readonly ListedProcess[] {
   return names.flatMap((name) => (/^\d+$/u.test(name) ? (listedProcess(Number(name)) ?? []) : []));
 }
 
-/** The environment that a process began with; empty where it has ended, or is another user's. */
+/** Returns the initial environment of a process, empty if it ended or is another user's. */
 export const environmentOf = (pid: number): string => textOf(pid, 'environ');
 
 function textOf(pid: number, file: string): string {

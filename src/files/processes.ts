@@ -1,11 +1,11 @@
-/** Whether the process that a file names is still there. */
+/** Finds out if a process that a file names is still alive. */
 import { readFileSync } from 'node:fs';
 
 const ENDED = 'ended';
 
 /**
- * Whether a process of this machine lives.
- * @param processStart where it is known, a process that was given the same number later is another one
+ * Returns true if a process of this machine is alive.
+ * @param processStart if known, a later process with the same id does not count
  */
 export function isAlive({
   pid,
@@ -17,7 +17,7 @@ export function isAlive({
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Any other refusal (EPERM) comes from a process that is there.
+    // Any other error, such as EPERM, means that the process exists.
     if (error instanceof Error && 'code' in error && error.code === 'ESRCH') {
       return false;
     }
@@ -26,7 +26,10 @@ export function isAlive({
   return start === null || (start !== ENDED && (processStart === null || start === processStart));
 }
 
-/** Start time of a process from Linux's /proc (ENDED for one that only waits to be reaped); null on other systems. */
+/**
+ * Returns the start time of a process from Linux's /proc, or null on other systems. It is ENDED if
+ * the process only waits to be reaped.
+ */
 export function processStartOf(pid: number): string | null {
   let stat: string;
   try {
@@ -34,8 +37,8 @@ export function processStartOf(pid: number): string | null {
   } catch {
     return null;
   }
-  // The second field is the program's name in brackets and may hold blanks; the state is field 3, the start time field
-  // 22.
+  // The second field is the program's name in parentheses, which may hold blanks. The state is
+  // field 3, the start time field 22.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? ENDED : (fields[19] ?? null);
 }

@@ -1,17 +1,15 @@
-/**
- * What a file is, whatever name leads to it: what belongs to one file must not depend on the name by which it was asked
- * for.
- */
+/** Finds the real path of a file, so that data of a file does not depend on the path in use. */
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** As many links as Linux follows. */
+/** The number of links that Linux follows. */
 const MOST_LINKS = 40;
 
 /**
- * The path of the file behind a path: without links, and in the letters of the file system. Neither the file nor its
- * folder need be there yet; a link that leads nowhere gives the path at which the file would be.
- * @param path absolute, or from the current folder
+ * Returns the real path of a file: without links, and in the letters of the file system. Neither
+ * the file nor its folder need exist yet. For a broken link it is the path at which the file would
+ * be.
+ * @param path absolute, or relative to the current folder
  */
 export function realFile(path: string): string {
   let at = resolve(path);
@@ -36,7 +34,7 @@ function realFolder(folder: string): string {
   return realOrNull(folder) ?? (above === folder ? folder : join(realFolder(above), basename(folder)));
 }
 
-/** Where a link leads; null for what is none, or cannot be looked at. */
+/** Returns the target of a link, or null if the path is no link or cannot be read. */
 function targetOf(path: string): string | null {
   try {
     return readlinkSync(path);

@@ -1,20 +1,22 @@
-/** Files that anybody may have put where a path leads: regular files and nothing else is read. */
+/** Reads regular files only, because anybody may have put another kind of file at a path. */
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, messageOf, type ErrorKind } from '../shared/errors.ts';
 import { bytesWords } from '../shared/text/sizes.ts';
 
 /**
- * A FIFO that nobody writes to would keep its reader for ever. Windows has no such flag, and no such files in folders.
+ * Opens without waiting, because a FIFO without a writer would block its reader forever. Windows
+ * has no such flag, and no such files in folders.
  */
 const flags: Readonly<Partial<Record<string, number>>> = constants;
 const WITHOUT_WAITING = constants.O_RDONLY | (flags['O_NONBLOCK'] ?? 0);
 
 /**
- * Opens a regular file; whoever asks closes it.
- * @param advice what to do where it cannot be read
+ * Opens a regular file. The caller closes it.
+ * @param advice for the user if it cannot be read
  * @param kind of the error
- * @throws C3Error naming the file, where it cannot be opened, or is a folder, a FIFO, a device or a socket
+ * @throws C3Error that names the file, if it cannot be opened, or is a folder, a FIFO, a device or
+ *   a socket
  */
 export async function openRegular(
   path: string,
@@ -45,8 +47,8 @@ export async function openRegular(
 /**
  * Reads a regular file as a whole.
  * @param most bytes that it may have
- * @param otherwise what to do where it has more
- * @throws C3Error as openRegular, or where it is longer
+ * @param otherwise advice for the user if it has more
+ * @throws C3Error as `openRegular` does, or if the file is longer
  */
 export async function readRegular(
   path: string,

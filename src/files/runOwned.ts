@@ -1,24 +1,24 @@
-/** An owned program that is run to its end: bounded in time and in output, whatever holds its streams open. */
+/** Runs an owned program to its end, with limits on time and output. */
 import { spawn } from 'node:child_process';
 import { onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
 import { endOwned, spawnOwned } from './ownedProcess.ts';
 
 export interface OwnedRun {
-  /** The program and its arguments; no shell reads them. */
+  /** The program and its arguments. No shell reads them. */
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<NodeJS.ProcessEnv>;
-  /** Where it is started; this process's own folder where it is left out. */
+  /** The folder in which it is started. Default: this process's own folder. */
   readonly folder?: string;
-  /** What it reads on its standard input. */
+  /** The text on its standard input. */
   readonly input?: string;
-  /** The time that it has. */
+  /** The time limit. */
   readonly milliseconds: number;
-  /** Characters of its output at which it is ended, and of its errors that are kept. */
+  /** The limit of output characters, and the number of error characters that are kept. */
   readonly most: number;
 }
 
-/** How a program ended, or why it was ended. */
+/** The way a program ended, or the reason for ending it. */
 export type OwnedEnd =
   | { readonly kind: 'exit'; readonly code: number }
   | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
@@ -28,15 +28,15 @@ export type OwnedEnd =
 export interface OwnedOutcome {
   readonly end: OwnedEnd;
   readonly stdout: string;
-  /** What it printed last of its errors. */
+  /** The end of its error output. */
   readonly stderr: string;
 }
 
-/** Milliseconds after a program's end in which its last output is read, where what it started holds that open. */
+/** Milliseconds after a program's end in which output of its child processes is still read. */
 const DRAIN = 1000;
 
 /**
- * Runs a program. Neither it nor anything that it started is left by the time this returns.
+ * Runs a program. When this returns, neither it nor any process that it started is left.
  * @throws CancelledError
  */
 export async function runOwned(
@@ -65,14 +65,14 @@ export async function runOwned(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-most);
   });
-  // One that does not read its input ends all the same.
+  // A program that does not read its input may still end normally.
   child.stdin.on('error', () => undefined).end(input);
   try {
     return { end: await promise, stdout, stderr };
   } finally {
     release();
     timers.forEach(clearTimeout);
-    // One that could not be found may hold them open.
+    // A process that could not be found may hold the streams open.
     for (const stream of child.stdio) {
       stream?.destroy();
     }

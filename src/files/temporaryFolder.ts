@@ -1,6 +1,6 @@
 /**
- * Temporary folders of this program. They lie in one folder of the user's and carry the process that made them, so that
- * what a killed process leaves behind goes with the next start.
+ * Creates temporary folders of this program. They lie in one folder of the user and carry the id of
+ * the process that created them, so that the next start removes the folders of killed processes.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -8,28 +8,29 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isAlive, processStartOf } from './processes.ts';
 
-/** Anybody may go through it, as a sandbox of another user does, and none but its user sees what it holds. */
+/** Anybody may pass through it, as another user's sandbox does. Only its user can list it. */
 const PARENT_MODE = 0o711;
-/** The machine, since several can share a folder for temporary files; the process, and when it began. */
+/** The machine, because several can share the folder, the process id, and its start. */
 const NAME = /^([0-9a-f]{8})\.(\d+)\.(\d*)\./u;
 const MACHINE = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 
 /**
- * Makes a temporary folder for the user alone. Whoever asks removes it.
+ * Creates a temporary folder for the user alone. The caller removes it.
  * @param purpose a word in its name
- * @param within where temporary files lie
- * @throws what the system says
+ * @param within the folder for temporary files
+ * @throws the system's error
  */
 export function temporaryFolder(purpose: string, within = tmpdir()): string {
   const parent = parentIn(within);
   mkdirSync(parent, { recursive: true, mode: PARENT_MODE });
-  // Somebody else's, or a link of somebody's: a folder with a name that nobody can know is safe beside it.
+  // If the parent belongs to another user or is a link, a folder with an unguessable name beside it
+  // is safe.
   return isOwn(parent)
     ? mkdtempSync(join(parent, `${MACHINE}.${process.pid}.${processStartOf(process.pid) ?? ''}.${purpose}-`))
     : mkdtempSync(join(within, `c3-${purpose}-`));
 }
 
-/** Removes the folders of this machine's processes that have ended without removing them: for a process that starts. */
+/** Removes folders that ended processes of this machine left behind. */
 export function removeAbandoned(within = tmpdir()): void {
   const parent = parentIn(within);
   if (!isOwn(parent)) {
@@ -41,7 +42,7 @@ export function removeAbandoned(within = tmpdir()): void {
       try {
         rmSync(join(parent, name), { recursive: true, force: true });
       } catch {
-        // What cannot be removed is looked at again by the next one.
+        // The next start tries again.
       }
     }
   }
@@ -49,7 +50,7 @@ export function removeAbandoned(within = tmpdir()): void {
 
 const parentIn = (within: string): string => join(within, `c3-folders-${process.getuid?.() ?? 'user'}`);
 
-/** Whether a folder is there that only this user can change. */
+/** Returns true if a folder exists that only this user can change. */
 function isOwn(folder: string): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   return (
