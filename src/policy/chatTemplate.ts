@@ -1,4 +1,4 @@
-/** Messages to the text that a chat model expects, by the Jinja template of its folder. */
+/** Turns messages into the text that a chat model expects, with the Jinja template of its folder. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
@@ -28,40 +28,40 @@ export interface ChatMessage {
 }
 
 export interface ChatOptions {
-  /** Ends with the opening of the assistant's turn. Default: yes. */
+  /** Ends with the opening of the assistant's turn. Default: true. */
   readonly generationPrompt?: boolean;
-  /** Lets a model that can reason in tags do so (`enable_thinking` of its template). Default: no. */
+  /** Lets a model that can reason in tags do so (`enable_thinking` of its template). Default: false. */
   readonly thinking?: boolean;
 }
 
-/** A compiled template in this thread, which blocks it for as long as the template wants: for folders of our own. */
+/** A compiled template. It blocks this thread while it renders: for folders of our own. */
 export interface ChatTemplate {
   /**
-   * The text of a conversation; nothing is added to it that the template does not add. Some templates put a system
-   * prompt of their own where the first message is none, so give one. The text depends on nothing but messages and
-   * options: a template that asks for the date learns that there is none.
-   * @throws C3Error('model') with the template's own words where it refuses the messages
+   * Returns the text of a conversation exactly as the template writes it. Some templates add a
+   * system prompt of their own if the first message is none, so give one. The text depends only on
+   * messages and options: a template that asks for the date finds none.
+   * @throws C3Error('model') with the template's own message if it refuses the messages
    */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;
 }
 
-/** A name that templates do not know, so that it is undefined; the line break goes with the block. */
+/** Makes `strftime_now` undefined. The line break is removed with the block. */
 const NO_DATE = '{%- set strftime_now = c3_nothing %}\n';
 
-/** A template as its folder has it: plain data. */
+/** The template of a folder as plain data. */
 export interface TemplateSource {
   /** The file that holds it, for messages. */
   readonly path: string;
   readonly text: string;
-  /** What it may put in beside messages: `bos_token` and its like. */
+  /** Variables that it may use besides messages, such as `bos_token`. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
 /**
- * Reads the template of a model folder: chat_template.jinja, else the one (of several, the default) in
- * tokenizer_config.json.
- * @returns null where there is none
- * @throws C3Error('model') naming the file
+ * Reads the template of a model folder from chat_template.jinja, or else from
+ * tokenizer_config.json. If that holds several, the default is read.
+ * @returns null if there is none
+ * @throws C3Error('model') that names the file
  */
 export async function readTemplate(folder: string): Promise<TemplateSource | null> {
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
@@ -86,7 +86,10 @@ export async function readTemplate(folder: string): Promise<TemplateSource | nul
   };
 }
 
-/** @throws C3Error('model') naming the file, where it is no template */
+/**
+ * Compiles a template.
+ * @throws C3Error('model') that names the file, if it is not a template
+ */
 export function compileTemplate({ path, text, variables }: TemplateSource): ChatTemplate {
   let template: Template;
   try {
@@ -114,13 +117,16 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
 }
 
 /**
- * The template of a model folder, ready to use in this thread.
- * @throws C3Error('model') naming the file, where there is none or it is no template
+ * Loads the template of a model folder for use in this thread.
+ * @throws C3Error('model') that names the file, if it has no template or an invalid one
  */
 export const loadChatTemplate = async (folder: string): Promise<ChatTemplate> =>
   compileTemplate(await templateIn(folder));
 
-/** The template that a model folder must have. @throws C3Error('model') naming the file, where there is none */
+/**
+ * Reads the template that a model folder must have.
+ * @throws C3Error('model') that names the file, if there is none
+ */
 export async function templateIn(folder: string): Promise<TemplateSource> {
   const source = await readTemplate(folder);
   if (source === null) {
@@ -132,7 +138,7 @@ export async function templateIn(folder: string): Promise<TemplateSource> {
   return source;
 }
 
-/** A template's own words, on one line of bounded length. */
+/** Returns a template's own message on one line of limited length. */
 const said = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
 
 function defaultIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * What this room uses of @huggingface/tokenizers: the package's own declarations import without file endings, which
- * NodeNext does not resolve.
+ * The parts of @huggingface/tokenizers that are used here. The package's own declarations import
+ * without file extensions, which NodeNext does not resolve.
  */
 declare module '@huggingface/tokenizers' {
   export class Tokenizer {

@@ -1,4 +1,4 @@
-/** What answers a context. */
+/** Policies, which answer the requests of roles. */
 import type { FinishReason, Sampling } from '../domain/message.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
@@ -10,34 +10,32 @@ import type { PromptMessage } from '../team/render.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 export interface PolicyRequest {
-  /** Who speaks: a role may have an adapter of its own. */
+  /** The role that speaks, because a role may have an adapter of its own. */
   readonly role: string;
   /** The exact text of the model input. */
   readonly context: string;
   /**
-   * What the context was written from, for policies that take messages; missing where a stored context is executed
-   * again, which only policies that read its bytes do.
+   * The messages behind the context, for policies that take messages. Missing if a stored context
+   * is executed again, which only policies that read its bytes do.
    */
   readonly messages?: readonly PromptMessage[];
   readonly sampling: Sampling;
-  /**
-   * 32 hex digits: the stream of random numbers that this answer draws from. Empty for a policy that takes no seeds.
-   */
+  /** The stream of random numbers, as 32 hex digits. Empty for a policy without seeds. */
   readonly streamKey: string;
-  /** Whose answer it is, for messages: `the actor for the problem x`. */
+  /** A description of the request for messages, such as `the actor for the problem x`. */
   readonly place?: string;
   /** The question of the problem, for policies that do not read the context's bytes. */
   readonly question?: string;
-  /** How often the same role spoke before in the episode, from 0. */
+  /** The number of earlier messages of the same role in the episode. */
   readonly turn?: number;
 }
 
-/** A message that somebody typed in a role's place. */
+/** A message that a person typed in place of a role's own. */
 export interface TypedRequest {
   readonly role: string;
   readonly context: string;
   readonly text: string;
-  /** At which its log-probabilities are taken; 0 is taken as 1. */
+  /** The temperature for its log-probabilities. 0 counts as 1. */
   readonly temperature: number;
 }
 
@@ -45,17 +43,17 @@ export interface PolicyAnswer {
   readonly text: string;
   readonly prompt: Int32Array;
   readonly tokens: Int32Array;
-  /** Behaviour log-probabilities: full softmax at the sampling temperature. */
+  /** Behavior log-probabilities: full softmax at the sampling temperature. */
   readonly logprobs: Float32Array;
   readonly finish: FinishReason;
   /**
-   * Tokens that were not computed again: of the prompt, or all of prompt and answer where an equal request had the
-   * answer already.
+   * The number of tokens that were not computed again: those of the prompt, or of both prompt and
+   * answer if an equal request already had the answer.
    */
   readonly reusedTokens: number;
-  /** Why there is no message, where a server gave none: its episode is masked. */
+  /** The reason for a missing message if a server gave none. Its episode is masked. */
   readonly lost?: string;
-  /** Whether a missing message is withheld for what it is: asking again is no help. */
+  /** True if the message is withheld for its content, so that asking again does not help. */
   readonly withheld?: boolean;
 }
 
@@ -64,36 +62,36 @@ export interface PolicyControl {
   readonly onAnswer?: (index: number, answer: PolicyAnswer) => void;
 }
 
-/** What answers the requests of a role. */
+/** Answers the requests of a role. */
 export interface RolePolicy {
-  /** False where its answers do not depend on their stream keys, so that they cannot be had again. */
+  /** False if its answers do not depend on their stream keys, so that they cannot be reproduced. */
   readonly seeded?: boolean;
-  /** Answers in the order of the requests; the same request always gets the same answer, whatever is beside it. */
+  /**
+   * Returns answers in the order of the requests. The same request always gets the same answer,
+   * whatever other requests are in the list.
+   */
   answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]>;
-  /** A message that somebody typed: its tokens and what the policy would have given them. */
+  /** Returns the tokens of a typed message and the log-probabilities that the policy gives them. */
   typed(request: TypedRequest, control: PolicyControl): Promise<PolicyAnswer>;
 }
 
-/** What answers the requests of a whole team. */
+/** Answers the requests of a whole team. */
 export interface Policy extends RolePolicy {
   readonly snapshot: string;
   readonly environment: NumericEnvironment;
-  /**
-   * Whether an answer depends on its stream key, so that it can be had again; false for an endpoint that takes no
-   * seeds.
-   */
+  /** True if an answer depends on its stream key, so that it can be reproduced. */
   readonly seeded: boolean;
-  /** The same for one role; missing where it holds for all. */
+  /** The same for one role. Missing if `seeded` holds for all. */
   readonly seededFor?: (role: string) => boolean;
 }
 
-/** Why what answers cannot be had: its weights or its model are gone, or are others than they were. */
+/** The error for a policy whose weights or model are gone or have changed. */
 export class PolicyGone extends C3Error {
   constructor(why: string) {
     super('model', why);
   }
 
-  /** What a promise gives; where that is gone, why, in other words. */
+  /** Awaits a promise and rewords the message of a PolicyGone error. */
   static async inWords<Result>(taking: Promise<Result>, words: (why: string) => string): Promise<Result> {
     try {
       return await taking;
@@ -103,16 +101,20 @@ export class PolicyGone extends C3Error {
   }
 }
 
-/** Gives the policy of a snapshot until it is disposed of. @throws PolicyGone where it cannot be had */
+/**
+ * Returns the policy of a snapshot until it is disposed of.
+ * @throws PolicyGone if it is not available
+ */
 export type PolicySource = (snapshot: string) => Promise<Held<{ readonly policy: Policy }>>;
 
-/** Whether the answers of a role can be had again by their stream keys. */
+/** Returns true if the answers of a role can be reproduced from their stream keys. */
 export const takesSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seededFor'>, role: string): boolean =>
   seededFor?.(role) ?? seeded;
 
 /**
- * @throws C3Error('input') where a context and its answer do not fit: a context that was cut would be another one, and
- *   what it led to nobody's score
+ * Checks that a context and its answer fit into the model's positions. A context is never cut,
+ * because its score would belong to another context.
+ * @throws C3Error('input') if they do not fit
  */
 export function checkRoom(contextTokens: number, maxNewTokens: number, maxPositions: number, place: string): void {
   if (contextTokens + maxNewTokens <= maxPositions) {
@@ -133,7 +135,7 @@ export class LocalPolicy implements Policy {
   private readonly tokenizer: Tokenizer;
   private readonly maxPositions: number;
 
-  /** @param maxPositions of the model: what context and answer together may take */
+  /** @param maxPositions of the model, the limit for a context and its answer together */
   constructor(runtime: ModelRuntime, tokenizer: Tokenizer, snapshot: string, maxPositions = Infinity) {
     this.runtime = runtime;
     this.tokenizer = tokenizer;
@@ -153,7 +155,7 @@ export class LocalPolicy implements Policy {
       answers[index] = answer;
       control.onAnswer?.(index, answer);
     };
-    // Texts that are decoded elsewhere, in the order of their completions.
+    // Texts that are decoded in another process, in the order of their completions.
     const decoding: Promise<void>[] = [];
     const own = new AbortController();
     const release = onAbort(control.signal, () => own.abort());
@@ -178,14 +180,15 @@ export class LocalPolicy implements Policy {
               return;
             }
             const decoded = text.then((found) => arrive(index, found, completion));
-            // Whoever waits for all of them hears of it.
+            // The error also reaches the caller that awaits all of them.
             decoded.catch(() => own.abort());
             decoding.push(decoded);
           },
         },
       );
     } catch (error) {
-      // What was generated before a cancel still arrives; a text that cannot be decoded is what ended the rest.
+      // Completions before a cancel still arrive. A text that cannot be decoded is the cause that
+      // ended the rest.
       const lost = (await Promise.allSettled(decoding)).find((one) => one.status === 'rejected');
       throw lost !== undefined && !control.signal.aborted ? lost.reason : error;
     } finally {

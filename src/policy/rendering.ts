@@ -1,6 +1,6 @@
 /**
- * How a model reads a context: through its own chat template, or as plain text. Plain data, which a run's row keeps,
- * and the function that it represents.
+ * The rendering of contexts for a model: through its own chat template, or as plain text. It is
+ * plain data, which a run's row stores, together with the function that it represents.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -18,14 +18,14 @@ import { compileTemplate, readTemplate } from './chatTemplate.ts';
 import { TOKENIZER_FILE, type Tokenizer } from './tokenizer.ts';
 
 export interface ChatSettings {
-  /** auto: the model folder's template where it has one; none: plain text. */
+  /** auto: the model folder's template, if it has one; none: plain text. */
   readonly template: 'auto' | 'none';
   /** Lets a model that can reason in tags do so. */
   readonly thinking: boolean;
 }
 
 export const renderingSchema = z.object({
-  /** The template as the folder had it; null for plain text. */
+  /** The template as the folder had it, or null for plain text. */
   template: z
     .object({ path: z.string(), text: z.string(), variables: z.record(z.string(), z.string()), thinking: z.boolean() })
     .nullable(),
@@ -34,34 +34,37 @@ export const renderingSchema = z.object({
 });
 export type Rendering = z.infer<typeof renderingSchema>;
 
-/** Placed inside a marker that is no control token: zero-width joiner, which every normal form keeps. */
+/** Breaks a control token in a text: zero-width joiner, which every normal form keeps. */
 const JOINER = '\u200d';
 const SINGLE = /^.$/su;
-/** What opens a reasoning part at the end of a prompt. */
+/** The opening of a reasoning part at the end of a prompt. */
 const OPEN_REASONING = /<think>\s*$/;
 
-/** Control tokens of a rendering that is written in the engine's own thread, and the characters of one. */
+/** Limits for rendering in this thread: control tokens, and characters of one. */
 const FEW_CONTROLS = 64;
 
 /**
- * Whether contexts are plain text in which few control tokens are broken: work that is bounded by the length of the
- * context.
+ * Returns true if contexts are plain text with few control tokens, so that the work is bounded by
+ * the length of the context.
  */
 export const isSimple = ({ template, controls }: Rendering): boolean =>
   template === null &&
   controls.length <= FEW_CONTROLS &&
   controls.every(({ length }) => length > 0 && length <= FEW_CONTROLS);
 
-/** What to do where a template cannot be used. */
+/** Advice if a template cannot be used. */
 const INSTEAD = 'choose another model, or set chat.template to none';
 
-/** How contexts for a model folder are written. @throws C3Error('model') naming the file */
+/**
+ * Reads the rendering of contexts for a model folder.
+ * @throws C3Error('model') that names the file
+ */
 export async function readRendering(
   folder: string,
   { controls }: Pick<Tokenizer, 'controls'>,
   { template, thinking }: ChatSettings,
 ): Promise<Rendering> {
-  // Neither could be broken by what is put inside it.
+  // A joiner inside such a text would not break it.
   const unbreakable = controls.find((text) => SINGLE.test(text) || text.includes(JOINER));
   if (unbreakable !== undefined) {
     throw new C3Error(
@@ -74,18 +77,19 @@ export async function readRendering(
 }
 
 /**
- * The function of a rendering, in this thread: a template blocks it for as long as it wants. A chat is an explicit
- * system message (the role's prompt), one user message and the opening of the assistant's turn; a token that begins the
- * text is part of the template's own, and nobody adds it again.
- * @param rendering null for a run that was stored before renderings were: plain text as it is
- * @throws C3Error('model') for what is no template; the function itself, where the template refuses the messages
+ * Returns the function of a rendering in this thread, which a template blocks while it runs. A chat
+ * is an explicit system message (the role's prompt), one user message and the opening of the
+ * assistant's turn. A token that begins the text is part of the template and is not added again.
+ * @param rendering null for a run that was stored before renderings existed: plain text as it is
+ * @throws C3Error('model') if the template is invalid; the function throws if the template refuses
+ *   the messages
  */
 export function rendererOf(rendering: Rendering | null): (context: RenderedContext) => string {
   const render = messageRenderer(rendering);
   return (context) => render(promptMessages(context));
 }
 
-/** The same for messages, as a request carries them. */
+/** Returns the same function for messages, as a request has them. */
 export function messageRenderer(rendering: Rendering | null): (messages: readonly PromptMessage[]) => string {
   if (rendering === null) {
     return plainText;
@@ -102,9 +106,9 @@ export function messageRenderer(rendering: Rendering | null): (messages: readonl
 }
 
 /**
- * Content in which no control token is left. A joiner behind the first character of each keeps the words readable and
- * is part of the context's bytes, so tokens stay a function of the stored text; encoding content apart from the
- * template would need the places of both beside it.
+ * Breaks every control token in content. A joiner after the first character of each keeps the words
+ * readable and is part of the context's bytes, so tokens remain a function of the stored text.
+ * Encoding content apart from the template would require storing the places of both.
  */
 export function breakControls(text: string, controls: readonly string[]): string {
   const places = new Set<number>();
@@ -119,9 +123,9 @@ export function breakControls(text: string, controls: readonly string[]): string
 }
 
 /**
- * Renders every role's prompt once, so that a template that cannot be used is refused before a run begins.
- * @param render what the rendering represents
- * @param reads whether a role is asked with this rendering
+ * Renders every role's prompt once, so that an unusable template is refused before a run begins.
+ * @param render the function of the rendering
+ * @param reads returns true if a role uses this rendering
  * @throws C3Error('model') in one sentence: the template raises, drops a prompt, or reasons unasked
  */
 export async function checkRendering(

@@ -1,25 +1,26 @@
-/** A role that answers from a table: for tests, and for what people wrote themselves. */
+/** A role that answers from a table, for tests and for answers that people wrote. */
 import { CancelledError, C3Error } from '../shared/errors.ts';
 import type { Script, ScriptRow } from '../shared/rolePolicies.ts';
 import { contextKey } from '../team/contextKey.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
-/** What a row may be looked up by. */
+/** The fields by which a row may be looked up. */
 type Asked = Pick<PolicyRequest, 'role' | 'context' | 'question' | 'turn' | 'place'>;
 
 /**
- * Answers each request with the first row of a table that fits it: the same request always gets the same answer.
- * Nothing is computed, so all tokens of an answer count as reused, and there are none of a prompt that no model reads.
+ * Answers each request with the first matching row of a table, so the same request always gets the
+ * same answer. Nothing is computed: all tokens of an answer count as reused, and a prompt has none
+ * because no model reads it.
  */
 export class ScriptedPolicy implements RolePolicy {
-  /** Rows by the most telling of their conditions, each list in the order of the table. */
+  /** Rows by their most specific condition, each list in the order of the table. */
   private readonly byContext: ReadonlyMap<string, readonly Placed[]>;
   private readonly byQuestion: ReadonlyMap<string, readonly Placed[]>;
   private readonly others: readonly Placed[];
   private readonly tokenizer: Pick<Tokenizer, 'encode'> | null;
 
-  /** @param tokenizer gives the answers tokens; null: they have none */
+  /** @param tokenizer encodes the answers; with null they have no tokens */
   constructor({ answers }: Script, tokenizer: Pick<Tokenizer, 'encode'> | null) {
     this.tokenizer = tokenizer;
     const placed = answers.map((row, place): Placed => ({ row, place }));
@@ -35,7 +36,10 @@ export class ScriptedPolicy implements RolePolicy {
     );
   }
 
-  /** @throws C3Error('input') naming the context where no row fits; CancelledError */
+  /**
+   * Answers requests.
+   * @throws C3Error('input') that names the context if no row matches; CancelledError
+   */
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const answers: PolicyAnswer[] = [];
     for (const [index, request] of requests.entries()) {
@@ -53,7 +57,7 @@ export class ScriptedPolicy implements RolePolicy {
     return this.said(text, 'typed');
   }
 
-  /** Whether a row can fit a question at a turn (from 0): false only where none does, whatever the context. */
+  /** Returns false if no row can match a question at a turn (from 0), whatever the context. */
   mayAnswer(question: string, turn: number): boolean {
     return this.byContext.size > 0 || this.candidates(null, { question, turn }).length > 0;
   }
@@ -66,7 +70,7 @@ export class ScriptedPolicy implements RolePolicy {
 
   private textFor(request: Asked): string {
     const { role, context, turn = 0, place = 'a context' } = request;
-    // A key is a hash over the whole context, which is in vain where no row names one.
+    // The key is a hash of the whole context, which is not needed if no row names one.
     const [first] = this.candidates(this.byContext.size === 0 ? null : contextKey(context).key, request);
     if (first === undefined) {
       throw new C3Error(
@@ -77,7 +81,7 @@ export class ScriptedPolicy implements RolePolicy {
     return first.row.answer;
   }
 
-  /** The rows that fit, in the order of the table. */
+  /** Returns the matching rows in the order of the table. */
   private candidates(key: string | null, { question, turn = 0 }: Pick<Asked, 'question' | 'turn'>): Placed[] {
     const asked = question?.trim();
     return [
@@ -93,6 +97,6 @@ export class ScriptedPolicy implements RolePolicy {
 
 interface Placed {
   readonly row: ScriptRow;
-  /** In the table. */
+  /** Its index in the table. */
   readonly place: number;
 }

@@ -1,13 +1,14 @@
-/** A team in which some roles are answered by something else than the weights in training. */
+/** A team in which some roles have other policies than the weights in training. */
 import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import { ScriptedPolicy } from './scripted.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
 /**
- * The policy of a team in which some roles have a policy of their own; the model's itself where none has.
- * @param tokenizer gives tokens to what no model says
- * @param weights what answers for roles with weights of their own, and for those that a server answers
+ * Returns the policy of a team in which some roles have policies of their own, or the model's
+ * policy if none has.
+ * @param tokenizer encodes answers that no model gives
+ * @param weights policies of roles with weights of their own, and of those that a server answers
  */
 export function teamPolicy(
   model: Policy,
@@ -33,7 +34,7 @@ export function teamPolicy(
   return withRolePolicies(model, own);
 }
 
-/** A team in which some roles are answered by policies of their own, in the place of those that they have. */
+/** Returns a team in which the given policies replace those of some roles. */
 export function withRolePolicies(model: Policy, own: ReadonlyMap<string, RolePolicy>): Policy {
   if (own.size === 0) {
     return model;
@@ -41,7 +42,7 @@ export function withRolePolicies(model: Policy, own: ReadonlyMap<string, RolePol
   return model instanceof TeamPolicy ? model.with(own) : new TeamPolicy(model, own);
 }
 
-/** Gives each request to the policy of its role. */
+/** Passes each request to the policy of its role. */
 class TeamPolicy implements Policy {
   readonly snapshot: string;
   readonly environment: Policy['environment'];
@@ -77,7 +78,7 @@ class TeamPolicy implements Policy {
     return own === undefined ? this.model.seeded : (own.seeded ?? true);
   };
 
-  /** The same team with other policies for some roles: what takes no seeds there no longer counts. */
+  /** Returns the team with other policies for some roles. Replaced ones do not affect `seeded`. */
   with(own: ReadonlyMap<string, RolePolicy>): TeamPolicy {
     return new TeamPolicy(this.model, new Map([...this.own, ...own]));
   }

@@ -1,9 +1,9 @@
 /**
- * The engine's end of the process that works with the tokenizer and the chat template of a folder that anybody may have
- * made. Such work cannot be bounded in the engine's own process: an expression that never ends blocks its thread, and a
- * heap that overflows in a worker thread aborts all of it. Here a cancel, a limit of time or a full heap ends the
- * process alone, and what others had asked of it is asked again of a new one: all of this work is a function of its
- * input.
+ * The engine's side of the process that runs the tokenizer and the chat template of a folder, which
+ * anybody may have made. Such work cannot be bounded in the engine's own process: an endless
+ * regular expression blocks its thread, and a heap overflow in a worker thread aborts the whole
+ * process. Here a cancel, a time limit or a full heap ends only the separate process. Other pending
+ * work is sent to a new one, because all of this work is a function of its input.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -32,7 +32,7 @@ import {
   type TokenizerFiles,
 } from './tokenizer.ts';
 
-/** Where the process finds its program. */
+/** The paths that the process needs. */
 export interface TextPlaces {
   /** The program: text.ts, or its bundle. */
   readonly entry: URL;
@@ -40,23 +40,23 @@ export interface TextPlaces {
   readonly readable: string;
 }
 
-/** A chat template that answers later. */
+/** A chat template that answers asynchronously. */
 export type ChatRenderer = (messages: readonly ChatMessage[], options?: ChatOptions) => Promise<string>;
 
-/** How long a cancelled answer is waited for: it may be there in a moment. In milliseconds. */
+/** Milliseconds that a cancelled answer is waited for, because it may be there in a moment. */
 const GRACE = 80;
-/** The process ends what takes too long itself; one that has said nothing for so many times as long is ended. */
+/** A process that is silent for this many time limits is ended. */
 const OVERDUE = 3;
-/** A process that nobody asked for anything for so long is let go; the next call starts another. */
+/** Milliseconds without work after which the process is ended. The next call starts another one. */
 const IDLE = 600_000;
-/** Pieces of work that go in one message: the next message is not waited for by work of others. */
+/** The most pieces of work in one message, so that the next message does not wait long. */
 const TOGETHER = 64;
-/** No core of a process that is ended. */
+/** Turns off core dumps of a process that is ended. */
 const ENCLOSE = 'ulimit -c 0; exec "$@"';
 
 interface Pending {
   readonly work: TextWork;
-  /** The file whose work it is, for messages. */
+  /** The file that the work belongs to, for messages. */
   readonly place: string;
   readonly signal: AbortSignal;
   readonly resolve: (result: TextResult) => void;
@@ -64,7 +64,7 @@ interface Pending {
   posted: boolean;
 }
 
-/** One process for one folder; started by the first call, and again where it had to be ended. */
+/** One process for one folder. The first call starts it, and it is restarted if it had to be ended. */
 export class TextProcess {
   readonly folder: string;
   private readonly places: TextPlaces;
@@ -80,10 +80,10 @@ export class TextProcess {
   private filesPosted = false;
   private templatesPosted = 0;
   private flushing = false;
-  /** Work goes one by one, until it is known what ended the process before. */
+  /** True while work is sent one by one, to find the piece that ended the previous process. */
   private alone = false;
   private readonly calls = new CallsBySignal(GRACE, (signal) => this.giveUp(signal));
-  /** Runs while something is waited for; begins again with every word of the process. */
+  /** Runs while an answer is pending, and restarts with every message of the process. */
   private overdue: NodeJS.Timeout | undefined;
   private idle: NodeJS.Timeout | undefined;
 
@@ -93,9 +93,12 @@ export class TextProcess {
     this.folder = folder;
   }
 
-  /** The folder's tokenizer, its calls bound to a cancel. @throws C3Error('model') naming the file; CancelledError */
+  /**
+   * Returns the folder's tokenizer, whose calls the signal cancels.
+   * @throws C3Error('model') that names the file; CancelledError
+   */
   async tokenizer(signal: AbortSignal): Promise<Tokenizer> {
-    // Kept: a process that takes the place of another must not find other files.
+    // The files are kept, because a replacement process must not find other files.
     this.files ??= await readTokenizerFiles(this.folder);
     const call = <Result extends TextResult>(work: TextWork): Promise<Result> =>
       this.call<Result>(work, join(this.folder, TOKENIZER_FILE), signal);
@@ -111,7 +114,10 @@ export class TextProcess {
     };
   }
 
-  /** What a rendering does, its calls bound to a cancel; plain text with few control tokens is written here. */
+  /**
+   * Returns the function of a rendering, whose calls the signal cancels. Plain text with few
+   * control tokens is rendered in this process.
+   */
   renderer(rendering: Rendering | null, signal: AbortSignal): Renderer {
     if (rendering === null || isSimple(rendering)) {
       return rendererOf(rendering);
@@ -122,8 +128,8 @@ export class TextProcess {
   }
 
   /**
-   * A chat template, its calls bound to a cancel.
-   * @throws C3Error('model') naming the file, where it is no template; CancelledError
+   * Returns a chat template, whose calls the signal cancels.
+   * @throws C3Error('model') that names the file, if it is not a template; CancelledError
    */
   async chat(source: TemplateSource, signal: AbortSignal): Promise<ChatRenderer> {
     const template = this.numberOf({ kind: 'chat', source });
@@ -132,7 +138,7 @@ export class TextProcess {
       this.call<string>({ kind: 'chat', template, messages, options }, source.path, signal);
   }
 
-  /** Ends the process; what it was asked for fails. */
+  /** Ends the process. Its pending work fails. */
   close(): void {
     this.endChild();
     for (const id of [...this.pending.keys()]) {
@@ -150,7 +156,7 @@ export class TextProcess {
     return this.templates.push(template) - 1;
   }
 
-  /** The process answers work with its result: the one place where its type is taken on trust. */
+  /** Sends work to the process. This is the only place where the type of a result is trusted. */
   private call<Result extends TextResult>(work: TextWork, place: string, signal: AbortSignal): Promise<Result> {
     if (signal.aborted) {
       return Promise.reject(new CancelledError());
@@ -175,7 +181,7 @@ export class TextProcess {
     });
   }
 
-  /** What is asked in one turn of the event loop goes together: completions arrive in bursts. */
+  /** Sends the requests of one turn of the event loop together, as completions arrive in bursts. */
   private flushSoon(): void {
     if (this.flushing) {
       return;
@@ -217,7 +223,7 @@ export class TextProcess {
   }
 
   private post(request: TextRequest): void {
-    // One that has ended says so by its exit.
+    // A process that has ended is handled at its exit.
     this.child?.send(request, () => undefined);
   }
 
@@ -247,7 +253,7 @@ export class TextProcess {
         windowsHide: true,
       }),
     );
-    // Whoever waits keeps the engine alive by the timer; a process that waits for work does not.
+    // Pending calls keep the engine alive by the timer. An idle process does not.
     child.unref();
     child.channel?.unref();
     child.on('message', (reply) => {
@@ -262,7 +268,7 @@ export class TextProcess {
       }
     };
     child.on('error', (error) => ended(`did not start: ${messageOf(error)}`));
-    // Its exit may be heard before its last answers: only a channel that is closed has none left.
+    // The exit may be reported before the last answers. Only a closed channel has none left.
     const exited = new Promise<string>((resolve) => {
       child.on('exit', (code, signal) => {
         resolve(
@@ -286,7 +292,7 @@ export class TextProcess {
     }
     for (const item of reply.items) {
       const pending = this.pending.get(item.id);
-      // One that was cancelled meanwhile is no longer waited for.
+      // The caller cancelled it meanwhile.
       if (pending === undefined) {
         continue;
       }
@@ -302,7 +308,7 @@ export class TextProcess {
     }
   }
 
-  /** Fails the calls under a signal that has aborted. */
+  /** Fails the calls of an aborted signal. */
   private giveUp(signal: AbortSignal): void {
     const due = [...this.pending].filter(([, pending]) => pending.signal === signal).map(([id]) => id);
     const [first] = this.pending.keys();
@@ -310,15 +316,15 @@ export class TextProcess {
     for (const id of due) {
       this.fail(id, new CancelledError());
     }
-    // What it is busy with is nobody's any more.
+    // Nobody waits for its current work any more.
     if (working) {
       this.restart();
     }
   }
 
   /**
-   * After an end: what it was the fault of fails, and the others are asked of another process. Of work that came
-   * together each is asked alone then.
+   * Handles an end: the work that caused it fails, and the other work is sent to another process.
+   * If several pieces were pending, each is then sent alone to find the cause.
    */
   private replace(why: string): void {
     const started = this.ready;
@@ -382,7 +388,7 @@ export class TextProcess {
   }
 }
 
-// Calls under signals: one listener for all calls of one signal, gone with the last of them.
+// Counts calls by signal, with one listener for all calls of a signal.
 
 interface Watch {
   calls: number;
@@ -394,7 +400,7 @@ class CallsBySignal {
   private readonly grace: number;
   private readonly late: (signal: AbortSignal) => void;
 
-  /** @param late called where calls of a signal are still open `grace` milliseconds after its abort */
+  /** @param late called if calls of a signal are still open `grace` milliseconds after its abort */
   constructor(grace: number, late: (signal: AbortSignal) => void) {
     this.grace = grace;
     this.late = late;

@@ -1,6 +1,6 @@
 /**
- * What the engine asks of the process that works with the tokenizer and the chat template of a folder, and how much of
- * it.
+ * The messages between the engine and the process that runs the tokenizer and the chat template of
+ * a folder, and their limits.
  */
 import type { ErrorKind } from '../shared/errors.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
@@ -9,7 +9,7 @@ import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts
 import type { Rendering } from './rendering.ts';
 import type { TokenizerFacts, TokenizerFiles } from './tokenizer.ts';
 
-/** What renders: a stored rendering of contexts, or the bare template of a folder. Known to the process by a number. */
+/** A stored rendering of contexts, or a folder's template. The process knows it by a number. */
 export type Template =
   | { readonly kind: 'contexts'; readonly rendering: Rendering }
   | { readonly kind: 'chat'; readonly source: TemplateSource };
@@ -31,7 +31,7 @@ export type TextWork =
 
 export type TextResult = TokenizerFacts | Int32Array | string | readonly string[] | TokenSpans | null;
 
-/** To the process: what it needs first, then work in order. */
+/** Messages to the process: the files and templates first, then work in order. */
 export type TextRequest =
   | { readonly kind: 'files'; readonly files: TokenizerFiles }
   | { readonly kind: 'template'; readonly number: number; readonly template: Template }
@@ -42,7 +42,7 @@ export interface TextFailure {
   readonly message: string;
 }
 
-/** From the process: it serves, or what became of each piece of work. */
+/** Messages from the process: its readiness, or the results of work. */
 export type TextReply =
   | { readonly kind: 'ready' }
   | {
@@ -53,15 +53,15 @@ export type TextReply =
       )[];
     };
 
-/** What one piece of work may take. */
+/** The limits of one piece of work. */
 export interface TextLimits {
-  /** By the clock; loading a tokenizer is part of the first piece. */
+  /** Elapsed seconds. Loading a tokenizer is part of the first piece. */
   readonly seconds: number;
-  /** Of the process's heap. */
+  /** The size of the process's heap. */
   readonly megabytes: number;
 }
 
 /** Many times what the largest published tokenizer takes on a slow machine. */
 export const TEXT_LIMITS: TextLimits = { seconds: 30, megabytes: 768 };
-/** Characters of a text that is given back, or tokens of one: far more than any model reads. */
+/** The most characters of a returned text, or tokens of one. No model reads nearly as many. */
 export const MOST_TEXT = 2 ** 22;

@@ -1,6 +1,6 @@
 /**
- * The side of the process that works with the tokenizer and the chat template of a folder, which anybody may have made:
- * what takes too long is ended here too.
+ * The server in the process that runs the tokenizer and the chat template of a folder, which
+ * anybody may have made. It also ends work that takes too long.
  */
 import { join } from 'node:path';
 import { Script } from 'node:vm';
@@ -23,13 +23,14 @@ type Render =
   | { readonly kind: 'contexts'; readonly render: (context: RenderedContext) => string }
   | { readonly kind: 'chat'; readonly chat: ChatTemplate };
 
-/** Where the limited script finds what it shall do. */
+/** The global name of the work that the script runs. */
 const NAME = 'c3TextWork';
 const script = new Script(`globalThis.${NAME}()`);
 
 /**
- * Ends what takes too long, an expression that is matched too: no parent need be there for it.
- * @throws what the work throws
+ * Ends work that takes too long, including the matching of a regular expression, even without a
+ * parent process.
+ * @throws the errors of the work
  */
 function limited(seconds: number, work: () => void): void {
   Object.defineProperty(globalThis, NAME, { configurable: true, value: work });
@@ -41,13 +42,13 @@ function limited(seconds: number, work: () => void): void {
   }
 }
 
-/** What a folder's files made of a text, without the name of the file. */
+/** The error for an unusable result of a folder's files, without the name of the file. */
 class Unusable extends Error {}
 
 type Item = Extract<TextRequest, { kind: 'work' }>['items'][number];
 type Answer = Extract<TextReply, { kind: 'done' }>['items'][number];
 
-/** Does what is asked, in order. */
+/** Does the requested work in order. */
 export class TextServer {
   private files: TokenizerFiles | undefined;
   private tokenizer: LoadedTokenizer | undefined;
@@ -72,10 +73,7 @@ export class TextServer {
     }
   }
 
-  /**
-   * One limit for all that came together while it suffices; what is ended by it and was not the first has one of its
-   * own.
-   */
+  /** Does work under one shared time limit. After it, the next piece gets its own limit. */
   private work(items: readonly Item[]): void {
     for (let rest = items; rest.length > 0;) {
       const answers = this.together(rest);
@@ -84,7 +82,7 @@ export class TextServer {
     }
   }
 
-  /** Answers the first of some items: more of them while neither time nor the length of a message is used up. */
+  /** Answers the first item, and more within the limits of time and message length. */
   private together(items: readonly Item[]): readonly Answer[] {
     const answers: Answer[] = [];
     try {
@@ -182,7 +180,10 @@ export class TextServer {
   }
 }
 
-/** @throws Unusable for what is longer than anybody could use */
+/**
+ * Checks the length of a result.
+ * @throws Unusable if it is too long
+ */
 function checked(result: TextResult): TextResult {
   const length = lengthOf(result);
   if (length > MOST_TEXT) {

@@ -1,4 +1,4 @@
-/** Text to token ids and back, by a Hugging Face tokenizer.json. */
+/** Converts text to token ids and back, with a Hugging Face tokenizer.json. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
@@ -12,7 +12,7 @@ export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
 
 export const GENERATION_FILE = 'generation_config.json';
 
-/** A special token by its text, or as older versions of Transformers write it. */
+/** A special token by its text, or in the form of older versions of Transformers. */
 const specialSchema = z.union([
   z.string().min(1),
   z.looseObject({ content: z.string().min(1) }).transform(({ content }) => content),
@@ -24,43 +24,43 @@ const addedSchema = z.looseObject({
 });
 const generationSchema = z.looseObject({ eos_token_id: tokenIds.nullish() });
 
-/** What is known of a tokenizer without asking it for anything. */
+/** The properties of a tokenizer that are known without running it. */
 export interface TokenizerFacts {
   /** The token that ends a message. */
   readonly endToken: number;
-  /** Tokens that also end generation, as generation_config.json says. */
+  /** Tokens that also end generation, from generation_config.json. */
   readonly otherEndTokens: readonly number[];
   /**
-   * Texts that `encode` turns into control tokens wherever they are: the special tokens, and whatever token begins a
-   * text or ends a message.
+   * Texts that `encode` turns into control tokens at any place: the special tokens, and the tokens
+   * that begin a text or end a message.
    */
   readonly controls: readonly string[];
   readonly vocabularySize: number;
 }
 
 /**
- * Answers at once, or, where it works in a process of its own, later.
- * @throws C3Error('model') where that process had to be ended; CancelledError
+ * A tokenizer. It answers synchronously, or asynchronously if it runs in a process of its own.
+ * @throws C3Error('model') if that process had to be ended; CancelledError
  */
 export interface Tokenizer extends TokenizerFacts {
-  /** Ids of a text, no special tokens added. */
+  /** Returns the ids of a text without adding special tokens. */
   encode(text: string): Int32Array | Promise<Int32Array>;
   /**
-   * Ids of a text as a whole model input, with the special tokens that the family puts around one (Llama 3: a first
-   * token).
+   * Returns the ids of a text as a whole model input, with the special tokens of the model family
+   * (Llama 3: a first token).
    */
   encodeWhole(text: string): Int32Array | Promise<Int32Array>;
-  /** Text of ids, special tokens left out. */
+  /** Returns the text of ids without special tokens. */
   decode(ids: Int32Array): string | Promise<string>;
-  /** Text of ids with the special tokens among them. */
+  /** Returns the text of ids with special tokens. */
   decodeWhole(ids: Int32Array): string | Promise<string>;
-  /** The text of each single token, for display. */
+  /** Returns the text of each single token, for display. */
   pieces(ids: Int32Array): readonly string[] | Promise<readonly string[]>;
-  /** Ids grouped so that their texts join to a text, for display. */
+  /** Groups ids so that their texts join to the given text, for display. */
   spans(ids: Int32Array, text: string): TokenSpans | Promise<TokenSpans>;
 }
 
-/** A tokenizer in this thread, which blocks it for as long as its folder's files make it: for folders of our own. */
+/** A tokenizer in this thread, which its files may block: for folders of our own. */
 export interface LoadedTokenizer extends Tokenizer {
   encode(text: string): Int32Array;
   encodeWhole(text: string): Int32Array;
@@ -71,23 +71,26 @@ export interface LoadedTokenizer extends Tokenizer {
   readonly facts: TokenizerFacts;
 }
 
-/** The files of a folder that make a tokenizer, as they are. */
+/** The unparsed files of a tokenizer. */
 export interface TokenizerFiles {
   readonly folder: string;
   readonly tokenizer: Uint8Array;
   readonly config: Uint8Array;
-  /** Null where there is none. */
+  /** Null if the folder has no such file. */
   readonly generation: Uint8Array | null;
 }
 
-/** The largest published tokenizer.json has 33 MB; other files of a tokenizer have some kilobytes. */
+/** The largest published tokenizer.json has 33 MB. Other files of a tokenizer have some kilobytes. */
 export const MAX_TOKENIZER_BYTES = 72 * 1024 * 1024;
 export const MAX_TOKENIZER_CONFIG_BYTES = 16 * 1024 * 1024;
-/** Control tokens, and the characters of one; published tokenizers have up to some thousand. */
+/** The most control tokens, and characters of one. Published tokenizers have up to some thousand. */
 const MAX_CONTROLS = 16_384;
 const MAX_CONTROL = 1024;
 
-/** Reads the files of a tokenizer. @throws C3Error('model') naming the file */
+/**
+ * Reads the files of a tokenizer.
+ * @throws C3Error('model') that names the file
+ */
 export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles> {
   const advice = `choose a folder with ${TOKENIZER_FILE}`;
   const generation = join(folder, GENERATION_FILE);
@@ -99,11 +102,17 @@ export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles
   };
 }
 
-/** Loads the tokenizer of a folder into this thread. @throws C3Error('model') naming the file */
+/**
+ * Loads the tokenizer of a folder into this thread.
+ * @throws C3Error('model') that names the file
+ */
 export const loadTokenizer = async (folder: string): Promise<LoadedTokenizer> =>
   tokenizerOf(await readTokenizerFiles(folder));
 
-/** The tokenizer that files make. @throws C3Error('model') naming the file */
+/**
+ * Makes a tokenizer from its files.
+ * @throws C3Error('model') that names the file
+ */
 export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokenizer {
   const tokenizerJson = parseJson(files.tokenizer, join(folder, TOKENIZER_FILE));
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
@@ -163,7 +172,7 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
   };
 }
 
-/** What a parser says of a text may quote it. */
+/** Returns a parser's message on one line of limited length, because it may quote the text. */
 const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 300);
 
 const lacks = (folder: string, token: string): C3Error =>
@@ -175,8 +184,8 @@ const lacks = (folder: string, token: string): C3Error =>
 type AddedToken = z.output<typeof addedSchema>['added_tokens'][number];
 
 /**
- * Added tokens are found in a text before anything else is; those that are no control tokens are words that any text
- * may use.
+ * Returns the control tokens among the added tokens. Added tokens are matched before anything else
+ * in a text. The others are words that any text may use.
  */
 function controlsIn(
   added: readonly AddedToken[],
@@ -188,7 +197,7 @@ function controlsIn(
     .map(({ content }) => content);
 }
 
-/** The ids of generation_config.json; none where the folder has no such file. */
+/** Returns the ids of generation_config.json, or none if the folder has no such file. */
 function endTokensOf(bytes: Uint8Array | null, path: string): number[] {
   if (bytes === null) {
     return [];

@@ -1,14 +1,14 @@
-/** Training a byte-level BPE vocabulary (Sennrich et al. 2016), written in the tokenizer.json format. */
+/** Trains a byte-level BPE vocabulary (Sennrich et al. 2016), written in the tokenizer.json format. */
 
 export const END_OF_MESSAGE = '<|end|>';
 
 /**
- * Pieces that merges never cross: digits are alone; a word takes the space before it, and the space after it where a
- * digit follows; punctuation takes the white space around it.
+ * Pieces that merges never cross. A digit is a piece. A word includes the space before it, and the
+ * space after it if a digit follows. Punctuation includes the white space around it.
  */
 const PIECE = ' ?\\p{L}+(?: (?=\\p{N}))?|\\p{N}|\\s*[^\\s\\p{L}\\p{N}]+\\s*|\\s+';
 
-/** GPT-2's printable stand-ins for the 256 bytes. */
+/** Returns GPT-2's printable stand-ins for the 256 bytes. */
 function byteCharacters(): string[] {
   let shifted = 0;
   return Array.from({ length: 256 }, (_, byte) => {
@@ -23,8 +23,8 @@ interface Word {
 }
 
 /**
- * Merges the most frequent pair (ties: the lexicographically smaller) until the vocabulary is full or no pair occurs
- * twice.
+ * Merges the most frequent pair (ties: the lexicographically smaller) until the vocabulary is full
+ * or no pair occurs twice.
  * @returns the contents of tokenizer.json and tokenizer_config.json
  */
 export function trainBpe(texts: Iterable<string>, vocabularySize: number): { tokenizer: object; config: object } {

@@ -1,4 +1,7 @@
-/** Several addresses share the requests: the one with the fewest under way is next; one that fails rests a while. */
+/**
+ * Distributes requests over several addresses: the one with the fewest pending requests is next,
+ * and one that fails rests a while.
+ */
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { LongWait } from '../../shared/longWait.ts';
@@ -12,31 +15,31 @@ export interface Rests {
 }
 
 export interface AddressSettings {
-  /** Requests under way at one address at most. */
+  /** The most pending requests at one address. */
   readonly concurrency: number;
-  /** Requests that begin in a minute at one address at most; null for any number. */
+  /** The most requests that begin in a minute at one address, or null for no limit. */
   readonly perMinute: number | null;
   readonly rests: Rests;
-  /** Whether it is waited for a server that asks for a long wait. */
+  /** Decides if a server's long wait is accepted. */
   readonly waits: LongWaits;
 }
 
-/** One address, as a request has it. */
+/** The state of one address. */
 export interface Address {
   readonly base: string;
   underWay: number;
-  /** Failures in a row. */
+  /** The number of failures in a row. */
   failures: number;
-  /** Whether it could not be reached the last time. */
+  /** True if the last request could not reach it. */
   dead: boolean;
-  /** When it may be asked again. */
+  /** The time from which it may be asked again. */
   readyAt: number;
-  /** Until when it asked not to be asked. */
+  /** The time until which it asked to receive no requests. */
   refusesUntil: number;
 }
 
 const MINUTE = 60_000;
-/** Milliseconds of a timer: one that is set for longer than it can count ends at once. */
+/** The longest timer in milliseconds. A timer beyond the range of its counter ends at once. */
 const LONGEST_TIMER = 120_000;
 
 interface Waiting {
@@ -47,10 +50,10 @@ interface Waiting {
 export class Addresses {
   private readonly all: readonly Address[];
   private readonly settings: AddressSettings;
-  /** Those who wait for a place, in the order in which they came. */
+  /** The callers that wait for a place, in the order in which they came. */
   private readonly waiting = new Set<Waiting>();
   private timer: NodeJS.Timeout | undefined;
-  /** Ends the question whether a long wait is waited for; null where nobody is asked. */
+  /** Aborts the question about a long wait. Null if no question is open. */
   private asking: AbortController | null = null;
 
   constructor(bases: readonly string[], settings: AddressSettings) {
@@ -59,15 +62,16 @@ export class Addresses {
   }
 
   /**
-   * Waits for a free address and takes a place at it. Where every one asks for a long wait, somebody is asked.
-   * @throws Unanswered where such a wait is refused; CancelledError
+   * Waits for a free address and takes a place at it. If all addresses ask for a long wait, the
+   * user is asked.
+   * @throws Unanswered if such a wait is refused; CancelledError
    */
   async take(signal: AbortSignal): Promise<Address> {
     const { promise, resolve, reject } = Promise.withResolvers<Address>();
     const waiting: Waiting = { resolve, reject };
     this.waiting.add(waiting);
     const release = onAbort(signal, () => {
-      // One that has its place already keeps it until it gives it back.
+      // A caller that already has its place keeps it until it releases it.
       if (this.waiting.delete(waiting)) {
         reject(new CancelledError());
       }
@@ -84,7 +88,7 @@ export class Addresses {
     }
   }
 
-  /** Gives a place back. */
+  /** Releases a place. */
   release(address: Address): void {
     address.underWay--;
     this.serve();
@@ -95,18 +99,18 @@ export class Addresses {
     address.dead = false;
   }
 
-  /** Whether there is an address that could be reached, and is not waited for in vain. */
+  /** True if an address could be reached and asks for no long wait. */
   get someAlive(): boolean {
     const latest = performance.now() + this.settings.waits.silent;
     return this.all.some(({ dead, refusesUntil }) => !dead && refusesUntil <= latest);
   }
 
-  /** Whether none could be reached when it was asked last. */
+  /** True if no address could be reached by its last request. */
   get areDead(): boolean {
     return this.all.every(({ dead }) => dead);
   }
 
-  /** The shortest wait that all addresses ask for, where it is longer than is waited without asking; else null. */
+  /** The shortest wait that all addresses ask for, if it exceeds the silent limit, or null. */
   get longWait(): LongWait | null {
     const [soonest] = this.all.toSorted((a, b) => a.refusesUntil - b.refusesUntil);
     if (soonest === undefined) {
@@ -117,8 +121,9 @@ export class Addresses {
   }
 
   /**
-   * @param retryAfter milliseconds that it asked for; null where it asked for none
-   * @param dead whether it could not be reached
+   * Records a failure.
+   * @param retryAfter milliseconds that the server asked for, or null
+   * @param dead true if it could not be reached
    */
   failed(address: Address, retryAfter: number | null, dead: boolean): void {
     const { first, most } = this.settings.rests;
@@ -131,7 +136,7 @@ export class Addresses {
     }
   }
 
-  /** Gives free places to those who wait; where an address rests, again when it has rested. */
+  /** Gives free places to waiting callers. If an address rests, a timer repeats this after its rest. */
   private serve(): void {
     clearTimeout(this.timer);
     const { concurrency, perMinute, waits } = this.settings;
@@ -162,7 +167,7 @@ export class Addresses {
     }
   }
 
-  /** Asks whether a long wait is waited for, and refuses those who wait where it is not. */
+  /** Asks the user about a long wait, and refuses the waiting callers if the user does. */
   private decide(wait: LongWait): void {
     const { waits } = this.settings;
     if (waits.decision(wait) === false) {

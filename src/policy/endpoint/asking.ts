@@ -1,13 +1,13 @@
 /**
- * Requests over HTTP to servers that may break off at any byte: no error of a connection is ever uncaught, however late
- * it comes. Node's own `fetch` throws one past everybody where a connection ends while its answer waits to be read
- * (nodejs/undici#5360).
+ * Sends HTTP requests to servers that may break off at any byte. No connection error is ever
+ * uncaught, however late it comes. Node's own `fetch` throws an uncaught one if a connection ends
+ * while its reply is not read yet (nodejs/undici#5360).
  */
 import { request as plainRequest, type Agent as PlainAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as secureRequest, type Agent as SecureAgent } from 'node:https';
 import { messageOf } from '../../shared/errors.ts';
 
-/** What is asked. */
+/** A request. */
 export interface Asking {
   readonly url: URL;
   readonly method: string;
@@ -15,7 +15,7 @@ export interface Asking {
   readonly body: Buffer;
 }
 
-/** Connections that are kept for the next request; those of the whole process unless given. */
+/** Pools of kept connections. Default: those of the whole process. */
 export interface Connections {
   readonly plain: PlainAgent;
   readonly secure: SecureAgent;
@@ -23,15 +23,21 @@ export interface Connections {
 
 export interface NoReply {
   readonly why: string;
-  /** As the system names it, such as ECONNREFUSED; null where it has no name. */
+  /** The system's name, such as ECONNREFUSED, or null. */
   readonly code: string | null;
   readonly isReached: boolean;
 }
 
-/** A reply as it begins. Reading it throws where it breaks off, but for one without a length, which is `complete`. */
+/**
+ * A reply whose body is still to be read. Reading throws if the reply breaks off, except that one
+ * without a length is then not `complete`.
+ */
 export type Asked = { readonly reply: IncomingMessage } | NoReply;
 
-/** @param signal leaves, the reply too */
+/**
+ * Sends a request and waits for the beginning of the reply.
+ * @param signal cancels the request and the reply
+ */
 export async function askServer(asking: Asking, signal: AbortSignal, connections?: Connections): Promise<Asked> {
   for (let attempt = 1; ; attempt++) {
     let request: ClientRequest;
@@ -41,7 +47,7 @@ export async function askServer(asking: Asking, signal: AbortSignal, connections
       return { why: messageOf(error), code: null, isReached: false };
     }
     const asked = await beginning(request);
-    // A server may end a kept connection just when it is used again: then it has read nothing.
+    // A server may end a kept connection just when it is used again. It has then read nothing.
     const isStale = 'why' in asked && (asked.code === 'ECONNRESET' || asked.code === 'EPIPE') && request.reusedSocket;
     if (!isStale || attempt > 1 || signal.aborted) {
       return asked;
@@ -77,7 +83,7 @@ function beginning(request: ClientRequest): Promise<Asked> {
       reply.on('error', () => undefined);
       resolve({ reply });
     });
-    // It comes after each end of a request: an error, and an answer in another protocol too.
+    // It follows every end of a request, including an error and a reply in another protocol.
     request.once('close', () => resolve({ why, code, isReached }));
   });
 }

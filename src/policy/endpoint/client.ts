@@ -1,4 +1,4 @@
-/** Asks an endpoint until it answers: several addresses, limits, attempts, and what it all costs. */
+/** Asks an endpoint until it answers, with several addresses, limits, retries and spending. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
 import { C3Error, CancelledError, type ErrorAction } from '../../shared/errors.ts';
@@ -13,7 +13,7 @@ import type { Spending, TokenCount } from './spending.ts';
 export interface ClientSettings {
   readonly bases: readonly string[];
   readonly api: EndpointApi;
-  /** The key of an address; null where it needs none. */
+  /** Returns the key of an address, or null if it needs none. */
   readonly keyOf: (base: string) => string | null;
   readonly concurrency: number;
   readonly perMinute: number | null;
@@ -22,13 +22,13 @@ export interface ClientSettings {
   /** Milliseconds for one attempt. */
   readonly timeLimit: number;
   readonly spending: Spending;
-  /** How the model was named by those who answered before; null where nobody did. */
+  /** The name that earlier replies gave the model, or null. */
   readonly servedAs?: string | null;
-  /** Whether long waits are waited for; none is unless given. */
+  /** Decides about long waits. Default: all are refused. */
   readonly waits?: LongWaits;
-  /** Milliseconds between attempts; the usual ones unless given. */
+  /** Milliseconds between attempts. Default: `RESTS`. */
   readonly rests?: Rests;
-  /** How an address is asked once; over HTTP unless given. Errors as exchange. */
+  /** Sends one request to one address, with the errors of `exchange`. Default: over HTTP. */
   readonly exchange?: (request: Exchange, signal: AbortSignal) => Promise<Reply>;
 }
 
@@ -52,11 +52,11 @@ export class EndpointClient {
   }
 
   /**
-   * Asks, at another address or again where that may help.
-   * @param name of the request, from which the pauses between attempts are drawn
-   * @param most what one attempt can cost
-   * @param firstRefusal whether it ends, in place of further attempts, once nothing listens at any address
-   * @throws Unanswered; EndpointFailure where no attempt can help; C3Error('budget'); CancelledError
+   * Sends a request, and repeats it at the same or another address if that may help.
+   * @param name of the request, which determines the pauses between attempts
+   * @param most tokens that one attempt can cost
+   * @param firstRefusal true to fail at once if nothing listens at any address
+   * @throws Unanswered; EndpointFailure if no attempt can help; C3Error('budget'); CancelledError
    */
   async ask(
     name: string,
@@ -83,7 +83,7 @@ export class EndpointClient {
       if (failure.kind === 'refused') {
         throw failure;
       }
-      // An address that cannot be reached costs no attempt as long as there are others; it rests meanwhile.
+      // An address that cannot be reached costs no attempt if others can. It rests meanwhile.
       if (failure.dead && this.addresses.someAlive) {
         continue;
       }
@@ -94,7 +94,7 @@ export class EndpointClient {
       if (failure.kind === 'withheld') {
         throw new Unanswered(asked, true);
       }
-      // A long wait costs no attempt: whoever is asked agrees to it each time, or refuses it.
+      // A long wait costs no attempt, because the user agrees to it or refuses it each time.
       if (this.addresses.longWait !== null) {
         before = `${asked}; `;
         continue;
@@ -131,7 +131,7 @@ export class EndpointClient {
           }
           throw new EndpointFailure(error.kind, `${hostOf(address.base)} ${error.message}`, error);
         }
-        // What was cancelled may be charged.
+        // A cancelled request may be charged.
         used = error instanceof CancelledError ? most : null;
         throw error;
       } finally {
@@ -142,7 +142,7 @@ export class EndpointClient {
     }
   }
 
-  /** All answers are those of one model, whoever gives them. */
+  /** Checks that all answers come from one model. */
   private checkModel({ model }: Reply): void {
     this.servedAs ??= model;
     if (model !== null && model !== this.servedAs) {
@@ -154,7 +154,7 @@ export class EndpointClient {
     }
   }
 
-  /** Between half and all of a time that doubles; nothing that is drawn here reaches a token. */
+  /** Waits between half and all of a time that doubles. The random number affects no token. */
   private async pause(name: string, attempt: number, signal: AbortSignal): Promise<void> {
     const { first, most } = this.rests;
     const key = streamKey({ seed: 0, scope: 'pause', uidSha: name, role: '', turn: attempt, sibling: 0 });
@@ -167,10 +167,13 @@ export class EndpointClient {
   }
 }
 
-/** The part of an address that names its server. */
+/** Returns the host of an address. */
 export const hostOf = (base: string): string => new URL(base).host;
 
-/** What cannot be helped, as the user reads it. @param action opens the endpoint's line */
+/**
+ * Returns the error for a failure that no attempt can help.
+ * @param action opens the endpoint's line
+ */
 export const refusedError = (role: string, failure: EndpointFailure, action?: ErrorAction): C3Error =>
   new C3Error(
     'input',

@@ -1,4 +1,4 @@
-/** Bodies that came packed, by the name that their Content-Encoding gives (RFC 9110, section 8.4). */
+/** Unpacks bodies by the name in their Content-Encoding (RFC 9110, section 8.4). */
 import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
@@ -32,14 +32,18 @@ const STREAMS = {
 
 const isKnown = (name: string): name is keyof typeof UNPACKERS => Object.hasOwn(UNPACKERS, name);
 
-/** Whether a body comes packed. @param encoding its Content-Encoding; undefined where it has none */
+/**
+ * Returns true if a body is packed.
+ * @param encoding its Content-Encoding, if it has one
+ */
 export const isPacked = (encoding: string | undefined): boolean =>
   encoding !== undefined && !/^\s*(?:identity)?\s*$/iu.test(encoding);
 
 /**
- * A body as it was before it was packed; of one that was cut as much as came, so that its reader sees what is missing.
- * @param most bytes of it
- * @throws Error where it is packed in a way that is not known, is damaged, or has more bytes
+ * Unpacks a body. For one that was cut, it returns the part that came, so that the reader notices
+ * what is missing.
+ * @param most bytes of the unpacked body
+ * @throws Error if the encoding is unknown, the body is damaged, or it has more bytes
  */
 export async function unpackedBody(bytes: Buffer, encoding: string | undefined, most: number): Promise<Buffer> {
   if (!isPacked(encoding) || bytes.length === 0) {
@@ -51,8 +55,8 @@ export async function unpackedBody(bytes: Buffer, encoding: string | undefined, 
 }
 
 /**
- * The bytes of a body as they come. Who reads no further lets go of the body.
- * @throws Error where it is packed in a way that is not known; reading throws where it is damaged, or breaks off
+ * Returns the unpacked bytes of a body as a stream. A reader that stops early destroys the body.
+ * @throws Error if the encoding is unknown; reading throws if the body is damaged or breaks off
  */
 export function unpackedChunks(body: Readable, encoding: string | undefined): Readable {
   return isPacked(encoding) ? pipeline(body, STREAMS[packedAs(encoding)](), () => undefined) : body;

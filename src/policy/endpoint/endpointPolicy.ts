@@ -1,4 +1,4 @@
-/** A role that a server answers, by an OpenAI-compatible protocol. */
+/** The policy of a role that a server answers over an OpenAI-compatible API. */
 import { z } from 'zod';
 import type { Sampling } from '../../domain/message.ts';
 import { withController } from '../../shared/cancellation.ts';
@@ -12,25 +12,26 @@ import { EndpointFailure, Unanswered } from './failure.ts';
 import type { Reply } from './reply.ts';
 import type { TokenCount } from './spending.ts';
 
-/** What was found of an endpoint when it was asked first; a run keeps it. */
+/** The findings of an endpoint's probe, which a run stores. */
 export const probeSchema = z.object({
-  /** exact: equal seeds gave equal answers, and other seeds others; none: they did not; unknown: all were equal. */
+  /** exact: answers depend on seeds alone; none: not so; unknown: all answers were equal. */
   seeds: z.enum(['exact', 'none', 'unknown']),
-  /** Keys that requests may have. */
+  /** True if requests may ask for log-probabilities. */
   logprobs: z.boolean(),
-  /** Tokens beside the sampled one whose log-probabilities are asked for, in completions; missing in older runs: 1. */
+  /** The number of log-probabilities that completions request. Missing in older runs: 1. */
   likeliest: z.union([z.literal(0), z.literal(1)]).optional(),
   /**
-   * The temperature that log-probabilities are of: the one that is sampled with, as SGLang has it and vLLM where it is
-   * started with `--logprobs-mode processed_logprobs`; 1 whatever is sampled with, as vLLM has it by default; or not
-   * known, as in older runs. Those of 1 cannot be made those of another temperature from the sampled token alone.
+   * The temperature of log-probabilities. sampling: that of the request, as in SGLang, and in vLLM
+   * if it is started with `--logprobs-mode processed_logprobs`; one: always 1, as in vLLM by
+   * default; unknown: also in older runs. Log-probabilities at 1 cannot be converted to another
+   * temperature from the sampled token alone.
    */
   logprobs_at: z.enum(['sampling', 'one', 'unknown']).optional(),
   token_ids: z.boolean(),
   length_key: z.enum(['max_tokens', 'max_completion_tokens']),
-  /** Whether requests name every key of sampling, those too that change nothing; missing in older runs. */
+  /** True if requests set every sampling key, even to a neutral value. Missing in older runs. */
   neutral: z.boolean().optional(),
-  /** How the server names the model that answered; null where it does not. */
+  /** The server's name for the model that answered, or null. */
   served_as: z.string().nullable(),
 });
 export type EndpointProbe = z.infer<typeof probeSchema>;
@@ -38,7 +39,7 @@ export type EndpointProbe = z.infer<typeof probeSchema>;
 export type EndpointForm = Pick<EndpointProbe, 'logprobs' | 'likeliest' | 'token_ids' | 'length_key' | 'neutral'>;
 
 const messageSchema = z.looseObject({ role: z.string(), content: z.unknown() });
-/** The context of a chat: its messages, or a request of a program that has tools beside them. */
+/** The context of a chat: its messages, or a program's request, which may also have tools. */
 const chatSchema = z.union([
   z
     .array(messageSchema)
@@ -47,31 +48,34 @@ const chatSchema = z.union([
   z.looseObject({ messages: z.array(messageSchema).min(1) }),
 ]);
 
-/** The context of a role that is asked by messages: the messages themselves, so that they can be had again from it. */
+/** Returns the context of a role that is asked by messages, as JSON that can be read back. */
 export const messagesContext = (context: RenderedContext): string => JSON.stringify(promptMessages(context), null, 1);
 
-/** Tokens that a server's template may add to a prompt, for it and for each message: more than known ones do. */
+/** Upper limits of the tokens that a server's template adds to a prompt and a message. */
 const OVERHEAD = 64;
 const OVERHEAD_OF_MESSAGE = 16;
 
-/** The most that one attempt can cost: no tokenizer makes more tokens of a text than it has bytes. */
+/** Returns the most that one attempt can cost. A text has no more tokens than bytes. */
 export const mostOf = (context: string, maxNewTokens: number): TokenCount => ({
   prompt: Buffer.byteLength(context) + OVERHEAD + OVERHEAD_OF_MESSAGE * (context.match(/"role"/gu)?.length ?? 0),
   completion: maxNewTokens,
 });
 
-/** 31 bits of a stream's name: every server that takes seeds takes such ones. */
+/** Returns 31 bits of a stream's name. Every server with seeds accepts them. */
 export const seedOf = (streamKey: string): number => Number.parseInt(streamKey.slice(0, 8), 16) >>> 1;
 
 /**
- * Keys of sampling that change nothing. Servers of open models take those that are missing from the model's
- * generation_config.json, or from defaults of their own: what is sampled would not be what the run says. (vLLM at
- * 002032ee: `to_sampling_params` of entrypoints/openai/completion/protocol.py, and `get_diff_sampling_param` of
- * config/model.py.)
+ * Sampling keys with neutral values. For missing keys, servers of open models use the model's
+ * generation_config.json or their own defaults, so the sampling would not be what the run says.
+ * (vLLM at 002032ee: `to_sampling_params` of entrypoints/openai/completion/protocol.py, and
+ * `get_diff_sampling_param` of config/model.py.)
  */
 const NEUTRAL = { top_k: -1, min_p: 0, repetition_penalty: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
 
-/** The body of a request. @param seed null for none */
+/**
+ * Returns the body of a request.
+ * @param seed null for none
+ */
 export function bodyOf(
   { api, model, stream }: { readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
   { logprobs, likeliest = 1, token_ids: tokenIds, length_key: lengthKey, neutral = false }: EndpointForm,
@@ -104,9 +108,9 @@ export interface EndpointPolicySettings {
   readonly model: string;
   readonly stream: boolean;
   readonly probe: EndpointProbe;
-  /** Opens the endpoint's line; where it has none, nothing is opened. */
+  /** Opens the endpoint's line, if it has one. */
   readonly place?: ErrorAction | undefined;
-  /** The run's own tokenizer: it gives tokens to what comes without, or with those of another vocabulary. */
+  /** The run's own tokenizer, for answers without token ids or with another vocabulary. */
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
 }
 
@@ -120,9 +124,9 @@ export class EndpointPolicy implements RolePolicy {
   }
 
   /**
-   * Asks for all answers at once, as far as the endpoint's limits let it. One that cannot be had is lost: its episode
-   * is masked.
-   * @throws C3Error where the endpoint refuses, or the spending limit does not reach; CancelledError
+   * Requests all answers at once, within the endpoint's limits. An answer that cannot be had is
+   * lost, and its episode is masked.
+   * @throws C3Error if the endpoint refuses, or the spending limit is reached; CancelledError
    */
   answer(requests: readonly PolicyRequest[], { signal, onAnswer }: PolicyControl): Promise<PolicyAnswer[]> {
     return withController(signal, async (controller) => {
@@ -137,7 +141,7 @@ export class EndpointPolicy implements RolePolicy {
         }
       });
       const settled = await Promise.allSettled(asked);
-      // What stopped the others, and not that they were stopped.
+      // The first error is the cause, not the cancellations that it led to.
       const first = settled.findIndex((one) => one.status === 'rejected' && !(one.reason instanceof CancelledError));
       await asked[first];
       return Promise.all(asked);
@@ -170,7 +174,7 @@ export class EndpointPolicy implements RolePolicy {
     { context, sampling }: PolicyRequest,
   ): Promise<PolicyAnswer> {
     const { tokenizer, probe } = this.settings;
-    // What is stored is UTF-8, which has no lone surrogates.
+    // Stored text is UTF-8, which has no lone surrogates.
     const text = given.toWellFormed();
     const ids = promptTokens === null || promptTokens.length > MOST_COUNTED ? null : Int32Array.from(promptTokens);
     const prompt = ids ?? new Int32Array(Math.min(usage?.prompt ?? 0, MOST_COUNTED));
@@ -188,8 +192,9 @@ export class EndpointPolicy implements RolePolicy {
   }
 
   /**
-   * Whether a server read a text as the tokens that it is here: log-probabilities after others are of another context.
-   * Of a chat nobody here knows the template; the probe compares what several servers made of it.
+   * Returns true if the server tokenized a prompt as the run's tokenizer does. Otherwise the
+   * log-probabilities have another context. The template of a chat is not known here; the probe
+   * compares the tokens of several servers.
    */
   private async isOwnPrompt(ids: Int32Array | null, context: string): Promise<boolean> {
     const { api, tokenizer } = this.settings;
@@ -201,7 +206,7 @@ export class EndpointPolicy implements RolePolicy {
   }
 }
 
-/** Prompt tokens of one request that are counted at most: a server may say anything. */
+/** The most prompt tokens of one request that are counted, because a server may report any number. */
 const MOST_COUNTED = 2 ** 22;
 
 const lostAnswer = ({ message: lost, withheld }: Unanswered): PolicyAnswer => ({

@@ -1,9 +1,9 @@
-/** Server-sent events, as far as model servers use them: the data of each event, bounded. */
+/** Reads server-sent events as model servers use them: the data of each event, with a length limit. */
 
 /**
- * The data of each event of a stream (WHATWG HTML, section 9.2.6); other fields are passed over.
+ * Yields the data of each event of a stream (WHATWG HTML, section 9.2.6). Other fields are skipped.
  * @param most characters of one event
- * @throws RangeError for an event that is longer
+ * @throws RangeError if an event is longer
  */
 export async function* eventsIn(
   chunks: AsyncIterable<Uint8Array>,
@@ -11,13 +11,14 @@ export async function* eventsIn(
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let rest = '';
-  /** Whether the rest ends with a carriage return. */
+  /** True if the rest ends with a carriage return. */
   let held = false;
   let data: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     const text = decoder.decode(chunk, { stream: true });
-    // A carriage return at the end may be half of a line end. A line that goes on is not looked through again.
+    // A carriage return at the end may be half of a line end. An unfinished line is not searched
+    // again.
     const isOpen = !held && !/[\r\n]/u.test(text);
     held = text === '' ? held : text.endsWith('\r');
     rest += text;

@@ -1,4 +1,4 @@
-/** One request to one address, and its answer: bounded in time and length, and with no second attempt. */
+/** Sends one request and reads the reply, with limits on time and length, without retries. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { anyOf } from '../../shared/cancellation.ts';
@@ -10,25 +10,28 @@ import { eventsIn } from './events.ts';
 import { EndpointFailure, retryAfterOf, statusFailure } from './failure.ts';
 import { errorWords, ReplyReader, type Reply } from './reply.ts';
 
-/** Characters and bytes of one answer. */
+/** The most bytes of one answer, and characters of one event. */
 const MOST_BYTES = 32 * 2 ** 20;
 const MOST_EVENT = 8 * 2 ** 20;
-/** Bytes of what a server says of an error. */
+/** The most bytes of an error's body. */
 const MOST_ERROR = 64 * 1024;
 
 const PATHS: Readonly<Record<EndpointApi, string>> = { chat: 'chat/completions', completions: 'completions' };
 
 export interface Exchange {
-  /** The address, without the part that the form of the request adds. */
+  /** The address without the path of the API. */
   readonly base: string;
   readonly api: EndpointApi;
   readonly key: string | null;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole exchange. */
   readonly timeLimit: number;
 }
 
-/** Asks once. @throws EndpointFailure; CancelledError */
+/**
+ * Sends a request once.
+ * @throws EndpointFailure; CancelledError
+ */
 export async function exchange({ base, api, key, body, timeLimit }: Exchange, signal: AbortSignal): Promise<Reply> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeLimit);
@@ -89,12 +92,12 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
   }
 }
 
-/** What the system says of an address where nothing listens, and of a name that no server has. */
+/** Error codes for an address where nothing listens, and for a host name that no server has. */
 const ABSENT: ReadonlySet<string | null> = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 
-/** No reply has begun. */
+/** The error for a request without a reply. */
 class NotReached extends Error {
-  /** See EndpointFailure. */
+  /** See `EndpointFailure.absent`. */
   readonly absent: boolean;
 
   constructor({ code, why, isReached }: NoReply) {
@@ -103,13 +106,16 @@ class NotReached extends Error {
   }
 }
 
-/** What a broken connection says of itself. */
+/** Returns the error code or the message of a broken connection. */
 const causeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : messageOf(error).slice(0, 200);
 
-/** @param cut whether what is too long is cut; else it is refused */
+/**
+ * Reads a body as text.
+ * @param cut true to cut a body that is too long; otherwise it is refused
+ */
 async function textOf(body: Readable, most: number, cut: boolean): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {

@@ -1,24 +1,24 @@
-/** Why an endpoint gave no answer, and whether asking again may help. */
+/** The failures of an endpoint, and if asking again may help. */
 import { LONGEST_WAIT, secondsWords } from '../../shared/longWait.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
 /**
- * again: the same request may be answered later, or elsewhere; refused: it never will be, and neither will others like
- * it; withheld: this one was looked at and has no answer.
+ * again: the same request may be answered later, or elsewhere; refused: neither it nor similar ones
+ * will ever be answered; withheld: the server processed this request but gives no answer.
  */
 export type FailureKind = 'again' | 'refused' | 'withheld';
 
 export class EndpointFailure extends Error {
   readonly kind: FailureKind;
-  /** Milliseconds that the server asks to wait; null where it says nothing. */
+  /** Milliseconds that the server asks to wait, or null. */
   readonly retryAfter: number | null;
-  /** Whether the server may have computed, and charged, an answer all the same. */
+  /** True if the server may nevertheless have computed and charged an answer. */
   readonly charged: boolean;
-  /** Whether the address itself cannot be reached. */
+  /** True if the address itself cannot be reached. */
   readonly dead: boolean;
-  /** Whether nothing listens there, or no server has its name: asking again soon does not help. */
+  /** True if nothing listens there, or no server has its name. Asking again soon does not help. */
   readonly absent: boolean;
-  /** The status of a whole reply; null where there was none. */
+  /** The status of a complete reply, or null. */
   readonly status: number | null;
 
   constructor(
@@ -49,9 +49,9 @@ export class EndpointFailure extends Error {
   }
 }
 
-/** A request that was not answered though it was asked again and again, or that has no answer. */
+/** The error for a request that was not answered after all attempts, or that has no answer. */
 export class Unanswered extends Error {
-  /** Whether the server has no answer to give, however often it is asked. */
+  /** True if the server withholds the answer, however often it is asked. */
   readonly withheld: boolean;
 
   constructor(message: string, withheld: boolean) {
@@ -61,18 +61,25 @@ export class Unanswered extends Error {
   }
 }
 
-/** That a server asks for a longer wait than is waited, and what allows it. @param wait and @param most milliseconds */
+/**
+ * Returns the message for a wait beyond the limit, with the setting that allows it.
+ * @param wait milliseconds
+ * @param most milliseconds
+ */
 export const waitWords = (wait: number, most: number): string =>
-  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are waited where nobody agrees to more (set ${LONGEST_WAIT}=${Math.ceil(wait / 1000)} to allow it)`;
+  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are allowed unless the user agrees to more (set ${LONGEST_WAIT}=${Math.ceil(wait / 1000)} to allow it)`;
 
-/** A server's own words, bounded and on one line, with the key that it may have repeated taken out. */
+/** Returns a server's own words on one line of limited length, with the key masked. */
 export const serverWords = (text: string, key: string | null): string =>
   oneLine(key === null ? text : text.replaceAll(key, '***'), 300);
 
 /** Statuses that deserve another attempt: too early, too many, too slow, or the server's own fault. */
 const AGAIN: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-/** What an HTTP status other than success means. @param words what the server says of it */
+/**
+ * Returns the failure for an HTTP status other than success.
+ * @param words of the server
+ */
 export function statusFailure(status: number, words: string, retryAfter: number | null): EndpointFailure {
   const said = words === '' ? '' : `: ${words}`;
   const options = { retryAfter, status };
@@ -91,10 +98,10 @@ export function statusFailure(status: number, words: string, retryAfter: number 
   return new EndpointFailure('refused', `${what}${said}`, options);
 }
 
-/** More than any wait. */
+/** An upper limit for all waits. */
 const MOST_SECONDS = 1e9;
 
-/** Milliseconds of a Retry-After header, in seconds or as a date; null where it says neither. */
+/** Returns the milliseconds of a Retry-After header, or null if it is invalid. */
 export function retryAfterOf(header: string | null, now: number): number | null {
   if (header === null) {
     return null;

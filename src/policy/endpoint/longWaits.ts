@@ -1,10 +1,10 @@
-/** Whether long waits are waited for: somebody is asked once for each server and wait, whichever role asks it. */
+/** Decides about long waits. The user is asked once for each server and wait, for all roles. */
 import { Lanes } from '../../shared/lanes.ts';
 import type { AskWait, LongWait } from '../../shared/longWait.ts';
 
-/** Milliseconds that are waited without asking, unless something else is said. */
+/** The default limit in milliseconds for waits without asking. */
 export const SILENT_WAIT = 120_000;
-/** Milliseconds within which waits of a server end together: what is decided of one holds for the other. */
+/** Milliseconds between the ends of a server's waits within which one decision covers both. */
 const TOGETHER = 60_000;
 
 interface Decision {
@@ -13,11 +13,11 @@ interface Decision {
 }
 
 export class LongWaits {
-  /** Milliseconds that are waited without asking. */
+  /** The limit in milliseconds for waits without asking. */
   readonly silent: number;
   private readonly askWait: AskWait;
   private readonly decided = new Map<string, Decision>();
-  /** One question at a time. */
+  /** Allows one question at a time. */
   private readonly questions = new Lanes(1);
 
   constructor(askWait: AskWait, silent = SILENT_WAIT) {
@@ -25,13 +25,16 @@ export class LongWaits {
     this.silent = silent;
   }
 
-  /** What was decided of a wait; null where nobody was asked yet. */
+  /** Returns the decision on a wait, or null if there is none yet. */
   decision({ server, milliseconds }: LongWait): boolean | null {
     const known = this.decided.get(server);
     return known !== undefined && performance.now() + milliseconds <= known.until + TOGETHER ? known.isAgreed : null;
   }
 
-  /** Asks, unless it was decided meanwhile. @throws CancelledError */
+  /**
+   * Asks, unless there is a decision meanwhile.
+   * @throws CancelledError
+   */
   async ask(wait: LongWait, signal: AbortSignal): Promise<boolean> {
     const until = performance.now() + wait.milliseconds;
     return this.questions.within(signal, async () => {
@@ -43,5 +46,5 @@ export class LongWaits {
   }
 }
 
-/** Nobody is asked: a long wait is refused. */
+/** Refuses every long wait without asking. */
 export const REFUSED_WAITS = new LongWaits(() => Promise.resolve(false));

@@ -1,4 +1,4 @@
-/** What an endpoint can do, found out by asking it: nothing of it is assumed. */
+/** Finds out an endpoint's capabilities by asking it. Nothing is assumed. */
 import type { Sampling } from '../../domain/message.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
@@ -9,15 +9,15 @@ import type { Reply } from './reply.ts';
 
 const QUESTION = 'Write a few words that nobody expects.';
 const SAMPLING = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 16 };
-/** Each is asked twice, and once more beside so many others. */
+/** Each seed is asked twice, and once more together with `OTHERS` other requests. */
 const SEEDS = [11, 12, 13];
 const OTHERS = 32;
-/** So near to 0 the sampled token is all but certain, wherever log-probabilities are of this temperature. */
+/** Sampled tokens are almost certain here, if log-probabilities are of this temperature. */
 const COLD = { ...SAMPLING, temperature: 0.05 };
-/** Log-probabilities, in nats, of what is all but certain, and of what is not. */
+/** Limits in nats: tokens are almost certain above the first, but not below the second. */
 const [CERTAIN, UNCERTAIN] = [-0.001, -0.01];
 
-/** From what says most to what every server understands. */
+/** Forms of requests, from the most informative one to one that every server understands. */
 const FORMS: readonly EndpointForm[] = [
   { logprobs: true, likeliest: 0, token_ids: true, length_key: 'max_tokens', neutral: true },
   { logprobs: true, likeliest: 0, token_ids: true, length_key: 'max_tokens' },
@@ -27,11 +27,13 @@ const FORMS: readonly EndpointForm[] = [
 ];
 
 /**
- * Asks an endpoint which keys it knows, whether equal seeds give equal answers, also beside other requests, and which
- * temperature its log-probabilities are of. (The forms and quirks of vLLM are those of its sources at 002032ee,
- * 055e47c2, 27873cab, 00153c8b and 0100a212; none of it is assumed.)
- * @throws C3Error naming the role, where it does not answer at all, with no further attempt where nothing listens at
- *   its addresses, or its servers read one prompt as several; C3Error('budget'); CancelledError
+ * Asks an endpoint which keys it knows, if equal seeds give equal answers, also beside other
+ * requests, and which temperature its log-probabilities have. (The forms and quirks of vLLM are
+ * those of its sources at 002032ee, 055e47c2, 27873cab, 00153c8b and 0100a212; none of it is
+ * assumed.)
+ * @throws C3Error that names the role, if it does not answer at all (without retries if nothing
+ *   listens at its addresses), or if its servers tokenize one prompt differently;
+ *   C3Error('budget'); CancelledError
  */
 export async function probeEndpoint(
   client: EndpointClient,
@@ -40,7 +42,7 @@ export async function probeEndpoint(
     readonly api: EndpointApi;
     readonly model: string;
     readonly stream: boolean;
-    /** Opens the endpoint's line; where it has none, nothing is opened. */
+    /** Opens the endpoint's line, if it has one. */
     readonly place?: ErrorAction | undefined;
   },
   signal: AbortSignal,
@@ -57,7 +59,8 @@ export async function probeEndpoint(
       bodyOf(settings, form, context, sampling, seed),
       mostOf(context, sampling.maxNewTokens),
       signal,
-      // Once it has answered, it is there: what cannot be reached then may be busy.
+      // After its first answer the endpoint is known to exist, so an address that cannot be reached
+      // may be busy.
       replies.length === 0,
     );
     replies.push(reply);
@@ -119,7 +122,7 @@ async function knownForm(ask: Ask): Promise<KnownForm> {
   throw last;
 }
 
-/** A form that asks for one further token where a server takes 0 for no log-probabilities. */
+/** Tries to request one further token, for servers that take 0 to mean no log-probabilities. */
 async function withLikeliest({ form, reply }: KnownForm, ask: Ask): Promise<KnownForm> {
   if (!form.logprobs || reply.logprobs !== null) {
     return { form, reply };
@@ -135,9 +138,9 @@ async function withLikeliest({ form, reply }: KnownForm, ask: Ask): Promise<Know
   }
 }
 
-/** Requests with no seed before the last. */
+/** The number of requests without a seed before the last one. */
 const ATTEMPTS = FORMS.length + 1;
-/** Requests of a probe at most. */
+/** The most requests of a probe. */
 export const MOST_PROBES = ATTEMPTS + 1 + 3 * SEEDS.length + OTHERS;
 
 const isRefusedForm = (error: unknown): boolean =>
@@ -145,13 +148,13 @@ const isRefusedForm = (error: unknown): boolean =>
 
 const saidBy = ({ text, finish }: Reply): string => JSON.stringify([text, finish]);
 
-/** Whether seeds decide what is said: alone, and beside others, where some servers sample them together. */
+/** Finds out if seeds determine answers, alone and beside other requests in a batch. */
 async function seedsOf(form: EndpointForm, ask: Ask): Promise<EndpointProbe['seeds']> {
   const ofSeed = async (seed: number): Promise<readonly string[] | null> => {
     try {
       return (await Promise.all([ask(form, seed, 0), ask(form, seed, 1)])).map(saidBy);
     } catch (error) {
-      // A server that refuses the key `seed` takes none.
+      // A server that refuses the key `seed` has no seeds.
       if (isRefusedForm(error)) {
         return null;
       }
@@ -167,23 +170,25 @@ async function seedsOf(form: EndpointForm, ask: Ask): Promise<EndpointProbe['see
     return 'unknown';
   }
   const again = SEEDS.map((seed) => ask(form, seed, 2));
-  // Every other one has no seed, as a program beside this one may have none; whether they are answered does not matter.
+  // Every other request has no seed, because programs beside this one may use none. Their answers
+  // do not matter.
   const others = Array.from({ length: OTHERS }, (_, index) => ask(form, index % 2 === 0 ? null : 100 + index, 2));
   const [beside] = await Promise.all([Promise.all(again), Promise.allSettled(others)]);
   return beside.every((reply, index) => saidBy(reply) === answers[index]?.[0]) ? 'exact' : 'none';
 }
 
 /**
- * The temperature that log-probabilities are of. Sampled near 0, tokens are nearly certain in the distribution that
- * they are drawn from, and are what they were in that of temperature 1. Medians, since two tokens may be as likely.
- * @param cold what was sampled near 0
- * @param warm what was sampled at 1
+ * Returns the temperature of log-probabilities. Tokens that are sampled near 0 are almost certain
+ * in the distribution that they are drawn from, but not at temperature 1. Medians are compared
+ * because two tokens may be equally likely.
+ * @param cold an answer that was sampled near 0
+ * @param warm answers that were sampled at 1
  */
 function temperatureOf(cold: Reply, warm: readonly Reply[]): 'sampling' | 'one' | 'unknown' {
   const near = medianOf(cold.logprobs ?? []);
   const far = medianOf(warm.filter((reply) => reply !== cold).flatMap(({ logprobs }) => logprobs ?? []));
   if (near === null || far === null || far > UNCERTAIN) {
-    // Where the model is certain at 1 too, nothing tells them apart.
+    // If the model is also certain at 1, the two cannot be told apart.
     return 'unknown';
   }
   return near > CERTAIN ? 'sampling' : near < UNCERTAIN ? 'one' : 'unknown';

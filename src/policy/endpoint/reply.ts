@@ -1,4 +1,4 @@
-/** What an endpoint answers, read as plain data. */
+/** Reads an endpoint's answer as plain data. */
 import { z } from 'zod';
 import { ChoiceReader, withoutReasoning } from '../../chat/choices.ts';
 import { listAtKey, textAt, type Fields } from '../../chat/fields.ts';
@@ -10,18 +10,18 @@ import { messageOf } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { EndpointFailure, serverWords } from './failure.ts';
 
-/** An answer as its parts came. */
+/** A complete answer. */
 export interface Reply {
   readonly text: string;
-  /** How the server names the model that answered; null where it does not. */
+  /** The server's name for the model that answered, or null. */
   readonly model: string | null;
   readonly finish: 'end' | 'length';
-  /** The server's ids of the answer's tokens; null where it gives none. */
+  /** The server's ids of the answer's tokens, or null if it gives none. */
   readonly tokens: readonly number[] | null;
   readonly promptTokens: readonly number[] | null;
-  /** Of each token; null where it gives none. */
+  /** The log-probability of each token, or null if the server gives none. */
   readonly logprobs: readonly number[] | null;
-  /** Null where the server does not say what it counted. */
+  /** The server's token counts, or null. */
   readonly usage: { readonly prompt: number; readonly completion: number } | null;
 }
 
@@ -31,7 +31,7 @@ const errorSchema = z.union([
   z.looseObject({ message: z.string() }).transform(({ message }) => message),
 ]);
 
-/** What the body of a refusal says; its beginning where it has no known form. */
+/** Returns the message in the body of a refusal, or the beginning of a body of unknown form. */
 export function errorWords(text: string, key: string | null): string {
   try {
     const parsed = errorSchema.safeParse(JSON.parse(text));
@@ -41,9 +41,9 @@ export function errorWords(text: string, key: string | null): string {
   }
 }
 
-/** Characters of a model's name. */
+/** The most characters of a model's name. */
 const LONGEST_MODEL = 500;
-/** Words, in lower case, with which an answer ends that may be empty. */
+/** Finish reasons, in lower case, with which an answer may be empty. */
 const ENDS: ReadonlySet<string> = new Set([
   'stop',
   'end',
@@ -58,7 +58,7 @@ const ENDS: ReadonlySet<string> = new Set([
   'finish',
   'finished',
 ]);
-/** Words, in lower case, with which a server says that it did not come to the end. */
+/** Finish reasons, in lower case, of answers that did not reach their end. */
 const FAILURES: ReadonlySet<string> = new Set([
   'error',
   'abort',
@@ -68,30 +68,30 @@ const FAILURES: ReadonlySet<string> = new Set([
   'insufficient_system_resource',
   'network_error',
 ]);
-/** In the place of a log-probability it says that there is none, or that it is too small to be given. */
+/** A placeholder for a log-probability that is missing or too small. */
 const NO_LOGPROB = -9999;
 
-/** Puts the parts of one answer together: one of a whole body, many of a stream. */
+/** Joins the parts of one answer: a whole body, or the pieces of a stream. */
 export class ReplyReader {
   private readonly key: string | null;
   private readonly reader = new ChoiceReader();
   private model: string | null = null;
-  /** Whether all of it came, whatever it says of its end. */
+  /** True if all of it came, whatever its finish reason. */
   private closed = false;
   private readonly tokens = new Numbers();
   private promptTokens: readonly number[] | null = null;
   private readonly logprobs = new Numbers();
   private usage: Reply['usage'] = null;
 
-  /** @param key that the server may repeat in its words; null where it was given none */
+  /** @param key that the server may repeat in its messages, or null */
   constructor(key: string | null) {
     this.key = key;
   }
 
   /**
    * Adds the data of an event of a stream: a body, or the mark of its end.
-   * @returns whether more may follow
-   * @throws EndpointFailure where it is neither, or says that something failed
+   * @returns true if more may follow
+   * @throws EndpointFailure if it is neither, or reports a failure
    */
   add(event: string): boolean {
     if (event.trim() === STREAM_END) {
@@ -102,7 +102,10 @@ export class ReplyReader {
     return !this.closed;
   }
 
-  /** Adds a whole answer: a body, or all of a stream whose type is not said. @throws EndpointFailure as add */
+  /**
+   * Adds a whole answer: a body, or a complete stream without a content type.
+   * @throws EndpointFailure as `add` does
+   */
   addWhole(text: string): void {
     const value = bodyIn(text);
     if (!Array.isArray(value)) {
@@ -123,7 +126,10 @@ export class ReplyReader {
     }
   }
 
-  /** The whole answer. @throws EndpointFailure where its end is missing, or it has none to give */
+  /**
+   * Returns the whole answer.
+   * @throws EndpointFailure if its end is missing, or the server gives no answer
+   */
   end(): Reply {
     const { message, finish } = this.reader.choice;
     const word = finish?.toLowerCase() ?? null;
@@ -147,7 +153,7 @@ export class ReplyReader {
       finish: finishOf(word),
       tokens,
       promptTokens,
-      // Those of other tokens than the ones that were named belong to nothing.
+      // Log-probabilities without matching tokens are dropped.
       logprobs: tokens === null || fits ? logprobs : null,
       usage,
     };
@@ -187,7 +193,7 @@ export class ReplyReader {
   }
 }
 
-/** Numbers that come in pieces; none where one of them is no number of its kind. */
+/** Collects numbers that come in pieces. There are none if one of them is invalid. */
 class Numbers {
   private readonly found: number[] = [];
   private state: 'none' | 'some' | 'broken' = 'none';
@@ -215,14 +221,14 @@ class Numbers {
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isLogprob = (value: unknown): value is number => typeof value === 'number' && value > NO_LOGPROB && value <= 0;
 
-/** A list; null for none. A value of another kind is a list with a value of another kind. */
+/** Returns a list, or null for none. A value of another kind becomes a list with an invalid item. */
 const listOf = (value: unknown): readonly unknown[] | null =>
   Array.isArray(value) ? value : value === undefined || value === null ? null : [value];
 
 const idsIn = (value: unknown): readonly number[] | null =>
   Array.isArray(value) && value.every((one) => isId(one)) ? value : null;
 
-/** What stands in the place of each token's log-probability, in the form of chats or of completions; null for none. */
+/** Returns the log-probabilities of the tokens, in the form of chats or of completions, or null. */
 function logprobsIn(value: unknown): readonly unknown[] | null {
   if (!isRecord(value)) {
     return null;
@@ -235,10 +241,13 @@ function logprobsIn(value: unknown): readonly unknown[] | null {
       : null;
 }
 
-/** What a message says, with a line for each tool that it calls, as in what is imported. */
+/** Returns the text of a message with a line for each tool call, as in imported messages. */
 const textOf = (message: Fields): string => answerOf(parsedMessages([message])).said?.text ?? '';
 
-/** The result of some work on an answer. @throws EndpointFailure where the answer is larger than any is */
+/**
+ * Runs some work on an answer.
+ * @throws EndpointFailure if the answer exceeds a limit
+ */
 function readable<T>(work: () => T): T {
   try {
     return work();

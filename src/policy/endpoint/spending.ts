@@ -1,37 +1,37 @@
 /**
- * What an endpoint costs: counted, and bounded before it is spent. Each request reserves the most that it can cost;
- * where that does not fit, it waits for what is under way to be counted, and is refused where nothing is.
+ * Counts the cost of an endpoint, and limits it before it is spent. Each request reserves the most
+ * that it can cost. If that exceeds the limit, the request waits until pending ones are counted,
+ * and is refused if none is pending.
  */
 import { C3Error } from '../../shared/errors.ts';
 
-/** Money for a million tokens. */
+/** Prices per million tokens. */
 export interface Prices {
   readonly input: number;
   readonly output: number;
 }
 
-/** The most that may be spent; null where nothing is said. */
+/** The most that may be spent. Null means no limit. */
 export interface SpendingLimit {
   readonly tokens: number | null;
   readonly money: number | null;
 }
 
-/** Tokens of a prompt and of an answer. */
 export interface TokenCount {
   readonly prompt: number;
   readonly completion: number;
 }
 
-/** What was spent so far. */
+/** The amounts spent so far. */
 export interface Spent extends TokenCount {
   readonly calls: number;
   readonly money: number;
 }
 
-/** Sums of prices carry rounding errors; no price is this small. */
+/** The tolerance for rounding errors of sums. No price is this small. */
 const ROUNDING = 1e-9;
 
-/** What tokens cost. */
+/** Returns the price of tokens. */
 export const moneyOf = ({ prompt, completion }: TokenCount, { input, output }: Prices): number =>
   (prompt * input + completion * output) / 1e6;
 
@@ -44,14 +44,14 @@ export class Spending {
   private readonly reserved = new Set<TokenCount>();
   private waiting: (() => void)[] = [];
 
-  /** @param onSpent hears what each request cost as it is counted */
+  /** @param onSpent receives the cost of each request when it is counted */
   constructor(limit: SpendingLimit, prices: Prices, onSpent: (used: TokenCount) => void = () => undefined) {
     this.limit = limit;
     this.prices = prices;
     this.onSpent = onSpent;
   }
 
-  /** Goes on from what was spent before under a limit; what is under way stays reserved. */
+  /** Continues with earlier amounts under a limit. Pending requests stay reserved. */
   continueFrom({ calls, prompt, completion }: Omit<Spent, 'money'>, limit: SpendingLimit): void {
     this.spentTokens = { prompt, completion };
     this.calls = calls;
@@ -64,7 +64,7 @@ export class Spending {
 
   /**
    * Reserves the most that a request can cost.
-   * @throws C3Error('budget') where the limit does not reach for it, whatever is under way
+   * @throws C3Error('budget') if the limit is too low for it and no request is pending
    */
   async reserve(most: TokenCount): Promise<TokenCount> {
     const reservation = { ...most };
@@ -80,7 +80,10 @@ export class Spending {
     return reservation;
   }
 
-  /** Counts what a request did cost in the place of what it could. @param used null for nothing */
+  /**
+   * Replaces a reservation by the real cost.
+   * @param used null for nothing
+   */
   charge(reservation: TokenCount, used: TokenCount | null): void {
     this.reserved.delete(reservation);
     if (used !== null) {
@@ -112,6 +115,6 @@ export class Spending {
       ...(this.limit.tokens === null ? [] : [`${this.limit.tokens} tokens`]),
       ...(this.limit.money === null ? [] : [String(this.limit.money)]),
     ];
-    return `The spending limit of ${limits.join(' and ')} does not reach for another request of at most ${most.prompt + most.completion} tokens: ${prompt + completion} tokens (${Number(money.toFixed(6))}) are spent; raise it, or ask for less.`;
+    return `The spending limit of ${limits.join(' and ')} is too low for another request of at most ${most.prompt + most.completion} tokens: ${prompt + completion} tokens (${Number(money.toFixed(6))}) are spent; raise it, or ask for less.`;
   }
 }

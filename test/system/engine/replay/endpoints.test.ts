@@ -169,7 +169,7 @@ it('a spending limit ends a run before it is passed, and what was stored stays',
   const folder = await atBadServer(t, unseeded(), 'prices: {input: 1000000, output: 1000000}, spending: {money: 300}');
   const made = await c3(folder, ['run', 'tiny.c3.yaml']);
   assert.equal(made.code, 1);
-  assert.match(errorOf(made), /The spending limit of 300 does not reach for another request of at most \d+ tokens/);
+  assert.match(errorOf(made), /The spending limit of 300 is too low for another request of at most \d+ tokens/);
 });
 
 it('a server that answers nothing any more interrupts the run, which is not done and has no score', async (t) => {

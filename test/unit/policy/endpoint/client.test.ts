@@ -44,7 +44,7 @@ describe('a request that is never answered', () => {
       response.writeHead(429, { 'retry-after': '7200' }).end();
     });
     const waiting =
-      /\(429\); the server asks to wait 7,200 s, and at most 120 s are waited where nobody agrees to more \(set C3_LONGEST_WAIT=7200 to allow it\)$/;
+      /\(429\); the server asks to wait 7,200 s, and at most 120 s are allowed unless the user agrees to more \(set C3_LONGEST_WAIT=7200 to allow it\)$/;
     await assert.rejects(ask(clientOf([patient.base]), '1'), waiting);
     const filtered = await badServer(t, () => (response, asked) => {
       const choices = [{ index: 0, text: '', finish_reason: 'content_filter' }];
@@ -275,7 +275,7 @@ describe('a spending limit', () => {
       assert.ok(refused.length > 0 && refused.length < 60);
       for (const error of refused) {
         assert.ok(error instanceof C3Error && error.kind === 'budget');
-        assert.match(error.message, /^The spending limit of (100 tokens|0\.1) does not reach/);
+        assert.match(error.message, /^The spending limit of (100 tokens|0\.1) is too low/);
       }
       const { calls, prompt, completion, money } = spending.spent;
       assert.equal(calls, 60 - refused.length);
