@@ -1,19 +1,19 @@
-/** Budgets and the running cost of a run. */
+/** Counts the budgets and the cost of a run. */
 import type { Ledger, Tokens } from '../domain/run.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isReusedAnswer } from './reuse.ts';
 
 /**
- * Evaluator calls that may still be asked for, whether they are made or known from an equal one. Work that would go
- * beyond is refused before it starts.
+ * The evaluator calls that may still be requested, even if their results are reused. Work beyond
+ * the limit is refused before it starts.
  */
 export class EvaluatorBudget {
   readonly limit: number;
   private reserved = 0;
   private spent = 0;
 
-  /** @param limit evaluator calls; Infinity where only counting is wanted */
+  /** @param limit evaluator calls; Infinity only counts them */
   constructor(limit: number) {
     this.limit = limit;
   }
@@ -22,7 +22,10 @@ export class EvaluatorBudget {
     return this.spent;
   }
 
-  /** @throws C3Error('budget') when this many more calls would exceed the limit; nothing is booked */
+  /**
+   * Checks that more calls fit. Books nothing.
+   * @throws C3Error('budget') if this many more calls would exceed the limit
+   */
   check(calls: number): void {
     if (this.reserved + calls > this.limit) {
       throw new C3Error(
@@ -34,14 +37,17 @@ export class EvaluatorBudget {
 
   /**
    * Books calls that are about to be made.
-   * @throws C3Error('budget') when they exceed the limit; nothing is booked then
+   * @throws C3Error('budget') if they exceed the limit; nothing is booked then
    */
   reserve(calls: number): void {
     this.check(calls);
     this.reserved += calls;
   }
 
-  /** Counts a call that was booked. @throws C3Error('budget') for one that was not */
+  /**
+   * Counts booked calls as made.
+   * @throws C3Error('budget') if they were not booked
+   */
   spend(calls: number): void {
     if (this.spent + calls > this.reserved) {
       throw new C3Error('budget', 'An evaluator call was made that had not been booked; report this as a bug.');
@@ -49,14 +55,14 @@ export class EvaluatorBudget {
     this.spent += calls;
   }
 
-  /** Gives back calls that were booked and counted, and not made: others may be made in their place. */
+  /** Releases calls that were booked and counted but not made, so that others may use them. */
   release(calls: number): void {
     this.reserved -= calls;
     this.spent -= calls;
   }
 }
 
-/** Adds up what a run costs. */
+/** Adds up the cost of a run. */
 export class LedgerCounter {
   private evaluatorCalls = 0;
   private reusedEvaluations = 0;
@@ -66,13 +72,13 @@ export class LedgerCounter {
   private readonly clock: () => number;
   private readonly started: number;
 
-  /** @param clock seconds */
+  /** @param clock returns seconds */
   constructor(clock: () => number) {
     this.clock = clock;
     this.started = clock();
   }
 
-  /** Of an answer that was taken from an equal request only its tokens are counted, apart. */
+  /** Adds a message. A reused answer counts only with its tokens, separately. */
   addMessage(role: string, answer: PolicyAnswer): void {
     const { prompt, reused, completion, reusedCompletion } = this.tokens;
     this.tokens = isReusedAnswer(answer)
@@ -90,7 +96,7 @@ export class LedgerCounter {
     this.evaluatorCalls += calls;
   }
 
-  /** Calls that scored answers of votes by themselves. */
+  /** Adds calls that scored the answers of votes by themselves. */
   addVoteCalls(calls: number): void {
     this.evaluatorCalls += calls;
     this.voteCalls += calls;

@@ -1,4 +1,4 @@
-/** A stored vote counted again to be shown: who voted what, and what the vote is without each voter. */
+/** Recounts a stored vote for display: the ballots, and the result without each voter. */
 import { MOST_ROLES, removalContributions, shapleyValues } from '../credit/coalitions.ts';
 import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
 import type { Message } from '../domain/message.ts';
@@ -12,20 +12,21 @@ import { readBy } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
 import { rewardOfVote, type ScoredBallot } from './votes.ts';
 
-/** An episode of the store that a vote ended. */
+/** A stored episode that ended in a vote. */
 export interface StoredVote {
   readonly problem: Problem;
   readonly protocol: Protocol;
   /** Its messages, in order. */
   readonly messages: readonly Pick<Message, 'id' | 'role' | 'position' | 'text'>[];
-  /** What closed it. */
+  /** The event that closed it. */
   readonly event: Pick<EnvironmentEvent, 'streamKey'>;
 }
 
 /**
- * Counts the vote that closed an episode, and again without each voter, by the same rule and random numbers; nothing is
- * sampled. Contributions are those of CCPO (section 1), D_i = R(all) - R(all but i), before any bound or discount.
- * @returns null where the protocol does not end in a vote
+ * Counts the vote that closed an episode, and again without each voter, by the same rule and random
+ * numbers. Nothing is sampled. Contributions are those of CCPO (section 1), D_i = R(all) - R(all
+ * but i), before any bound or discount.
+ * @returns null if the protocol does not end in a vote
  */
 export async function countedVote(
   { problem, protocol, messages, event }: StoredVote,
@@ -73,7 +74,7 @@ export async function countedVote(
   };
 }
 
-/** The messages that the vote counts, in order. */
+/** Returns the messages that the vote counts, in order. */
 function askedIn(
   protocol: Protocol,
   closing: EnvironmentCall,
@@ -94,8 +95,8 @@ function askedIn(
 }
 
 /**
- * The ballots with what each answer scores by itself, each scored once; null where one cannot be scored.
- * @returns with the evaluator calls that it took
+ * Scores each distinct answer of the ballots once. Returns null if one cannot be scored.
+ * @returns the scored ballots with the number of evaluator calls
  */
 async function scoredBallots(
   ballots: readonly (Ballot | null)[],
@@ -111,7 +112,7 @@ async function scoredBallots(
     }
     let score = scores.get(ballot.answer) ?? null;
     if (score === null) {
-      // In the form in which a vote states what it chose.
+      // This is the form in which a vote states its choice.
       ({ score } = await evaluator.evaluate(problem, `#### ${ballot.answer}`));
       if (score === null) {
         return null;

@@ -1,4 +1,4 @@
-/** Growing whole episodes: level by level, each branch as its protocol unfolds, and what a fan-out costs. */
+/** Grows whole episodes level by level, as their protocol unfolds. */
 import type { PolicyControl } from '../policy/policy.ts';
 import { callsOfFanout } from '../team/rounds.ts';
 import {
@@ -19,11 +19,13 @@ const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
 const CONTINUATIONS: Growth = { kind: 'continuations' };
 
 /**
- * Grows whole episodes below the branches: fanout[i] messages in the i-th place, 1 where it says
- * nothing. The first are alternatives, the others continue them; the m-th continuation of one alternative draws the
- * numbers of the m-th of the others, and no two of one alternative share any.
+ * Grows whole episodes below the branches, with fanout[i] messages in the i-th place, or 1 if it is
+ * missing. The first messages are alternatives, and the others continue them. The m-th
+ * continuations of all alternatives draw the same random numbers. Two continuations of one
+ * alternative share none.
  * @returns the roots, in order
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
+ *   for all leaves
  */
 export async function grow(
   settings: TreeSettings,
@@ -47,11 +49,11 @@ export async function grow(
 }
 
 /**
- * Grows a spine below every branch: one episode, with alternatives to each of its messages that are continued once.
- * fanout[i] messages answer its i-th context, 1 where it says nothing; the first is the episode's own.
- * Nothing shares a stream unless continuations are to.
+ * Grows a spine below every branch: one episode, with alternatives to each of its messages that are
+ * continued once. fanout[i] messages answer its i-th context, or 1 if it is missing. The first is
+ * the episode's own. Streams are shared only among continuations that are meant to share them.
  * @returns the first messages, in order
- * @throws as `grow`
+ * @throws the errors of `grow`
  */
 export async function growSpine(
   settings: TreeSettings,
@@ -63,7 +65,7 @@ export async function growSpine(
   let roots: TreeMessage[] | undefined;
   let frontier = branches;
   let spine = new Set(branches);
-  // Alternatives are numbered through all messages: their continuations draw by this number.
+  // Alternatives are numbered across all messages, because their continuations draw by this number.
   let numbered = 0;
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;
@@ -89,8 +91,9 @@ export async function growSpine(
 }
 
 /**
- * The next messages of all branches, by branch; one that ends has none, and keeps its closing events.
- * @param placesOf of the messages below a branch, by its index among all
+ * Grows the next messages of all branches, by branch. A branch that ends has none and keeps its
+ * closing events.
+ * @param placesOf returns the places of the messages below a branch, by its index
  */
 export async function oneLevel(
   settings: TreeSettings,
@@ -129,19 +132,23 @@ export async function oneLevel(
 /** Alternatives that are to be continued to the ends of their episodes. */
 export interface Continuing {
   readonly alternatives: readonly TreeMessage[];
-  /** Continuations of each. */
+  /** The number of continuations of each alternative. */
   readonly replays: number;
   /**
-   * Of the one continuation of each, where they are not counted from 0; an alternative may then come several times.
+   * The number of each alternative's only continuation, if they do not count from 0. An alternative
+   * may then be repeated.
    */
   readonly numbers: readonly number[] | null;
-  /** Hears of every new message as soon as it is there. */
+  /** Called for every new message as soon as it exists. */
   readonly onMessage: (message: TreeMessage, alternative: TreeMessage) => void;
-  /** Hears of every episode that ends; one that ends with its alternative ends once, however often it is asked for. */
+  /** Called for every episode that ends. If it ends with its alternative, this happens once only. */
   readonly onEnd: (leaf: TreeMessage, alternative: TreeMessage, number: number) => void;
 }
 
-/** Continues alternatives in episodes that unfold. @throws CancelledError; C3Error */
+/**
+ * Continues alternatives in episodes that unfold.
+ * @throws CancelledError; C3Error
+ */
 export async function continueRounds(
   settings: TreeSettings,
   { alternatives, replays, numbers, onMessage, onEnd }: Continuing,
@@ -198,22 +205,23 @@ export async function continueRounds(
   }
 }
 
-// `fanout_unique`: at the end of episodes an equal message in an equal context has a score that is known, so no
-// evaluator call is made for it. Another message is drawn for this call, until as many are distinct as were planned in
-// the context, or twice as many were drawn. What is learned of them: credit/redrawn.ts.
+// `fanout_unique`: at the end of episodes, an equal message in an equal context has a known score
+// and needs no evaluator call. Instead, another message is drawn for this call, until the planned
+// number of distinct messages is reached or twice the planned number is drawn. credit/redrawn.ts
+// uses them.
 
-/** Draws in a context, at most, for each that was planned. */
+/** The most draws in a context for each planned message. */
 const MOST_DRAWS = 2;
-/** Of fewer messages the last one, which alone can be new, has nothing to be compared with. */
+/** With fewer planned messages, the only redrawn one would have nothing to be compared with. */
 const FEWEST = 3;
 
-/** The messages of one context in the order of their drawing; those after the first `planned` are drawn again. */
+/** The messages of one context in the order of drawing. Those after the first `planned` are redrawn. */
 interface Drawn<Node = TreeMessage> {
   readonly planned: number;
   readonly nodes: Node[];
 }
 
-/** How many messages are drawn next in a context; 0 where there are enough. */
+/** Returns the number of messages to draw next in a context, or 0 if there are enough. */
 export function countRedraws({ planned, nodes: messages }: Drawn<Pick<TreeMessage, 'answer' | 'score'>>): number {
   if (planned < FEWEST) {
     return 0;
@@ -224,10 +232,10 @@ export function countRedraws({ planned, nodes: messages }: Drawn<Pick<TreeMessag
 }
 
 /**
- * `fill` for the last messages of episodes, with others in the place of equal ones. Those are children of the first
- * branch with their context, after all that were planned.
- * @returns what was planned, in the order of openings
- * @throws as `fill`
+ * Does `fill` for the last messages of episodes, and draws others for equal ones. The redrawn ones
+ * are children of the first branch with their context, after all planned messages.
+ * @returns the planned messages, in the order of openings
+ * @throws the errors of `fill`
  */
 async function fillDistinct(
   settings: TreeSettings,
@@ -275,7 +283,7 @@ async function fillDistinct(
 
 const alternativeOf = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${alternative}`;
 
-/** Gives back the calls that were booked and not made. */
+/** Releases the calls that were booked and not made. */
 function release({ budget }: TreeSettings, messages: readonly TreeMessage[]): void {
   budget.release(messages.filter(({ score }) => score?.reused === true).length);
 }

@@ -1,4 +1,4 @@
-/** Sampling messages below branches, and scoring them. */
+/** Samples messages below branches, and scores them. */
 import { setImmediate } from 'node:timers/promises';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -24,8 +24,9 @@ import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from
 import { countBefore, lostIn, toLog, type Branch, type TreeMessage } from './tree.ts';
 
 /**
- * What new messages are: alternatives, numbered from `first` on, or continuations of the alternative that their branch
- * is below. With `replays` every branch has one continuation, of that number.
+ * The kind of new messages. Alternatives are numbered from `first` on. Continuations belong to the
+ * alternative above their branch. With `replays`, every branch has one continuation with the given
+ * number.
  */
 export type Growth =
   | { readonly kind: 'alternatives'; readonly first: number }
@@ -33,42 +34,42 @@ export type Growth =
 
 export interface TreeSettings {
   readonly protocol: Protocol;
-  /** Writes contexts as the policy's model reads them. */
+  /** Writes contexts in the form of the policy's model. */
   readonly render: Renderer;
   readonly policy: Policy;
   readonly evaluator: Evaluator;
   readonly budget: EvaluatorBudget;
   readonly sampling: Sampling;
   readonly seed: number;
-  /** Names the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
+  /** The scope of the streams: `iteration:3`, `request:2`, `evaluation:sampled` ... */
   readonly scope: string;
   /**
-   * Whether replay m of one alternative draws the numbers of replay m of the others (Appendix L). A policy that takes
-   * no seeds shares none whatever this says.
+   * True if replay m of one alternative draws the same random numbers as replay m of the others
+   * (Appendix L). A policy without seeds shares none in any case.
    */
   readonly commonRandomNumbers: boolean;
   /**
-   * The scores that are known already, where several calls of `extend` make one piece of work; each has its own unless
-   * given.
+   * The scores that are known already, if several calls of `extend` are one piece of work. Default:
+   * each call has its own.
    */
   readonly scores?: ScoreBook;
-  /** False: every result is paid for, also one that is determined; to compare with. */
+  /** False to compute every result again, even a determined one, for comparison. */
   readonly reuse?: boolean;
-  /** Whether other messages are drawn in the place of equal ones that end episodes. Not of those that come first. */
+  /** True to draw other messages for equal ones that end episodes, but not for first messages. */
   readonly unique?: boolean;
-  /** Where environments come from; the bundled ones unless given. */
+  /** Finds environments. Default: the bundled ones. */
   readonly environments?: (name: string) => EnvironmentKind | undefined;
-  /** What says what is next, where the protocol does not. */
+  /** Determines the next step if the protocol does not. */
   readonly program?: EpisodeProgram;
 }
 
-/** The sampling of one role: its own cap on new tokens where the protocol sets one. */
+/** Returns the sampling of one role, with its own limit on new tokens if the protocol sets one. */
 export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>, position: number): Sampling {
   const cap = roleNamed(settings.protocol, occurrenceAt(settings.protocol, position).role).maxNewTokens;
   return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
 }
 
-/** The exact model input at `position` after a branch, its key, and the messages it is written from. */
+/** Returns the model input at `position` after a branch, its key, and its messages. */
 export async function writeContext(
   { protocol, render }: Pick<TreeSettings, 'protocol' | 'render'>,
   branch: Branch,
@@ -86,7 +87,7 @@ export async function writeContext(
   return { context, key: contextKey(context).key, messages: promptMessages(rendered) };
 }
 
-/** Position -> text of the messages of a branch. */
+/** Returns the texts of a branch's messages by position. */
 function messagesOf(branch: Branch): Map<number, string> {
   const messages = new Map<number, string>();
   for (let message = branch.message; message !== null; message = message.parent) {
@@ -95,11 +96,11 @@ function messagesOf(branch: Branch): Map<number, string> {
   return messages;
 }
 
-/** Whose context it is, for messages: one line, whatever a file calls its problems. */
+/** Describes a context for messages, on one line whatever the names of problems are. */
 export const placeWords = (occurrence: string, uid: string): string =>
   `the ${occurrence} for the problem ${JSON.stringify(uid.slice(0, 120))}`;
 
-/** Where a new message is among those of its tree; `streamAt` names its stream by it. */
+/** The place of a new message among those of its tree. `streamAt` names its stream by it. */
 export type Place = Pick<TreeMessage, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
 
 /** A message that is to be sampled below a branch. */
@@ -108,9 +109,9 @@ export interface Opening {
   readonly place: Place;
 }
 
-/** A message that is to be sampled. */
+/** A message that is to be sampled, with its request. */
 interface Plan {
-  /** Its place among all that are sampled together. */
+  /** Its index among all messages that are sampled together. */
   readonly index: number;
   readonly branch: Branch;
   readonly place: Place;
@@ -120,8 +121,9 @@ interface Plan {
 }
 
 /**
- * Where the index-th of `fanout` new messages below the place-th branch is. Continuations of one alternative are
- * numbered in depth-first order at every position, so that no two share a number.
+ * Returns the place of the index-th of `fanout` new messages below the place-th branch.
+ * Continuations of one alternative are numbered in depth-first order at every position, so that no
+ * two share a number.
  */
 export function placeOf({ message }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') {
@@ -138,8 +140,8 @@ export function placeOf({ message }: Branch, place: number, index: number, fanou
 }
 
 /**
- * The stream of a message (design promise 1); empty where the policy takes no seeds. The alternative's index joins the
- * scope only where nothing is to be shared.
+ * Returns the stream of a message (design promise 1), or an empty text if the policy has no seeds.
+ * The alternative's index is part of the scope only if no random numbers are to be shared.
  */
 function streamAt(
   settings: TreeSettings,
@@ -156,8 +158,8 @@ function streamAt(
 }
 
 /**
- * Samples `fanout` messages at `position` below every branch; see `fill`.
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ * Samples `fanout` messages at `position` below every branch. See `fill`.
+ * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  */
 export function extend(
   settings: TreeSettings,
@@ -175,11 +177,12 @@ export function extend(
 }
 
 /**
- * Samples a message at `position` for every opening and scores them where the occurrence is scored, while others are
- * still being sampled. Of equal requests one goes to the policy, of equal scored messages one to the evaluator: the
- * first in order, or with `scores` the first that arrived. `onMessage` hears of one as soon as it and those that
- * arrived before it are complete; messages come back in the order of openings.
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ * Samples a message at `position` for every opening. If the occurrence is scored, messages are
+ * scored while others are still being sampled. Only one of several equal requests goes to the
+ * policy, and only one of several equal messages to the evaluator: the first in order, or with
+ * `scores` the first that arrived. `onMessage` is called when a message and all that arrived before
+ * it are complete. The result is in the order of openings.
+ * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  */
 export async function fill(
   settings: TreeSettings,
@@ -188,7 +191,7 @@ export async function fill(
   control: PolicyControl,
   onMessage?: (message: TreeMessage) => void,
 ): Promise<TreeMessage[]> {
-  // Looked at before every call: the policy itself may answer faster than it notices.
+  // This is checked before every call, because the policy may answer before it notices a cancel.
   if (control.signal.aborted) {
     throw new CancelledError();
   }
@@ -234,14 +237,14 @@ export async function fill(
     ...(settings.reuse !== false && { scores: settings.scores ?? new ScoreBook() }),
   };
   const grown: TreeMessage[] = [];
-  // The policy stops when the caller cancels, or where an arrival failed.
+  // The policy stops if the caller cancels or an arrival failed.
   const stop = new AbortController();
   const halt = (): void => stop.abort();
   const release = onAbort(control.signal, halt);
   const arrivals = new Arrivals(halt);
   const unheard: Plan[] = [];
   const arrive = (plan: Plan, answer: PolicyAnswer): void => {
-    // What comes after a cancel starts no evaluation.
+    // An answer after a cancel starts no evaluation.
     if (unheard.length > 0 || control.signal.aborted) {
       unheard.push(plan);
       return;
@@ -282,9 +285,9 @@ export async function fill(
       throw new CancelledError();
     }
   } catch (error) {
-    // What has its score by now still arrives.
+    // Messages that are scored by now still arrive.
     await setImmediate();
-    // A failure of an arrival stopped the policy; that, and not the stop, is what is to be reported.
+    // If the failure of an arrival stopped the policy, that failure is reported.
     if (arrivals.failed) {
       await arrivals.settled(control.signal);
     }
@@ -303,11 +306,12 @@ export async function fill(
 }
 
 /**
- * Which of equal messages arrived first is the runtime's own; nobody has heard of them yet, so the first in order is
- * the one that was paid for.
+ * Marks all but the first in order of equal messages as reused. Which of them arrived first depends
+ * on the runtime, and none was reported yet.
  */
 export function bookInOrder(scoring: Scoring, messages: readonly TreeMessage[]): void {
-  // One of a group is paid for where any of it is reused, and none is reused where the first to arrive was masked.
+  // If any message of a group is reused, one is paid for. If the first to arrive was masked, none
+  // is reused.
   const groups = new Set(
     messages.flatMap((message) => (message.score?.reused === true ? nameOf(scoredMessage(scoring, message)) : [])),
   );
@@ -322,7 +326,7 @@ export function bookInOrder(scoring: Scoring, messages: readonly TreeMessage[]):
   }
 }
 
-/** What is scored of a message: with some evaluators it is made of all messages of its turn. */
+/** Returns the scored text: the message, or with some evaluators all messages of its turn. */
 function scoredMessage({ protocol, evaluator }: Scoring, message: TreeMessage): ScoredMessage {
   const { problem, position, contextKey: key } = message;
   const text =
@@ -335,9 +339,10 @@ function scoredMessage({ protocol, evaluator }: Scoring, message: TreeMessage): 
 type Scoring = Pick<TreeSettings, 'protocol' | 'evaluator'>;
 
 /**
- * Scores a message, where its occurrence is scored; else does nothing. The budget counts it also where its score is
- * known from an equal one: what a method may ask for does not depend on how often its team repeats itself.
- * @throws CancelledError where it was cancelled before code was run
+ * Scores a message if its occurrence is scored, or else does nothing. The budget also counts a
+ * reused score, because the calls that a method may request must not depend on how often its team
+ * repeats itself.
+ * @throws CancelledError if it was cancelled before code was run
  */
 export async function scoreMessage(
   { protocol, evaluator, budget, scores }: Pick<TreeSettings, 'protocol' | 'evaluator' | 'budget' | 'scores'>,
@@ -353,7 +358,7 @@ export async function scoreMessage(
     return;
   }
   budget.spend(1);
-  // A book of its own holds nothing yet.
+  // A new book holds nothing yet.
   const {
     graded: { score, rule },
     reused,
@@ -362,8 +367,8 @@ export async function scoreMessage(
   message.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }
 
-// What is complete only when it is scored, in the order in which it arrived: how long an evaluator takes changes no
-// order of rows.
+// Completes messages in the order of their arrival, so that the duration of an evaluation does not
+// change the order of rows.
 
 export class Arrivals {
   private tail: Promise<void> = Promise.resolve();
@@ -371,19 +376,22 @@ export class Arrivals {
   private broken = false;
   private readonly onFailure: () => void;
 
-  /** @param onFailure called when one of them fails, or whoever heard of it */
+  /** @param onFailure called if a scoring or a callback fails */
   constructor(onFailure: () => void = () => undefined) {
     this.onFailure = onFailure;
   }
 
-  /** Whether one of them failed, or whoever heard of it: nothing more is worth waiting for. */
+  /** True if a scoring or a callback failed, so that further waiting is useless. */
   get failed(): boolean {
     return this.broken;
   }
 
-  /** Adds one that is complete when `scoring` is; `complete` is called then, in its turn, unless this is closed. */
+  /**
+   * Adds a message that is complete when `scoring` is. `complete` is then called in order of
+   * arrival, unless this is closed.
+   */
   add(scoring: Promise<void>, complete: () => void): void {
-    // A failure is kept for whoever waits; until then it is no one's.
+    // A failure is kept until `settled` is called, and is not an unhandled rejection until then.
     const previous = this.tail;
     scoring.catch(() => undefined);
     this.tail = (async () => {
@@ -402,13 +410,13 @@ export class Arrivals {
 
   /**
    * Waits until all are complete.
-   * @throws what the first that failed threw; CancelledError as soon as the work is cancelled
+   * @throws the error of the first failure; CancelledError as soon as the work is cancelled
    */
   settled(signal: AbortSignal): Promise<void> {
     return unlessCancelled(this.tail, signal);
   }
 
-  /** What completes from now on is heard by no one. */
+  /** Prevents further callbacks. */
   close(): void {
     this.closed = true;
   }

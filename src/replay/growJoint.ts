@@ -1,8 +1,8 @@
 /**
- * Growing a rollout tree of turns (MAGRPO reference section 2). A node is one turn of one branch, and each of its roles
- * says G messages there. A joint action is one message of each role: with `align` the j-th of all, with `cross` every
- * combination, the first role slowest. Every joint action is a path through the rows of its node, is scored, and is
- * continued by a node of its own.
+ * Grows a rollout tree of turns (MAGRPO reference section 2). A node is one turn of one branch, at
+ * which each role gives G messages. A joint action is one message of each role: with `align` the
+ * j-th of all roles, with `cross` every combination, the first role slowest. Every joint action is
+ * a path through the rows of its node. It is scored, and a node of its own continues it.
  */
 import type { PolicyControl } from '../policy/policy.ts';
 import { callsOfFanout, messagesPerTurn } from '../team/rounds.ts';
@@ -11,20 +11,22 @@ import type { Place, TreeSettings } from './grow.ts';
 import { jointFanout, rewardOf, TERMINATION, type JointGrowth, type Stop } from './jointTree.ts';
 import type { Branch, TreeEvent, TreeMessage } from './tree.ts';
 
-/** A joint action of a node: its messages so far, and its number among those of its node. */
+/** A joint action of a node: its messages so far, and its index among the node's actions. */
 interface Row {
   readonly branch: Branch;
-  /** The number of its node among those of its turn and problem that may be. */
+  /** The index of its node among all possible nodes of its turn and problem. */
   readonly node: number;
   readonly action: number;
 }
 
 /**
- * Grows a tree below every branch. The g-th message of a role at the n-th node of a turn draws from the stream of that
- * role and turn with the number n G + g: with `cross`, where it has a row for every combination of those before it, all
- * of these are one sample, and the policy is asked once.
+ * Grows a tree below every branch. The g-th message of a role at the n-th node of a turn draws from
+ * the stream of that role and turn with the number n G + g. With `cross`, a role has a row for
+ * every combination of the earlier roles. All of these rows are one sample, and the policy is asked
+ * once.
  * @returns the first messages, in order
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach to the leaves
+ * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
+ *   for all leaves
  */
 export async function growJoint(
   given: TreeSettings,
@@ -74,13 +76,13 @@ export async function growJoint(
   return roots ?? [];
 }
 
-/** Alternatives in the first place; later ones continue them. */
+/** Returns the place of an alternative at the first position, or of its continuation at a later one. */
 const placeAt = ({ message }: Branch, sibling: number, number: number): Place =>
   message === null
     ? { sibling, alternative: sibling, replay: null }
     : { sibling, alternative: message.alternative, replay: number };
 
-/** The rows of a turn, with the event that ends them where their node stops. */
+/** Returns the rows of a turn, with the event that ends them if their node stops. */
 function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
   const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${node}`);
   const found = new Map(

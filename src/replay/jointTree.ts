@@ -1,8 +1,8 @@
-/** What a rollout tree of turns is made of: plain functions, beside the growing of growJoint.ts. */
+/** Plain functions and types for rollout trees of turns, which growJoint.ts grows. */
 import type { Json } from '../domain/episode.ts';
 import { eventScores, type Score, type TreeMessage } from './tree.ts';
 
-/** Why a node has no further turn: what readers see of it, and what it was decided by. */
+/** The reason why a node has no further turn, and the data of that decision. */
 export interface Stop {
   readonly reason: string;
   readonly json: Json;
@@ -12,14 +12,14 @@ export interface JointGrowth {
   /** Messages of each role at each node. */
   readonly generations: number;
   readonly mode: 'align' | 'cross';
-  /** Why a node whose joint actions have these rewards, null where masked, has no further turn; null where it has. */
+  /** Returns a stop or null for a node whose joint actions have these rewards (null: masked). */
   readonly stop: (rewards: readonly (number | null)[]) => Stop | null;
 }
 
 /** The source of the event that ends the branches of a node. */
 export const TERMINATION = 'termination';
 
-/** Messages in each place, below each message before it: the rows of a tree. */
+/** Returns the number of messages in each place below each message before it: the rows of a tree. */
 export const jointFanout = (
   { generations, mode }: Pick<JointGrowth, 'generations' | 'mode'>,
   messages: number,
@@ -28,9 +28,9 @@ export const jointFanout = (
   Array.from({ length: messages }, (_, level) => (mode === 'cross' || level % perTurn === 0 ? generations : 1));
 
 /**
- * The reward of a joint action: the scores of its messages, and of the event that closes the episode after it. Null
- * where one is masked or none was scored.
- * @param last its last message, or null where it has none
+ * Returns the reward of a joint action: the scores of its messages, and of the event that closes
+ * the episode after it. Returns null if one is masked or none was scored.
+ * @param last its last message, or null if it has none
  * @param perTurn messages of a joint action
  */
 export function rewardOf(last: TreeMessage | null, perTurn: number): number | null {

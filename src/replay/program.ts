@@ -1,26 +1,24 @@
-/**
- * Episodes whose order is known to a program of the user's alone: it is given the log so far and says what is next.
- */
+/** Episodes whose order only a user's program knows. It turns the log into the next step. */
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Protocol } from '../team/protocol.ts';
 
-/** What a program says is next. */
+/** The next step of an episode. */
 export type ProgramStep =
-  /** @param context what the role is asked with, as text that says all of it */
+  /** @param context the role's complete input as text */
   | { readonly kind: 'message'; readonly role: string; readonly context: string }
   | { readonly kind: 'event'; readonly source: string; readonly text: string }
-  /** @param reward what the program itself scores; null where the evaluator scores the text */
+  /** @param reward the program's own score, or null if the evaluator scores the text */
   | { readonly kind: 'end'; readonly text: string; readonly reward: number | null };
 
 export interface EpisodeProgram {
-  /** Whether what it asks with counts where something else was recorded: some logs do not have what was asked. */
+  /** True if its context is used even if another one was recorded, because some logs lack contexts. */
   readonly ownContexts: boolean;
   /**
-   * What comes after a log; the same log gives the same step, so far as the program is a function of it.
-   * @throws C3Error('engine') where the program does not go on from there; CancelledError
+   * Returns the step after a log. The same log gives the same step if the program is deterministic.
+   * @throws C3Error('engine') if the program cannot continue from there; CancelledError
    */
   readonly next: (problem: Problem, log: readonly LogEvent[], signal: AbortSignal) => Promise<ProgramStep>;
 }
@@ -28,7 +26,10 @@ export interface EpisodeProgram {
 /** The source of the event that ends an episode of a program. */
 const PROGRAM = 'program';
 
-/** What a program says as an entry of a log. @throws C3Error('engine') where it says too much */
+/**
+ * Converts a step to an event of a log.
+ * @throws C3Error('engine') if its text is too long
+ */
 export function programEvent(step: Exclude<ProgramStep, { kind: 'message' }>): EnvironmentEvent {
   const isEnd = step.kind === 'end';
   const text = step.text.toWellFormed();
@@ -48,15 +49,16 @@ export function programEvent(step: Exclude<ProgramStep, { kind: 'message' }>): E
 }
 
 /**
- * The place of a role's next message in a protocol that lets every role speak at any time.
- * @throws C3Error('engine') for a role that the protocol has not, or one that speaks too often
+ * Returns the position of a role's next message in a protocol in which every role may speak at any
+ * time.
+ * @throws C3Error('engine') if the protocol lacks the role, or the role speaks too often
  */
 export function positionNext(protocol: Protocol, log: readonly LogEvent[], role: string): number {
   const turn = log.filter((event) => event.kind === 'decision' && event.role === role).length;
   return positionAt(protocol, role, turn);
 }
 
-/** The place of the message that is a role's turn-th. */
+/** Returns the position of a role's message at a turn. */
 export function positionAt({ occurrences, name }: Protocol, role: string, turn: number): number {
   const own = occurrences.filter((one) => one.role === role);
   const found = own.find((one) => one.turn === turn);
@@ -64,14 +66,17 @@ export function positionAt({ occurrences, name }: Protocol, role: string, turn: 
     throw new C3Error(
       'engine',
       own.length === 0
-        ? `The program lets ${JSON.stringify(role.slice(0, 60))} speak, who said nothing in ${name}; what this role says has no known source, so nothing was replayed.`
+        ? `The program lets ${JSON.stringify(role.slice(0, 60))} speak, which has no message in ${name}; the source of its messages is unknown, so nothing was replayed.`
         : `The program lets ${role} speak more than ${own.length} times in one episode; end it before.`,
     );
   }
   return found.position;
 }
 
-/** A stored message where it is in the episode of a program: what is recorded has one place for all turns of a role. */
+/**
+ * Returns a stored message at its position in the episode of a program. Recordings have one
+ * position for all turns of a role.
+ */
 export const placedMessage = (
   { program, protocol }: { readonly program?: EpisodeProgram; readonly protocol: Protocol },
   message: FullMessage,

@@ -1,4 +1,4 @@
-/** From trees to rows: messages, episodes, buckets, replays and credits, appended in one transaction per call. */
+/** Converts trees to rows: messages, episodes, buckets, replays and credits. A call is atomic. */
 import { hash } from 'node:crypto';
 import type { Phase } from '../domain/episode.ts';
 import type { NewMessage } from '../domain/message.ts';
@@ -18,7 +18,7 @@ import {
   type TreeMessage,
 } from './tree.ts';
 
-/** What the rows of one round have in common. */
+/** The values that all rows of one round share. */
 export interface RoundRecord {
   readonly run: string;
   readonly phase: Phase;
@@ -28,23 +28,23 @@ export interface RoundRecord {
   readonly returnBound: number;
 }
 
-/** What the alternatives of a bucket are worth, in order; null where that cannot be said. */
+/** Returns the credits of a bucket's alternatives, in order, or null for an undefined one. */
 export type CreditRule = (alternatives: readonly AlternativeReturns[]) => readonly (Credit | null)[];
 
-/** The same for a group of siblings in a tree, where more than their own returns may count. */
+/** The same for a group of siblings in a tree. It may use more than their own returns. */
 export type TreeCreditRule = (
   alternatives: readonly AlternativeReturns[],
   siblings: readonly TreeMessage[],
 ) => readonly (Credit | null)[];
 
-/** One sampling group with what it was found to be worth. */
+/** One sampling group with its credits. */
 export interface CreditedGroup {
   readonly messages: readonly TreeMessage[];
   readonly credits: readonly (Credit | null)[];
   readonly bucket: number | null;
 }
 
-/** The row of one message. Its parent must be stored. */
+/** Returns the row of a message. Its parent must be stored. */
 export function messageRow(
   message: TreeMessage,
   protocol: Protocol,
@@ -81,7 +81,7 @@ export function messageRow(
   };
 }
 
-/** Appends a message with what environments said before it. Its parent must be stored. @returns its id */
+/** Appends a message with the events before it. Its parent must be stored. Returns its id. */
 export function recordMessage(
   store: StoreWriter,
   message: TreeMessage,
@@ -100,14 +100,14 @@ export function recordMessage(
   return id;
 }
 
-/** Appends what environments said at the end of an episode. Its leaf must be stored. */
+/** Appends the environment events at the end of an episode. Its leaf must be stored. */
 export function recordEnd(store: StoreWriter, leaf: TreeMessage, run: string): void {
   if (leaf.stored !== undefined) {
     recordEvents(store, run, { message: leaf.stored, side: 'after', parent: leaf.stored }, leaf.after);
   }
 }
 
-/** Appends environment events that are not stored yet, and says where they are. */
+/** Appends environment events that are not stored yet, and links them to their message. */
 function recordEvents(
   store: StoreWriter,
   run: string,
@@ -130,7 +130,10 @@ function recordEvents(
   }
 }
 
-/** Appends the messages of a subtree and the episodes at its leaves; no buckets. For evaluations and continuations. */
+/**
+ * Appends the messages of a subtree and the episodes at its leaves, without buckets, for
+ * evaluations and continuations.
+ */
 export function recordSubtree(
   store: StoreWriter,
   messages: readonly TreeMessage[],
@@ -150,11 +153,11 @@ export function recordSubtree(
 }
 
 /**
- * Appends the episode that ends in a leaf. Its evaluator calls are the scored messages of its path without those whose
- * score was reused; a reused one that several episodes share is left out of the first of them alone, so that sums over
- * episodes count it once.
- * @param firstThrough whether the episode is the first through one of its messages; where the tree is complete, its
- *   first leaf is
+ * Appends the episode that ends in a leaf. Its evaluator calls are the scored messages of its path
+ * except those with a reused score. A reused score that several episodes share is subtracted only
+ * from the first of them, so that sums over episodes count it once.
+ * @param firstThrough returns true if the episode is the first through one of its messages; in a
+ *   complete tree, that is the episode of its first leaf
  */
 export function recordEpisode(
   store: StoreWriter,
@@ -190,7 +193,7 @@ export function recordEpisode(
   });
 }
 
-/** Says of each message on the way to a leaf whether the leaf is the first below it. */
+/** Returns a function that tells for a message above a leaf if the leaf is the first below it. */
 function firstLeafOf(leaf: TreeMessage): (message: TreeMessage) => boolean {
   return (message) => {
     for (let below = leaf; below !== message; below = below.parent) {
@@ -202,7 +205,7 @@ function firstLeafOf(leaf: TreeMessage): (message: TreeMessage) => boolean {
   };
 }
 
-/** The stored side of a message that its replays' hash covers; a tree's message gives the same. */
+/** The stored fields of a message that its replays' hash covers, as in a tree. */
 export type SealedMessage = Pick<
   NewMessage,
   | 'problem'
@@ -217,10 +220,10 @@ export type SealedMessage = Pick<
   | 'finish'
 >;
 
-/** The stored side of a replay that its hash covers. */
+/** The stored fields of a replay that its hash covers. */
 export type SealedReplay = Pick<NewReplay, 'replayIndex' | 'return' | 'evaluatorCalls' | 'environment'>;
 
-/** SHA-256 over everything that a message is. */
+/** Returns the SHA-256 over all content of a message. */
 export function messageHash({
   problem,
   position,
@@ -253,8 +256,9 @@ export function messageHash({
 }
 
 /**
- * The hash of a replay: SHA-256 over its messages, the alternative's first, with the environment events between and
- * after them, and what it came to. A row that is changed later no longer gives it.
+ * Returns the hash of a replay: SHA-256 over its messages, the alternative's first, with the
+ * environment events between and after them, and its outcome. A row that is changed later has
+ * another hash.
  */
 export function replayHash(
   messages: readonly string[],
@@ -263,7 +267,7 @@ export function replayHash(
   return hash('sha256', JSON.stringify([messages, replayIndex, value, evaluatorCalls, environment]));
 }
 
-/** Hashes of messages, for the many replays that share one. A message never changes. */
+/** The hashes of messages, because many replays share one. A message never changes. */
 const messageHashes = new WeakMap<TreeMessage, string>();
 
 function hashMessage(message: TreeMessage): string {
@@ -285,7 +289,7 @@ function hashMessage(message: TreeMessage): string {
 
 const hashesOf = (events: readonly TreeEvent[] = []): string[] => events.map(({ event }) => eventHash(event));
 
-/** Of the messages from an alternative to a leaf, with those of the environment events among them. */
+/** Returns the hashes of the messages and events from an alternative to a leaf. */
 function hashesBelow(alternative: TreeMessage, leaf: TreeMessage): string[] {
   const hashes = hashesOf(leaf.after);
   for (
@@ -327,8 +331,8 @@ export function recordReplay(
 }
 
 /**
- * Evaluator calls that a leaf added below an alternative; a message scored on the way is counted at the first leaf
- * below it.
+ * Returns the evaluator calls that a leaf added below an alternative. A message that was scored on
+ * the way counts at the first leaf below it.
  */
 function callsOfLeaf(alternative: TreeMessage, leaf: TreeMessage): number {
   let calls = eventScores(leaf).length;
@@ -341,7 +345,8 @@ function callsOfLeaf(alternative: TreeMessage, leaf: TreeMessage): number {
 }
 
 /**
- * Appends a training tree: every group of siblings is a bucket, its messages are the alternatives.
+ * Appends a training tree. Every group of siblings is a bucket, and its messages are the
+ * alternatives.
  * @returns every group with its credits, parents before children
  */
 export function recordTrainingTree(

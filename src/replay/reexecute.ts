@@ -1,4 +1,4 @@
-/** One stored message against its re-execution: tokens, text, how it ended, and log-probabilities. */
+/** Compares a stored message with its re-execution: tokens, text, end, and log-probabilities. */
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
@@ -13,27 +13,27 @@ import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../polic
 import { CancelledError } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
 
-/** What a message or a replay turned out to be. */
+/** The result of verifying a message or a replay. */
 export interface Outcome {
   readonly result: VerificationResult;
-  /** One sentence; empty where it is identical. */
+  /** One sentence, or empty if it is identical. */
   readonly detail: string;
   readonly message: number;
-  /** Null where nothing differs. */
+  /** Null if nothing differs. */
   readonly difference: Difference | null;
 }
 
 /**
- * Kernels that are not exact move a log-probability by less (measured: 2e-5); a row that was changed, or another
- * context, by more.
+ * The tolerance for log-probabilities. Inexact kernels differ by less (measured: 2e-5). A changed
+ * row or another context differs by more.
  */
 const PROBABILITY_TOLERANCE = 1e-4;
 
 /**
- * Adds to `found` what each message turned out to be, by its id; a message that is there already is not executed
- * again.
- * @param policy the messages' snapshot, or why it cannot be had
- * @throws CancelledError; what the policy throws
+ * Adds the outcome of each message to `found`, by its id. A message that is already there is not
+ * executed again.
+ * @param policy the messages' snapshot, or the reason why it is not available
+ * @throws CancelledError; the errors of the policy
  */
 export async function reexecute(
   store: StoreReader,
@@ -87,7 +87,7 @@ export async function reexecute(
   }
 }
 
-/** Why a message cannot be expected to come out the same; null where it can. */
+/** Returns the reason why a message may not come out the same, or null. */
 function reasonAgainst(
   store: StoreReader,
   { environment, streamKey, finish, role }: FullMessage,
@@ -102,7 +102,7 @@ function reasonAgainst(
   return environmentReason(store.environment(environment), policy.environment);
 }
 
-/** Why two environments cannot be expected to give the same bytes; null where they are the same. */
+/** Returns the reason why two environments may not give the same bytes, or null. */
 function environmentReason(stored: NumericEnvironment, current: NumericEnvironment): string | null {
   const keys = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
   const differing = keys.filter((key) => stored[key] !== current[key]);
@@ -138,7 +138,7 @@ function compare(message: FullMessage, answer: PolicyAnswer | undefined): Outcom
   return { result: 'identical', detail: '', message: id, difference: null };
 }
 
-/** The first place where two lists differ by more than the tolerance, or where one ends; null where there is none. */
+/** Returns the first index at which two lists differ beyond the tolerance, or null. */
 function firstDifference(
   first: Int32Array | Float32Array,
   second: Int32Array | Float32Array,

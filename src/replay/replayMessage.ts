@@ -1,4 +1,7 @@
-/** Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode. */
+/**
+ * Replays a stored message: samples alternatives from its frozen context, and continues each to the
+ * end of the episode.
+ */
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
 import type { PolicyControl } from '../policy/policy.ts';
@@ -16,13 +19,13 @@ import { callsOfReplay, type Branch, type TreeMessage } from './tree.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
-/** Replays that are reported one by one; of more, every n-th is. */
+/** The most replays that are reported one by one. Of more, every n-th is. */
 const REPORTED_REPLAYS = 512;
 
 /**
- * Opens a bucket on the message's context and fills it; rows appear as they are complete, credits at the end.
- * A cancel keeps what arrived.
- * @throws C3Error('input') for numbers out of bounds; CancelledError
+ * Opens a bucket on the message's context and fills it. Rows appear when they are complete, credits
+ * at the end. A cancel keeps the rows that arrived.
+ * @throws C3Error('input') if numbers are out of bounds; CancelledError
  */
 export async function replayMessage(
   request: ReplayRequest,
@@ -35,8 +38,8 @@ export async function replayMessage(
   if (!dependencies.policy.seeded) {
     control.onRemark?.(NO_SEEDS_REMARK);
   }
-  // Before anything is stored: a context that cannot be had again is refused. The number is taken and stored without a
-  // pause.
+  // A context that cannot be reproduced is refused before anything is stored. The number is taken
+  // and stored without a pause.
   const branch = await frozenBranch(message, dependencies, control.signal);
   return new Replaying(
     request,
@@ -60,9 +63,9 @@ class Replaying {
   private readonly branch: ForkedBranch;
   private readonly bucket: number;
   private readonly terminal: boolean;
-  /** Replays that have ended, by alternative. */
+  /** The number of ended replays by alternative. */
   private readonly ended = new Map<TreeMessage, number>();
-  /** Messages with which an episode ended: one replay completes an alternative that is among them. */
+  /** The messages at the ends of episodes. An alternative among them is complete after one replay. */
   private readonly endings = new Set<TreeMessage>();
   private replaysEnded = 0;
   private original: TreeMessage | undefined;
@@ -126,7 +129,7 @@ class Replaying {
     try {
       return await this.fill();
     } finally {
-      // What arrived before a cancel or a failure counts too.
+      // Rows that arrived before a cancel or a failure count too.
       this.dependencies.store.refreshHeadlines();
     }
   }
@@ -137,7 +140,7 @@ class Replaying {
     const stored = storedMessage(store, branch.problem, this.message, branch.message);
     const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
-    // The scores of stored messages are taken again where they are part of the return.
+    // Stored messages are scored again if their scores are part of the return.
     for (let grown: TreeMessage | null = original; grown !== null; grown = grown.parent) {
       await this.score(grown);
     }
@@ -146,7 +149,7 @@ class Replaying {
       this.endReplay(original, original);
     }
     const control: PolicyControl = { signal: this.control.signal };
-    // What is stored is UTF-8, which has no lone surrogates.
+    // Stored text is UTF-8, which has no lone surrogates.
     const typed = this.request.text?.toWellFormed() ?? (this.branch.results === null ? null : this.message.text);
     if (typed !== null) {
       alternatives.push(await this.typedMessage(branch, typed, this.request.alternatives + 1, control));
@@ -186,8 +189,8 @@ class Replaying {
   }
 
   /**
-   * Samples pairs of an alternative and the message itself, chunk by chunk, until all that were asked for are there or
-   * the credit is decided.
+   * Samples pairs of an alternative and the message itself in chunks, until the requested number is
+   * reached or the credit is decided.
    */
   private async pair(original: TreeMessage, control: PolicyControl): Promise<void> {
     const { alternatives: pairs } = this.request;
@@ -231,7 +234,7 @@ class Replaying {
     return message;
   }
 
-  /** Stores a new alternative; a terminal one is complete at once. */
+  /** Stores a new alternative. A terminal one is complete at once. */
   private appear(message: TreeMessage): void {
     const { store, protocol } = this.dependencies;
     store.transaction(() => {
@@ -248,10 +251,10 @@ class Replaying {
   }
 
   /**
-   * Continues every alternative `replays` times; replay m draws the same numbers below each of them unless they are to
-   * be independent.
-   * @param numbers of the one continuation of each, where they are not counted from 0; an alternative may then come
-   *   several times
+   * Continues every alternative `replays` times. Replay m draws the same random numbers below each
+   * of them, unless they are to be independent.
+   * @param numbers of each alternative's only continuation, if they do not count from 0; an
+   *   alternative may then be repeated
    */
   private async continueAll(
     alternatives: readonly TreeMessage[],
@@ -295,7 +298,7 @@ class Replaying {
     }
   }
 
-  /** The same where the episode unfolds, so that each replay has a length of its own. */
+  /** Does the same for an episode that unfolds, so that each replay has its own length. */
   private async unfold(
     alternatives: readonly TreeMessage[],
     numbers: readonly number[] | null,
@@ -318,7 +321,7 @@ class Replaying {
     );
   }
 
-  /** Stores an episode that ended; the message itself has one, of which only what ended it now may be new. */
+  /** Stores an episode that ended. That of the message itself is stored, except for new events. */
   private endEpisode(leaf: TreeMessage, alternative: TreeMessage): void {
     const { store } = this.dependencies;
     if (this.endings.has(leaf)) {
@@ -355,17 +358,17 @@ class Replaying {
     }
   }
 
-  /** Whether it is the replay of an alternative that carries what the alternative itself cost. */
+  /** Returns true for the replay of an alternative that includes the cost of the alternative itself. */
   private isFirst(alternative: TreeMessage, leaf: TreeMessage): boolean {
     return (this.paired && alternative !== this.original) || (leaf.replay ?? 0) === 0;
   }
 
-  /** Replays that pairs took so far; where the text of the message determines its return, that was no replay. */
+  /** The replays of all pairs so far. A message whose text determines its return needs none. */
   private get spent(): number {
     return this.replaysEnded - (this.terminal ? 1 : 0);
   }
 
-  /** Alternatives that were asked for; in pairs, replays. */
+  /** The number of requested alternatives, or for pairs, of replays. */
   private get total(): number {
     if (this.paired) {
       return this.request.alternatives * (this.terminal ? 1 : 2);
@@ -373,12 +376,12 @@ class Replaying {
     return this.request.alternatives + (this.request.text === null && this.branch.results === null ? 0 : 1);
   }
 
-  /** Replays that complete an alternative. */
+  /** Returns the number of replays that complete an alternative. */
   private needed(alternative: TreeMessage): number {
     return this.terminal || this.endings.has(alternative) ? 1 : this.request.replays;
   }
 
-  /** The bucket so far, with the credits that its returns give, beside the headlines that they have a part in. */
+  /** Returns the bucket so far, with current credits and the headlines that include them. */
   private credits(): BucketView {
     this.dependencies.store.refreshHeadlines();
     const view = this.dependencies.store.bucketView(this.bucket);

@@ -1,6 +1,6 @@
 /**
- * Replaying one stored message: alternatives from its frozen context, each continued to the end of the episode, with
- * leave-one-out credit.
+ * The request of a replay: alternatives from the frozen context of a stored message, each continued
+ * to the end of the episode, with leave-one-out credit.
  */
 import { MAX_EVENT_TEXT } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
@@ -18,77 +18,80 @@ export interface ReplayRequest {
   readonly message: number;
   /** Fresh samples from the frozen context. */
   readonly alternatives: number;
-  /** Continuations of each alternative; a terminal message is scored once, because its score is deterministic. */
+  /** Continuations of each alternative. A terminal message has one score, which is deterministic. */
   readonly replays: number;
-  /** A message of the user's own, beside the sampled ones. */
+  /** A message of the user's own, in addition to the sampled ones. */
   readonly text: string | null;
   /**
-   * Where a program says what is next: what the tool that the message called gave instead. The alternative is the text,
-   * where one is given, else the message as it is, followed by this result in the place of the recorded one.
+   * With a program that determines the next step, a new result for the tool that the message
+   * called. The alternative is the text, if there is one, or else the message itself, followed by
+   * this result in place of the recorded one.
    */
   readonly result?: string | null;
   /**
-   * crossed, unless given: every alternative and the message itself are continued `replays` times. paired:
-   * `alternatives` pairs, the i-th (from 0) of a fresh alternative and the message itself, each continued once with the
-   * numbers of replay i. No two pairs share anything but the message, so each is an independent unit of its credit;
-   * pairs come in chunks, and none is begun once the credit is decided.
+   * crossed (default): every alternative and the message itself are continued `replays` times.
+   * paired: `alternatives` pairs, of which the i-th (from 0) is a fresh alternative and the message
+   * itself, each continued once with the random numbers of replay i. Pairs share only the message,
+   * so each is an independent unit of its credit. Pairs come in chunks, and no chunk begins once
+   * the credit is decided.
    */
   readonly design?: 'crossed' | 'paired';
   /**
-   * True: every alternative draws numbers of its own. Otherwise replay m shares its numbers with replay m of the others
-   * (common random numbers).
+   * True if every alternative draws its own random numbers. Otherwise replay m shares its numbers
+   * with replay m of the others (common random numbers).
    */
   readonly independent?: boolean;
-  /** Other weights or another temperature than those of the message; as recorded unless given. */
+  /** Other weights or another temperature than the message had. Default: as recorded. */
   readonly continuation?: ContinuationChoice;
 }
 
 export interface ReplayDependencies {
   readonly store: StoreWriter;
   readonly protocol: Protocol;
-  /** Writes contexts as the run wrote them. */
+  /** Writes contexts in the form of the run. */
   readonly render: Renderer;
   /**
-   * The message's own snapshot, so that the continuation distribution is that of its time; else the one that was
-   * chosen.
+   * The message's own snapshot, so that the continuation distribution is that of its time, or the
+   * snapshot that was chosen.
    */
   readonly policy: Policy;
   readonly evaluator: Evaluator;
   /**
-   * The run's own, at the message's temperature or the one that was chosen: one that was picked greedily has sampled
-   * alternatives all the same, and every role its own cap.
+   * The run's own sampling, at the message's temperature or the one that was chosen. A greedily
+   * picked message also has sampled alternatives, and every role has its own token limit.
    */
   readonly sampling: Sampling;
   readonly seed: number;
   readonly returnBound: number;
   readonly credit: CreditRule;
-  /** What says what is next, where the protocol does not; contexts are then what it says too. */
+  /** Determines the next step and its context if the protocol does not. */
   readonly program?: EpisodeProgram;
-  /** What the bucket is for: a user's request, unless it is to be measured on. */
+  /** The purpose of the bucket. Default: a user's request. */
   readonly origin?: 'request' | 'diagnostic';
-  /** Whether the credit of the message is decided; asked after each chunk of pairs. */
+  /** Returns true if the credit of the message is decided. Called after each chunk of pairs. */
   readonly decided?: (bucket: BucketView) => boolean;
-  /** False: determined results are paid for again; to compare with. */
+  /** False to compute determined results again, for comparison. */
   readonly reuse?: boolean;
 }
 
 export interface ReplayControl {
   readonly signal: AbortSignal;
   /**
-   * After every alternative that appears or is complete, and replays in between (all of few, some of many); credits are
-   * those of the returns so far. Done and total count alternatives; in pairs, replays.
+   * Called when an alternative appears or is complete, and after replays in between (all of few,
+   * some of many). The credits are those of the returns so far. `done` and `total` count
+   * alternatives, or replays for pairs.
    */
   readonly onProgress: (bucket: BucketView, done: number, total: number) => void;
   /**
-   * Asked before each of these but the last whether it is due; all are where it is left out. A report reads the whole
-   * bucket.
+   * Returns true if a report is due, before each report but the last. Default: always. A report
+   * reads the whole bucket.
    */
   readonly due?: () => boolean;
-  /** Hears what the user should know of this replay, one line each. */
+  /** Receives remarks for the user on this replay, one line each. */
   readonly onRemark?: (remark: string) => void;
 }
 
-/** Bounds of one request. */
+/** Limits of one request. */
 export const REPLAY_LIMITS = {
   alternatives: 256,
   replays: 256,
@@ -96,7 +99,10 @@ export const REPLAY_LIMITS = {
   textLength: 16_384,
 } as const;
 
-/** @throws C3Error('input') for a request out of bounds */
+/**
+ * Checks a request.
+ * @throws C3Error('input') if it is out of bounds
+ */
 export function checkRequest({
   alternatives,
   replays,

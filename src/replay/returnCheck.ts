@@ -1,4 +1,4 @@
-/** Stored returns against what the evaluator says of the stored messages now. */
+/** Compares stored returns with the evaluator's current scores of the stored messages. */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -17,28 +17,28 @@ import { lostWhenStored } from './storedBranch.ts';
 import { countedScore, returnOfScores } from './tree.ts';
 import { askEnvironment, type Environments } from './unfold.ts';
 
-/** The rule of a message that no evaluator is left for. */
+/** The rule of a message whose evaluator is not available. */
 const LOST = 'lost';
 
-/** An episode whose environments gave what is stored. */
+/** An episode whose environments gave the stored events again. */
 interface Unfolded {
   readonly verdicts: readonly (Graded & { readonly weight: number })[];
-  /** Events that were recorded as they came. */
+  /** The number of events that were recorded as they came. */
   readonly recorded: number;
 }
 
-/** What the run of the replays says of returns. */
+/** The parts of the replays' run that determine returns. */
 export interface ReturnRules {
   readonly protocol: Protocol;
   readonly evaluator: Evaluator;
   readonly returnBound: number;
-  /** Where environments come from; the bundled ones unless given. */
+  /** Finds environments. Default: the bundled ones. */
   readonly environments?: Environments;
 }
 
 /**
- * Evaluates each scored message once, however many replays run through it. These calls are proof, not part of what a
- * credit cost.
+ * Evaluates each scored message once, however many replays contain it. These calls are a proof and
+ * not part of a credit's cost.
  */
 export class ReturnCheck {
   private readonly store: StoreReader;
@@ -56,9 +56,10 @@ export class ReturnCheck {
   /**
    * Compares a replay's return.
    * @param episode its messages from the start of the episode to the leaf
-   * @param events what environments said before each of them, and after the leaf; these are executed again
-   * @returns identical where an environment event was recorded as it came, and says so; null where the return is the
-   *   stored one; not comparable where the evaluator fails now and did not then
+   * @param events environment events before each message and after the leaf; they are executed
+   *   again
+   * @returns null if the return is the stored one; identical, with a remark, if an environment
+   *   event was recorded as it came; not comparable if the evaluator fails now but did not then
    */
   async outcome(
     replay: Replay,
@@ -67,7 +68,7 @@ export class ReturnCheck {
   ): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
     if (replay.return === null && episode.some((message) => lostWhenStored(message) !== null)) {
-      // Nobody scored it, whatever the evaluator would say of the text that is not there.
+      // It was never scored, whatever the evaluator would give the missing text.
       return null;
     }
     if (protocol.rounds !== undefined) {
@@ -125,7 +126,7 @@ export class ReturnCheck {
     return { verdicts, recorded };
   }
 
-  /** What a stored event is instead of the one that its environment gives now; null where it is the same. */
+  /** Returns the difference between a stored event and its repetition, or null if they are equal. */
   private async differenceOf(
     id: number,
     event: EnvironmentEvent,
@@ -134,7 +135,8 @@ export class ReturnCheck {
     log: readonly LogEvent[],
   ): Promise<Omit<Outcome, 'message'> | null> {
     const { protocol, environments, evaluator } = this.rules;
-    // What ends a branch of a rollout tree was decided by the rewards of others, which are not in its log.
+    // The event that ends a branch of a rollout tree depends on the rewards of other branches,
+    // which are not in its log.
     if (event.source === TERMINATION && !event.derived && event.done !== null && endsTurn(protocol, log)) {
       return null;
     }
@@ -154,7 +156,7 @@ export class ReturnCheck {
       const problem = this.problem(uidSha);
       const key = event.streamKey;
       const again = await askEnvironment(protocol, problem, log, step, key, environments, evaluator, this.signal);
-      // Events that were stored without the reason why the episode ended.
+      // Older events were stored without the reason for the episode's end.
       const unexplained = event.closing && event.done === null;
       return eventHash(unexplained ? { ...again, done: null } : again) === sha256
         ? null
@@ -167,7 +169,10 @@ export class ReturnCheck {
     }
   }
 
-  /** @param before the log that the message was said after */
+  /**
+   * Returns the verdict on a message.
+   * @param before the log before the message
+   */
   private verdict(message: FullMessage, before: readonly LogEvent[]): Promise<Graded> {
     const known = this.verdicts.get(message.id) ?? this.evaluate(message, before);
     this.verdicts.set(message.id, known);
@@ -188,7 +193,7 @@ export class ReturnCheck {
       if (!(error instanceof EvaluatorLost)) {
         throw error;
       }
-      // The messages can be compared all the same.
+      // The messages can still be compared.
       return { score: null, rule: LOST, masked: error.message };
     }
   }
@@ -200,16 +205,19 @@ export class ReturnCheck {
   }
 }
 
-/** A stored message as an event of its log. */
+/** Returns a stored message as an event of its log. */
 const saidIn = ({ position, role, text }: FullMessage): SaidEvent => ({ kind: 'decision', position, role, text });
 
-/** A stored return against that of the verdicts, which come in the order of the episode; null where it is the same. */
+/**
+ * Compares a stored return with that of the verdicts, which are in the order of the episode.
+ * Returns null if they are equal.
+ */
 function returnOutcome(
   { leaf, return: stored }: Replay,
   verdicts: readonly (Graded & { readonly weight?: number })[],
   bound: number,
 ): Outcome | null {
-  // From the leaf up, as the stored sum was made.
+  // The order is from the leaf up, as in the stored sum.
   const found = returnOfScores(verdicts.map(countedScore).toReversed(), bound);
   if (found === stored) {
     return null;
@@ -236,7 +244,7 @@ const notAgain = (reason: string): Omit<Outcome, 'message'> => ({
   difference: null,
 });
 
-/** Says of an episode that is the same which of its events could not be executed again. */
+/** Returns a remark on the events of an identical episode that could not be executed again. */
 function recordedOutcome({ leaf }: Replay, recorded: number): Outcome | null {
   if (recorded === 0) {
     return null;

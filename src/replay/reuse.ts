@@ -1,7 +1,8 @@
 /**
- * Results that are determined already. The same request (context, stream, sampling, speaker) gets the same answer, bit
- * for bit, and an equal message in the same place of the same problem the same score: the first of equals is paid for,
- * the others take its result. Every sample keeps its row all the same.
+ * Reuses results that are determined already. Equal requests (context, stream, sampling, role) get
+ * the same answer bit for bit, and equal messages in the same place of the same problem get the
+ * same score. The first of equal ones is paid for, and the others take its result. Every sample
+ * still has a row of its own.
  */
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
@@ -11,9 +12,9 @@ import type { Protocol } from '../team/protocol.ts';
 import { scoredThrough } from '../team/rounds.ts';
 
 /**
- * For every request the index of the first that is equal to it; its own where there is none. A greedy answer draws
- * nothing, so its stream does not count. Without a stream (a policy that takes no seeds) no answer is determined by
- * another.
+ * Returns for every request the index of the first equal one, or its own index. A greedy answer
+ * draws no random numbers, so its stream does not matter. Without a stream (a policy without seeds)
+ * no answer determines another.
  * @param requests of one policy, all with the same sampling
  */
 export function firstEquals(requests: readonly PolicyRequest[]): number[] {
@@ -31,20 +32,20 @@ export function firstEquals(requests: readonly PolicyRequest[]): number[] {
   });
 }
 
-/** The answer of an equal request, with nothing computed for it: neither its prompt nor itself. */
+/** Returns the answer of an equal request, with prompt and answer counted as reused. */
 export const reusedAnswer = (answer: PolicyAnswer): PolicyAnswer => ({
   ...answer,
   reusedTokens: answer.prompt.length + answer.tokens.length,
 });
 
 /**
- * Whether an answer was taken from an equal request. A prompt that others share is reused at most in full, and no
- * answer is empty.
+ * Returns true if an answer was taken from an equal request. A shared prompt is reused at most in
+ * full, and no answer is empty.
  */
 export const isReusedAnswer = ({ prompt, reusedTokens }: Pick<PolicyAnswer, 'prompt' | 'reusedTokens'>): boolean =>
   reusedTokens > prompt.length;
 
-/** A message at a scored position, as far as its score depends on it. */
+/** The parts of a message at a scored position that determine its score. */
 export interface ScoredMessage {
   readonly problem: Problem;
   readonly position: number;
@@ -52,15 +53,13 @@ export interface ScoredMessage {
   readonly text: string;
 }
 
-/**
- * What was evaluated in one piece of work. A masked result is not determined: an equal message is evaluated by itself.
- */
+/** The evaluations of one piece of work. Masked results are not reused. */
 export class ScoreBook {
   private readonly known = new Map<string, Promise<Graded>>();
 
   /**
-   * The score of a message, from an equal one where that has been asked for.
-   * @throws what the evaluator throws, as CancelledError
+   * Returns the score of a message, or that of an equal one if it was requested already.
+   * @throws the errors of the evaluator, such as CancelledError
    */
   async score(
     evaluator: Evaluator,
@@ -80,14 +79,14 @@ export class ScoreBook {
   }
 }
 
-/** Names equal messages alike. */
+/** Returns a key that is the same for equal messages. */
 export const nameOf = ({ problem, position, contextKey, text }: ScoredMessage): string =>
   `${problem.uidSha} ${position} ${contextKey} ${text}`;
 
 /**
- * Evaluations whose result was reused, from the rows: an episode has one call for each scored message up to its leaf,
- * less those that were reused.
- * @param origin null: the run's own
+ * Counts reused evaluations from the rows: the scored messages of each episode up to its leaf,
+ * minus its calls.
+ * @param origin null for the run's own
  */
 export function countReused(costs: readonly EpisodeCost[], origin: EpisodeCost['origin'], protocol: Protocol): number {
   return costs.reduce((total, cost) => {
@@ -95,7 +94,7 @@ export function countReused(costs: readonly EpisodeCost[], origin: EpisodeCost['
       return total;
     }
     const scored = scoredThrough(protocol, cost.position);
-    // What was imported may name more calls than its episodes need.
+    // Imported episodes may name more calls than they need.
     return total + Math.max(0, scored * cost.episodes - cost.evaluatorCalls);
   }, 0);
 }

@@ -1,4 +1,4 @@
-/** Replays that cannot be had again to the token, sampled again: their returns beside those that are stored. */
+/** Samples replays that cannot be reproduced again, to compare their returns with the stored ones. */
 import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import type { ReturnSamples } from '../domain/verification.ts';
@@ -12,7 +12,7 @@ import type { ReplayDependencies } from './request.ts';
 import { frozenBranch, storedMessage } from './storedBranch.ts';
 import { findLeaves, returnOf, type Branch, type TreeMessage } from './tree.ts';
 
-/** Whether a stored replay has a message that no seed gives again. */
+/** Returns true if a stored replay has a message that no seed reproduces. */
 export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): boolean {
   const chain = store.chain(leaf);
   const start = chain.findIndex(({ id }) => id === alternative);
@@ -21,7 +21,7 @@ export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): b
     .some(({ id, finish }) => finish !== 'typed' && store.fullMessage(id).streamKey === '');
 }
 
-/** What is sampled again at once: the replays of one message, or all last messages of one context. */
+/** Replays that are sampled together: of one message, or all last messages of a context. */
 interface Group {
   readonly branch: Branch;
   readonly replays: readonly Replay[];
@@ -29,9 +29,11 @@ interface Group {
 }
 
 /**
- * Samples replays of one snapshot again, each as often as it is stored: the continuations of a message, and last
- * messages in their context. Nothing is stored. What has no return, now or then, is left out.
- * @throws CancelledError; C3Error where a context cannot be had, an endpoint refuses, or the limit does not reach
+ * Samples the replays of one snapshot again, each as often as it is stored: the continuations of a
+ * message, and last messages in their context. Nothing is stored. Replays without a return, now or
+ * then, are left out.
+ * @throws CancelledError; C3Error if a context is not available, an endpoint refuses, or the limit
+ *   is too low
  */
 export async function sampleAgain(
   replays: readonly Replay[],
@@ -61,7 +63,7 @@ export async function sampleAgain(
   return samples;
 }
 
-/** All of a group were sampled alike: the last message of one says how. */
+/** Returns the temperature of a group, which all of its replays share. */
 const temperatureOf = (store: StoreReader, [replay]: readonly Replay[]): number =>
   replay === undefined ? 1 : store.fullMessage(replay.leaf).sampling.temperature;
 
@@ -81,7 +83,8 @@ async function groupsOf(
     const grown = storedMessage(store, before.problem, message, before.message);
     groups.push({ branch: { problem: before.problem, message: grown }, replays: own, message });
   }
-  // The return of a last message is determined by it: messages are compared, as often as each temperature sampled one.
+  // A last message determines its return, so messages are compared, as many as were sampled at each
+  // temperature.
   const last = replays.filter(({ alternative }) => isTerminal(protocol, store.message(alternative).position));
   const alike = Map.groupBy(last, ({ bucket, leaf }) =>
     JSON.stringify([bucket, store.fullMessage(leaf).sampling.temperature]),

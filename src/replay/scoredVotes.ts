@@ -1,4 +1,4 @@
-/** The votes that ended episodes, with the score of every answer: nothing is sampled for it. */
+/** Scores every answer of the votes that ended episodes. Nothing is sampled. */
 import type { Problem } from '../domain/problem.ts';
 import { ballotOf } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
@@ -11,10 +11,11 @@ import { findLeaves, toLog, type TreeMessage } from './tree.ts';
 import type { ScoredBallot, Vote } from './votes.ts';
 
 /**
- * The votes that end the episodes of some trees, by their last messages. Each answer that is stated is scored, once for
- * a problem, in a call that no budget of the problem counts; an episode with one that cannot be scored is left out.
- * @returns with the calls that were made
- * @param roots episodes of a team that `isVotingTeam` (team/votingTeam.ts) names
+ * Returns the votes that end the episodes of some trees, by their last messages. Each stated answer
+ * of a problem is scored once, in a call that no budget counts. An episode with an answer that
+ * cannot be scored is left out.
+ * @returns the votes with the number of calls
+ * @param roots episodes of a team for which `isVotingTeam` (team/votingTeam.ts) returns true
  * @throws CancelledError; EvaluatorLost
  */
 export async function scoreVotes(
@@ -40,7 +41,7 @@ export async function scoreVotes(
 
 type ScoreOf = (problem: Problem, answer: string) => Promise<number | null>;
 
-/** What answers get by themselves, each asked for once. */
+/** Returns a function that scores answers by themselves, each once. */
 function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>, signal: AbortSignal): ScoreOf {
   return async (problem, answer) => {
     const key = `${problem.uidSha} ${answer}`;
@@ -51,14 +52,14 @@ function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>
     if (signal.aborted) {
       throw new CancelledError();
     }
-    // In the form in which a vote states what it chose.
+    // This is the form in which a vote states its choice.
     const { score } = await evaluator.evaluate(problem, `#### ${answer}`, signal);
     known.set(key, score);
     return score;
   };
 }
 
-/** The vote that ends an episode; null where none does, or an answer has no score. */
+/** Returns the vote that ends an episode, or null if there is none, or if an answer has no score. */
 async function voteAt(
   leaf: TreeMessage,
   protocol: Protocol,

@@ -1,4 +1,4 @@
-/** Stored messages as those of a tree: the branch that a stored message is on. */
+/** Reads stored messages as the branch of a tree. */
 import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';
@@ -8,8 +8,8 @@ import type { ReplayDependencies } from './request.ts';
 import { toLog, type Branch, type TreeEvent, type TreeMessage } from './tree.ts';
 
 /**
- * The messages before a stored one as they were stored.
- * @throws C3Error('engine') where its context would be another one now
+ * Returns the branch of the stored messages before a message.
+ * @throws C3Error('engine') if its context would differ from the stored one now
  */
 export async function frozenBranch(
   said: FullMessage,
@@ -33,14 +33,15 @@ export async function frozenBranch(
       step.kind === 'message' ? `asks ${step.role}` : step.kind === 'end' ? 'ends' : `has an event of ${step.source}`;
     throw new C3Error(
       'engine',
-      `Message ${said.id} cannot be replayed: after what was said before it, the program ${found}` +
+      `Message ${said.id} cannot be replayed: after the messages before it, the program ${found}` +
         (step.kind === 'message' && step.role === role
-          ? ' with another context than the recorded one; where the log has the state of the program and not what a ' +
-            'model was asked with, as checkpoints of LangGraph do, write contexts: program in the team file.'
-          : `, where ${role} was recorded.`),
+          ? ' with another context than the recorded one; if the log holds the state of the program and not the input of a ' +
+            'model, as checkpoints of LangGraph do, write contexts: program in the team file.'
+          : `, but ${role} was recorded.`),
     );
   }
-  // What was sampled without the first message may have kept the heading of an empty context.
+  // Messages that were sampled without the first message may have kept the heading of an empty
+  // context.
   for (const one of [branch, { ...branch, headed: true }]) {
     if ((await writeContext({ protocol, render }, one, said.position)).context === said.context) {
       return one;
@@ -52,7 +53,7 @@ export async function frozenBranch(
   );
 }
 
-/** What represents a message that somebody typed in the place of a stored one. */
+/** Returns a tree message for a text that the user typed in place of a stored one. */
 export const typedMessage = (
   { problem, message, events }: Branch,
   { position, context, contextKey }: FullMessage,
@@ -81,15 +82,16 @@ export const typedMessage = (
   stored: undefined,
 });
 
-/** A result of a tool with another text, and as it was recorded: the message itself goes on from that. */
+/** A tool's result with another text, and the recorded one for the original message. */
 export interface EditedResult {
   readonly edited: TreeEvent;
   readonly recorded: TreeEvent;
 }
 
 /**
- * The first result of a tool that follows a recorded message, with another text; null where none is asked for.
- * @throws C3Error('input') where no result follows the message, or its run was not recorded elsewhere
+ * Returns the first tool result after a recorded message, with another text. Returns null if no
+ * text is given.
+ * @throws C3Error('input') if no result follows the message, or its run was not recorded elsewhere
  */
 export function editedResult(
   { store, program }: Pick<ReplayDependencies, 'store' | 'program'>,
@@ -121,8 +123,9 @@ const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'be
   store.environmentEvents(one, side).map(({ id, event }) => ({ event, stored: id }));
 
 /**
- * Why a stored message is missing; null where it is there. An endpoint that gave no answer left neither text nor
- * tokens, and the finish `length`, which every message of a model reaches with tokens.
+ * Returns the reason why a stored message is missing, or null if it is there. A message without an
+ * answer from its endpoint has no text, no tokens, and the finish `length`. A real message with
+ * this finish has tokens.
  */
 export const lostWhenStored = ({
   text,
@@ -131,7 +134,7 @@ export const lostWhenStored = ({
 }: Pick<FullMessage, 'text' | 'tokens' | 'finish'>): string | null =>
   finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
 
-/** What represents a stored message. */
+/** Returns a tree message for a stored message. */
 export function storedMessage(
   store: ReplayDependencies['store'],
   problem: Branch['problem'],
@@ -146,7 +149,8 @@ export function storedMessage(
     position: full.position,
     parent,
     sibling: full.siblingIndex,
-    // The clicked message comes first in the request's bucket; the messages before it are no one's continuation.
+    // The clicked message comes first in the request's bucket. The messages before it continue no
+    // alternative.
     alternative: 0,
     replay: null,
     context: full.context,

@@ -1,4 +1,4 @@
-/** What the rows of a run cost: one reading of them for whoever counts. */
+/** Computes the cost of a run from its rows. */
 import { addLedgers, EMPTY_LEDGER, type Ledger } from '../domain/run.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
 import { occurrenceAt, type Protocol } from '../team/protocol.ts';
@@ -6,12 +6,12 @@ import { closingScores } from '../team/rounds.ts';
 import { countReused } from './reuse.ts';
 
 /**
- * Every message at a scored position was evaluated once, or took the score of an equal one; every closing event was
- * evaluated once.
+ * Returns a ledger. Every message at a scored position was evaluated once, or took the score of an
+ * equal one. Every closing event was evaluated once.
  * @param costs the rows of one origin, by position
  * @param episodes of the run, of every origin
- * @param origin null: the run's own
- * @returns seconds are 0: rows do not say them
+ * @param origin null for the run's own
+ * @returns a ledger with 0 seconds, which rows do not tell
  */
 export function storedCost(
   costs: readonly Omit<PositionCost, 'environment'>[],

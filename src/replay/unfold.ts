@@ -1,4 +1,4 @@
-/** What comes next below a branch: the environments' events are made and scored here, up to the next message. */
+/** Advances a branch to its next message: produces and scores the environment events before it. */
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -19,19 +19,19 @@ import { TERMINATION } from './jointTree.ts';
 import { positionNext, programEvent, type EpisodeProgram } from './program.ts';
 import { countBefore, toLog, type Branch, type TreeEvent, type Score } from './tree.ts';
 
-/** Environments by their names. */
+/** Finds an environment by its name. */
 export type Environments = (name: string) => EnvironmentKind | undefined;
 
-/** A branch with all that environments say before its next message; `position` is null where the episode ends. */
+/** A branch with the events before its next message. `position` is null at the end. */
 export interface Advanced {
   readonly branch: Branch;
   readonly position: number | null;
 }
 
 /**
- * Lets the environments speak until a message is next, or the episode ends.
- * @param number of the continuation that the branch is, where it is not that of its last message
- * @throws C3Error('engine') where an environment fails; CancelledError; EvaluatorLost
+ * Adds environment events until a message is next, or the episode ends.
+ * @param number of the continuation, if it is not that of the branch's last message
+ * @throws C3Error('engine') if an environment fails; CancelledError; EvaluatorLost
  */
 export async function advance(
   settings: TreeSettings,
@@ -47,14 +47,15 @@ export async function advance(
   const { examine } = settings.evaluator;
   const examining = examine === undefined ? {} : { examine };
   let events = branch.events ?? message?.after ?? [];
-  // A rollout tree ends a message for what was said beside it: a replay of it goes on, as those of its alternatives do.
+  // A rollout tree ends a branch because of its sibling messages. A replay of it continues, as
+  // their replays do.
   if (branch.events === undefined && events[0]?.event.source === TERMINATION) {
     const onward = await advance(settings, { ...branch, events: [] }, signal, number);
     if (onward.position !== null) {
       return onward;
     }
   }
-  // What ended an episode that is stored ends it again.
+  // The end of a stored episode ends it again.
   const isEnded = branch.events === undefined && message?.after !== undefined;
   for (;;) {
     const log = toLog(protocol, { message, events });
@@ -83,7 +84,7 @@ export async function advance(
   }
 }
 
-/** The same where a program says what is next. What ended an episode that is stored ends it again. */
+/** Does the same if a program determines the next step. The end of a stored episode ends it again. */
 async function advanceProgram(
   settings: TreeSettings,
   program: EpisodeProgram,
@@ -127,10 +128,10 @@ function keyAt(
 }
 
 /**
- * What an environment adds to a log; the same call with the same log and stream gives the same event where its kind
- * derives it.
- * @param outside executes code for it, and asks a model, where it has that done
- * @throws C3Error('engine') where it fails or says too much; CancelledError; EvaluatorLost
+ * Returns the event that an environment adds to a log. If the environment's kind is derived, the
+ * same call with the same log and stream gives the same event.
+ * @param outside executes code and asks a model for environments that need it
+ * @throws C3Error('engine') if it fails or its text is too long; CancelledError; EvaluatorLost
  */
 export async function askEnvironment(
   protocol: Protocol,
@@ -209,17 +210,18 @@ async function scoreEvents(
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }
 
-// How environments ask a model: the policy of the role `expert`, one question after the other.
+// Questions of environments to a model: the policy of the role `expert`, one question at a time.
 
-/** As the published scripts ask their expert (MAGRPO reference section 6), with a shorter answer. */
+/** The sampling for the expert (MAGRPO reference section 6), with a shorter answer. */
 const SAMPLING: Sampling = { temperature: 0.3, topP: 1, topK: 0, maxNewTokens: 512 };
 
-/** What each policy was asked last: branches ask at once, and a model answers one of them at a time. */
+/** The last question to each policy, because a model answers one question at a time. */
 const asked = new WeakMap<Policy, Promise<unknown>>();
 
 /**
- * Asks on behalf of an environment. A policy that fails gives a sentence; what it says of its tokens is not kept.
- * @param streamOf the stream of an attempt; unused where the policy takes no seeds
+ * Returns a function that asks for an environment. If the policy fails, it returns the error's
+ * message. Tokens are not kept.
+ * @param streamOf returns the stream of an attempt; unused if the policy has no seeds
  * @throws CancelledError
  */
 export function createAsker(

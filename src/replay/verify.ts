@@ -1,6 +1,6 @@
 /**
- * Re-executing stored replays: every message again from its stored context, stream and snapshot, every return again by
- * the evaluator, compared with the rows.
+ * Re-executes stored replays: every message from its stored context, stream and snapshot, and every
+ * return by the evaluator. The results are compared with the rows.
  */
 import { hash } from 'node:crypto';
 import type { FullMessage } from '../domain/message.ts';
@@ -22,11 +22,14 @@ export type { VerificationReport } from '../domain/verification.ts';
 
 export interface VerifyControl {
   readonly signal: AbortSignal;
-  /** Hears how many replays are done, of how many. */
+  /** Receives the number of finished replays and of all replays. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Replays re-executed together: enough to keep the batch full, and all that a cancel or a crash can lose. */
+/**
+ * Replays that are re-executed together: enough to keep the batch full, and the most that a cancel
+ * or a crash can lose.
+ */
 const TOGETHER = 256;
 
 /** A replay with its messages from the alternative to the leaf, and from the start of the episode. */
@@ -34,13 +37,13 @@ interface Path {
   readonly replay: Replay;
   readonly messages: readonly FullMessage[];
   readonly episode: readonly FullMessage[];
-  /** What environments said before each message of the episode, and after its last one. */
+  /** The environment events before each message of the episode, and after its last one. */
   readonly events: readonly (readonly StoredEvent[])[];
 }
 
 /**
- * Re-executes replays of one run, snapshot by snapshot, and appends what it found to each.
- * @throws CancelledError, keeping what was found before
+ * Re-executes replays of one run, snapshot by snapshot, and appends the result to each.
+ * @throws CancelledError, keeping earlier results
  */
 export async function verifyReplays(
   store: StoreWriter,
@@ -106,7 +109,7 @@ export async function verifyReplays(
   return report(replays, outcomes);
 }
 
-/** The policy of a snapshot, or why it is gone: then nothing can be compared. */
+/** Returns the policy of a snapshot, or the error if it is gone, so that nothing can be compared. */
 async function takeOrGone(
   source: PolicySource,
   snapshot: string,
@@ -122,9 +125,9 @@ async function takeOrGone(
 }
 
 /**
- * The stored replays that a message represents: those that continue it, those that run through it, and all of every
- * request that was made about it.
- * @returns in the order of their buckets; empty where the message was never replayed
+ * Returns the stored replays that a message stands for: those that continue it or contain it, and
+ * all of every request about it.
+ * @returns replays in the order of their buckets; none if the message was never replayed
  */
 export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
   const message = store.message(id);
@@ -148,8 +151,8 @@ export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
 }
 
 /**
- * The messages that a replay begins with and that other weights than its bucket's made, by those: another snapshot or
- * model was chosen to continue them.
+ * Returns the first messages of replays that come from other weights than their bucket's, by
+ * snapshot. In these requests another snapshot or model was chosen to continue them.
  */
 function findStrangers(store: StoreReader, replays: readonly Replay[]): Map<string, FullMessage[]> {
   const strangers = new Map<number, FullMessage>();
@@ -165,7 +168,7 @@ function findStrangers(store: StoreReader, replays: readonly Replay[]): Map<stri
   return Map.groupBy(strangers.values(), ({ snapshot }) => snapshot);
 }
 
-/** What cannot be asked of its model says so; nothing else would say that it was not executed. */
+/** Re-executes such messages. A failure becomes their outcome, because nothing else would report it. */
 async function reexecuteStrangers(
   store: StoreReader,
   messages: readonly FullMessage[],
@@ -190,7 +193,7 @@ async function reexecuteStrangers(
   }
 }
 
-/** All other messages of a replay were made by one snapshot, its bucket's. */
+/** Groups replays by snapshot. All other messages of a replay come from its bucket's snapshot. */
 function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string, Replay[]> {
   const snapshots = new Map<number, string>();
   return Map.groupBy(replays, ({ bucket }) => {
@@ -234,8 +237,8 @@ function readPaths(store: StoreReader, protocol: Protocol, replays: readonly Rep
 }
 
 /**
- * A row that was changed may hold what no model can be asked: then each is tried alone, and of that one nothing more is
- * known than that it was changed.
+ * Re-executes messages whose rows were changed. A changed row may hold a request that no model can
+ * answer. Each message is then tried alone, and a failing one is only known to be changed.
  */
 async function reexecuteChanged(
   store: StoreReader,
@@ -266,8 +269,8 @@ function messagesWhere(
 }
 
 /**
- * The first message that differs decides; then a row that was changed since, the return before the rest; then what
- * could not be compared.
+ * Returns the outcome of a replay: the first message that differs, then a different return, then a
+ * changed row, then a reason against comparing.
  */
 function verdict(
   { replay, messages }: Path,
@@ -292,7 +295,7 @@ function verdict(
   );
 }
 
-/** The stored hashes were taken when the rows were appended: a row that no longer gives them was changed. */
+/** Returns an outcome if a row no longer has the hash that was stored when it was appended, or null. */
 function changeIn({ replay, messages, episode, events }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of messages) {
     if (tokenHash(tokens) !== stored) {
@@ -330,7 +333,7 @@ const changed = (message: number, what: string): Outcome => ({
 
 const hashesOf = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
 
-/** What the hash of a replay covered at first: stores hold such replays. */
+/** Returns the hash that older stores hold for replays, which covers only tokens. */
 function tokensOnly(messages: readonly FullMessage[]): string {
   return hash('sha256', messages.map(({ tokens }) => tokenHash(tokens)).join('\n'));
 }

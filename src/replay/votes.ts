@@ -1,25 +1,25 @@
-/** A vote counted again without some of its voters. */
+/** Counts a vote again without some of its voters. */
 import { tallyOf, winnersOf, type Ballot } from '../environment/voting.ts';
 
-/** What a voter votes for, with the score that its answer has by itself. */
+/** A voter's choice, with the score of its answer by itself. */
 export type ScoredBallot = Pick<Ballot, 'name'> & { readonly score: number };
 
-/** A vote with all that is needed to count it without some of its voters. */
+/** A vote with all data that is needed to count it without some of its voters. */
 export interface Vote {
   /** The ids of the voters' turns, in their order. */
   readonly voters: readonly string[];
-  /** In the same order; null for one who states no answer. */
+  /** The ballots in the same order. Null for a voter without an answer. */
   readonly ballots: readonly (ScoredBallot | null)[];
-  /** The rule of ties. */
+  /** The rule for ties. */
   readonly ties: string | undefined;
-  /** The random numbers that the vote drew from, by their place. */
+  /** Returns the random numbers that the vote drew, by their index. */
   readonly uniform: (place: number) => number;
 }
 
 /**
- * The reward of a vote of some of its voters, by the same rule and the same random numbers: the score of the answer
- * that wins, the mean where ties are `expected`, and 0 where none wins.
- * @param members whether each voter takes part, in their order
+ * Returns the reward of a vote of some of its voters, by the same rule and random numbers: the
+ * score of the winning answer, the mean if ties are `expected`, or 0 if none wins.
+ * @param members true for each voter that takes part, in their order
  */
 export function rewardOfVote(
   { ballots, ties, uniform }: Pick<Vote, 'ballots' | 'ties' | 'uniform'>,

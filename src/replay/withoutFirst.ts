@@ -1,4 +1,4 @@
-/** Episodes without what the first role said: an empty message replaces it, and the others are sampled. */
+/** Grows episodes in which an empty message replaces that of the first role. */
 import type { Problem } from '../domain/problem.ts';
 import type { PolicyControl } from '../policy/policy.ts';
 import { occurrenceAt } from '../team/protocol.ts';
@@ -6,14 +6,15 @@ import { grow } from './episodes.ts';
 import { writeContext, extend, samplingOf, type TreeSettings } from './grow.ts';
 import type { Branch, TreeMessage } from './tree.ts';
 
-/** How many such episodes of a problem there are, and what they are like. */
+/** The number and kind of such episodes for a problem. */
 export interface WithoutFirst {
   readonly count: number;
-  /** Whether the context that only holds the empty message keeps its heading (`empty_plan`) or is left out. */
+  /** `empty_plan` keeps the heading of a context with only the empty message, `bare` drops it. */
   readonly reading: 'bare' | 'empty_plan';
   /**
-   * True: each is below an empty message of its own, which stands where a first message of its number would, so that
-   * the others draw what they would draw after that one; else all are alternatives below one.
+   * True: each episode is below an empty message of its own, which has the number of a first
+   * message, so that the others draw the same random numbers as after that one. False: all episodes
+   * are alternatives below one empty message.
    */
   readonly apart: boolean;
 }
@@ -21,7 +22,7 @@ export interface WithoutFirst {
 /**
  * Grows episodes of each problem below empty first messages.
  * @returns the empty messages of each problem, in order; the episodes are below them
- * @throws CancelledError; C3Error('budget') before anything is sampled when the budget does not reach
+ * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  */
 export async function growWithoutFirst(
   settings: TreeSettings,
@@ -50,7 +51,7 @@ export async function growWithoutFirst(
   return firsts;
 }
 
-/** The first message of an episode, empty, as if somebody had typed nothing. */
+/** Returns an empty first message of an episode, as if the user had typed nothing. */
 async function emptyFirst(
   settings: TreeSettings,
   problem: Problem,

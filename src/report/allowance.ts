@@ -1,17 +1,17 @@
-/** How much one report may hold, and what it therefore leaves out. */
+/** Limits the size of a report, and counts what it leaves out. */
 import type { Excerpt, LeftOut } from './types.ts';
 
-/** Characters of texts in one report, and messages of branches. */
+/** The most characters of texts, and messages of branches, in one report. */
 const CHARACTERS = 4_000_000;
 const MESSAGES = 4_000;
 
-/** Counts down while a report is put together; what was left out is said in it. */
+/** Counts down while a report is built. The report names what was left out. */
 export class Allowance {
   private characters = CHARACTERS;
   private messages = MESSAGES;
   private readonly omitted = new Map<string, number>();
 
-  /** The beginning of a text; never half a character. */
+  /** Returns the beginning of a text, without splitting a surrogate pair. */
   excerpt(text: string, limit: number): Excerpt {
     const room = Math.max(0, Math.min(limit, this.characters));
     if (text.length <= room) {
@@ -24,7 +24,7 @@ export class Allowance {
     return { text: text.slice(0, end), leftOut: text.length - end };
   }
 
-  /** Takes the place of one message, unless there is none left. */
+  /** Takes the place of one message. Returns false if none is left. */
   takeMessage(): boolean {
     if (this.messages === 0) {
       return false;
@@ -33,7 +33,10 @@ export class Allowance {
     return true;
   }
 
-  /** Notes that something is left out. @param what in the plural */
+  /**
+   * Notes that something is left out.
+   * @param what in the plural
+   */
   omit(what: string, count: number): void {
     if (count > 0) {
       this.omitted.set(what, (this.omitted.get(what) ?? 0) + count);

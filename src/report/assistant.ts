@@ -1,9 +1,9 @@
-/** What assistants can ask for, in the editor and over the Model Context Protocol: the same words for both. */
+/** The tools of assistants, with the same texts in the editor and over the Model Context Protocol. */
 import { costWords, type EndpointCost } from '../shared/endpointCost.ts';
 import type { ReplayAsked, RunSearchAsked, SearchAsked } from '../shared/protocols/engineProtocol.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
 
-/** Each tool and what it does; package.json has the same words for the editor. */
+/** Each tool with its description. package.json has the same texts for the editor. */
 export const ASSISTANT_TOOLS = {
   list_runs: 'The newest runs of the store.',
   lowest_credit_messages:
@@ -16,7 +16,7 @@ export const ASSISTANT_TOOLS = {
   finding: 'One message: its context, alternatives, returns, credit with interval, cost, and a link to it.',
 } as const;
 
-/** As the engine takes it. */
+/** A request for a replay in the form of the engine. */
 export interface ReplayToAsk {
   readonly message: number;
   readonly alternatives: number;
@@ -26,7 +26,10 @@ export interface ReplayToAsk {
   readonly team?: string;
 }
 
-/** @param place from a team file, as it is named, to its absolute path */
+/**
+ * Converts an assistant's request to the form of the engine.
+ * @param place returns the absolute path of a team file
+ */
 export function replayToAsk(asked: ReplayAsked, place: (file: string) => string): ReplayToAsk {
   const { message, alternatives = 4, replays = 4, text = null, result = null, team } = asked;
   return { message, alternatives, replays, text, result, ...(team !== undefined && { team: place(team) }) };
@@ -34,13 +37,15 @@ export function replayToAsk(asked: ReplayAsked, place: (file: string) => string)
 
 const given = ({ text, result }: ReplayAsked): number => Number(text !== undefined) + Number(result !== undefined);
 
-/** Evaluator calls at most: the message itself is continued as often as each alternative. */
+/** Returns the most evaluator calls. The message itself is continued as often as each alternative. */
 export const callsAtMost = (asked: ReplayAsked): number =>
   ((asked.alternatives ?? 4) + given(asked) + 1) * (asked.replays ?? 4);
 
 /**
- * What a replay costs at most, and which program it starts, as a sentence without its end.
- * @param starts the command that the team file starts, for whoever agrees to it; null where it starts none
+ * Describes the highest cost of a replay and the program that it starts, as a sentence without its
+ * end.
+ * @param starts the command that the team file starts, for the user to approve; null if it starts
+ *   none
  */
 export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], starts?: string | null): string {
   const { message, alternatives = 4, replays = 4, text, result, team } = asked;
@@ -55,7 +60,7 @@ export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], 
   return `Replaying message ${message} with ${listed(parts)}${program} costs at most ${callsAtMost(asked)} evaluator calls${servers}`;
 }
 
-/** @param starts undefined where the command is not shown */
+/** @param starts undefined if the command is not shown */
 function startingWords(team: string, starts: string | null | undefined): string {
   if (starts === undefined) {
     return `starts the program that ${team} names`;
@@ -63,20 +68,21 @@ function startingWords(team: string, starts: string | null | undefined): string 
   return starts === null ? `goes on by the steps of ${team}` : `starts ${starts}, which ${team} names`;
 }
 
-/** Long enough to know a text by. */
+/** The most characters of a text that are shown. */
 const MOST_SHOWN = 200;
 const shown = (text: string): string => JSON.stringify(oneLine(text, MOST_SHOWN));
 const listed = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}`;
 
-/** Why a replay is not made; null where it is within what is allowed. */
+/** Returns the reason for not making a replay, or null if it is within the allowed cost. */
 export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]): string | null =>
   callsAtMost(asked) <= asked.max_evaluator_calls
     ? null
     : `${replayWords(asked, costs)}, more than the ${asked.max_evaluator_calls} allowed; nothing was replayed: ask for fewer.`;
 
 /**
- * What a search costs at most, and which program it starts, as a sentence without its end.
- * @param starts as of replayWords
+ * Describes the highest cost of a search and the program that it starts, as a sentence without its
+ * end.
+ * @param starts as for `replayWords`
  */
 export function searchWords(
   asked: SearchAsked | RunSearchAsked,
@@ -92,6 +98,6 @@ export function searchWords(
   return `Searching for ${sought}${program} costs at most ${asked.max_evaluator_calls} evaluator calls${servers}`;
 }
 
-/** Why an assistant gets no search of a run that servers answer: its cost is not known beforehand. */
+/** The reason for refusing a search of a run that servers answer: its cost is not known beforehand. */
 export const SEARCH_AT_SERVERS =
   'Servers answer for roles of this run, and a search has no cost that is known beforehand; the user can start it with c3 blame.';

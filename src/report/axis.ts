@@ -1,13 +1,14 @@
 /**
- * The ground that the SVG pictures of report pages share: axes with round numbers, and a frame with a name. No NaN gets
- * into a coordinate.
+ * Parts that the SVG pictures of report pages share: axes with round numbers, and a frame with a
+ * name. No coordinate is ever NaN.
  */
 import type { Interval } from '../domain/credit.ts';
 import { escaped } from './words.ts';
 
 /**
- * Round numbers that reach from at or below `low` to at or above `high`: multiples of 1, 2 or 5 times a power of ten.
- * @param most about so many steps at most; bounds that are equal are widened
+ * Returns round numbers from at or below `low` to at or above `high`: multiples of 1, 2 or 5 times
+ * a power of ten.
+ * @param most approximate limit of steps; equal bounds are widened
  */
 export function ticks(low: number, high: number, most = 5): readonly number[] {
   const size = Math.max(Math.abs(low), Math.abs(high));
@@ -21,7 +22,7 @@ export function ticks(low: number, high: number, most = 5): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** The picture's size, and where what is drawn between the axes begins and ends. */
+/** The picture's size, and the bounds of the area between the axes. */
 export const WIDTH = 560;
 const HEIGHT = 330;
 export const TOP = 30;
@@ -30,18 +31,18 @@ export const LEFT = 46;
 
 export interface Axis {
   readonly ticks: readonly number[];
-  /** From a value to its coordinate. */
+  /** Returns the coordinate of a value. */
   readonly at: (value: number) => number;
 }
 
-/** From one round number to another around these values. */
+/** Returns an axis between round numbers around these values. */
 export function axis(low: number, high: number, from: number, to: number): Axis {
   const marks = ticks(low, high);
   const [first, last] = [marks[0] ?? 0, marks.at(-1) ?? 1];
   return { ticks: marks, at: (value) => from + ((value - first) / (last - first)) * (to - from) };
 }
 
-/** From 0 to the largest of these counts (steps, calls, tokens), with the round whole numbers between. */
+/** Returns an axis from 0 to the largest count, with round whole numbers as ticks. */
 export function amounts(values: readonly number[], from: number, to: number): Axis {
   const largest = Math.max(...values);
   const end = largest > 0 ? largest : 1;
@@ -52,8 +53,9 @@ export function amounts(values: readonly number[], from: number, to: number): Ax
 }
 
 /**
- * What the y axis has to show: all values, and of their intervals what goes no farther beyond them than they reach
- * themselves, so that two seeds' wide intervals do not flatten the picture. Shares stay between 0 and 1.
+ * Returns the range of the y axis. It contains all values. Intervals may extend it by no more than
+ * the spread of the values, so that two seeds' wide intervals do not flatten the picture. Shares
+ * stay between 0 and 1.
  */
 export function range(values: readonly Interval[]): readonly [low: number, high: number] {
   const middle = values.map(({ value }) => value);
@@ -64,13 +66,13 @@ export function range(values: readonly Interval[]): readonly [low: number, high:
   return lowest >= 0 && highest <= 1 ? [Math.max(0, low), Math.min(1, high)] : [low, high];
 }
 
-/** A coordinate to a tenth. */
+/** Rounds a coordinate to a tenth. */
 export const round = (value: number): string => String(Number(value.toFixed(1)));
 export const point = (x: number, y: number): string => `${round(x)} ${round(y)}`;
 
 /**
- * A whole picture: its name and description for those who cannot see it, the axes, and what is drawn between them.
- * @param id unlike that of every other picture of the page
+ * Returns a whole picture: its name and description for screen readers, and its content.
+ * @param id unique among the pictures of the page
  */
 export function picture(id: string, name: string, description: string, content: string, height = HEIGHT): string {
   return `<svg class="picture" viewBox="0 0 ${WIDTH} ${round(height)}" role="img" aria-labelledby="${id}-name ${id}-words"><title id="${id}-name">${escaped(name)}</title><desc id="${id}-words">${escaped(description, 2000)}</desc>${content}</svg>`;
@@ -99,7 +101,7 @@ export function axes(
   return `${across.join('')}<path class="axis" d="M${LEFT} ${BOTTOM}H${round(right)}"/>${along.join('')}${names}`;
 }
 
-/** As many digits as distinguish neighbouring ticks. */
+/** Returns the number of digits that distinguish neighboring ticks. */
 export function tickDigits({ ticks: marks }: Axis): number {
   const step = Math.abs((marks[1] ?? 1) - (marks[0] ?? 0));
   return Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));

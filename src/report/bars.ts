@@ -1,6 +1,6 @@
 /**
- * Bars from 0 to a value, to either side, with the interval across: one row for each. A bar whose interval holds 0 is
- * faded. Pure: numbers in, SVG text out.
+ * Draws bars from 0 to a value, to either side, with the interval across, one row for each. A bar
+ * whose interval contains 0 is faded. Pure: numbers in, SVG text out.
  */
 import type { Interval } from '../domain/credit.ts';
 import { isOpen } from '../shared/credit/headline.ts';
@@ -8,24 +8,24 @@ import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { decimal, escaped, NOT_MEASURED } from './words.ts';
 
 export interface BarRow {
-  /** Foreign text. */
+  /** Untrusted text. */
   readonly label: string;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly value: Interval | null;
 }
 
 const LABEL = 26;
-/** Where the bars begin and end, and the height of a row. */
+/** The horizontal bounds of the bars, and the height of a row. */
 const LEFT = 196;
 const RIGHT = WIDTH - 68;
 const ROW = 24;
 const HEAD = 6;
 
 /**
- * @param id unlike that of every other picture of the page
- * @param write a value, for those who read it beside its bar and for those who cannot see it
- * @param words what the axis is called
- * @returns null where no row has a value
+ * Returns the picture, or null if no row has a value.
+ * @param id unique among the pictures of the page
+ * @param write returns the text of a value, beside its bar and in the description
+ * @param words the name of the axis
  */
 export function barsPicture(
   id: string,
@@ -72,7 +72,7 @@ export function barsPicture(
   return picture(id, name, description, `${grid.join('')}${zero}${drawn.join('')}${title}`, bottom + 40);
 }
 
-/** Rules for the page that shows such a picture. */
+/** CSS rules for a page with such a picture. */
 export const BARS_STYLE = `
 .picture .row { font-size: 11.5px; }
 .picture .value { font-size: 11.5px; font-variant-numeric: tabular-nums; }

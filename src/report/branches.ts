@@ -1,11 +1,11 @@
-/** Ways from a message to the end of its episode, read from the store for a report. */
+/** Reads branches from a message to the end of its episode from the store, for a report. */
 import type { Message } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import type { Allowance } from './allowance.ts';
 import type { Branch, ReportedMessage } from './types.ts';
 
-/** Characters of one message; messages of one branch. */
+/** The most characters of one message, and messages of one branch. */
 export const MESSAGE_CHARACTERS = 20_000;
 const BRANCH_MESSAGES = 200;
 
@@ -17,10 +17,11 @@ export function reportedMessage(
 }
 
 /**
- * The messages before one, or between two, in order: the last of them where they are many.
- * @param last where they end, itself left out
- * @param above the message after which they begin; null for all
- * @returns the messages, and how many before them are left out
+ * Returns the messages before a message, or between two, in order. Of many, only the last ones are
+ * returned.
+ * @param last the message after them, which is not included
+ * @param above the message before them; null for all
+ * @returns the messages, and the number of earlier ones that are left out
  */
 export function pathTo(
   store: Pick<StoreReader, 'message'>,
@@ -57,7 +58,7 @@ function branchTo(
   return { messages: [...between.messages, ...end], leftOut: between.leftOut + 1 - end.length };
 }
 
-/** The replays of an alternative. */
+/** Returns the replays of an alternative. */
 export function replayedBranches(
   store: Pick<StoreReader, 'message'>,
   alternative: Message,
@@ -82,9 +83,9 @@ export function replayedBranches(
     });
 }
 
-/** The shape of one transcript tree, to be asked many times. */
+/** The shape of a transcript tree, built once for many lookups. */
 export interface Shape {
-  /** The message and all below it, depth first. */
+  /** Returns the message and all messages below it, depth first. */
   below(id: number): readonly number[];
   isLeaf(id: number): boolean;
 }
@@ -111,7 +112,7 @@ export function shapeOf(
 }
 
 /**
- * How the run itself went on from a message: the paths to the leaves below it.
+ * Returns the run's own continuations of a message: the paths to the leaves below it.
  * @param most branches; the others are left out
  */
 export function ownBranches(
@@ -129,5 +130,5 @@ export function ownBranches(
   });
 }
 
-/** What is left out of a bucket with very many replays. */
+/** The name of what is left out of a bucket with very many replays. */
 export const BRANCHES = 'branches';

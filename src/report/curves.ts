@@ -1,6 +1,6 @@
 /**
- * Curves with their intervals as an SVG picture: one for each method, or for each measure of a run. Pure: numbers in,
- * text out.
+ * Draws curves with their intervals as an SVG picture: one for each method, or for each measure of
+ * a run. Pure: numbers in, text out.
  */
 import type { Interval } from '../domain/credit.ts';
 import {
@@ -20,10 +20,10 @@ import {
 } from './axis.ts';
 import { compact, decimal, escaped } from './words.ts';
 
-/** How a curve, or what it represents, looks in every picture. */
+/** The appearance of a curve in every picture. */
 export interface Look {
   readonly label: string;
-  /** Its place among all: colour, dashes and marker follow from it. */
+  /** Its index among all curves, which determines color, dashes and marker. */
   readonly place: number;
 }
 
@@ -31,7 +31,7 @@ export interface Curve extends Look {
   readonly points: readonly { readonly x: number; readonly y: Interval }[];
 }
 
-/** How many colours the page's style has: classes m0, m1, ... */
+/** The number of colors in the page's style: classes m0, m1, ... */
 export const COLOURS = 8;
 const DASHES = ['', '7 4', '2 3', '10 3 2 3', '12 5', '5 2 1 2 1 2', '1 5', '4 2'] as const;
 /** Outlines within 5 units of the origin. */
@@ -46,22 +46,23 @@ export const MARKERS = [
   'M-4.5-4.5 4.5 4.5v-9l-9 9z',
 ] as const;
 
-/** A line of text, and about what a character of it takes. */
+/** The height of a line of text, and the approximate width of its characters. */
 export const LINE = 14;
 export const textWidth = (text: string): number =>
   Array.from(text).reduce((sum, character) => sum + ((character.codePointAt(0) ?? 0) > 0x1100 ? 12 : 7.2), 0);
 export const LONGEST_LABEL = 24;
-/** What is larger, below 0 along x, or no number is not drawn. */
+/** Larger values, negative x and NaN are not drawn. */
 const LARGEST = 1e100;
 
 export const finite = ({ x, y }: { readonly x: number; readonly y: Interval }): boolean =>
   [x, y.value, y.low ?? 0, y.high ?? 0].every((value) => Math.abs(value) < LARGEST) && x >= 0;
-/** The label as it is in a picture. */
+/** Returns the label as it is in a picture. */
 export const shown = ({ label }: Look): string => escaped(label, LONGEST_LABEL);
 
 /**
- * Places for labels that want these heights: in their order, a line apart, as near as that allows (the least squares,
- * found by pooling those that are too close), between the bounds as far as there is room.
+ * Returns places for labels with these preferred heights: in their order, a line apart, and as near
+ * as possible (least squares, found by pooling labels that are too close), within the bounds if
+ * there is room.
  */
 export function apart(wanted: readonly number[], low: number, high: number, gap = LINE): readonly number[] {
   const order = wanted.map((height, index) => ({ height, index })).sort((a, b) => a.height - b.height);
@@ -89,7 +90,7 @@ export function apart(wanted: readonly number[], low: number, high: number, gap 
   return places;
 }
 
-/** What the axes are called, and how the description continues after `... ends at 0.5 after 12 `. */
+/** The names of the axes, and the unit after `... ends at 0.5 after 12 ` in the description. */
 export interface CurveWords {
   readonly x: string;
   readonly y: string;
@@ -97,9 +98,9 @@ export interface CurveWords {
 }
 
 /**
- * A line for each curve, its interval as a band, its name where it ends.
- * @param id unlike that of every other picture of the page
- * @returns null where no curve has a point
+ * Draws a line for each curve, its interval as a band, and its name at its end.
+ * @param id unique among the pictures of the page
+ * @returns null if no curve has a point
  */
 export function curvePicture(id: string, name: string, all: readonly Curve[], words: CurveWords): string | null {
   const curves = all
@@ -144,7 +145,7 @@ export function curvePicture(id: string, name: string, all: readonly Curve[], wo
   );
 }
 
-/** The intervals that are known, as one shape for each stretch of neighbouring points. */
+/** Draws the known intervals, as one shape for each stretch of neighboring points. */
 function band(points: Curve['points'], x: Axis, y: Axis): string {
   const stretches: { readonly x: number; readonly low: number; readonly high: number }[][] = [[]];
   for (const {
@@ -180,7 +181,7 @@ function line(points: Curve['points'], place: number, x: Axis, y: Axis): string 
   if (at.length === 1) {
     return `<path class="mark" transform="translate(${at[0] ?? '0 0'})" d="${MARKERS[place % MARKERS.length] ?? ''}"/>`;
   }
-  // Past the last colour, colours come again with other dashes.
+  // After the last color, colors repeat with other dashes.
   const dash = DASHES[(place + Math.floor(place / COLOURS)) % DASHES.length] ?? '';
   return `<path class="line"${dash === '' ? '' : ` stroke-dasharray="${dash}"`} d="M${at.join('L')}"/>`;
 }

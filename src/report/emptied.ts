@@ -1,6 +1,6 @@
 /**
- * Held-out questions with and without what a role said, read from the replays in which an empty message took the place
- * of one of an evaluation (the thinker-emptied experiment of CCPO, for any role).
+ * Measures held-out questions with and without a role's message, from the replays in which an empty
+ * message replaced one of an evaluation (the thinker-emptied experiment of CCPO, for any role).
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
@@ -10,14 +10,14 @@ import { roundTitle } from '../domain/evaluation.ts';
 import type { Message } from '../domain/message.ts';
 import type { Alternative } from '../domain/replay.ts';
 
-/** What is read of a request. */
+/** The fields that are read of a request. */
 interface RequestedBucket {
   readonly message: number | null;
   readonly continuation: object | null;
   readonly alternatives: readonly Pick<Alternative, 'message' | 'text' | 'finish' | 'returns'>[];
 }
 
-/** What is read of a store. */
+/** The functions that are used of a store. */
 export interface EmptiedRows {
   readonly countBuckets: (query: { readonly run: string; readonly origin: 'request' }) => number;
   readonly bucketsOfRun: (query: {
@@ -29,16 +29,16 @@ export interface EmptiedRows {
   readonly messages: (ids: number[]) => readonly Pick<Message, 'id' | 'phase' | 'iteration' | 'problem' | 'role'>[];
 }
 
-/** Of one role in one evaluation: means over questions. */
+/** The effect for one role in one evaluation, as means over questions. */
 export interface EmptiedEffect {
   readonly role: string;
-  /** `Evaluation after, sampled`: whose messages they are. */
+  /** The evaluation of the messages, such as `Evaluation after, sampled`. */
   readonly evaluation: string;
   readonly team: Interval;
   readonly without: Interval;
-  /** Of pairs: the same question and random numbers, with the message and without. */
+  /** Paired differences: the same question and random numbers, with the message and without it. */
   readonly difference: Interval;
-  /** Replays on each side. */
+  /** The number of replays on each side. */
   readonly replays: number;
 }
 
@@ -48,7 +48,7 @@ interface Emptied {
   readonly pairs: readonly (readonly [kept: number, gone: number])[];
 }
 
-/** Requests that are read, the newest ones, and how many at once. */
+/** The most requests that are read, the newest ones, and the number of requests in one reading. */
 const MOST = 20_000;
 const PAGE = 500;
 
@@ -65,7 +65,7 @@ function emptiedIn({ message, alternatives, continuation }: RequestedBucket): Em
   return original.text.trim() === '' || pairs.length === 0 ? null : { message, pairs };
 }
 
-/** All of them, oldest first. */
+/** Returns all emptied messages, oldest first. */
 function emptiedMessages(store: EmptiedRows, run: string): readonly Emptied[] {
   const total = store.countBuckets({ run, origin: 'request' });
   const found: Emptied[] = [];
@@ -79,7 +79,7 @@ function emptiedMessages(store: EmptiedRows, run: string): readonly Emptied[] {
   return found;
 }
 
-/** The messages of a run that were replayed with nothing in their place, and how often at most. */
+/** Returns the emptied messages of a run, with their largest numbers of replays. */
 export function timesEmptied(store: EmptiedRows, run: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
   for (const { message, pairs } of emptiedMessages(store, run)) {
@@ -88,7 +88,10 @@ export function timesEmptied(store: EmptiedRows, run: string): ReadonlyMap<numbe
   return times;
 }
 
-/** By role and evaluation, in the order in which they were emptied; empty where no message of an evaluation was. */
+/**
+ * Returns the effects by role and evaluation, in the order in which they were emptied. Returns none
+ * if no message of an evaluation was.
+ */
 export function emptiedEffects(store: EmptiedRows, run: string): readonly EmptiedEffect[] {
   const emptied = emptiedMessages(store, run);
   const known = new Map(

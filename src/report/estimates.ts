@@ -1,4 +1,4 @@
-/** The estimators' words on a message, from its stored buckets. Pure. */
+/** Computes the estimators' results for a message from its stored buckets. Pure. */
 import { sideBySide } from '../credit/sideBySide.ts';
 import type { MessageEstimate } from '../domain/credit.ts';
 import type { Message } from '../domain/message.ts';
@@ -7,14 +7,14 @@ import { sentence, type Headline } from '../shared/credit/headline.ts';
 import type { ShownVote, ShownVoter } from '../shared/transcript/shownVote.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 
-/** A headline credit as reports hold it. */
+/** Returns a headline credit in the form of reports. */
 export function reportedCredit(credit: Headline | null): ReportedCredit | null {
   return credit === null
     ? null
     : { ...credit, value: credit.verdict === 'alone' ? null : credit.value, sentence: sentence(credit) };
 }
 
-/** The credit where it has a value. */
+/** Returns the credit if it has a value, or else null. */
 export function measuredCredit(credit: ReportedCredit | null): MeasuredCredit | null {
   return credit === null || credit.value === null ? null : { ...credit, value: credit.value };
 }
@@ -22,16 +22,16 @@ export function measuredCredit(credit: ReportedCredit | null): MeasuredCredit | 
 const OMITTED = 'its bucket holds more alternatives than are read here; a report of the message counts them all';
 
 /**
- * Replace, remove and full mean of a message, each pooled over the buckets of its own continuation distribution.
- * Replace is its headline credit.
- * @param buckets all that are known of its context, oldest first
+ * Returns the replace, remove and full mean estimates of a message, each pooled over the buckets of
+ * its own continuation distribution. Replace is its headline credit.
+ * @param buckets all known buckets of its context, oldest first
  */
 export function estimatesOf(
   { id, bucket: own, credit }: Pick<Message, 'id' | 'bucket'> & { readonly credit: Headline | null },
   buckets: readonly BucketView[],
 ): readonly MessageEstimate[] {
-  // The bucket that sampled the message is its own distribution, whatever that is to the message that was asked about
-  // there.
+  // The bucket that sampled the message has its distribution, even if another message was the
+  // subject there.
   const spoken = buckets.filter(
     (bucket) => bucket.id === own || (bucket.message === id && bucket.continuation === null),
   );
@@ -45,9 +45,9 @@ export function estimatesOf(
 const UNSCORED = 'an answer of the vote cannot be scored here';
 
 /**
- * The same of a message whose episode ended in a vote, with what the vote is without it: at no sampling cost, of one
- * episode, and so without an interval.
- * @param vote null where there was none
+ * Adds estimates of a message whose episode ended in a vote: the vote without it. They need no
+ * sampling but are of one episode, so they have no interval.
+ * @param vote null if there was none
  */
 export function withVote(
   estimates: readonly MessageEstimate[],

@@ -1,4 +1,4 @@
-/** The report of one finding, read from the store: pure but for the reading, and the same for the same store. */
+/** Builds the report of one finding from the store. The same store always gives the same report. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, removal } from '../credit/sideBySide.ts';
 import { roundTitleOf } from '../domain/evaluation.ts';
@@ -32,25 +32,25 @@ import {
   type Verified,
 } from './types.ts';
 
-/**
- * Buckets of replay requests, alternatives of a bucket, branches of an alternative; characters of a context and of a
- * question.
- */
 /** Characters of a note. */
 const NOTE_LIMIT = 2000;
+/**
+ * Buckets of replay requests, alternatives of a bucket, branches of an alternative, and characters of
+ * a context and of a question.
+ */
 const REQUESTS = 12;
 const ALTERNATIVES = 128;
 const BRANCHES_EACH = 64;
 const CONTEXT_CHARACTERS = 200_000;
 const QUESTION_CHARACTERS = 20_000;
-/** Messages whose tokens are counted for the cost of a bucket. */
+/** The most messages whose tokens are counted for the cost of a bucket. */
 const COUNTED = 5_000;
-/** Alternatives among which credits are computed where none are stored: each is compared with all others. */
+/** The most alternatives whose missing credits are computed, which takes quadratic time. */
 const COMPARED = 512;
 
 /**
- * Reads what is known of one message.
- * @throws C3Error('input') where the store does not hold it; C3Error('store') where it cannot be read
+ * Reads the report of one message.
+ * @throws C3Error('input') if the store does not hold it; C3Error('store') if it cannot be read
  */
 export function findingReport(store: StoreReader, id: number): FindingReport {
   const allowance = new Allowance();
@@ -62,7 +62,7 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const requests = all.filter(({ origin }) => origin === 'request');
   allowance.omit('older replays of this message', requests.length - REQUESTS);
   const shown = [...all.filter(({ origin }) => origin !== 'request'), ...requests.slice(-REQUESTS).reverse()];
-  // What comes first has the first claim on the room that there is.
+  // The parts that come first have the first claim on the allowance.
   const credits = {
     credit: reportedCredit(message.credit),
     trainingCredit: message.trainingCredit,
@@ -121,11 +121,11 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   };
 }
 
-/** A run's row, with the name of its protocol. */
+/** Returns a run's row, with the name of its protocol. */
 export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
   const { title, method, seed, status, createdAt, finishedAt, steps, plannedSteps } = store.run(id);
   const judge = judgeWordsIn(store.runConfig(id));
-  // Whether a process still writes it is not for a report to find out.
+  // A report does not find out if a process still writes the run.
   return {
     run: id,
     title: title.slice(0, 2000),
@@ -141,17 +141,17 @@ export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: s
   };
 }
 
-/** The protocol that a stored configuration holds; null where it cannot be known. */
-/** A note as far as a report has room for it. */
+/** Cuts a note to `NOTE_LIMIT`. */
 const shortened = (note: string): string => (note.length > NOTE_LIMIT ? `${note.slice(0, NOTE_LIMIT)}…` : note);
 
+/** Returns the name of the protocol in a stored configuration, or null if it is unknown. */
 function protocolName(configuration: string): string | null {
   const text = keyOf(configuration, 'protocolText');
   const name = typeof text === 'string' ? keyOf(text, 'name') : undefined;
   return typeof name === 'string' ? name.slice(0, 200) : null;
 }
 
-/** What is under a key of a JSON object; undefined where the text is none. */
+/** Returns the value under a key of a JSON object, or undefined if the text is not one. */
 export function keyOf(json: string, key: string): unknown {
   try {
     const parsed: unknown = JSON.parse(json);
@@ -183,7 +183,8 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     const said = reportedMessage(message, allowance);
     const own = replays.filter((replay) => replay.alternative === alternative.message);
     allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
-    // A training bucket may have replays of its own; else the episodes below an alternative are what continued it.
+    // A training bucket may have replays of its own. Otherwise, the episodes below an alternative
+    // are its continuations.
     const branches =
       replays.length === 0 && origin === 'training'
         ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance)
@@ -222,8 +223,9 @@ function shapeMessages(store: StoreReader, { run, iteration, problem }: BucketVi
 }
 
 /**
- * What was stored of each alternative, the newest of each estimator; those that need returns alone are computed where
- * nothing is stored, two alternatives have a return, and there are not very many.
+ * Returns the stored credits of each alternative, the newest of each estimator. Missing credits
+ * that need only returns are computed if two alternatives have a return, and there are not too
+ * many.
  */
 function creditsOf(
   store: Pick<StoreReader, 'credits'>,
@@ -248,7 +250,7 @@ function creditsOf(
   return new Map([...found].map(([one, byEstimator]) => [one, [...byEstimator.values()]]));
 }
 
-/** The original against an empty message in its place; null where either has no return. */
+/** Returns the effect of an empty message in place of the original, or null without returns. */
 function removalOf({ alternatives }: BucketView): Credit | null {
   const original = alternatives.find((alternative) => alternative.original);
   const empty = alternatives.find(isEmptied);
@@ -262,7 +264,8 @@ function continuationOf(
   asked: Message,
 ): Continuation {
   const { snapshot, run } = bucket;
-  // The original may have been picked greedily; what was sampled in its place says how the continuations were.
+  // The original may have been picked greedily. A sampled alternative shows the sampling of the
+  // continuations.
   const sampled =
     bucket.alternatives.findLast(({ finish, original }) => finish !== 'typed' && !original) ??
     bucket.alternatives.at(-1);
@@ -297,7 +300,7 @@ function continuationOf(
   };
 }
 
-/** `temperature 1, top-p 1, ...`. */
+/** Describes a sampling: `temperature 1, top-p 1, ...`. */
 export function samplingWords({ temperature, topP, topK, maxNewTokens }: Sampling): string {
   return `temperature ${temperature}, top-p ${topP}, top-k ${topK}, at most ${maxNewTokens} new tokens`;
 }
@@ -325,7 +328,7 @@ function costOf(
   const spoken = new Map<string, number>();
   for (const id of messages) {
     const { promptTokens, reusedTokens, tokens: own, role } = store.fullMessage(id);
-    // Nothing was computed for what was taken from an equal request.
+    // An answer from an equal request needed no computation.
     if (reusedTokens <= promptTokens) {
       tokens.prompt += promptTokens;
       tokens.reused += reusedTokens;

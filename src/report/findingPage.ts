@@ -1,6 +1,4 @@
-/**
- * A finding as a page: what was said, what else could have been, and what each was worth. Pure: a report in, text out.
- */
+/** Writes a finding as a page: the message, its alternatives, and their credit. Pure. */
 import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import { BY_HAND } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
@@ -35,7 +33,7 @@ import type {
 } from './types.ts';
 import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
 
-/** Bars of one picture; the table below it has all. */
+/** The most bars of one picture. The table below it has all of them. */
 const BARS = 40;
 
 const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
@@ -44,7 +42,7 @@ const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
   typed: 'typed by a person',
 };
 
-/** What the user says of the episode: each where there is one. */
+/** Returns the user's score, tags and note for the episode, each if there is one. */
 function notedFacts(noted: StoredEpisodeNote | undefined): readonly [string, string][] {
   if (noted === undefined) {
     return [];
@@ -59,7 +57,7 @@ function notedFacts(noted: StoredEpisodeNote | undefined): readonly [string, str
   return rows.filter(([, words]) => words !== '');
 }
 
-/** The whole page. All texts are shown as text, whatever they hold. */
+/** Writes the whole page. All texts are shown as plain text, whatever they contain. */
 export function findingPage(report: FindingReport): string {
   const { run, message, place, instance: problem, context, before, buckets, branches, labels } = report;
   const title = `Message ${message.message} by the ${message.role}`;
@@ -95,7 +93,7 @@ ${READING}`;
   return page(title, content, BARS_STYLE + REPORT_STYLE);
 }
 
-/** The one sentence to take away. */
+/** Returns the main result in one sentence. */
 function leadWords({ message: { credit } }: FindingReport): string {
   if (credit === null) {
     return 'What this message was worth was not measured: it has no alternatives with a return.';
@@ -118,9 +116,9 @@ interface Worth {
   readonly credit: EstimatedCredit;
 }
 
-/** Every estimator's word on the message, replays that were asked for first, as they have the more returns. */
+/** Returns every estimator's credit. Requested replays come first, having more returns. */
 function worths({ buckets, message }: FindingReport): readonly Worth[] {
-  // What another distribution says comes last, marked as such.
+  // Credits of another distribution come last, marked as such.
   const rank = ({ origin, continuation }: ReportedBucket): number =>
     continuation.other !== null ? 2 : origin === 'request' ? 0 : 1;
   const ordered = buckets.toSorted((a, b) => rank(a) - rank(b));
@@ -158,7 +156,7 @@ function worthTable(report: FindingReport): string {
 const figuresOf = (credit: Credit): string =>
   `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
 
-/** What each bucket says by itself. */
+/** Returns the credits from each bucket by itself. */
 function bucketWorths(report: FindingReport): string {
   const all = worths(report);
   if (all.length === 0) {
@@ -207,7 +205,7 @@ ${alternativesTable(alternatives, message)}
 ${alternatives.map((alternative) => alternativePart(alternative, message)).join('')}</section>`;
 }
 
-/** The headline, which is the same wherever the message is; of one that is alone there is nothing to draw. */
+/** Returns the headline credit, or null if the message had no comparison. */
 const mainCredit = ({ credit }: ReportedAlternative): MeasuredCredit | null => measuredCredit(credit);
 
 function alternativesTable(alternatives: readonly ReportedAlternative[], message: number): string {
@@ -229,7 +227,7 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
   );
 }
 
-/** Up to sixteen returns one by one, more by their number. */
+/** Writes up to sixteen returns one by one, and the number of more. */
 function returnsWords(returns: readonly (number | null)[]): string {
   if (returns.length === 0) {
     return 'no return';

@@ -1,21 +1,22 @@
 /**
- * The frame of every report page: one HTML file without scripts or anything from elsewhere, light or dark as its
- * reader's system, to be printed too. Pure: text out.
+ * The frame of every report page: one HTML file without scripts or external resources, light or
+ * dark like the reader's system, and printable. Pure: text out.
  */
 import type { Interval } from '../domain/credit.ts';
 import { escaped, NOT_MEASURED } from './words.ts';
 
-/** How every page begins; what is here forbids scripts and anything from elsewhere in what follows. */
+/** The beginning of every page. Its policy forbids scripts and external resources. */
 const HEAD = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 `;
 
 /**
+ * Writes a page.
  * @param title text
  * @param content markup of the page's main part
- * @param style rules beside those that all pages share
- * @param landscape how it is printed
+ * @param style CSS rules in addition to those of all pages
+ * @param landscape orientation for printing
  */
 export function page(title: string, content: string, style = '', landscape = false): string {
   return `${HEAD}<title>${escaped(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
@@ -26,24 +27,30 @@ ${content}
 }
 
 /**
- * A table that scrolls by itself where the page is too narrow.
+ * Writes a table that scrolls by itself if the page is too narrow.
  * @param head cells of the first row, markup
- * @param lines markup of the rows, or of whole bodies of rows; the first cell of each is its heading
+ * @param lines markup of the rows, or of whole bodies of rows; the first cell of each is its
+ *   heading
  * @param kind class of the table
  */
 export function table(label: string, head: readonly string[], lines: readonly string[], kind = ''): string {
   return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
 }
 
-/** A row of a table. @param head its heading @param cells both markup */
+/**
+ * Writes a row of a table.
+ * @param head markup of its heading
+ * @param cells markup
+ */
 export const row = (head: string, cells: readonly string[]): string =>
   `<tr><th scope="row">${head}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
 
 /**
- * The page to show in the editor for a file, in the editor's own colours: those follow its theme, where the reader's
- * system may be of another. A file that is gone, or none of ours, is reported in one sentence: only what begins as our
- * pages do is kept from scripts and the network.
- * @param content null where it cannot be read
+ * Returns the page to show in the editor for a file, in the colors of the editor's theme, which may
+ * differ from those of the reader's system. If the file is missing or is not a report, the page
+ * says so in one sentence, because only a page with our beginning is kept from scripts and the
+ * network.
+ * @param content null if it cannot be read
  */
 export function shownInEditor(name: string, content: string | null): string {
   const html =
@@ -60,14 +67,17 @@ export function shownInEditor(name: string, content: string | null): string {
   return html.replace('</style>', `${EDITOR_STYLE}</style>`);
 }
 
-/** Names with what they represent, side by side as far as there is room. @param all name and markup */
+/**
+ * Writes names with their values, side by side if there is room.
+ * @param all names and markup
+ */
 export function facts(all: readonly (readonly [name: string, value: string])[]): string {
   return `<dl class="facts">${all.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')}</dl>`;
 }
 
 /**
- * A picture with the numbers behind it.
- * @param drawn null where there is nothing to draw
+ * Writes a picture with the numbers behind it.
+ * @param drawn null if there is nothing to draw
  * @param numbers markup; empty for none
  */
 export function figure(title: string, drawn: string | null, note: string, numbers: string): string {
@@ -75,13 +85,13 @@ export function figure(title: string, drawn: string | null, note: string, number
   return `<figure><h3>${title}</h3>${drawn === null ? `<p class="none">${NOT_MEASURED}</p>` : `${drawn}<figcaption>${note}</figcaption>${details}`}</figure>`;
 }
 
-/** `[0.10, 0.52]`; null where it could not be estimated. */
+/** Writes an interval as `[0.10, 0.52]`. Returns null if it could not be estimated. */
 export const bounds = (
   { low, high }: Pick<Interval, 'low' | 'high'>,
   write: (value: number) => string,
 ): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
 
-/** `2026-11-21 09:14 UTC`; a time that is none is left as it is. */
+/** Writes a time as `2026-11-21 09:14 UTC`. Any other text is only escaped. */
 export function moment(time: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z$/u.exec(time);
   return parts === null ? escaped(time, 60) : `${parts[1] ?? ''} ${parts[2] ?? ''} UTC`;

@@ -1,4 +1,4 @@
-/** What the pages of findings and runs have in common, as markup. */
+/** Markup that the pages of findings and runs share. */
 import { findEstimator } from '../credit/estimators.ts';
 import { REMOVAL } from '../credit/sideBySide.ts';
 import type { Interval } from '../domain/credit.ts';
@@ -8,7 +8,7 @@ import { bounds, moment } from './page.ts';
 import type { Cost, Excerpt, LeftOut, ReportedRun, Verified } from './types.ts';
 import { compact, count, escaped, NOT_MEASURED, signed, verbatim } from './words.ts';
 
-/** A text as it is; what it leaves out is said below it. */
+/** Writes a text in full, followed by the number of characters that are left out. */
 export function textBlock({ text, leftOut }: Excerpt): string {
   const block =
     text === ''
@@ -21,19 +21,19 @@ export function textBlock({ text, leftOut }: Excerpt): string {
     : `${block}<p class="note">${text === '' ? `${count(leftOut)} characters are` : `${count(leftOut)} more characters are`} left out.</p>`;
 }
 
-/** The start of a text, for a cell. */
+/** Writes the beginning of a text, for a cell. */
 export const beginning = ({ text }: Excerpt, limit = 100): string =>
   text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escaped(text, limit)}</span>`;
 
-/** `[−0.10, +0.52]`, or why there is none. */
+/** Writes an interval as `[−0.10, +0.52]`, or says that there is none. */
 export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string =>
   bounds(credit, (value) => signed(value)) ?? 'no interval';
 
-/** An estimator as tables name it; one that this version does not know by its own name. */
+/** Returns the label of an estimator, or its own name if this version does not know it. */
 export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string =>
   estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escaped(estimator, 40));
 
-/** A mark's words, with a sign beside them, so that nothing rests on colour. */
+/** Writes a verification mark as a sign and words, so that its meaning does not need color. */
 export function verificationCell(mark: VerificationMark | null): string {
   if (mark === null) {
     return '<span class="none">no replay</span>';
@@ -42,7 +42,7 @@ export function verificationCell(mark: VerificationMark | null): string {
   return `<span title="${escaped(mark.detail, 400)}"><span aria-hidden="true">${sign}</span> ${escaped(mark.label, 80)}</span>`;
 }
 
-/** `12 identical, 1 different`; the order of the counts is that of their weight. */
+/** Writes counts as `12 identical, 1 different`, in the order of their importance. */
 export function verifiedWords(verified: Verified): string {
   const all = [
     [verified.different, 'different'],

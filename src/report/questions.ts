@@ -1,4 +1,4 @@
-/** What an assistant can ask of a store, as plain data of bounded size. */
+/** Answers an assistant's questions about a store with plain data of limited size. */
 import type { Blame, RunBlame } from '../domain/answer.ts';
 import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
 import { linkText, type Subject } from '../shared/links.ts';
@@ -10,16 +10,16 @@ import { findingReport } from './report.ts';
 const EXTENSION = 'vscode://c3-replay.c3-replay';
 const LONGEST_TEXT = 500;
 
-/** The link that opens a run or message in VS Code, where the folder of its store is open. */
+/** Returns the link that opens a run or message in VS Code if the folder of its store is open. */
 export const linkTo = (folder: string, subject: Subject): string => EXTENSION + linkText({ subject, folder });
 
-/** What lost an episode, with a link to the message, or to the end of the episode where none is named. */
+/** Adds a link to a blame result: to its message, or else to the end of the episode. */
 export const linkedBlame = (folder: string, run: string, found: Blame): Blame & { readonly link: string } => ({
   ...found,
   link: linkTo(folder, { kind: 'message', id: found.message ?? found.episode, run }),
 });
 
-/** What loses the episodes of a run, with a link to each case. */
+/** Adds a link to each case of a run's blame result. */
 export const linkedLosses = (folder: string, found: RunBlame): object => ({
   ...found,
   cases: found.cases.map((one) => ({
@@ -39,7 +39,7 @@ export interface RunRow {
   readonly link: string;
 }
 
-/** The newest runs. */
+/** Returns the newest runs. */
 export const runRows = (store: StoreReader, folder: string, limit: number): RunRow[] =>
   store
     .runs(0, limit)
@@ -65,7 +65,7 @@ export interface CreditRow {
 }
 
 /**
- * The messages of a run with the lowest credit, those first whose interval is below 0.
+ * Returns the messages of a run with the lowest credit. Those whose interval is below 0 come first.
  * @throws C3Error('input') for an unknown run
  */
 export function lowestCredit(store: StoreReader, folder: string, run: string, limit: number): CreditRow[] {
@@ -84,7 +84,10 @@ export function lowestCredit(store: StoreReader, folder: string, run: string, li
   });
 }
 
-/** What is known of one message, as `c3 report --message` has it. @throws C3Error('input') for an unknown message */
+/**
+ * Returns the report of one message, as in `c3 report --message`.
+ * @throws C3Error('input') for an unknown message
+ */
 export function findingOf(
   store: StoreReader,
   folder: string,

@@ -1,7 +1,7 @@
 /**
- * What a run that credits by removal (CCPO) learned from, read from the store: credits by the outcome of an episode
- * with and without the thinker, beside what a shared return would have credited; the team with and without the thinker;
- * and what each role contributed so far.
+ * Reports the training data of a run that credits by removal (CCPO) from the store: credits by the
+ * outcome of an episode with and without the thinker, beside the credits of a shared return; the team
+ * with and without the thinker; and the contribution of each role so far.
  */
 import { mean } from '../credit/describe.ts';
 import { meanInterval, student } from '../credit/interval.ts';
@@ -23,42 +23,42 @@ import {
 import { isRecord } from '../shared/guard.ts';
 import type { StoreReader } from '../store/types.ts';
 
-/** The running mean of what a role contributed. */
+/** The running mean of a role's contribution. */
 export interface ContributionCurve {
   readonly role: string;
   readonly points: readonly { readonly step: number; readonly mean: number; readonly deviation: number }[];
 }
 
-/** Mean returns over the questions of training, each of the rollouts of its step. */
+/** Mean returns over the training questions, each a mean over the rollouts of its step. */
 export interface WithAndWithout {
   readonly team: Interval;
   readonly without: Interval;
-  /** Of pairs: the same questions in the same steps. */
+  /** Paired differences: the same questions in the same steps. */
   readonly difference: Interval;
-  /** What the solo rollouts took beside the episodes that are learned from. */
+  /** The cost of the solo rollouts, in addition to the episodes that are learned from. */
   readonly overhead: {
     readonly rollouts: number;
     readonly tokens: number;
     readonly soloTokens: number;
-    /** Of sampling in these steps; solo rollouts took about their share of the tokens of it. */
+    /** Seconds of sampling in these steps. Solo rollouts took about their share of its tokens. */
     readonly seconds: number;
   };
 }
 
 export interface RemovalReport {
-  /** Empty for a team that votes: it has no solo rollouts. */
+  /** Empty for a team that votes, which has no solo rollouts. */
   readonly outcomes: readonly OutcomeCredits[];
-  /** Rollouts behind them, and those of other returns than 0 and 1, which are in none. */
+  /** The number of rollouts in `outcomes`, and of those with other returns than 0 and 1. */
   readonly rollouts: number;
   readonly others: number;
   readonly contributions: readonly ContributionCurve[];
-  /** The team with and without the thinker; null for a team that votes. */
+  /** The team with and without the thinker, or null for a team that votes. */
   readonly thinker: WithAndWithout | null;
-  /** Where the store has runs alike with other models. */
+  /** Present if the store has similar runs with other models. */
   readonly pairings?: PairingReport;
 }
 
-/** Reads it; null for a run that credits otherwise. */
+/** Reads the report. Returns null for a run with another kind of credit. */
 export function removalReport(store: StoreReader, run: string): RemovalReport | null {
   const steps = store.countSteps(run);
   const contributions = contributionsOf(store, run, steps);
@@ -85,7 +85,11 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
   };
 }
 
-/** @param steps their rollouts @param seconds of sampling */
+/**
+ * Compares the team with and without the thinker.
+ * @param steps the rollouts of each step
+ * @param seconds of sampling
+ */
 function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: number): WithAndWithout | null {
   const questions = steps.flatMap((rollouts) => [...Map.groupBy(rollouts, ({ problem }) => problem).values()]);
   const of = (valueOf: (rollout: RemovalRollout) => number): number[] => questions.map((own) => mean(own.map(valueOf)));
@@ -102,7 +106,7 @@ function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: 
   return team === null || without === null || difference === null ? null : { team, without, difference, overhead };
 }
 
-/** From the state that each step left; of voters one curve each, else that of the thinker. */
+/** Reads contributions from the state after each step, for each voter or for the thinker. */
 function contributionsOf(store: StoreReader, run: string, steps: number): ContributionCurve[] {
   const curves = new Map<string, { step: number; mean: number; deviation: number }[]>();
   for (let step = 1; step <= steps; step++) {
@@ -116,36 +120,36 @@ function contributionsOf(store: StoreReader, run: string, steps: number): Contri
   return [...curves].map(([role, points]) => ({ role, points }));
 }
 
-// What each role contributed to teams of other models: the run beside the runs of its store that differ from it in
-// models and seed alone, and have as many steps.
+// Contributions of each role in teams of other models. The run is compared with the runs of its
+// store that differ only in models and seed, and have equally many steps.
 
 type Reader = Pick<StoreReader, 'run' | 'runs' | 'runConfig' | 'methodState' | 'stepCredits'>;
 
-/** Of one role in one pairing, over its runs. */
+/** The contribution of one role in one pairing, over its runs. */
 interface PairingContribution {
-  /** The numbers of the models of the roles, in their order. */
+  /** The numbers of the roles' models, in their order. */
   readonly pairing: string;
   readonly role: string;
   readonly model: string;
-  /** The mean over runs; its interval is missing where there is one run. */
+  /** The mean over runs. It has no interval if there is only one run. */
   readonly contribution: Interval;
 }
 
 interface PairingReport {
-  /** The first one is number 1. */
+  /** Names of models. The first one is number 1. */
   readonly models: readonly string[];
   readonly steps: number;
   readonly runs: number;
   readonly contributions: readonly PairingContribution[];
 }
 
-/** Runs that are looked at, newest first. */
+/** The most runs that are compared, newest first. */
 const MOST_RUNS = 200;
-/** What runs of one comparison may differ in. */
+/** Settings in which compared runs may differ. */
 const FREE = new Set(['title', 'seed', 'model', 'policies', 'output', 'device']);
 const FREE_POLICIES = new Set<unknown>(['model', 'snapshot', 'adapter']);
 
-/** What is the same for runs that are compared; null for a row that cannot be read. */
+/** Returns what compared configurations share, or null for a row that cannot be read. */
 function likeness(runConfig: string): string | null {
   const recipe = storedRecipe(runConfig);
   if (!isRecord(recipe['config'])) {
@@ -158,7 +162,10 @@ function likeness(runConfig: string): string | null {
   return JSON.stringify([recipe['protocolText'], settings.sort(([a], [b]) => (a < b ? -1 : 1)), kept]);
 }
 
-/** @returns null where fewer than two models are compared */
+/**
+ * Reads the report.
+ * @returns null if fewer than two models are compared
+ */
 export function pairingReport(store: Reader, id: string): PairingReport | null {
   const { steps, method } = store.run(id);
   const own = likeness(store.runConfig(id));
@@ -198,7 +205,7 @@ function contributionsTo(pairing: string, teams: readonly TeamContributions[]): 
       contributions.filter((one) => one.role === role).map(({ mean }) => mean),
     );
     const contribution = student(means);
-    // Of a thinker and a solver the thinker alone is measured, who speaks first.
+    // In a team of thinker and solver only the thinker, which speaks first, is measured.
     const of = first?.roles.includes(role) === true ? role : first?.roles[0];
     return first === undefined || contribution === null
       ? []

@@ -1,4 +1,4 @@
-/** The part of a run's page about credit by removal. Pure: a report in, text out. */
+/** Writes the part of a run's page about credit by removal. Pure: a report in, text out. */
 import { modelWords, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';
@@ -7,7 +7,7 @@ import { bounds, figure, row, table } from './page.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
 import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
 
-/** Nothing where the run credits otherwise. */
+/** Returns an empty text if the run has another kind of credit. */
 export function removalSection(report: RemovalReport | undefined): string {
   return report === undefined
     ? ''
@@ -143,13 +143,14 @@ function pairingsFigure({ pairings }: RemovalReport): string {
   );
 }
 
-// Boxes of five numbers, one for each row: quartiles, median and extremes. Pure: numbers in, SVG text out.
+// Draws boxes of five numbers, one for each row: quartiles, median and extremes. Pure: numbers in,
+// SVG text out.
 
 interface BoxRow {
   readonly label: string;
-  /** Null where there is no value. */
+  /** Null if there is no value. */
   readonly spread: Spread | null;
-  /** Which of two colors. */
+  /** The index of one of two colors. */
   readonly place: 0 | 1;
 }
 
@@ -159,9 +160,9 @@ const ROW = 22;
 const HEAD = 6;
 
 /**
- * @param id unlike that of every other picture of the page
- * @param words what the axis is called
- * @returns null where no row has a value
+ * Returns the picture, or null if no row has a value.
+ * @param id unique among the pictures of the page
+ * @param words the name of the axis
  */
 export function boxesPicture(id: string, name: string, rows: readonly BoxRow[], words: string): string | null {
   const values = rows.flatMap(({ spread }) => (spread === null ? [] : [spread.low, spread.high]));

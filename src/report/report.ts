@@ -1,4 +1,4 @@
-/** The two forms of a report: a page and a JSON document. Both show the same data. */
+/** The two forms of a report, a page and a JSON document, which show the same data. */
 import { findingPage } from './findingPage.ts';
 import { runPage } from './runPage.ts';
 import type { FindingReport, RunReport } from './types.ts';
@@ -11,5 +11,5 @@ export type { FindingReport, RunReport } from './types.ts';
 export const reportPage = (report: FindingReport | RunReport): string =>
   report.report === 'run' ? runPage(report) : findingPage(report);
 
-/** One JSON document; what UTF-8 cannot hold is escaped. */
+/** Writes one JSON document. Characters that UTF-8 cannot encode are escaped. */
 export const reportJson = (report: FindingReport | RunReport): string => `${JSON.stringify(report, null, 2)}\n`;

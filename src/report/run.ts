@@ -1,4 +1,4 @@
-/** The report of a run, read from the store: pure but for the reading, and the same for the same store. */
+/** Builds the report of a run from the store. The same store always gives the same report. */
 import { meanInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -22,10 +22,10 @@ import {
 } from './types.ts';
 
 const PAGE = 5_000;
-/** Points of the learning curve, and episodes that are read for their intervals. */
+/** The most points of the learning curve, and episodes that are read for their intervals. */
 const STEPS = 200;
 const EPISODES = 200_000;
-/** Credits that are read, those of the newest buckets, and how many at once. */
+/** The most credits that are read, of the newest buckets, and the number in one reading. */
 const CREDITS = 1_000_000;
 const CREDIT_PAGE = 250_000;
 const CREDITED = 20;
@@ -33,8 +33,8 @@ const CREDITED_CHARACTERS = 1_000;
 const CONFIGURATION_CHARACTERS = 50_000;
 
 /**
- * Reads what is known of one run.
- * @throws C3Error('input') where the store does not hold it; C3Error('store') where it cannot be read
+ * Reads the report of one run.
+ * @throws C3Error('input') if the store does not hold it; C3Error('store') if it cannot be read
  */
 export function runReport(store: StoreReader, id: string): RunReport {
   const allowance = new Allowance();
@@ -109,7 +109,7 @@ function evaluationsIn(store: StoreReader, run: string, allowance: Allowance): R
   return kept;
 }
 
-/** As many as a curve shows, spread evenly, the first and the last among them. */
+/** Returns items spread evenly over a curve, including the first and the last. */
 function spread<Item>(all: readonly Item[]): readonly Item[] {
   if (all.length <= STEPS) {
     return all;
@@ -131,8 +131,9 @@ function episodesOf(store: StoreReader, run: string, iteration: number): readonl
 }
 
 /**
- * The stored mean with an interval over problems, whose episodes hang together; none where their mean is another, as
- * it is when episodes are masked.
+ * Returns the stored mean with an interval over problems, because the episodes of a problem are
+ * correlated. There is no interval if their mean differs from the stored one, as with masked
+ * episodes.
  */
 function withInterval(value: number, episodes: readonly Episode[]): Interval {
   const means = [...Map.groupBy(episodes, ({ problem }) => problem).values()].flatMap((own) => {
@@ -144,7 +145,7 @@ function withInterval(value: number, episodes: readonly Episode[]): Interval {
   return { value, low: same ? interval.low : null, high: same ? interval.high : null, n: means.length };
 }
 
-/** What the run cost so far; its replays are not counted. */
+/** Returns the cost of the run so far, without its replays. */
 function costOf(store: StoreReader, run: string): RunReport['cost'] {
   const { summary } = store.run(run);
   if (summary !== null) {
@@ -167,7 +168,7 @@ const pickCost = (
   seconds: number | null,
 ): Cost & { readonly seconds: number | null } => ({ evaluatorCalls, reusedEvaluations, tokens, decisions, seconds });
 
-/** The stored credits of the training messages, by role. */
+/** Returns the stored credits of the training messages, by role. */
 function readCredits(store: StoreReader, run: string, allowance: Allowance): readonly RoleCredits[] {
   const credits = new Map<string, number[]>();
   for (let offset = 0; ; offset += CREDIT_PAGE) {
@@ -207,7 +208,10 @@ function rolesCredits(role: string, values: readonly number[]): RoleCredits {
   };
 }
 
-/** Linear between order statistics. @param sorted ascending, at least one */
+/**
+ * Interpolates linearly between order statistics.
+ * @param sorted ascending, at least one number
+ */
 export function quantile(sorted: readonly number[], share: number): number {
   const place = share * (sorted.length - 1);
   const below = sorted[Math.floor(place)] ?? 0;

@@ -1,5 +1,6 @@
 /**
- * A run as a page: what it learned, what it cost, and which messages made the difference. Pure: a report in, text out.
+ * Writes a run as a page: its progress, its cost, and the messages that made the difference. Pure:
+ * a report in, text out.
  */
 import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
@@ -24,7 +25,7 @@ import { compact, count, decimal, escaped, NOT_MEASURED, percentage, returned, s
 
 const points = (value: number): string => `${value > 0 ? '+' : ''}${percentage(value)}`;
 
-/** The whole page. All texts are shown as text, whatever they hold. */
+/** Writes the whole page. All texts are shown as plain text, whatever they contain. */
 export function runPage(report: RunReport): string {
   const { run, cost, replays, configuration } = report;
   const lost = report.summary?.lostEvaluatorCalls ?? 0;
@@ -85,7 +86,7 @@ function curveFigure({ steps }: RunReport): string {
   );
 }
 
-/** Known before the run ends, and without its summary: from the evaluations themselves. */
+/** Returns a measure from the summary, or from the evaluations if there is none yet. */
 function measuredAt(
   { summary, evaluations, run }: RunReport,
   measure: 'accuracy' | 'passAt1',
@@ -98,7 +99,7 @@ function measuredAt(
   return summary?.[measure][stage] ?? evaluations.find((point) => point.step === step)?.[measure] ?? null;
 }
 
-/** Held-out accuracy over training; nothing where it was measured at its ends only. */
+/** Draws held-out accuracy over training, if it was measured more than before and after. */
 function evaluationFigure({ evaluations, run }: RunReport): string {
   if (evaluations.every(({ step }) => step === 0 || step === run.plannedSteps)) {
     return '';
@@ -219,9 +220,10 @@ const READING = `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Re-executed</dt><dd>A replay that is executed again must give the same tokens and the same return. <code>c3 report --message</code> with the number of a message shows it with its alternatives.</dd>
 </dl></section>`;
 
-// The part of a run's page about held-out questions without what a role said. Pure: numbers in, text out.
+// The part of a run's page about held-out questions without a role's message. Pure: numbers in,
+// text out.
 
-/** Nothing where no message of an evaluation was emptied. */
+/** Returns an empty text if no message of an evaluation was emptied. */
 export function emptiedSection(effects: readonly EmptiedEffect[] | undefined): string {
   return effects === undefined || effects.length === 0
     ? ''

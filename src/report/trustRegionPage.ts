@@ -1,4 +1,4 @@
-/** The part of a run's page about its trust region and a replaced policy. Pure: a report in, text out. */
+/** Writes the part of a run's page about trust region and replaced policy. Pure. */
 import { certified } from '../diagnostics/certified.ts';
 import type { Interval } from '../domain/credit.ts';
 import { shockRows, shockWords, type SwapShock } from '../domain/run.ts';
@@ -16,7 +16,7 @@ interface MeasuredStep {
   readonly metrics: StepMetrics;
 }
 
-/** Nothing where the run has neither a trust region nor a replaced policy. */
+/** Returns an empty text if the run has neither a trust region nor a replaced policy. */
 export function trustRegionSection(region: RegionFacts | undefined, steps: readonly ReportedStep[]): string {
   if (region === undefined) {
     return '';
@@ -201,19 +201,19 @@ function shockFigure(shock: SwapShock): string {
   );
 }
 
-// Points against the line on which both axes are equal, as an SVG picture. Pure: numbers in, text out.
+// Draws points against the line of equal axes, as an SVG picture. Pure: numbers in, text out.
 
 interface ScatterPoint {
   readonly x: number;
   readonly y: number;
-  /** Which marker and colour. */
+  /** The index of the marker and color. */
   readonly place: number;
 }
 
 /**
- * @param id unlike that of every other picture of the page
- * @param description for those who cannot see it
- * @returns null without a point
+ * Returns the picture, or null if there is no point.
+ * @param id unique among the pictures of the page
+ * @param description for screen readers
  */
 function scatterPicture(
   id: string,

@@ -1,6 +1,6 @@
 /**
- * What a report holds, as its JSON document does: every key is part of a contract. A page of a report shows what is
- * here and nothing else.
+ * The content of reports, in the form of their JSON documents. Every key is part of a contract. A
+ * page of a report shows this content and nothing else.
  */
 import type { MessageEstimate, Interval } from '../domain/credit.ts';
 import type { Phase } from '../domain/episode.ts';
@@ -19,7 +19,7 @@ import type { VerdictCounts } from '../store/types.ts';
 import type { EmptiedEffect } from './emptied.ts';
 import type { RemovalReport } from './removal.ts';
 
-/** Changes when a key changes its meaning or goes; not when one is added. */
+/** The version changes if a key changes its meaning or is removed, but not if one is added. */
 export const REPORT_VERSION = 2;
 
 /** The beginning of a text. */
@@ -29,7 +29,7 @@ export interface Excerpt {
   readonly leftOut: number;
 }
 
-/** Something that the report leaves out, because a report is bounded. */
+/** Items that the report leaves out, because a report has a limited size. */
 export interface LeftOut {
   readonly what: string;
   readonly count: number;
@@ -46,9 +46,9 @@ export interface ReportedRun {
   readonly finishedAt: string | null;
   readonly steps: number;
   readonly plannedSteps: number;
-  /** The protocol's name; null where the run's configuration does not say it. */
+  /** The protocol's name, or null if the run's configuration does not give it. */
   readonly protocol: string | null;
-  /** What is said of the model judge that scored the run; left out where none did. */
+  /** A description of the model judge that scored the run, if there was one. */
   readonly judge?: string;
 }
 
@@ -61,102 +61,100 @@ export interface ReportedMessage {
   readonly finish: FinishReason;
 }
 
-/** One way to the end of the episode: the messages after a message, and what the evaluator said of the last. */
+/** One continuation to the end of the episode: the messages after a message, and its return. */
 export interface Branch {
-  /** m, of a replay; null where the run itself said it. */
+  /** The index m of a replay, or null for the run's own continuation. */
   readonly replay: number | null;
-  /** Null where the evaluator failed, or was not asked. */
+  /** Null if the evaluator failed or was not asked. */
   readonly return: number | null;
-  /** In order; empty where the message itself ends the episode. The last may be missing where `leftOut` says so. */
+  /** In order. Empty if the message ends the episode. The last may be missing if `leftOut` > 0. */
   readonly messages: readonly ReportedMessage[];
-  /** Messages of this branch that the report leaves out, the first of them. */
+  /** The number of this branch's first messages that the report leaves out. */
   readonly leftOut: number;
-  /** What re-executing it showed; null where that was not done. */
+  /** The result of re-executing it, or null if that was not done. */
   readonly verification: { readonly result: VerificationResult; readonly detail: string } | null;
 }
 
-/** A headline credit with what it says in words; without a value where there was nothing to compare with. */
+/** A headline credit with its sentence. It has no value if there was nothing to compare with. */
 export interface ReportedCredit extends Omit<Headline, 'value'> {
   readonly value: number | null;
   readonly sentence: string;
 }
 
-/** One that has a value. */
+/** A credit that has a value. */
 export interface MeasuredCredit extends ReportedCredit {
   readonly value: number;
 }
 
-/** An estimator's word on an alternative. */
+/** An estimator's credit of an alternative. */
 export interface EstimatedCredit extends Credit {
-  /** Whether the store holds it; else it was computed from the stored returns. */
+  /** True if the store holds it. Otherwise, it was computed from the stored returns. */
   readonly stored: boolean;
 }
 
 export interface ReportedAlternative extends ReportedMessage {
   readonly index: number;
-  /** Whether it is the message that the replay was asked for. */
+  /** True if it is the message that was replayed. */
   readonly original: boolean;
-  /** One for each branch, in order; null where the evaluator failed. */
+  /** One for each branch, in order. Null if the evaluator failed. */
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
   /** Its headline credit, pooled over all buckets that were continued as this one was. */
   readonly credit: ReportedCredit | null;
-  /**
-   * The record of this bucket alone, by estimator; empty while there are not two alternatives with a return to compare.
-   */
+  /** The credits from this bucket alone, by estimator. Empty until two alternatives have a return. */
   readonly credits: readonly EstimatedCredit[];
   readonly verification: VerificationMark | null;
   readonly branches: readonly Branch[];
 }
 
-/** What the returns of a bucket assume of everything after an alternative. */
+/** The assumptions behind a bucket's returns about everything after an alternative. */
 export interface Continuation {
   readonly snapshot: string;
-  /** Training steps behind these weights; null where the store does not say. */
+  /** The number of training steps behind these weights, or null if the store does not say. */
   readonly step: number | null;
-  /** Whether the weights and the temperature are those of the message. */
+  /** True if the weights and the temperature are those of the message. */
   readonly own: boolean;
-  /** What differs, in words, where it is another distribution; null elsewhere. */
+  /** A description of the difference to the message's own distribution, or null if there is none. */
   readonly other: string | null;
-  /** Null where nothing was sampled. */
+  /** Null if nothing was sampled. */
   readonly sampling: Sampling | null;
   readonly environment: NumericEnvironment | null;
-  /** How the continuations drew their random numbers; null where no two can be compared. */
+  /** The sharing of random numbers among the continuations, or null if no two can be compared. */
   readonly draws: Draws | null;
   readonly assumption: string;
 }
 
 export interface Cost {
   readonly evaluatorCalls: number;
-  /** Further evaluations whose result was known from an equal message; absent where these were not counted. */
+  /** Further evaluations with a result from an equal message. Absent if not counted. */
   readonly reusedEvaluations?: number;
-  /** Null where there are too many messages to count them for a report. */
+  /** Null if there are too many messages to count for a report. */
   readonly tokens: Tokens | null;
   readonly decisions: Readonly<Record<string, number>> | null;
 }
 
-/** Replays by what their newest verification showed. */
+/** Replays by the result of their newest verification. */
 export type Verified = VerdictCounts;
 
 /** The alternatives of one context in one sampling group. */
 export interface ReportedBucket {
   readonly bucket: number;
   readonly origin: BucketOrigin;
-  /** Training step, or number of the request. */
+  /** The training step, or the number of the request. */
   readonly iteration: number;
   readonly alternatives: readonly ReportedAlternative[];
   /**
-   * What removing the message changes: the mean return of the original less that of an empty message in its place; null
-   * where none was replayed.
+   * The effect of removing the message: the mean return of the original minus that of an empty
+   * message in its place. Null if none was replayed.
    */
   readonly removal: Credit | null;
   readonly continuation: Continuation;
-  /** Of its replays; null where it has none. */
+  /** The verification of its replays, or null if it has none. */
   readonly verified: Verified | null;
   readonly cost: Cost;
 }
 
-/** One message, what else could have been said in its place, and what each was worth. */
+/** One message, its alternatives, and the credit of each. */
 export interface FindingReport {
   readonly report: 'finding';
   readonly version: number;
@@ -172,23 +170,23 @@ export interface FindingReport {
     readonly level: number | null;
   };
   readonly message: ReportedMessage & {
-    /** Mean of what was scored at or below it, of `leaves` episodes. */
+    /** The mean of the scores at or below it, over `leaves` episodes. */
     readonly return: number | null;
     readonly leaves: number;
-    /** Where the user gave one of them. */
+    /** Present if the user gave one of the scores. */
     readonly byHand?: true;
-    /** What the user says of its episode, where anything. */
+    /** The user's notes on its episode, if there are any. */
     readonly noted?: StoredEpisodeNote;
-    /** The one credit that it shows everywhere. */
+    /** The one credit that is shown everywhere. */
     readonly credit: ReportedCredit | null;
-    /** What training learned from it, by its method's own estimator. */
+    /** The credit that training used, by its method's own estimator. */
     readonly trainingCredit: Credit | null;
-    /** By replacing it, which is its credit; by removing it; against the mean of all. */
+    /** The credits by replacing it (its headline), by removing it, and against the mean of all. */
     readonly estimates: readonly MessageEstimate[];
     readonly sampling: Sampling;
     readonly snapshot: string;
     readonly environment: NumericEnvironment;
-    /** What was measured of the call, in words. */
+    /** The measures of the call, in words. */
     readonly measured: readonly MeasuredFact[];
   };
   /** The exact model input that the message answers. */
@@ -200,9 +198,9 @@ export interface FindingReport {
   };
   /** The messages of the episode before it. */
   readonly before: readonly ReportedMessage[];
-  /** How the run itself went on from it, where it sampled nothing else in its place. */
+  /** The run's own continuations, if it sampled nothing else in place of the message. */
   readonly branches: readonly Branch[];
-  /** The run's own first, then replays, newest first. */
+  /** The run's own buckets first, then replays, newest first. */
   readonly buckets: readonly ReportedBucket[];
   readonly labels: readonly { readonly name: string; readonly note: string; readonly createdAt: string }[];
   readonly leftOut: readonly LeftOut[];
@@ -212,8 +210,8 @@ export interface FindingReport {
 export interface ReportedStep {
   readonly step: number;
   /**
-   * Of its training episodes, with its interval over problems; null while the step is unfinished, and where nothing
-   * was measured.
+   * The mean return of its training episodes, with its interval over problems. Null while the step
+   * is unfinished, and if nothing was measured.
    */
   readonly meanReturn: Interval | null;
   readonly episodes: number;
@@ -226,7 +224,7 @@ export interface ReportedStep {
 /** A message of the run with its credit. */
 export interface CreditedMessage {
   readonly message: number;
-  /** The newest bucket that it was continued in. */
+  /** The newest bucket in which it was continued. */
   readonly bucket: number;
   readonly origin: BucketOrigin;
   readonly iteration: number;
@@ -256,21 +254,21 @@ export interface RunReport {
   /** Null until the run is done. */
   readonly summary: Omit<RunSummary, 'store'> | null;
   readonly steps: readonly ReportedStep[];
-  /** Held-out accuracy over training, by step: before, every so many steps, after. */
+  /** Held-out accuracy over training, by step: before, at regular intervals, and after. */
   readonly evaluations: readonly EvaluationPoint[];
   /** Evaluator calls, tokens and messages of the run so far. */
   readonly cost: Cost & { readonly seconds: number | null };
-  /** Replays of all kinds, training among them; `requests` counts those that somebody asked for. */
+  /** Replays of all kinds, including training. `requests` counts the requested ones. */
   readonly replays: { readonly requests: number; readonly replays: number; readonly verified: Verified };
-  /** Of the training messages, by name. */
+  /** Credits of the training messages, by role name. */
   readonly creditByRole: readonly RoleCredits[];
-  /** First those whose interval leaves 0, then the others, by the amount for the width of the interval. */
+  /** First those whose interval excludes 0, then others, by credit divided by interval width. */
   readonly credited: readonly CreditedMessage[];
-  /** Of a run that credits by removal; absent for every other. */
+  /** Present for a run that credits by removal. */
   readonly removal?: RemovalReport;
-  /** Where messages of its evaluations were replayed with nothing in their place. */
+  /** Present if messages of its evaluations were replayed as empty. */
   readonly emptied?: readonly EmptiedEffect[];
-  /** Of a run with a trust region or a replaced policy; absent for every other. */
+  /** Present for a run with a trust region or a replaced policy. */
   readonly region?: RegionFacts;
   /** The configuration as it was stored. */
   readonly configuration: Excerpt;

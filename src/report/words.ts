@@ -1,5 +1,6 @@
 /**
- * How report pages write numbers and foreign text. Pure: text out, nothing in it that a browser could take for markup.
+ * Writes numbers and untrusted text for report pages. Pure: text out, without anything that a
+ * browser could take for markup.
  */
 import * as figures from '../shared/text/figures.ts';
 import { oneLine } from '../shared/text/oneLine.ts';
@@ -9,8 +10,8 @@ export { decimal } from '../shared/text/figures.ts';
 export const NOT_MEASURED = 'not measured';
 
 /**
- * Foreign text as HTML or SVG text: one line, control characters shown, bounded, nothing left that is markup or ends an
- * attribute.
+ * Escapes untrusted text for HTML or SVG: one line of limited length, with control characters
+ * shown, and without markup or the end of an attribute.
  */
 export function escaped(text: string, limit = 200): string {
   const entities: Readonly<Record<string, string>> = {
@@ -25,15 +26,15 @@ export function escaped(text: string, limit = 200): string {
     .replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
 }
 
-/** A share in percent, without the sign: `54.5`. */
+/** Writes a share in percent, without the sign: `54.5`. */
 export const percentage = (share: number): string => {
   const text = (100 * share).toFixed(1);
   return text === '-0.0' ? '0.0' : text.replace('-', '\u2212');
 };
 
 /**
- * A number of tokens or calls in three digits: `830`, `12.3k`, `1.20M`.
- * @param bare leaves out zeros that end it: `1.2M`
+ * Writes a number of tokens or calls in three digits: `830`, `12.3k`, `1.20M`.
+ * @param bare leaves out zeros at the end: `1.2M`
  */
 export function compact(value: number, bare = false): string {
   const size = Math.abs(value);
@@ -46,21 +47,22 @@ export function compact(value: number, bare = false): string {
     .replace('-', '\u2212');
 }
 
-/** A number with its sign: `+0.250`, `−0.500`, `0.000`. */
+/** Writes a number with its sign: `+0.250`, `−0.500`, `0.000`. */
 export const signed = (value: number, digits = 3): string => figures.signed(value, digits);
 
-/** A whole number with thousands separators. */
+/** Writes a whole number with thousands separators. */
 export const count = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
 
-/** A return as it is in the store, in at most four digits; one that was masked says so. */
+/** Writes a return in at most four digits, or `masked`. */
 export const returned = (value: number | null): string =>
   value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212');
 
 /**
- * Foreign text as the content of a `pre` element: all of it, line ends and tabs kept. What cannot be seen, or would
- * turn round what is beside it (controls, marks of direction, halves of characters), is shown as its code point; the
- * two joiners that scripts and pictures need stay.
+ * Escapes untrusted text for the content of a `pre` element. All of it is kept, including line ends
+ * and tabs. Invisible characters and those that could reverse their surroundings (controls,
+ * direction marks, unpaired surrogates) are shown as code points. The two joiners that scripts and
+ * emoji need are kept.
  */
 export function verbatim(text: string): string {
   return text.replaceAll(/[&<>]|[^\P{Cc}\n\t]|[^\P{Cf}\u200C\u200D]|[\u2028\u2029]|\p{Cs}/gu, (character) => {
