@@ -12,7 +12,6 @@ import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsG
 import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
 
-/** A loaded model folder. */
 export interface LoadedFolder {
   readonly config: TransformerConfig;
   readonly folder: string;

@@ -12,7 +12,6 @@ import { parameterCount } from './model/model.ts';
 import { parameterSpecs, type AdapterSettings, type TransformerConfig } from './model/transformer.ts';
 import { headChunks, roundUp, TIME_MULTIPLE } from './train/graph/pack.ts';
 
-/** One call of generation. */
 export interface GenerationDemand {
   /** Number of messages. `prompts` is the number of distinct prompts. */
   readonly rows: number;
@@ -51,7 +50,6 @@ export interface MemoryDemand {
   readonly accelerated: boolean;
   /** One for each kind of call. The largest counts. */
   readonly generation: readonly GenerationDemand[];
-  /** Null if nothing is trained. */
   readonly training: TrainingDemand | null;
   /** Bytes that the key-value cache of a call may take; default LEAST_CACHE_BYTES. */
   readonly cacheBytes?: number;
@@ -152,7 +150,6 @@ function generationBytes(
   };
 }
 
-/** The largest micro-batch of some contexts. */
 interface MicroBatchShape {
   readonly slots: number;
   /** Slots of the longest row. */
@@ -210,7 +207,6 @@ function headBytes(
   return { chunks, bytes: LOGITS_TRAINING * Math.ceil(targets / chunks) * vocabularySize * FLOAT };
 }
 
-/** Returns the bytes of the scoring graph. */
 function scoringBytes(config: TransformerConfig, contexts: readonly ContextDemand[]): number {
   const { slots, time, targets } = largestMicroBatch(config, contexts, SCORED_SLOTS);
   const passing = slots * FLOAT * (layerCost(config, time).forward + maskCost(config, time));
@@ -374,7 +370,6 @@ export interface Lever {
 /** A saving below this share of the needed memory is not suggested. */
 const WORTHWHILE = 0.01;
 
-/** The saving of one setting. */
 export interface Saving {
   readonly setting: string;
   readonly bytes: number;

@@ -55,7 +55,6 @@ export interface ModelRuntime {
    * @param bytes default LEAST_CACHE_BYTES
    */
   boundCache(bytes: number): Promise<void>;
-  /** Lists the names of the loaded snapshots. */
   snapshots(): Promise<readonly string[]>;
   generate(snapshot: string, requests: readonly GenerationRequest[], control: RuntimeControl): Promise<Completion[]>;
   /** Returns the log-probabilities of every message token, per context and message, at a temperature. */
@@ -143,7 +142,6 @@ export interface ModelRuntime {
   saveSnapshot(snapshot: string, path: string): Promise<void>;
   /** Writes the value head of the training for the snapshot that was frozen with it. */
   saveValueHead(snapshot: string, path: string): Promise<void>;
-  /** Returns true if a snapshot has adapters. */
   hasAdapter(snapshot: string): Promise<boolean>;
   /**
    * Writes the adapters of a snapshot in PEFT's layout and returns their folders.
@@ -156,7 +154,6 @@ export interface ModelRuntime {
   close(): Promise<void>;
 }
 
-/** The name of a call of the runtime. */
 export type RuntimeMethod = Exclude<keyof ModelRuntime, 'environment'>;
 
 /** The kind of arguments that follow the data of a call: none, a cancel signal, or also callbacks. */

@@ -12,7 +12,6 @@ export interface Call {
   readonly data: readonly unknown[];
 }
 
-/** Callbacks of a call that are called before its end. */
 export interface Listeners extends Pick<GenerationControl, 'onCompletion' | 'onToken'> {
   readonly onLoading?: OnLoadProgress | undefined;
 }

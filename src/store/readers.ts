@@ -63,7 +63,6 @@ import type {
   DiagnosticRow,
 } from './rowTypes.ts';
 
-/** Runs, their steps and their weights. */
 export interface RunReader {
   /**
    * Returns the run.
@@ -94,7 +93,6 @@ export interface RunReader {
   evaluationNumbers(run: string): number[];
 }
 
-/** The cost of runs. */
 export interface CostReader {
   /** Returns the cost of one round. An episode counts every scored message on its path. */
   roundCost(round: Round): RoundCost;
@@ -125,7 +123,7 @@ export interface TrainingReader {
   learnedRules(run: string, iteration: number): EpisodeRule[];
   /** Lists the messages that a training iteration learns from, in storage order. */
   learnedPlaces(run: string, iteration: number): MessagePlace[];
-  /** Lists the stored stages of a training step in order. Most steps have none. */
+  /** Lists the stored stages of a training step in order; none if it samples only at its beginning. */
   stages(run: string, iteration: number): Stage[];
   /** Returns the first stage of a run that these weights sampled, or null if there is none. */
   stageOfSnapshot(run: string, snapshot: string): Stage | null;
@@ -138,11 +136,9 @@ export interface TrainingReader {
   trainingMessages(run: string, iteration: number, estimator: string, stage?: number): TrainingMessage[];
 }
 
-/** Problems, episodes and their messages. */
 export interface EpisodeReader {
   /** Returns the problem with a uidSha. */
   problem(uidSha: string): Problem;
-  /** Lists episodes of a round. */
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
   /** Lists the environment events directly before a message, or after the last of an episode. */
@@ -152,7 +148,6 @@ export interface EpisodeReader {
   /** Returns the message with its tokens and its context. */
   fullMessage(id: number): FullMessage;
   message(id: number): Message;
-  /** Returns the id of the run of a message. */
   messageRun(id: number): string;
   /** Returns many messages in the order of the ids, much faster than one by one. */
   messages(ids: readonly number[]): Message[];
@@ -206,7 +201,7 @@ export interface SearchReader {
   searchQuestions(query: QuestionQuery): FoundQuestion[];
   /** Returns true if searchQuestions would find the question of a problem (uidSha). */
   questionHas(problem: string, query: string): boolean;
-  /** Finds up to `limit` messages of a run, including replays, as searchMessages does, unordered. */
+  /** Finds the ids of up to `limit` messages of a run, replays included, as searchMessages does. */
   searchIds(run: string, query: string, limit: number): number[];
 }
 
@@ -250,7 +245,6 @@ export interface BucketReader {
   creditsOfRun(run: string, offset: number, limit: number): RunCredit[];
 }
 
-/** Replays and their verifications. */
 export interface ReplayReader {
   /** Lists replays of a bucket by alternative and m. */
   replaysOfBucket(bucket: number): Replay[];
@@ -268,7 +262,6 @@ export interface ReplayReader {
   newestVerification(): number;
 }
 
-/** The table of problems of a run. */
 export interface ProblemReader {
   /** Lists the ids of the problems of a run that pass a filter, sorted, those without a value last. */
   problemIds(query: ProblemQuery): number[];
@@ -286,7 +279,6 @@ export interface ProblemReader {
   ): ProblemOpening | null;
 }
 
-/** The user's labels and notes. */
 export interface LabelReader {
   /** Lists the names of the labels on messages of a run, in alphabetical order. */
   labelNames(run: string): string[];

@@ -49,7 +49,6 @@ export interface MessageFacts {
   readonly return: number | null;
 }
 
-/** The result of a search for messages. */
 export interface FoundMessages extends MessagePage {
   /** True if there are more than `total` matches, too many to rank: the newest then come first. */
   readonly more: boolean;
@@ -108,7 +107,6 @@ export interface CreditedMessage {
   readonly decided: boolean;
 }
 
-/** A message with its headline credit. */
 export interface MessageHeadline {
   readonly message: number;
   readonly credit: Headline;
@@ -120,7 +118,6 @@ export interface PooledHeadline extends MessageHeadline {
 }
 
 export interface SearchQuery extends Page {
-  /** The text that the user typed. */
   readonly query: string;
   readonly run?: string;
   readonly role?: string;
@@ -198,7 +195,6 @@ export interface EpisodeRule {
   readonly rule: string;
 }
 
-/** The place of a message in its tree. */
 export interface MessagePlace {
   readonly message: number;
   /** Row number of its problem. */
@@ -272,7 +268,6 @@ export interface NewVerification {
   readonly result: VerificationResult;
   readonly detail: string;
   readonly environment: number;
-  /** The difference, if there is one. */
   readonly difference?: Difference | null;
 }
 
@@ -334,7 +329,6 @@ export interface StoreCounts {
   readonly texts: number;
 }
 
-/** An environment event to append. */
 export interface NewEvent {
   readonly run: string;
   /** The message before it, or null at the start of an episode. */
@@ -346,7 +340,6 @@ export interface NewEvent {
   readonly reward: number | null;
 }
 
-/** A stored environment event. */
 export interface StoredEvent {
   readonly id: number;
   readonly event: EnvironmentEvent;
@@ -364,7 +357,6 @@ export interface NewRunNote {
   readonly createdAt: string;
 }
 
-/** The user's note on an episode. */
 export interface NewEpisodeNote extends EpisodeNote {
   readonly run: string;
   /** The last message of the episode. */
@@ -374,7 +366,6 @@ export interface NewEpisodeNote extends EpisodeNote {
   readonly createdAt: string;
 }
 
-/** The result of the deletion of a run. */
 export interface DeletedRun {
   /** Bytes by which the file of the store shrank. */
   readonly bytes: number;

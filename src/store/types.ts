@@ -41,7 +41,6 @@ export type * from './rowTypes.ts';
 export { type StoredEvaluation } from '../domain/evaluation.ts';
 export type * from './readers.ts';
 
-/** All read operations of a store. */
 export interface StoreReader
   extends
     RunReader,
@@ -113,7 +112,6 @@ export interface StoreWriter extends StoreReader {
   insertEpisode(episode: NewEpisode): number;
   /** Appends a replay. Its transaction updates headlines; without one, call refreshHeadlines. */
   insertReplay(replay: NewReplay): number;
-  /** Updates the headline credits from the stored replays. */
   refreshHeadlines(): void;
   insertCredit(bucket: number, message: number, credit: Credit): number;
   /** Begins a step. A step that a crash left unfinished may be begun again. */
@@ -130,7 +128,6 @@ export interface StoreWriter extends StoreReader {
    * @throws C3Error('store') for a number that is not finite
    */
   insertMethodState(run: string, iteration: number, state: StoredMethodState, stage?: number): void;
-  /** Appends an environment event. */
   insertEnvironmentEvent(event: NewEvent): number;
   /** Sets the last event directly before a message, or after a message that ends its episode. */
   linkEnvironmentEvent(message: number, side: 'before' | 'after', event: number): void;
@@ -150,7 +147,6 @@ export interface StoreWriter extends StoreReader {
    */
   deleteRun(run: string): DeletedRun;
   insertDiagnosticSample(run: string, settings: string): number;
-  /** Marks a diagnostic bucket as complete. */
   insertDiagnosticBucket(row: DiagnosticRow): void;
   /** Returns the number of the next replay request: request and diagnostic buckets + 1. */
   nextRequestNumber(run: string): number;

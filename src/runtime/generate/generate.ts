@@ -42,7 +42,6 @@ export interface Completion {
 export interface GenerationControl {
   /** True if the caller wants generation to stop. It is read between steps. */
   readonly signal: AbortFlag;
-  /** Receives each completion as soon as it ends. */
   readonly onCompletion?: (index: number, completion: Completion) => void;
   /** Receives each token of a followed request as soon as it is chosen. */
   readonly onToken?: (index: number, token: number, logprob: number) => void;
@@ -282,7 +281,6 @@ class Wave {
     });
   }
 
-  /** Decodes one token for every row. */
   private async step(): Promise<void> {
     for (let index = 0; index < this.rows.length; index++) {
       const row = this.rows[index];
@@ -354,7 +352,7 @@ const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: numbe
 /** Returns the temperature of the log-probabilities. Greedy tokens are reported at temperature 1. */
 const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
 
-/** Groups request indices by prompt and temperature, short prompts first for rows of equal length. */
+/** Groups request indices by prompt and temperature, short prompts first, so similar rows run together. */
 function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {
   const groups = new Map<string, number[]>();
   for (const [index, request] of requests.entries()) {

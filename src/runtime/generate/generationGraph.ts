@@ -23,7 +23,6 @@ import {
 } from '../model/transformer.ts';
 import { packedInputs } from '../train/graph/trainingGraph.ts';
 
-/** Returns the names of the keys and values of a layer. */
 export const cacheNames = (layer: number): { keys: string; values: string } => ({
   keys: `keys_${layer}`,
   values: `values_${layer}`,

@@ -18,7 +18,6 @@ export interface Decoder {
   release(): Promise<void>;
 }
 
-/** The result of a prefill. */
 export interface Prefilled {
   /** Log-probabilities of the next token of each prompt, [prompts (2 at least), vocabulary]. */
   readonly logprobs: Float32Array;
@@ -49,7 +48,6 @@ export interface RowBatch {
    * @returns the log-probabilities of the next tokens, [rows (2 at least), vocabulary]
    */
   step(rows: number): Promise<Float32Array>;
-  /** Frees the cache. */
   release(): void;
 }
 

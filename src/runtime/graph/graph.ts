@@ -109,7 +109,6 @@ export class Graph {
     return this.constant(this.float, array, shape);
   }
 
-  /** Returns a scalar of this graph's float type. */
   scalar(value: number): Value {
     return this.floats([value], []);
   }
@@ -148,7 +147,6 @@ export class Graph {
     return outputs;
   }
 
-  /** Appends a node with one output. */
   apply(spec: Omit<NodeSpec, 'outputs'> & { readonly dtype: DType; readonly shape: readonly Dim[] }): Value {
     const { dtype, shape, ...rest } = spec;
     const [output] = this.node({ ...rest, outputs: [{ dtype, shape }] });
@@ -171,7 +169,6 @@ export class Graph {
     return outputs;
   }
 
-  /** Appends a composite with one output. */
   compositeOf(
     inputs: readonly Value[],
     build: () => Value,

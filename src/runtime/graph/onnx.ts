@@ -62,7 +62,6 @@ const ATTRIBUTE_STRING = 3;
 const ATTRIBUTE_TENSOR = 4;
 const ATTRIBUTE_INTS = 7;
 
-/** Serializes a graph as an ONNX ModelProto. */
 export function encodeModel(graph: OnnxGraph): Uint8Array {
   const writer = new PbfWriter();
   writer.writeVarintField(1, IR_VERSION);

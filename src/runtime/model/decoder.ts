@@ -96,7 +96,6 @@ export function forward(
   return { hidden, projections };
 }
 
-/** Builds the rotary tables of an architecture. */
 export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables =>
   rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
 

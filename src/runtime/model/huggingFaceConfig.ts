@@ -136,7 +136,6 @@ function refuseLarge(
   }
 }
 
-/** Checks the products of dimensions. */
 function refuseProducts(config: TransformerConfig, fail: (what: string) => C3Error): void {
   const parameters = totalParameters(config);
   if (parameters > MOST_PARAMETERS) {

@@ -70,7 +70,6 @@ export function adapterModules(names: readonly string[], place: string): Adapter
   return names.filter(isModule);
 }
 
-/** Returns the layout of an adapter's flat vector. */
 export const adapterViews = (config: TransformerConfig, settings: AdapterSettings): readonly ParameterView[] =>
   consecutiveViews(adapterSpecs(withAdapter(config, settings)));
 

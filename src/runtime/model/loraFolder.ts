@@ -67,7 +67,6 @@ const isOff = (value: unknown): boolean =>
   value === '' ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** The adapters of a file or folder. */
 export interface StoredAdapters {
   readonly settings: AdapterSettings;
   /** The parameters by role; an adapter of the whole team is under WHOLE_TEAM. */

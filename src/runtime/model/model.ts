@@ -44,7 +44,6 @@ export interface ParameterView {
   readonly length: number;
 }
 
-/** Returns the layout of the flat parameter vector. */
 export const parameterViews = (config: TransformerConfig): readonly ParameterView[] =>
   consecutiveViews(parameterSpecs(config));
 
@@ -163,7 +162,6 @@ export interface LoadedModel<Numbers extends ModelNumbers = Float32Array> {
   readonly parameters: Numbers;
 }
 
-/** Options of loading a model. */
 export interface LoadOptions {
   /** Element type in memory; default float32. */
   readonly precision?: Precision;

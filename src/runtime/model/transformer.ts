@@ -35,7 +35,6 @@ export interface TransformerConfig {
   readonly adapter?: AdapterSettings;
 }
 
-/** The matrices of a layer that can have an adapter. */
 export { ADAPTER_MODULES, type AdapterModule } from '../../shared/runNames.ts';
 
 /**
@@ -266,14 +265,12 @@ export const OUTPUT_PARTS = [
   'mlp.down_proj.lora_A',
   'mlp.down_proj.lora_B',
 ] as const;
-/** Returns the parameter name of a part of a layer. */
 export const partName = (layer: number, part: LayerPart): string =>
   `model.layers.${layer}.${part}${part.endsWith('.bias') ? '' : '.weight'}`;
 
 /** The weights of one layer, by part. */
 export type LayerWeights = (part: LayerPart) => Value;
 
-/** Returns the weights of one layer. */
 export function layerWeights(parameters: Parameters, layer: number): LayerWeights {
   return (part) => needed(parameters, partName(layer, part));
 }

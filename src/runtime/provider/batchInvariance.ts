@@ -180,7 +180,6 @@ export function attentionOf(heads: number, width: number, used: number, queries 
   };
 }
 
-/** Number of different paddings. */
 const PADDINGS = 6;
 
 /**

@@ -139,7 +139,6 @@ async function measureSpeedup(device: DeviceSettings): Promise<number | null> {
   return seconds === null ? null : cpu / seconds;
 }
 
-/** Shortens the error message of a provider. */
 export function plainReason(message: string): string {
   if (/No supported adapters|Failed to get a WebGPU adapter/.test(message)) {
     return 'no adapter found';

@@ -10,7 +10,6 @@ import { keepsOutputs, Session, type DeviceSettings, type Outputs } from './sess
 /** Device tensors by name. The owner of the record disposes of them. */
 export type Held = Readonly<Record<string, DeviceTensor>>;
 
-/** Returns the name of the output that copies an input. */
 const copyOf = (name: string): string => `copy.${name}`;
 
 export class DeviceMemory {

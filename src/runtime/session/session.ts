@@ -22,7 +22,6 @@ export interface DeviceSettings {
 export type Feeds = Readonly<Record<string, Tensor | DeviceTensor>>;
 export type Outputs = Readonly<Record<string, Tensor>>;
 
-/** The outputs of a graph of which some stay on the device. */
 export interface Results {
   /** The outputs that were not kept. */
   readonly outputs: Outputs;
@@ -42,7 +41,6 @@ export const ints = (data: Int32Array, dims: readonly number[]): Tensor => new T
 export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor =>
   new Tensor('bool', Uint8Array.from(data, Number), dims);
 
-/** Returns the float32 elements of an output. */
 export function floatData(outputs: Outputs, name: string): Float32Array {
   const data = outputs[name]?.data;
   if (!(data instanceof Float32Array)) {
@@ -54,7 +52,6 @@ export function floatData(outputs: Outputs, name: string): Float32Array {
 /** Returns true if outputs can stay on the device between calls. */
 export const keepsOutputs = (device: DeviceSettings): boolean => traitsOf(device).keptOutputs !== null;
 
-/** A compiled graph. */
 export class Session {
   private readonly session: InferenceSession;
   private readonly keep: ReadonlySet<string>;
@@ -139,10 +136,8 @@ function unwrap(feeds: Feeds): Record<string, Tensor> {
   );
 }
 
-/** Returns the version of the onnxruntime-node package. */
 export const runtimeVersion = (): string => ortPackage.version;
 
-/** Returns the name of this machine's processor. */
 export const processorName = (): string => os.cpus()[0]?.model.trim() ?? 'unknown processor';
 
 /** Returns everything that a result may depend on besides weights, context, sampling and stream. */

@@ -21,7 +21,6 @@ export interface LeastSquaresHead {
   readonly products: Float32Array;
   /** Sum of f f^T, its lower triangle by rows. */
   readonly moments: Float32Array;
-  /** Steps taken. */
   readonly step: number;
 }
 

@@ -64,7 +64,6 @@ export function rankSums(before: Float32Array, after: Float32Array, width: numbe
   return { ...sums, tokens };
 }
 
-/** Two policies at the same contexts. */
 export interface RankedPolicies {
   readonly before: Distributions;
   readonly after: Distributions;

@@ -9,14 +9,12 @@ export interface AdapterBase extends AdapterOrigin {
   readonly model: ModelNumbers;
 }
 
-/** The state that an optimizer step changes. */
 export interface TrainingState {
   /** The base of the adapter that is trained. Undefined if the whole model is trained. */
   readonly adapter?: AdapterBase;
   readonly parameters: Float32Array;
   readonly momentum: Float32Array;
   readonly variance: Float32Array;
-  /** Number of optimizer steps taken. */
   readonly step: number;
 }
 
@@ -64,7 +62,6 @@ export const initialState = (parameters: Float32Array, adapter?: AdapterBase): T
   step: 0,
 });
 
-/** Returns the weights of a policy in training. */
 export const weightsOf = ({ adapter, parameters }: TrainingState): PolicyWeights =>
   adapter === undefined ? parameters : { model: adapter.model, adapter: parameters };
 

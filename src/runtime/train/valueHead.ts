@@ -15,7 +15,6 @@ import {
 /** The weights w, [hidden], with AdamW's two moments. */
 export interface GradientHead extends AdamWState {
   readonly kind: 'gradient';
-  /** Number of optimizer steps taken. */
   readonly step: number;
 }
 
@@ -43,7 +42,6 @@ export interface ValueSettings {
   readonly leastSquares?: LeastSquares;
 }
 
-/** The report of a training of the value head. */
 export interface ValueReport {
   /** The value loss before training. */
   readonly loss: number;

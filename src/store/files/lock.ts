@@ -1,11 +1,11 @@
 /**
- * The writer lock: a file beside the store, created exclusively and together with its content,
- * which names its owner.
+ * The writer lock: a file beside the store, created exclusively and together with its content, which
+ * names its owner.
  *
- * A lock whose owner is gone is taken over. To remove it, a process must first create a claim on
- * that very lock exclusively, and then check the lock again. So two processes never both believe
- * that they own the store. A claim whose owner is gone is not removed before the lock is; the next
- * process claims the claim. So a process may be killed at any moment without blocking the next.
+ * A lock whose owner is gone is taken over. To remove it, a process must first create a claim on that
+ * very lock exclusively, and then check the lock again. So two processes never both believe that they
+ * own the store. A claim whose owner is gone stays until the lock is removed; the next process creates
+ * a claim on that claim. So a process may be killed at any moment without blocking the next.
  */
 import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';

@@ -14,7 +14,6 @@ export interface Session {
   readonly path: string;
 }
 
-/** A connection that only reads. */
 export interface ReadingConnection {
   readonly db: Connection;
   /** True if the file is treated as unchanging, because its folder cannot be written. */

@@ -66,7 +66,6 @@ interface BucketWords {
   readonly continuationOf: ContinuationOf;
 }
 
-/** The readers of buckets and their contents. */
 export function bucketReaders(
   session: Session,
   treeOf: TreeOf,

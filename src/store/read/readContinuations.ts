@@ -23,7 +23,6 @@ interface Row {
   readonly temperature: number | null;
 }
 
-/** The reader of the recorded continuation settings of a message. */
 export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownContinuation'> {
   const read = session.db.prepare<[number], OwnRow>(`
     SELECT own.weights AS snapshot, own.iteration AS step, ${OWN_TEMPERATURE} AS temperature FROM decision AS said JOIN snapshot AS own ON own.id = said.snapshot WHERE said.id = ?`);

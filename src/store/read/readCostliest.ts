@@ -17,7 +17,6 @@ const LOWEST = `
   FROM candidate CROSS JOIN decision ON decision.id = candidate.id ${WITH_HEADLINE}
   WHERE ${mayBeLowestOf('headline')} ORDER BY ${lowestFirstOf('headline', 'decision.id')} LIMIT 1`;
 
-/** The readers of the lowest credit. */
 export function costliestReaders(session: Session): Pick<StoreReader, 'costliestOf' | 'costliestThrough'> {
   const { db } = session;
   const inGroup = db.prepare<[TreeGroup], Row>(`

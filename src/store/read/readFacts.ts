@@ -21,7 +21,6 @@ const WORN = `
     UNION SELECT decision.id, name FROM newest CROSS JOIN decision ON decision.bucket = newest.bucket WHERE newest.message IS NULL
   )`;
 
-/** The readers of facts, and of searches in a whole run. */
 export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`

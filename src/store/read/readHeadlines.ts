@@ -22,7 +22,6 @@ export const POOL = `
 /** Joins the headline of the message `decision`. A CROSS JOIN to the left of it keeps the order. */
 export const WITH_HEADLINE = `LEFT JOIN headline ON headline.pool = ${POOL} AND headline.token_key = ${tokenKey('decision')}`;
 
-/** The columns of a headline for `HeadlineRow`. */
 export const HEADLINE_COLUMNS = `
   headline.estimator AS headlineEstimator, headline.value AS headlineValue, headline.low AS headlineLow, headline.high AS headlineHigh, headline.n AS headlineN,
   headline.evaluator_calls AS headlineCalls, headline.interval AS headlineInterval, effective_n AS effectiveN, reused, copies, verdict, more, reason`;
@@ -112,7 +111,6 @@ export function headlineReader({ db }: Session): HeadlineOf {
   };
 }
 
-/** The readers of the clearest and the lowest headlines of a run. */
 export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMessages' | 'lowestMessages'> {
   // A run's own messages, without those that a replay sampled or the user typed.
   const OWN = `

@@ -80,7 +80,6 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   };
 }
 
-/** The readers of messages. */
 export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: MessagesOf): MessageReaders {
   const { db } = session;
   const contextOf = contextReader(session);

@@ -34,7 +34,7 @@ const MEASURED = `
   SELECT bucket.id AS bucket, origin, iteration, event_type AS role, turn, question, returns, variance
   FROM bucket JOIN bucket_measure ON bucket_measure.bucket = bucket.id JOIN instance ON instance.id = bucket.instance WHERE bucket.id = ?`;
 
-/** The messages of a bucket with their headlines in its pool. */
+/** Joins the headline of a message in the pool of the bucket. */
 const IN_POOL = `
   LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKey('decision')}`;
 const MESSAGE = `
@@ -94,7 +94,6 @@ const FIRST_OF_POOL = `NOT EXISTS (
 
 const NOTHING_APART = { first: [], without: '[]' } as const;
 
-/** The readers of rankings. */
 export function rankingReaders(
   session: Session,
   continuationOf: ContinuationOf,

@@ -14,7 +14,6 @@ export interface GroupTree extends Tree {
   readonly state: string;
 }
 
-/** Returns the tree of a group's messages. */
 export type TreeOf = (group: TreeGroup) => GroupTree;
 
 /** Number of cached trees. Rows never change, so a tree is stale only if rows were added. */
@@ -71,7 +70,6 @@ export function treeReader(session: Session): TreeOf {
   };
 }
 
-/** The readers of outlines. */
 export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreReader, 'outline' | 'version'> {
   const { db } = session;
   const newestCredit = db

@@ -29,7 +29,6 @@ export interface Salvaged {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The rows that a row refers to. */
 type Refs = readonly (readonly [parent: string, key: unknown])[];
 
 /** The tables that are not derived from others. `alternative` has no row numbers. */

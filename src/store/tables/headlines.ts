@@ -87,7 +87,7 @@ export interface HeadlineKeeper {
   deriveTouched(): void;
   /** Derives all stale headlines, in a transaction of its own. */
   refresh(): void;
-  /** Reports that the transaction was rolled back. */
+  /** Forgets the touched buckets after a rollback. */
   forget(): void;
 }
 

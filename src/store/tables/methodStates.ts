@@ -10,7 +10,6 @@ import { bytesOf, float32Of, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
 import { guardsOf } from './schema.ts';
 
-/** The columns of a state. */
 export const METHOD_STATE_COLUMNS = `name TEXT NOT NULL,
   version INTEGER NOT NULL,
   json TEXT NOT NULL,

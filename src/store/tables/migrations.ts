@@ -140,7 +140,6 @@ function requireOrder(db: Connection, path: string): void {
   }
 }
 
-/** Returns the version of the store of a connection. */
 export function versionOf(db: Connection): number {
   return numberOf(db, 'user_version');
 }

@@ -17,7 +17,6 @@ export function testsText(tests: ProblemTests | undefined): string | null {
   return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix, ...(reads !== undefined && { reads }) });
 }
 
-/** Converts a row to a problem. */
 export function problemOf({ tests, ...problem }: StoredProblem): Problem {
   // The store wrote this JSON itself.
   return tests === null ? problem : { ...problem, tests: JSON.parse(tests) as ProblemTests };

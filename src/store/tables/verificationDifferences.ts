@@ -26,7 +26,6 @@ export function differenceOf({ kind, token }: DifferenceColumns): Difference | n
   return kind === 'token' ? { kind, token: token ?? 0 } : { kind };
 }
 
-/** Appends the difference of a verification that was just appended. */
 export function differenceWriter({ db }: Session): (verification: number, difference: Difference) => void {
   const insert = db.prepare<[number, string, number | null]>(
     'INSERT INTO verification_difference (verification, kind, token) VALUES (?, ?, ?)',

@@ -32,7 +32,6 @@ type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'close
  */
 type Value = string | number | Buffer | null;
 
-/** Returns all appending functions of a connection. */
 export function appendersOf(session: Session, headlines: HeadlineKeeper): Appenders {
   const { db, path } = session;
   const texts = textWriter(session);

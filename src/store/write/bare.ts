@@ -33,7 +33,6 @@ type Table = (typeof TABLES)[number];
 type Value = number | string | Buffer | null;
 type Add = (table: Table, values: readonly Value[]) => number;
 
-/** Opens a store for the baseline. */
 export function openBareStore(path: string): BareStore {
   const db = connect(path, 'write');
   prepareForWriting(db, path, {});

@@ -134,7 +134,7 @@ interface KeptContext {
   readonly body: string;
 }
 
-/** The most recently used contexts. */
+/** The most recently stored contexts. */
 class KeptContexts {
   private readonly contexts = new Map<string, KeptContext>();
   private characters = 0;

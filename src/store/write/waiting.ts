@@ -83,7 +83,6 @@ export async function openStoreWhenFree(
   }
 }
 
-/** Returns true if another process waits for the store. */
 export function othersWait(path: string): boolean {
   return waitersOf(realFile(path)).some((name) => !name.includes(`-${process.pid}-`));
 }

@@ -15,7 +15,6 @@ export const sumAll = (g: Graph, x: Value): Value =>
 export const maxAll = (g: Graph, x: Value): Value =>
   g.apply({ op: 'ReduceMax', inputs: [x], attributes: { keepdims: 0 }, dtype: x.dtype, shape: [] });
 
-/** Returns the mean over one axis of known length. */
 export function mean(g: Graph, x: Value, axis: number, keepDims = false): Value {
   const length = x.shape.at(axis);
   if (typeof length !== 'number') {

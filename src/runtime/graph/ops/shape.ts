@@ -30,7 +30,6 @@ export function reshape(g: Graph, x: Value, shape: readonly Dim[]): Value {
   });
 }
 
-/** Reorders the axes. */
 export function transpose(g: Graph, x: Value, order: readonly number[]): Value {
   const inverse = order.map((_, axis) => order.indexOf(axis));
   return g.apply({

@@ -8,7 +8,6 @@ import type { MicroBatch, TrainingContext } from './pack.ts';
 export const scalar = (value: number): Tensor => floats(new Float32Array([value]), [1]);
 export const numberOf = (outputs: Outputs, name: string): number => floatData(outputs, name)[0] ?? NaN;
 
-/** Renames one tensor per parameter. */
 export const renamed = (
   views: readonly ParameterView[],
   held: Held,

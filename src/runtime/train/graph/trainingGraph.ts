@@ -66,7 +66,6 @@ export interface TrainingGraphOptions extends MemoryOptions {
   readonly float?: FloatType;
 }
 
-/** The names of the tensors of a parameter. */
 export const gradientName = (parameter: string): string => `gradient.${parameter}`;
 export const accumulatedName = (parameter: string): string => `accumulated.${parameter}`;
 export const momentumName = (parameter: string): string => `momentum.${parameter}`;

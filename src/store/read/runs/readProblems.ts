@@ -162,7 +162,6 @@ const NOTES = `
   WHERE own.run IN (SELECT run FROM problem WHERE id IN (SELECT id FROM asked))
     AND problem.id IN (SELECT id FROM asked) AND ${IS_NEWEST_NOTE} ORDER BY own.leaf`;
 
-/** The readers of problems. */
 export function problemReaders(session: Session, messagesOf: MessagesOf): ProblemReaders {
   const { db } = session;
   const rows = db.prepare<[string], Row>(ROWS);

@@ -17,7 +17,6 @@ interface Found {
 /** Characters of a question in a list. */
 const SHOWN = 500;
 
-/** The readers that search questions. */
 export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searchQuestions' | 'questionHas'> {
   const session = { db, path };
   // The query starts with the hits, because each question is stored once for all runs.

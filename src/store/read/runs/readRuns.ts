@@ -44,7 +44,6 @@ const EPISODE_ROWS = `
   WHERE run = @run AND phase = @phase AND iteration = @iteration`;
 const SNAPSHOT = 'SELECT weights AS id, run, iteration, base, file FROM snapshot';
 
-/** The readers of runs and their contents. */
 export function runReaders(session: Session): RunReaders {
   const { db } = session;
   const run = db.prepare<[string], RunRow>(`${RUN} WHERE run.id = ?`);

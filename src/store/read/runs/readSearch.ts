@@ -17,7 +17,6 @@ const FOUND = `
   FROM message_search JOIN decision ON decision.message = message_search.rowid
   WHERE message_search MATCH @match AND (@run IS NULL OR decision.run = @run) AND (@role IS NULL OR decision.event_type = @role)`;
 
-/** The reader of searches for messages. */
 export function searchReaders(
   session: Session,
   messagesOf: (ids: readonly number[]) => Message[],
