@@ -17,7 +17,8 @@ export const GUIDE_PAGES = {
   runs: 'Runs and interruptions',
   'command-line': 'Command line',
   recording: 'Your own agents',
-  reports: 'Reports and links',
+  importing: 'Import agent logs',
+  reports: 'Reports, links and assistants',
   measured: 'Measured',
 } as const;
 
