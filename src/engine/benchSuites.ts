@@ -1,4 +1,4 @@
-/** The suites of `c3 bench` by name. Their code is a bundle of its own, src/bench, that this command alone loads. */
+/** The suites of `c3 bench`. Their code, src/bench, is a separate bundle that only this command loads. */
 import type { DeviceRequest } from '../shared/devices.ts';
 
 export const SUITE_NAMES = [
@@ -20,7 +20,7 @@ export const SUITE_NAMES = [
 
 export type SuiteName = (typeof SUITE_NAMES)[number];
 
-/** What `c3 bench` was asked for. A suite refuses the options that it does not have. */
+/** Options of `c3 bench`. A suite refuses the options that it does not have. */
 export interface SuiteRequest {
   readonly json: boolean;
   readonly quick: boolean;
@@ -28,14 +28,14 @@ export interface SuiteRequest {
   readonly device: DeviceRequest | null;
   readonly out: string | null;
   readonly from: string | null;
-  /** The current folder, to which paths are relative. */
+  /** The current folder, which relative paths start from. */
   readonly folder: string;
   readonly signal: AbortSignal;
   /** Receives one line after each part of the work. */
   readonly note: (line: string) => void;
 }
 
-/** The bundle: its one function measures, and returns the report as JSON or as a table. */
+/** The bundle's only function, which measures and returns the report as JSON or as a table. */
 export interface BenchBundle {
   readonly runBench: (name: string | undefined, request: SuiteRequest) => Promise<string>;
 }

@@ -1,9 +1,9 @@
-import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 /**
  * Reads logs that are compressed as a whole with gzip or Zstandard, in one part or several. The unpacked bytes are
  * bounded. The bytes before a damaged part are kept.
  */
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import type { LogSource } from '../../logs/source.ts';

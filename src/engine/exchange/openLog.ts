@@ -1,5 +1,5 @@
-import { fork } from 'node:child_process';
 /** Opens the file of a log as JSON that is read in pieces, whatever format the file has. */
+import { fork } from 'node:child_process';
 import { rmSync, createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';

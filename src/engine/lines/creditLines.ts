@@ -16,10 +16,10 @@ const lineSchema = z.object({
 const FORM = '{"id": ..., "alternatives": [{"returns": [numbers or null]}]}';
 
 /**
- * One output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line; null where an alternative
- * has no unmasked return. mappo takes the context's `value` beside `alternatives`; value_assisted and value_only take
- * one beside each alternative's `returns`, the former with its weight `alpha`. Each return counts as one evaluator
- * call.
+ * Yields one output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line,
+ * with null for alternatives without an unmasked return. mappo takes the context's `value` beside
+ * `alternatives`. value_assisted and value_only take a value beside each alternative's `returns`, the
+ * former with its weight `alpha`. Each return counts as one evaluator call.
  * @throws C3Error('input') naming the line
  */
 export async function* creditLines(

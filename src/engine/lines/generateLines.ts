@@ -8,11 +8,11 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 import { answerLines, readLine, type LineModel } from './lineModel.ts';
 
 export interface GenerateSettings {
-  /** The likeliest token at every place; otherwise tokens are sampled at temperature 1. */
+  /** True to take the most likely token each time; otherwise tokens are sampled at temperature 1. */
   readonly greedy: boolean;
-  /** New tokens at most; null for DEFAULT_NEW, or as many as the model has positions for. */
+  /** Maximum new tokens; null for DEFAULT_NEW, or less if the model has fewer positions left. */
   readonly maxNew: number | null;
-  /** With it and a line's id, a sampled answer is always the same. */
+  /** Seed of the samples. With equal seeds and ids, sampled answers are equal. */
   readonly seed: number;
   /** Lets a chat model reason in tags first. */
   readonly thinking: boolean;
@@ -31,7 +31,7 @@ const lineSchema = z
       .array(z.object({ role: z.string(), content: z.string() }))
       .min(1)
       .optional(),
-    /** Whose adapter answers, where roles have their own. */
+    /** The role whose adapter answers, if roles have adapters of their own. */
     agent: z.string().optional(),
   })
   .refine(
@@ -42,10 +42,10 @@ const lineSchema = z
 type Line = z.output<typeof lineSchema>;
 
 /**
- * One output line `{id, ids, text, finish}` for each input line: the new tokens, the end token among them, and their
- * text without special tokens.
- * @throws C3Error('input') naming the line; C3Error('model') where the model's chat template refuses one;
- *   CancelledError
+ * Yields one output line `{id, ids, text, finish}` for each input line: the new tokens with the end
+ * token, and their text without special tokens.
+ * @throws C3Error('input') naming the line; C3Error('model') if the model's chat template refuses a
+ *   line; CancelledError
  */
 export async function* generateLines(
   input: NodeJS.ReadableStream,

@@ -1,33 +1,30 @@
-/**
- * `c3 grade`: JSONL in, JSONL out. A kind of grading is a LineGrader; how lines are read and answered is the same for
- * all.
- */
+/** `c3 grade`: JSONL in, JSONL out. Each kind of grading is a LineGrader; all read lines in one way. */
 import { z } from 'zod';
 import { GRADERS, gradeMath, type Grader } from '../../evaluate/math/grade.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { answerLines, readLine } from './lineModel.ts';
 
-/** One verdict as it is printed. */
+/** One verdict in the form that is printed. */
 export interface Grade {
   readonly id: string | number;
   /** Null exactly when masked. */
   readonly score: number | null;
   readonly rule: string;
-  /** What failed, where nothing is known of the prediction; absent otherwise. */
+  /** The failure that prevented a score; absent for scored lines. */
   readonly masked?: string;
 }
 
 export interface LineGrader<Request> {
-  /** A line as a request; `place` is how messages name it. @throws C3Error('input') */
+  /** Parses a line as a request. @param place name of the line in errors @throws C3Error('input') */
   understand(line: string, place: string): Request;
-  /** One grade for each request, in order. */
+  /** Returns one grade for each request, in order. */
   grade(requests: readonly Request[]): Promise<readonly Grade[]>;
 }
 
 /**
- * One output line `{id, score, rule, masked?}` for each input line.
- * @throws C3Error('input') naming the line; C3Error('engine') once all lines are answered, where some of them are
- *   masked
+ * Yields one output line `{id, score, rule, masked?}` for each input line.
+ * @throws C3Error('input') naming the line; C3Error('engine') after all lines are answered, if some
+ *   are masked
  */
 export async function* gradeLines<Request>(
   input: NodeJS.ReadableStream,
@@ -70,7 +67,7 @@ export function mathLines(grader: Grader): LineGrader<z.output<typeof mathSchema
   };
 }
 
-/** The grader that --grader names. @throws C3Error('input') for one that does not grade mathematics */
+/** Returns the grader that --grader names. @throws C3Error('input') if it does not grade mathematics */
 export function graderNamed(name: string): Grader {
   const grader = GRADERS.find((known) => known === name);
   if (grader === undefined) {

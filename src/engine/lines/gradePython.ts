@@ -32,9 +32,10 @@ const PYTHON_FORM =
   '{"id": ..., "code": "...", "tests": ["assert ..."], "setup"?: "..."} or {"id": ..., "code": "...", "test": "def check(candidate): ...", "entryPoint": "name"}';
 
 /**
- * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is taken as it is,
- * prompt and completion together; of anything else the fenced blocks are taken that a run would take from the same
- * message (extractCode), and the rule begins with `fenced-block: `.
+ * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is
+ * graded as it is, prompt and completion together. From any other text, the fenced blocks are graded
+ * that a run would take from the same message (extractCode), and the rule begins with `fenced-block:
+ * `.
  */
 export function pythonLines(grader: PythonGrader, blocks: CodeBlocks): LineGrader<z.output<typeof pythonSchema>> {
   return {
@@ -55,12 +56,12 @@ export function pythonLines(grader: PythonGrader, blocks: CodeBlocks): LineGrade
   };
 }
 
-/** A verdict whose rule also says where the code was. */
+/** A verdict whose rule also tells the place of the code. */
 type MessageVerdict = Pick<PythonVerdict, 'score' | 'masked'> & { readonly rule: string };
 
 /**
- * The verdict on a program, or on the fenced block of a message that is none. A program with fences in its texts
- * compiles.
+ * Grades a program, or the fenced block of a message that is not a program. A program with fences in
+ * its strings compiles.
  */
 async function gradeMessage(
   grader: PythonGrader,
@@ -82,8 +83,8 @@ async function gradeMessage(
 }
 
 /**
- * The rule that --grader names: strict, all tests must pass; fraction, their share.
- * @throws C3Error('input') for one that does not grade Python
+ * Returns the rule that --grader names: with strict, all tests must pass; fraction scores their share.
+ * @throws C3Error('input') if it does not grade Python
  */
 export function passRuleNamed(name: string): PassRule {
   if (name === 'strict' || name === 'fraction') {
@@ -96,8 +97,8 @@ export function passRuleNamed(name: string): PassRule {
 }
 
 /**
- * A Python grader at work; its processes end with the work, whatever happens, and where it is cancelled.
- * @throws C3Error('engine') where the backend cannot be isolated; CancelledError
+ * Runs work with a Python grader, whose processes end with the work in any case.
+ * @throws C3Error('engine') if the backend cannot be isolated; CancelledError
  */
 export async function withPythonGrader<Result>(
   passRule: PassRule,

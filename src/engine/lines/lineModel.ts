@@ -1,7 +1,4 @@
-/**
- * A model folder at work for commands that answer lines of JSON: its runtime, its tokenizer, and how lines are read and
- * batched.
- */
+/** A loaded model folder for commands that answer lines of JSON, and the reading of these lines. */
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import { TextProcess } from '../../policy/textProcess.ts';
@@ -24,17 +21,17 @@ export interface LineModel {
   readonly texts: TextProcess;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
-  /** The model's own snapshot, or the one that adapters make of it. */
+  /** The model's own snapshot, or the one that results from its adapters. */
   readonly snapshot: string;
 }
 
-/** The threads that a run uses unless set otherwise. */
+/** The default number of threads of a run. */
 const THREADS = 2;
-/** Lines that are answered together at most. */
+/** Maximum lines that are answered together. */
 const MOST_LINES = 64;
 
 const placeOf = (line: number): string => `standard input, line ${line}`;
-/** A line is one request: of as many returns, ids or characters as fit here. */
+/** A line is one request, so its length limits the returns, ids or characters of a request. */
 const INPUT_BOUNDS: LineBounds = {
   line: 2 ** 25,
   lines: Infinity,
@@ -45,9 +42,9 @@ const INPUT_BOUNDS: LineBounds = {
 };
 
 /**
- * Loads a model, which is let go when it is disposed of.
+ * Loads a model, which is released when it is disposed.
  * @param adapter a folder with adapters in the layout of PEFT; null for the model alone
- * @throws C3Error('model') when a folder cannot be used; CancelledError
+ * @throws C3Error('model') if a folder cannot be used; CancelledError
  */
 export async function takeLineModel(
   folder: string,
@@ -72,8 +69,10 @@ export async function takeLineModel(
 }
 
 /**
- * The lines of an input in UTF-8, as they come, without the byte order mark that some editors and shells put first.
- * @throws C3Error('input') naming the line that is too long or not UTF-8, or where nothing can be read
+ * Yields the lines of a UTF-8 input as they arrive, without the byte order mark that some editors and
+ * shells write.
+ * @throws C3Error('input') naming the line if it is too long or not UTF-8, or if the input cannot be
+ *   read
  */
 export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
   const splitter = new LineSplitter(INPUT_BOUNDS);
@@ -97,10 +96,10 @@ export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<
 }
 
 /**
- * Answers lines in order; those that have arrived are answered together. Empty lines are passed over.
- * @param understand a line as a request; `place` is how messages name it
- * @param answer as many lines as requests
- * @throws C3Error('input') naming the first line that is wrong, after all lines before it have been answered
+ * Answers lines in order. Lines that have arrived are answered together. Empty lines are skipped.
+ * @param understand parses a line as a request; `place` is its name in errors
+ * @param answer returns one line for each request
+ * @throws C3Error('input') naming the first wrong line, after all lines before it have been answered
  */
 export async function* answerLines<Request>(
   input: NodeJS.ReadableStream,
@@ -143,7 +142,7 @@ async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly
     const batch = [first.value];
     next = lines.next();
     while (batch.length < MOST_LINES) {
-      // Whoever waits for an answer before the next line gets it.
+      // A writer that waits for an answer before it sends the next line gets it.
       const arrived = await Promise.race([next, setImmediate(null)]);
       if (arrived === null || arrived.done === true) {
         break;
@@ -156,8 +155,8 @@ async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly
 }
 
 /**
- * A line of JSON as a schema reads it.
- * @param form what a right line looks like
+ * Parses a line of JSON with a schema.
+ * @param form example of a valid line
  * @throws C3Error('input') naming the line
  */
 export function readLine<Schema extends z.ZodType>(

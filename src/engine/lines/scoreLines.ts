@@ -13,8 +13,8 @@ const lineSchema = z.object({
 });
 
 /**
- * One output line `{id, logprobs, sum}` for each input line: the log-probability of every token of the completion at
- * temperature 1, and of the whole.
+ * Yields one output line `{id, logprobs, sum}` for each input line: the log-probability of each token
+ * of the completion at temperature 1, and their sum.
  * @throws C3Error('input') naming the line; CancelledError
  */
 export async function* scoreLines(

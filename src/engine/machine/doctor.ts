@@ -1,4 +1,4 @@
-/** What this machine offers: providers with a self-test, versions, and the state of the store. */
+/** Examines this machine: providers with a self-test, versions, and the state of the store. */
 import { existsSync } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
 import { offeredProviders, notOffered } from '../../runtime/provider/device.ts';
@@ -13,8 +13,8 @@ const THREADS = 2;
 const EXAMINE_MILLISECONDS = 600_000;
 
 /**
- * Looks at everything; a part that fails says so and hides nothing else.
- * @param all computes the hash of every row of the store
+ * Examines everything. A part that fails is reported and does not hide the others.
+ * @param all true to check the hash of every row of the store
  */
 export async function examine(storePath: string, all = false): Promise<DoctorReport> {
   return {
@@ -29,7 +29,7 @@ export async function examine(storePath: string, all = false): Promise<DoctorRep
   };
 }
 
-/** Every provider that the product knows, those of this build examined anew and side by side. */
+/** Reports every provider that the product knows. Those of this build are tested again, in parallel. */
 async function examineProviders(): Promise<ProviderReport[]> {
   const offered = offeredProviders();
   return Promise.all(

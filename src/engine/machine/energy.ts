@@ -1,4 +1,4 @@
-/** Energy that the processors took, where the system says it (Linux, RAPL under /sys/class/powercap). */
+/** Measures the energy of processors, if the system reports it (Linux, RAPL in /sys/class/powercap). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -6,8 +6,8 @@ const POWERCAP = '/sys/class/powercap';
 
 /**
  * Begins to measure.
- * @returns a function that gives the joules of all processor packages since, whoever used them; null where the system
- *   does not say
+ * @returns a function that returns the joules of all processor packages since then, by all programs
+ *   together; null if the system does not report them
  */
 export function startEnergy(folder = POWERCAP): () => number | null {
   const start = readPackages(folder);
@@ -22,14 +22,14 @@ export function startEnergy(folder = POWERCAP): () => number | null {
       if (later === undefined) {
         return null;
       }
-      // The counter starts again at its range.
+      // The counter wraps around at its range.
       joules += (later.energy >= energy ? later.energy - energy : later.energy + range - energy) / 1e6;
     }
     return joules;
   };
 }
 
-/** Counters in microjoules, by package; parts of a package are left out. */
+/** Reads the counters in microjoules, by package; parts of a package are left out. */
 function readPackages(folder: string): Map<string, { readonly energy: number; readonly range: number }> {
   const packages = new Map<string, { energy: number; range: number }>();
   try {
@@ -45,7 +45,7 @@ function readPackages(folder: string): Map<string, { readonly energy: number; re
       }
     }
   } catch {
-    // Not there, or not for everyone to read: not measured.
+    // The counters are missing or not readable for this user: nothing is measured.
     return new Map();
   }
   return packages;

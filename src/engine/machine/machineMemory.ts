@@ -1,24 +1,24 @@
-/** How much memory a run may take here: of this process's machine or container, and of its accelerator. */
+/** Finds the memory that a run may use: of this machine or container, and of its accelerator. */
 import { totalmem } from 'node:os';
 import { runOwned } from '../../files/runOwned.ts';
 import type { AvailableMemory } from '../../runtime/memoryPlan.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { traitsOf, type Provider } from '../../shared/devices.ts';
 
-/** Left to everything else: a share of the machine, and at least this much. */
+/** Memory that is left to other programs: this share of the machine, and at least this number of bytes. */
 const RESERVED_SHARE = 0.05;
 const RESERVED = 256e6;
-/** The driver's program answers at once or not at all, in milliseconds. */
+/** Milliseconds for an answer of the driver's program. */
 const TIME_LIMIT = 2000;
-/** Characters of its answer: a line for each device. */
+/** Maximum characters of its answer, which has a line for each device. */
 const MOST_SAID = 4096;
 const MEBIBYTE = 2 ** 20;
 const GIGABYTE = 1e9;
 
 /**
- * What there is for a run: on the host what is free, this process's own included, less a reserve; on an accelerator
- * what it has, where NVIDIA's program says.
- * @param limit bytes that the user allows, in the place of what there is where the work is done; null for no such limit
+ * Returns the memory for a run, in bytes. On the host: the free memory and this process's own, less a
+ * reserve. On an accelerator: its total memory, if NVIDIA's program reports it.
+ * @param limit bytes that the user allows where the work is done; null for no such limit
  */
 export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
   const host = freeMemory();
@@ -29,12 +29,12 @@ export async function availableMemory(provider: Provider, limit: number | null):
   return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
 }
 
-/** The limit that a configuration sets, in bytes; null where it sets none. */
+/** Returns the limit that a configuration sets, in bytes, or null. */
 export const memoryLimit = ({ limit_gb: limit }: { readonly limit_gb: number | null }): number | null =>
   limit === null ? null : limit * GIGABYTE;
 
 function freeMemory(): number {
-  // Both know a container's limit.
+  // Both respect the limit of a container.
   const constrained = process.constrainedMemory();
   const machine = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   const free = process.availableMemory() + process.memoryUsage.rss();
@@ -42,8 +42,9 @@ function freeMemory(): number {
 }
 
 /**
- * Total memory of the first NVIDIA device in bytes; null where its program is not there or does not answer. @param
- * program NVIDIA's, or one that answers as it does
+ * Returns the total memory of the first NVIDIA device in bytes, or null if its program is missing or
+ * does not answer.
+ * @param program NVIDIA's, or one with the same output
  */
 export async function deviceTotal(program: string): Promise<number | null> {
   const { end, stdout } = await runOwned(

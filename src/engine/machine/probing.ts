@@ -1,4 +1,4 @@
-/** Examines providers in processes of their own: a driver that crashes or hangs takes nothing with it. */
+/** Examines providers in separate processes, so that a driver that crashes or hangs does no harm. */
 import { fork } from 'node:child_process';
 import { z } from 'zod';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
@@ -16,7 +16,7 @@ const reportSchema = z.object({
   speedup: z.number().nullable(),
 });
 
-/** Each provider is examined once while this process lives. */
+/** Reports of providers; each provider is examined once in the lifetime of this process. */
 const known = new Map<string, Promise<ProbeReport>>();
 
 export const probeProvider: Probe = (provider, threads, timed) => {
@@ -26,7 +26,7 @@ export const probeProvider: Probe = (provider, threads, timed) => {
   return report;
 };
 
-/** @param entry another program in the place of the probe; for tests @param limit milliseconds */
+/** @param entry another program instead of the probe, for tests @param limit milliseconds */
 export function examineApart(
   provider: Provider,
   threads: number,
@@ -36,7 +36,7 @@ export function examineApart(
 ): Promise<ProbeReport> {
   return new Promise((resolve) => {
     const fail = (sentence: string): void => resolve(untested(sentence));
-    // A driver that hangs does not hear that its parent has ended.
+    // A driver that hangs does not notice that its parent has ended.
     const child = spawnOwned(process.env, (own) =>
       fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {
         ...own,

@@ -1,6 +1,6 @@
 /**
- * The server of `c3 mcp`: an assistant asks of a store which message lost an episode, and has messages replayed. What
- * texts of the store say is data for it and never an instruction of ours.
+ * The server of `c3 mcp`: assistants ask which message of a store lost an episode, and let messages be
+ * replayed. Texts of the store are data for the assistant, never instructions of this product.
  */
 import { basename, dirname } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -30,7 +30,7 @@ const MESSAGE = z.int().min(1).describe('The number of a message');
 const TEXT = z.string().max(16_384).optional();
 const TEAM = z.string().min(1).max(4096).optional();
 const LIMIT = z.int().min(1).max(100).default(10);
-/** What is agreed before evaluator calls are spent. */
+/** Arguments with which a client agrees to the cost of evaluator calls. */
 const COST = {
   max_evaluator_calls: z.int().min(1).max(10_000).describe('What this may cost at most'),
   confirm: z.boolean().default(false).describe('That the user agreed to this cost'),
@@ -44,12 +44,12 @@ interface Answer {
   isError?: boolean;
 }
 
-/** What a client gets goes to the model of its assistant: keys that a message or a server repeated stay here. */
+/** Answers go to the assistant's model, so keys that a message or a server repeated are masked. */
 const answerOf = (text: string): Answer => ({ content: [{ type: 'text', text: masked(text).text }] });
 const said = (value: unknown): Answer => answerOf(JSON.stringify(value));
 const refused = (text: string): Answer => ({ ...answerOf(text), isError: true });
 
-/** An error as an answer: one sentence. */
+/** Runs work, and converts an error to an answer of one sentence. */
 async function answering(work: () => unknown): Promise<Answer> {
   try {
     return said(await work());
@@ -58,13 +58,13 @@ async function answering(work: () => unknown): Promise<Answer> {
   }
 }
 
-/** The folder that is open in VS Code where the store is shown. */
+/** Returns the folder that VS Code opens for the store. */
 function folderOf({ storePath }: EngineService): string {
   const folder = dirname(storePath);
   return basename(folder) === '.c3' ? dirname(folder) : folder;
 }
 
-/** @param service of the store that is asked */
+/** Creates the MCP server of a store. */
 export function mcpServer(service: EngineService): McpServer {
   const folder = folderOf(service);
   const server = new McpServer({ name: 'c3', version: VERSION }, { instructions: INSTRUCTIONS });
@@ -204,21 +204,21 @@ function registerSearches(server: McpServer, service: EngineService): void {
 }
 
 interface Agreement {
-  /** What is agreed to, as a sentence without its end. */
+  /** The work and its cost, as a sentence without a full stop. */
   readonly words: string;
-  /** Whether the client says that the user agreed. */
+  /** True if the client reports that the user agreed. */
   readonly confirm: boolean;
   /**
-   * The command for the user's own hands where a team file is named, which starts programs or asks servers: no
-   * assistant agrees to it for its user. Null where none is.
+   * The command for the user if a team file is named, or null. A team file starts programs or asks
+   * servers, and an assistant cannot agree to that for its user.
    */
   readonly instead: string | null;
 }
 
 /**
- * Asks the user where the client can.
- * @param shown what the user reads, and the assistant does not; the same words unless given
- * @throws C3Error('input') where nobody agreed
+ * Asks the user, if the client can ask.
+ * @param shown text for the user, which the assistant does not get; default: the same words
+ * @throws C3Error('input') if the user did not agree
  */
 async function agreed(server: McpServer, { words, confirm, instead }: Agreement, shown: string = words): Promise<void> {
   if (server.server.getClientCapabilities()?.elicitation === undefined) {

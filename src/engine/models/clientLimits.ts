@@ -1,10 +1,10 @@
-/** What a client of a model elsewhere keeps to, by the settings of its role. */
+/** Converts the settings of a role to the limits of its client. */
 import type { ClientSettings } from '../../policy/endpoint/client.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
 
 type Limits = Pick<ClientSettings, 'concurrency' | 'perMinute' | 'retries' | 'timeLimit'>;
 
-/** Requests at once, a minute and again, and milliseconds for each. */
+/** Maximum parallel requests, requests a minute, retries, and milliseconds for each request. */
 export const clientLimits = (settings: ServedSettings): Limits => ({
   concurrency: settings.concurrency,
   perMinute: settings.requests_per_minute,

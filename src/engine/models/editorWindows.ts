@@ -1,4 +1,4 @@
-/** The chat models of VS Code, which windows ask: one that goes is followed by another, or by a typed failure. */
+/** Chat models of VS Code, which windows ask. If a window closes, another one is asked. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { masked } from '../../logs/secrets.ts';
@@ -22,15 +22,15 @@ import type {
 import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
 import { clientLimits } from './clientLimits.ts';
 
-/** The client's only address: whichever window is there. */
+/** The client's only address, for any window. */
 const WINDOW = 'vscode://VS-Code';
-/** A window that is reloaded is back within a few seconds. */
+/** Milliseconds to wait for a window; a reloaded one is back within a few seconds. */
 const WAIT_MILLISECONDS = 30_000;
 
-/** Thrown by a window whose connection ended before it answered. */
+/** Thrown by a window whose connection ended before its answer. */
 export class WindowGone extends Error {}
 
-/** What a chat model is asked, of the body that a server would be. */
+/** The part of a server's request body that a chat model gets. */
 const bodySchema = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })).min(1),
   temperature: z.number(),
@@ -44,12 +44,12 @@ export class EditorWindows {
   private arrived = Promise.withResolvers<false>();
   private seen = false;
 
-  /** @param wait milliseconds in which a window may come back */
+  /** @param wait milliseconds to wait for a window that may come back */
   constructor(wait = WAIT_MILLISECONDS) {
     this.wait = wait;
   }
 
-  /** A window that can be asked. @returns what takes it away again */
+  /** Adds a window that can be asked. @returns a function that removes it */
   add(window: EditorModels): () => void {
     this.open.add(window);
     this.seen = true;
@@ -58,7 +58,7 @@ export class EditorWindows {
     return () => this.open.delete(window);
   }
 
-  /** Asks the user in whichever window is there; where there is none, nobody agrees. @throws CancelledError */
+  /** Asks the user in any open window; returns false if no window is open. @throws CancelledError */
   async askWait(wait: LongWait, signal: AbortSignal): Promise<boolean> {
     if (this.open.size === 0) {
       return false;
@@ -73,10 +73,10 @@ export class EditorWindows {
   }
 
   /**
-   * A client that asks a chat model through whichever window is there.
-   * @param found the model that answered before, which is looked for when it is asked first; where there is none, the
-   *   first that fits
-   * @throws C3Error where there is no window, no such model, no consent or no quota; CancelledError
+   * Creates a client that asks a chat model through any open window.
+   * @param found the model that answered before, which the first request looks for; without it, the
+   *   first model that matches
+   * @throws C3Error if there is no window, no such model, no consent or no quota; CancelledError
    */
   async client(
     role: string,
@@ -122,7 +122,7 @@ export class EditorWindows {
     throw failureError(role, wanted, answer);
   }
 
-  /** What the first window answers that has the model and stays; what the last one did where none has. */
+  /** Returns the answer of the first window that has the model and stays open, or else the last answer. */
   private async firstOf<Answer extends { readonly kind: string }>(
     role: string,
     signal: AbortSignal,
@@ -150,7 +150,7 @@ export class EditorWindows {
     return last;
   }
 
-  /** Asks once, as a server is asked. */
+  /** Sends one request, in the form of a request to a server. */
   private async exchange(
     role: string,
     { vendor, id, name }: EditorOpened,
@@ -178,7 +178,7 @@ export class EditorWindows {
     throw failureError(role, ` (${name})`, answer);
   }
 
-  /** A window that is there, waiting a while for one that is coming back. */
+  /** Returns an open window, after waiting for one that may come back. */
   private async some(role: string, signal: AbortSignal): Promise<EditorModels> {
     if (!this.seen) {
       throw new C3Error(
@@ -207,7 +207,7 @@ export class EditorWindows {
   }
 }
 
-/** @throws EndpointFailure where the answer takes longer than it may */
+/** @throws EndpointFailure if the answer takes longer than the limit */
 async function inTime(
   window: EditorModels,
   question: EditorQuestion,
@@ -228,7 +228,7 @@ async function inTime(
   }
 }
 
-/** A vendor has no slash, which an id may have. */
+/** Formats a name with a slash, which a vendor cannot contain but an id can. */
 const nameOf = ({ vendor, id }: EditorModelName): string => `${vendor}/${id}`;
 
 function named(text: string): EditorModelName {
@@ -242,7 +242,7 @@ const noWindow = (role: string): C3Error =>
     `A chat model of VS Code answers for the role ${role}, and no window of VS Code has this folder open; open it there, then resume the run or replay again.`,
   );
 
-/** What no further attempt can help, as the user reads it. @param model in brackets after a space */
+/** Creates the error of a failure that a retry cannot fix. @param model in parentheses, after a space */
 function failureError(role: string, model: string, { kind, words: given }: EditorFailure): C3Error {
   const words = masked(given).text;
   const said = words === '' ? '' : `: ${words}`;

@@ -1,4 +1,4 @@
-/** What runs and replays may ask of servers at most, known before they begin. */
+/** Computes the upper bound of requests to servers for runs and replays, before they begin. */
 import type { Sampling } from '../../domain/message.ts';
 import { mostOf } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
@@ -15,7 +15,7 @@ import {
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesAtMost } from '../../team/rounds.ts';
 
-/** What a replay is asked to do. */
+/** The parts of a replay request that determine its cost. */
 interface Asked {
   readonly alternatives: number;
   readonly replays: number;
@@ -24,31 +24,31 @@ interface Asked {
   readonly design?: 'crossed' | 'paired';
 }
 
-/** What counts for the cost of a request, whoever makes it. */
+/** The parts of a team that determine the cost of a request. */
 export interface CostedTeam {
   readonly protocol: Protocol;
   readonly policies: RolePolicies | undefined;
   readonly sampling: Sampling;
-  /** What was spent for the run until now at the server of a role. */
+  /** Returns what was spent for the run so far at the server of a role. */
   readonly spent: (role: string) => TokenCount;
-  /** Limits in the place of the configuration's. */
+  /** Limits that override those of the configuration. */
   readonly limit?: Partial<SpendingLimit>;
 }
 
-/** What of a configuration says who judges, and by what. */
+/** The judge of a configuration and its rubric. */
 export interface Scorer {
   readonly judge?: RolePolicySettings | undefined;
   readonly rubric?: string | undefined;
 }
 
-/** Bytes of a new token at most, over a whole message: those of known tokenizers have 3 to 5 on average. */
+/** Maximum average bytes of a new token in a message; known tokenizers have 3 to 5 on average. */
 const BYTES_OF_TOKEN = 8;
 
 /**
- * The costs of what each role that a server answers is asked.
- * @param bytes of the text that every context has at most: the question, and what was said until now
- * @param later messages that may be said after that and be seen
- * @param requestsOf how often a role is asked at most
+ * Returns the costs of each role that a server answers.
+ * @param bytes maximum bytes of the text in every context: the question, and the messages so far
+ * @param later maximum number of later messages that a context may show
+ * @param requestsOf returns the maximum number of requests of a role
  */
 export function endpointCosts(
   { protocol, policies = {}, sampling, spent, limit }: CostedTeam,
@@ -56,7 +56,7 @@ export function endpointCosts(
   later: number,
   requestsOf: (role: string) => number,
 ): readonly EndpointCost[] {
-  // Of the system prompts and what else a protocol adds, all at once.
+  // An upper bound for the system prompts and all other texts of the protocol.
   const fixed = Buffer.byteLength(JSON.stringify(protocol));
   const longest = Math.max(...protocol.roles.map(({ maxNewTokens }) => maxNewTokens ?? sampling.maxNewTokens));
   return Object.entries(policies).flatMap(([role, settings]) => {
@@ -83,7 +83,7 @@ export function endpointCosts(
 }
 
 /**
- * The costs of a replay.
+ * Returns the costs of a replay.
  * @param position of the message that is replayed
  * @param bytes of its context
  */
@@ -101,7 +101,7 @@ export function replayCosts(
   const later = rounds === undefined ? occurrences.length - 1 - position : messagesAtMost(team.protocol);
   return endpointCosts(team, bytes, later, (role) => {
     const own = occurrences[position]?.role === role ? alternatives : 0;
-    // Who speaks how often in an episode that unfolds is known only in its end.
+    // In an episode that unfolds, the number of messages of a role is known only at its end.
     const after =
       rounds === undefined
         ? occurrences.filter((one) => one.position > position && one.role === role).length
@@ -110,12 +110,13 @@ export function replayCosts(
   });
 }
 
-/** Characters of the judge's instructions, and of what names its parts. */
+/** Characters of the judge's instructions and of the names of its parts. */
 const JUDGE_INSTRUCTIONS = 1000;
 
 /**
- * The costs of a model judge, which is asked once for each message that is scored, and first what it can do.
- * @param bytes of the question, what is right and the messages that are scored, at most
+ * Returns the costs of a model judge, which is asked once for each scored message, after the requests
+ * that probe it.
+ * @param bytes maximum bytes of the question, the right answer and the scored messages
  */
 export function judgeCosts(
   scorer: Scorer | null,

@@ -1,5 +1,5 @@
+/** Servers that answer for roles: their keys, their probes, and the spending at them. */
 import { masked } from '../../logs/secrets.ts';
-/** Servers that answer for roles: their keys, which only the environment knows, and what was found of each. */
 import { EndpointClient, hostOf } from '../../policy/endpoint/client.ts';
 import { EndpointPolicy, messagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { exchange, type Exchange } from '../../policy/endpoint/exchange.ts';
@@ -18,26 +18,26 @@ import type { Renderer } from '../../team/render.ts';
 import { clientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
 
-/** Milliseconds that are waited without asking. What is no number of seconds has no effect. */
+/** Returns the milliseconds to wait without asking the user. Ignores values that are not seconds. */
 function silentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>): number {
   return /^\d{1,9}$/u.test(given) ? 1000 * Number(given) : SILENT_WAIT;
 }
 
-/** By role. */
+/** Probes by role. */
 export type EndpointProbes = Readonly<Record<string, EndpointProbe>>;
 
-/** What opens the line of a role's endpoint in the configuration, by role. */
+/** Actions that open the line of a role's endpoint in the configuration, by role. */
 export type EndpointPlaces = Readonly<Record<string, ErrorAction>>;
 
-/** What answers for the roles that servers answer, and what was found of these. */
+/** The policies of the roles that servers answer, and their probes. */
 export interface OpenEndpoints {
   readonly policies: ReadonlyMap<string, EndpointPolicy>;
   readonly probes: EndpointProbes;
 }
 
 /**
- * The key of an address; null where there is none.
- * @throws C3Error('input') where it would go over a network unencrypted
+ * Returns the key of an address, or null.
+ * @throws C3Error('input') if the key would be sent over a network unencrypted
  */
 export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): string | null {
   const variable = keyVariable(base);
@@ -53,12 +53,12 @@ export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): s
     );
   }
   if (!isKey(key)) {
-    throw new C3Error('input', `The key in ${variable} has characters that no key has; set it again.`);
+    throw new C3Error('input', `The key in ${variable} has characters that a key cannot have; set it again.`);
   }
   return key;
 }
 
-/** What writes the contexts of roles that are asked by messages. */
+/** Returns the renderers of the contexts of roles whose servers take messages. */
 export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<string, Renderer> =>
   new Map(
     Object.entries(policies).flatMap(([role, one]) =>
@@ -68,15 +68,15 @@ export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<stri
     ),
   );
 
-/** Where a run keeps what it and its replays spend at servers. */
+/** The part of a store that keeps the spending of a run and its replays. */
 type SpendingStore = Pick<StoreWriter, 'spent' | 'insertSpending'>;
 
-/** What is spent for a run, from its first message to its last replay; what is spent before it begins waits for it. */
+/** Counts the spending of a run and its replays, including the time before the run is stored. */
 export class SpendingAccount {
   private place: { readonly store: SpendingStore; readonly run: string } | null = null;
   private readonly waiting: (readonly [role: string, used: TokenCount])[] = [];
 
-  /** Names the run, once its row is stored; what was spent for it until now is stored with it. */
+  /** Sets the run after its row is stored, and stores the spending so far. */
   begin(store: SpendingStore, run: string): void {
     this.place = { store, run };
     for (const [role, used] of this.waiting.splice(0)) {
@@ -92,7 +92,7 @@ export class SpendingAccount {
     }
   }
 
-  /** What was spent for the run before. */
+  /** Returns the stored spending of the run. */
   before(role: string): ReturnType<SpendingStore['spent']> {
     return this.place?.store.spent(this.place.run, role) ?? { calls: 0, prompt: 0, completion: 0 };
   }
@@ -101,36 +101,36 @@ export class SpendingAccount {
 export interface OpeningEndpoints {
   readonly policies: RolePolicies | undefined;
   readonly places?: EndpointPlaces | undefined;
-  /** What was found before; a server of which nothing is known is asked. */
+  /** Results of earlier probes; servers without one are probed. */
   readonly known: EndpointProbes;
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>;
-  /** Where what is spent is counted. */
+  /** Account that counts the spending. */
   readonly account: SpendingAccount;
-  /** Limits in the place of the configuration's; a number that is missing stays. */
+  /** Limits that override those of the configuration; missing ones do not. */
   readonly limit?: Partial<SpendingLimit>;
-  /** Keys of servers of our own, by their addresses; in the place of what the environment says. */
+  /** Keys of the product's own servers, by address; they override those of the environment. */
   readonly keys?: ReadonlyMap<string, string>;
 }
 
-/** The servers that an engine asks: what it was given to speak with them, and what each run has spent at them. */
+/** The servers that an engine asks, with their keys, and the spending of each run. */
 export class Endpoints {
   /** Windows that ask the chat models of VS Code. */
   readonly windows = new EditorWindows();
-  /** Asks whether a long wait is waited for; whichever window is there does, unless a terminal can be asked. */
+  /** Asks the user about a long wait: in a window, unless a terminal can be asked. */
   askWait: AskWait = (wait, signal) => this.windows.askWait(wait, signal);
   private readonly waits = new LongWaits((wait, signal) => this.askWait(wait, signal), silentWait(process.env));
-  /** Keys that a window gave, by the names of their variables. They are in memory only. */
+  /** Keys that a window supplied, by the names of their variables. They are in memory only. */
   private offered: Readonly<Record<string, string>> = {};
-  /** One for each role of a run, whatever asks for it: a run and its replays may spend at once. */
+  /** One for each role of a run, shared by the run and its replays, which may spend at the same time. */
   private readonly spendings = new WeakMap<SpendingAccount, Map<string, Spending>>();
   private readonly accounts = new Map<string, SpendingAccount>();
 
-  /** Takes the keys that the user keeps in the editor, in the place of those it gave before. */
+  /** Replaces the keys that the user keeps in the editor. */
   offer(keys: Readonly<Record<string, string>>): void {
     this.offered = { ...keys };
   }
 
-  /** The account of a stored run, the same one for everybody who asks. */
+  /** Returns the account of a stored run; it is shared by all callers. */
   account(store: SpendingStore, run: string): SpendingAccount {
     const account = this.accounts.get(run) ?? new SpendingAccount();
     this.accounts.set(run, account);
@@ -138,16 +138,16 @@ export class Endpoints {
     return account;
   }
 
-  /** Makes the account of a new run the one that others find, once its row is stored. */
+  /** Registers the account of a new run after its row is stored. */
   begun(account: SpendingAccount, store: SpendingStore, run: string): void {
     this.accounts.set(run, account);
     account.begin(store, run);
   }
 
   /**
-   * Makes ready what answers for the roles that servers answer, each with a spending limit of its own over the run and
-   * its replays.
-   * @throws C3Error where a server does not answer; CancelledError
+   * Opens the policies of all roles that servers answer. Each has a spending limit for the run and its
+   * replays together.
+   * @throws C3Error if a server does not answer; CancelledError
    */
   async open(opening: OpeningEndpoints, signal: AbortSignal): Promise<OpenEndpoints> {
     const { policies = {}, places = {}, known, tokenizer } = opening;
@@ -207,7 +207,7 @@ export class Endpoints {
   }
 }
 
-/** What a run says of the servers that it asked first. */
+/** Returns remarks on the seeds of the servers that a run probed. */
 export const endpointRemarks = (probes: EndpointProbes): readonly string[] =>
   Object.entries(probes).map(
     ([role, { seeds }]) =>
@@ -218,16 +218,16 @@ export const endpointRemarks = (probes: EndpointProbes): readonly string[] =>
       }`,
   );
 
-// Keys that a server repeats are taken out of what it says, before that is stored or shown.
+// Keys that a server repeats are removed from its answers before these are stored or shown.
 
 const MASK = '***';
-/** What servers without keys are given (`none`, `EMPTY`) are words of their answers, and no secrets. */
+/** Minimum characters of a key; shorter ones, such as `none` or `EMPTY`, are placeholders. */
 const SHORTEST_KEY = 8;
 
 /**
- * Asks once, as `exchange` does. The key that was sent is taken out of the answer, and out of the words of a failure
- * whatever else looks like a key.
- * @param ask how the server is asked; over HTTP unless given
+ * Sends one request, as `exchange` does. The sent key is removed from the answer, and texts that look
+ * like keys from the message of a failure.
+ * @param ask sends the request; default: over HTTP
  * @throws EndpointFailure; CancelledError
  */
 export async function exchangeWithoutKey(
@@ -252,6 +252,6 @@ function withoutKey(reply: Reply, key: string): Reply {
   if (!reply.text.includes(key)) {
     return { ...reply, model };
   }
-  // The tokens say the key as the text does.
+  // The tokens contain the key too.
   return { ...reply, model, text: reply.text.replaceAll(key, MASK), tokens: null, logprobs: null };
 }

@@ -1,4 +1,4 @@
-/** A model judge that is asked as a role would be: with its limits, its attempts, and a spending limit of its own. */
+/** Asks a model judge like a role: with its limits, retries, and a spending limit of its own. */
 import { createHash } from 'node:crypto';
 import { wilson } from '../../credit/interval.ts';
 import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
@@ -9,18 +9,18 @@ import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../
 import type { EndpointPlaces, EndpointProbes, Endpoints, SpendingAccount } from './endpoints.ts';
 
 const SAMPLING = { temperature: 0, topP: 1, topK: 0, maxNewTokens: JUDGE_TOKENS };
-/** What the judge says is read and thrown away: nobody needs its tokens. */
+/** A tokenizer without tokens: nobody needs those of the judge's answers. */
 const NO_TOKENS = { encode: () => new Int32Array(), decode: () => '' };
 
-/** What an engine found of its judges when it asked them first. */
+/** Probes of an engine's judges. */
 const probed = new WeakMap<Endpoints, Map<string, EndpointProbes>>();
 
 /**
- * Asks the judge of a configuration, which is connected to when it is asked first.
- * @param account where what it costs is counted
- * @param limit in the place of the configuration's
- * @param places what opens its line
- * @returns null where no judge scores
+ * Returns a function that asks the judge of a configuration, which connects at the first question.
+ * @param account counts the cost
+ * @param limit overrides that of the configuration
+ * @param places actions that open its line
+ * @returns null if no model judge scores
  */
 export function judging(
   endpoints: Endpoints,
@@ -83,7 +83,7 @@ export async function measureJudge(
   };
 }
 
-/** How far two scores of the same messages agree; pairs without both are left out. */
+/** Measures the agreement of two scores of the same messages; pairs with a missing score are left out. */
 export function agreementOf(pairs: readonly (readonly [number | null, number | null])[]): ScoreAgreement {
   const both = pairs.flatMap(([one, other]) => (one === null || other === null ? [] : [[one, other] as const]));
   const same = wilson(both.filter(([one, other]) => one >= 0.5 === other >= 0.5).length, both.length);

@@ -1,3 +1,3 @@
-/** How far a model is loaded, in bytes of its files. */
+/** Formats the loading progress of a model, in bytes of its files. */
 export const loadingWords = (done: number, total: number): string =>
   `Loading the model: ${Math.floor(done / 1e6)} of ${Math.floor(total / 1e6)} MB`;

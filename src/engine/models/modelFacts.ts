@@ -1,4 +1,4 @@
-/** What a model folder's files say of it, found from configuration, headers and tokenizer: no weights are read. */
+/** Reads facts of a model folder from its configuration, headers and tokenizer, without weights. */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -20,18 +20,18 @@ import { withTexts } from './texts.ts';
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
 const familySchema = z.looseObject({ model_type: z.string() });
 const ADVICE = 'copy the model again from its source';
-/** How templates ask whether a reasoning part may be opened. */
+/** The variable with which templates enable reasoning. */
 const THINKING = 'enable_thinking';
 
 /**
- * Examines a folder as loading would, without reading any weight: configuration, names, shapes and lengths of all
- * tensors, tokenizer, chat template.
- * @throws C3Error('model') naming the file and what is wrong with it, in the words of loading; CancelledError
+ * Examines a folder as loading does, but reads no weights: configuration, names, shapes and lengths of
+ * all tensors, tokenizer, chat template.
+ * @throws C3Error('model') naming the file and the fault, with the messages of loading; CancelledError
  */
 export const inspectModel = (folder: string, signal: AbortSignal = NEVER): Promise<ModelFacts> =>
   withTexts(folder, (texts) => modelFacts(texts, signal));
 
-/** The same, of the folder of a process that continues. */
+/** As inspectModel, with an open process for the folder's texts. */
 export async function modelFacts(texts: TextProcess, signal: AbortSignal): Promise<ModelFacts> {
   const { folder } = texts;
   const config = await loadConfig(folder);
@@ -64,7 +64,10 @@ export async function modelFacts(texts: TextProcess, signal: AbortSignal): Promi
   };
 }
 
-/** Checks every tensor's name, shape and place, and counts. @throws C3Error('model') naming file and tensor */
+/**
+ * Checks the name, shape and place of every tensor, and counts.
+ * @throws C3Error('model') naming file and tensor
+ */
 async function inspectWeights(
   folder: string,
   config: TransformerConfig,
@@ -95,7 +98,7 @@ async function inspectWeights(
   return { precisions, files: files.length, bytes };
 }
 
-/** The files of weights that have been found right, without repetition. */
+/** Returns the weight files of a checked folder, each once. */
 async function weightFiles(folder: string): Promise<string[]> {
   const single = join(folder, WEIGHTS_FILE);
   if (existsSync(single)) {

@@ -1,6 +1,6 @@
 /**
- * The self-test of a model folder: whether it loads, reads and writes text, and computes the same alone, in a batch and
- * in training.
+ * The self-test of a model folder: it loads, reads and writes text, and computes the same bits alone,
+ * in a batch and in training.
  */
 import { templateIn } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
@@ -24,9 +24,9 @@ export interface SelfTestControl {
   readonly onProgress: (progress: SelfTestProgress) => void;
 }
 
-/** The threads that a run uses unless set otherwise. */
+/** The default number of threads of a run. */
 const THREADS = 2;
-/** Words, numbers, code with its indentation, accents, scripts without spaces, a character of four bytes. */
+/** Words, numbers, indented code, accents, scripts without spaces, and a character of four bytes. */
 const TEXTS = [
   'A reasoner and an actor solve it together.',
   '12 + 7 = 19, so 3.5 % of 1,000 is 35.',
@@ -42,12 +42,12 @@ const PROMPTS = [
   'Count: one, two, three,',
   'A farmer has 12 hens and buys 7 more, then sells 4 of them on the market. How many hens does she have now?',
 ];
-/** New tokens of each answer at most, and the weights that all steps together may read: some seconds on a processor. */
+/** Limits of new tokens of an answer, and of parameters that all steps read: seconds on a CPU. */
 const MOST_TOKENS = 16;
 const FEWEST_TOKENS = 3;
 const WEIGHTS_READ = 6e9;
 
-/** What a step says of itself: one line. A failed one throws or gives what differs. */
+/** The result of a step, in one line. A failed step throws or returns the failure. */
 type Outcome = string | { readonly failure: string };
 
 class SelfTest {
@@ -58,7 +58,7 @@ class SelfTest {
     this.control = control;
   }
 
-  /** Tries one thing and notes it. @returns undefined where it failed @throws CancelledError */
+  /** Runs one step and records it. @returns undefined if it failed @throws CancelledError */
   async step<Result>(
     name: string,
     work: () => Promise<{ readonly result: Result; readonly outcome: Outcome }>,
@@ -91,9 +91,9 @@ class SelfTest {
 }
 
 /**
- * Tests a model folder on a device. What fails is a step that did not pass; later steps that need it are left out.
+ * Tests a model folder on a device. Steps that need the result of a failed step are left out.
  * @returns the steps in order
- * @throws CancelledError, nothing is held afterwards
+ * @throws CancelledError, after all resources are released
  */
 export const testModel = (
   folder: string,
@@ -151,7 +151,7 @@ async function testWith(
   }
 }
 
-/** Generation, alone and in a batch, and scoring of what was generated. */
+/** Tests generation, alone and in a batch, and scoring of the generated tokens. */
 async function computes(
   test: SelfTest,
   runtime: ModelRuntime,
@@ -161,7 +161,7 @@ async function computes(
   signal: AbortSignal,
 ): Promise<void> {
   const { endToken, otherEndTokens } = tokenizer;
-  // Alone, in the batch and once more when scored: each new token reads all weights.
+  // Each new token reads all weights three times: alone, in the batch, and for scoring.
   const affordable = Math.floor(WEIGHTS_READ / (3 * info.parameters));
   const maxNewTokens = Math.min(MOST_TOKENS, Math.max(FEWEST_TOKENS, affordable));
   const requests = prompts.map((prompt): GenerationRequest => ({
@@ -217,10 +217,7 @@ async function computes(
   });
 }
 
-/**
- * Where completions first differ from the first of others, in words; null where tokens and log-probabilities are the
- * same bits.
- */
+/** Describes the first difference of completions; null if tokens and log-probabilities are equal. */
 export function firstDifference(
   ones: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
   others: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
@@ -243,7 +240,7 @@ export function firstDifference(
   return null;
 }
 
-/** Texts to ids and back. */
+/** Converts texts to token ids and back. */
 async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
   const back = await Promise.all(
     TEXTS.map(async (text) => ({ text, again: await tokenizer.decode(await tokenizer.encode(text)) })),
@@ -255,7 +252,10 @@ async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
   return `${TEXTS.length} texts come back as they were; ${tokenizer.vocabularySize} tokens`;
 }
 
-/** The prompts as the model reads them. @throws C3Error('model') where the template refuses what a run would give it */
+/**
+ * Renders the prompts for the model.
+ * @throws C3Error('model') if the template refuses the messages of a run
+ */
 async function renderedPrompts(
   texts: TextProcess,
   { chatTemplate, reasons }: ModelFacts,

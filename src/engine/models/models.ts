@@ -1,6 +1,6 @@
 /**
- * Models in worker threads. A run has one to itself; replays share another and hold the snapshots that they use, so
- * that nobody takes weights from under another.
+ * Models in worker threads. A run has one for itself. Replays share another one and hold the snapshots
+ * that they use, so that these stay loaded.
  */
 import { join } from 'node:path';
 import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
@@ -23,24 +23,24 @@ import type { Recipe } from '../recipe/recipe.ts';
 import { Endpoints } from './endpoints.ts';
 import { TextPool } from './texts.ts';
 
-/** A recipe's model, loaded. */
+/** The loaded model of a recipe. */
 export interface LoadedModel {
   readonly runtime: ModelRuntime;
   readonly tokenizer: Tokenizer;
   readonly info: ModelInfo;
-  /** What the user should know of the device that it computes on. */
+  /** Remark for the user on the device, or null. */
   readonly remark: string | null;
 }
 
-/** Who follows the loading of a model. */
+/** Options for loading a model. */
 export interface LoadControl {
-  /** What the key-value cache of a call may take; chosen by what is free unless given. */
+  /** Maximum bytes of the key-value cache of a call; the default depends on the free memory. */
   readonly cacheBytes?: number;
   readonly onProgress?: OnLoadProgress;
   readonly signal?: AbortSignal;
 }
 
-/** A policy that is given back at the end of the scope that took it. */
+/** A policy that is returned at the end of the scope that took it. */
 export interface LentPolicy extends AsyncDisposable {
   readonly policy: Policy;
   readonly runtime: ModelRuntime;
@@ -48,15 +48,15 @@ export interface LentPolicy extends AsyncDisposable {
   readonly info: ModelInfo;
 }
 
-/** Finds the weights file of a snapshot, or makes it; null where it cannot be had. */
+/** Finds or rebuilds the weights file of a snapshot; returns null if that is impossible. */
 export type WeightsFinder = (snapshot: string) => Promise<string | null>;
 
-/** How much of the memory that is free beside the weights the cache of calls outside of runs may take. */
+/** Share of the memory that is free besides the weights, for the cache of calls outside of runs. */
 const FREE_SHARE = 0.25;
-/** Milliseconds in which a load that reads notices a cancel. */
+/** Milliseconds in which a load that is reading notices that it was cancelled. */
 const GRACE = 100;
 
-/** Snapshots that a runtime keeps though nobody uses them. */
+/** Unused snapshots that a runtime keeps. */
 const KEPT_SNAPSHOTS = 4;
 
 interface Slot {
@@ -65,52 +65,52 @@ interface Slot {
   readonly provider: Provider;
   readonly remark: string | null;
   readonly started: Promise<EndableRuntime>;
-  /** Whether its thread was ended in the middle of a load. */
+  /** True if its thread was ended in the middle of a load. */
   abandoned: boolean;
   users: number;
   exclusive: boolean;
   info: ModelInfo | undefined;
-  /** How many users each snapshot has. */
+  /** Number of users of each snapshot. */
   readonly used: Map<string, number>;
-  /** Snapshots without users, the longest unused first. */
+  /** Snapshots without users, the longest unused one first. */
   idle: string[];
 }
 
-/** A slot that somebody uses. */
+/** A slot in use. */
 type OpenSlot = Held<{ readonly slot: Slot; readonly runtime: EndableRuntime }>;
 
 const disposing = (holds: Holds): AsyncDisposable => ({ [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose]() });
 
 export class ModelPool {
   readonly texts = new TextPool();
-  /** What models elsewhere are asked with. */
+  /** Servers of models that are not in this process. */
   readonly endpoints = new Endpoints();
   private slots: Slot[] = [];
   private readonly probe: Probe;
 
-  /** @param probe examines accelerators that recipes ask for */
+  /** @param probe examines the accelerators that recipes request */
   constructor(probe: Probe = probeProvider) {
     this.probe = probe;
   }
 
   /**
-   * A runtime with the recipe's model for a run, alone.
-   * @throws C3Error('model') when the model cannot be loaded; CancelledError
+   * Loads the recipe's model for a run, which uses its runtime alone.
+   * @throws C3Error('model') if the model cannot be loaded; CancelledError
    */
   async takeAlone(recipe: Recipe, control: LoadControl = {}): Promise<Held<LoadedModel>> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     await using holds = new Holds();
     const { slot, runtime } = await holds.take(this.open(recipe, true));
     holds.add({ [Symbol.asyncDispose]: async () => keep(slot, runtime, await runtime.snapshots().catch(() => [])) });
-    // What trains may come to need all that is free now.
+    // Training may need all memory that is free now.
     await runtime.boundCache(control.cacheBytes ?? LEAST_CACHE_BYTES);
     const info = await loadInto(slot, runtime, tokenizer, recipe, control);
     return { runtime, tokenizer, info, remark: slot.remark, ...disposing(holds.move()) };
   }
 
   /**
-   * What a model folder holds now, or that with the adapter of another folder over it, whatever weights these are.
-   * @throws C3Error('model') where they cannot be loaded; CancelledError
+   * Takes the current weights of a model folder, with the adapter of another folder if one is given.
+   * @throws C3Error('model') if they cannot be loaded; CancelledError
    */
   async takeFolder(recipe: Recipe, adapter: string | null, control: LoadControl = {}): Promise<LentPolicy> {
     await using opened = await this.open(recipe, false, control.cacheBytes);
@@ -122,8 +122,8 @@ export class ModelPool {
   }
 
   /**
-   * The policy of a snapshot; many may be held at once.
-   * @throws PolicyGone where its weights cannot be had; CancelledError
+   * Takes the policy of a snapshot; several may be in use at once.
+   * @throws PolicyGone if its weights are missing and cannot be rebuilt; CancelledError
    */
   async take(recipe: Recipe, snapshot: string, weights: WeightsFinder, control: LoadControl = {}): Promise<LentPolicy> {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
@@ -143,7 +143,7 @@ export class ModelPool {
   }
 
   /**
-   * The snapshot that a recipe's model folder holds; the model is loaded where it is not.
+   * Returns the snapshot of a recipe's model folder, after loading the model if necessary.
    * @throws C3Error('model'); CancelledError
    */
   async base(recipe: Recipe, control: LoadControl = {}): Promise<string> {
@@ -175,7 +175,7 @@ export class ModelPool {
     );
     let left: Slot[] = [];
     if (slot === undefined) {
-      // Another model takes the place of those that nobody uses.
+      // The new model replaces all unused ones.
       left = this.slots.filter(({ users }) => users === 0);
       slot = {
         key,
@@ -198,7 +198,7 @@ export class ModelPool {
       await Promise.all(left.map(closeSlot));
       const runtime = await given.started;
       if (!exclusive && given.users === 1) {
-        // What is free now, others that work beside it may count on.
+        // The memory that is free now may be needed by slots in use.
         const isAlone = this.slots.every((other) => other === given || other.users === 0);
         const bytes = isAlone ? await freeCacheRoom(recipe, given.provider) : LEAST_CACHE_BYTES;
         await runtime.boundCache(cacheBytes ?? bytes);
@@ -224,7 +224,7 @@ export class ModelPool {
     this.slots = this.slots.filter((other) => other !== slot);
   }
 
-  /** After a run, the runtime that served replays meanwhile stays, and the run's own goes. */
+  /** After a run, keeps the runtime that served replays meanwhile, and closes the run's own. */
   private async dropTwin(slot: Slot): Promise<void> {
     if (
       slot.users > 0 ||
@@ -237,7 +237,7 @@ export class ModelPool {
   }
 }
 
-/** @throws C3Error('model') when the tokenizer has tokens that the model does not know */
+/** @throws C3Error('model') if the tokenizer has tokens that the model does not have */
 export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: { vocabularySize } }: ModelInfo): void {
   if (tokenizer.vocabularySize <= vocabularySize) {
     return;
@@ -261,7 +261,7 @@ async function loadInto(
     state.ended = true;
   };
   loading.then(end, end);
-  // What notices a cancel by itself has ended a moment after it.
+  // A load that notices the cancel by itself ends within this time.
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
@@ -271,7 +271,7 @@ async function loadInto(
   try {
     info = await unlessCancelled(loading, late.signal);
   } catch (error) {
-    // Graphs are built without a look at the cancel; nobody else waits for these.
+    // Building graphs ignores the cancel. The thread is ended if nobody else waits for it.
     if (!state.ended && slot.users === 1) {
       slot.abandoned = true;
       runtime.abandon();
@@ -287,8 +287,8 @@ async function loadInto(
 }
 
 /**
- * What the key-value cache may take of the memory that is free beside a model's weights. An accelerator says only how
- * much it has.
+ * Returns the bytes for the key-value cache, from the memory that is free besides a model's weights.
+ * An accelerator reports only its total memory, so its cache gets the minimum.
  */
 async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider): Promise<number> {
   if (traitsOf({ provider }).accelerator) {
@@ -304,7 +304,7 @@ async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider
       FREE_SHARE,
     );
   } catch {
-    // Whoever loads the model hears what is wrong with its folder; weights that are loaded still answer.
+    // Loading reports faults of the folder; weights that are loaded already still answer.
     return LEAST_CACHE_BYTES;
   }
 }
@@ -323,7 +323,7 @@ async function provide(
     if (slot.info !== undefined && (await runtime.snapshots()).includes(snapshot)) {
       return null;
     }
-    // The architecture stays loaded; the base's own weights may have been let go.
+    // The architecture stays loaded, but the weights of the base may have been released.
     if (slot.info === undefined || slot.info.snapshot === snapshot) {
       const base = await loadInto(slot, runtime, tokenizer, recipe, control);
       keep(slot, runtime, [base.snapshot]);
@@ -348,7 +348,7 @@ async function provide(
   }
 }
 
-/** Notes a user of a snapshot; once there is none, it is one that may be let go. */
+/** Counts a user of a snapshot; a snapshot without users may be released. */
 function use(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
   slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
   slot.idle = slot.idle.filter((name) => name !== snapshot);
@@ -365,10 +365,7 @@ function use(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
   };
 }
 
-/**
- * Notes snapshots that are held without a user, and lets the longest unused go; the runtime's other work is not waited
- * for.
- */
+/** Notes unused snapshots, and releases the longest unused ones, without waiting for the runtime. */
 function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
   slot.idle = [
     ...slot.idle.filter((name) => !snapshots.includes(name)),

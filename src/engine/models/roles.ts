@@ -1,4 +1,4 @@
-/** What answers for the roles of a team, and what writes what they read. */
+/** Policies and renderers for the roles of a team. */
 import type { Policy, RolePolicy } from '../../policy/policy.ts';
 import { teamRenderer, type Renderer } from '../../team/render.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
@@ -9,24 +9,24 @@ import type { TextPool } from './texts.ts';
 /** The model of a role with weights of its own. */
 export type RoleModel = Pick<LentPolicy, 'policy' | 'runtime' | 'tokenizer' | 'info'>;
 
-/** By role. */
+/** Models by role. */
 export type RoleModels = ReadonlyMap<string, RoleModel>;
 
-/** What answers for a team: the policy is the whole team's, the rest is of the run's own model. */
+/** The policies of a team: `policy` is for the whole team, the rest for the run's own model. */
 export interface Team extends LentPolicy {
-  /** The run's own model alone, which answers for any role. */
+  /** The run's own model alone, for any role. */
   readonly own: Policy;
   readonly roles: RoleModels;
 }
 
-/** What answers for each role that the run's own model does not answer for. */
+/** Returns the policies of the roles that do not use the run's own model. */
 export const rolePolicies = (
   roles: RoleModels,
   endpoints: ReadonlyMap<string, RolePolicy>,
 ): ReadonlyMap<string, RolePolicy> =>
   new Map<string, RolePolicy>([...[...roles].map(([role, { policy }]) => [role, policy] as const), ...endpoints]);
 
-/** What writes the contexts of a stored run, each as the model of its role reads it. */
+/** Returns the renderer of a stored run's contexts, each in the form for the model of its role. */
 export function runRenderer(
   texts: TextPool,
   { modelFolder, rendering, config, roles = {} }: StoredRecipe,

@@ -1,6 +1,6 @@
 /**
- * Tokenizers and chat templates of model folders: those of the bundled teams are ours and work in this process, all
- * others in processes of their own.
+ * Tokenizers and chat templates of model folders. Those of the bundled teams are trusted and run in
+ * this process, all others in separate processes.
  */
 import type { Rendering } from '../../policy/rendering.ts';
 import { TextProcess } from '../../policy/textProcess.ts';
@@ -11,7 +11,7 @@ import { bundledTeams, TEXT_PLACES } from '../places.ts';
 const never = new AbortController().signal;
 const OURS: ReadonlySet<string> = new Set(bundledTeams());
 
-/** Lends the process of a folder for a piece of work and ends it whatever happens. */
+/** Starts the process of a folder for one piece of work, and always ends it. */
 export async function withTexts<Result>(
   folder: string,
   work: (texts: TextProcess) => Promise<Result>,
@@ -24,14 +24,14 @@ export async function withTexts<Result>(
   }
 }
 
-/** The tokenizers and renderings of an engine: each folder is read once. */
+/** The tokenizers and renderers of an engine; each folder is read once. */
 export class TextPool {
   private readonly ours = new Map<string, Promise<LoadedTokenizer>>();
   private readonly processes = new Map<string, TextProcess>();
 
   /**
-   * A folder that could not be read is looked at again the next time.
-   * @param signal ends what its calls wait for
+   * Returns the tokenizer of a folder. A folder that could not be read is read again the next time.
+   * @param signal ends the wait of its calls
    * @throws C3Error('model') naming the file; CancelledError
    */
   tokenizer(folder: string, signal: AbortSignal = never): Promise<Tokenizer> {
@@ -44,7 +44,7 @@ export class TextPool {
     return known;
   }
 
-  /** What writes contexts as a stored rendering says. @param folder of the run's model */
+  /** Returns the renderer for a stored rendering. @param folder of the run's model */
   renderer(folder: string, rendering: Rendering | null, signal: AbortSignal = never): Renderer {
     return this.process(folder).renderer(rendering, signal);
   }

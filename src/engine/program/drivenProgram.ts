@@ -1,4 +1,4 @@
-/** A driver as what says what is next in an episode, with the requests that its program makes. */
+/** An episode program that a driver runs. It keeps the requests behind its contexts. */
 import { z } from 'zod';
 import { chatOnly, parsedMessages, withToolNames } from '../../chat/messages.ts';
 import type { LogEvent } from '../../domain/episode.ts';
@@ -10,7 +10,7 @@ import { C3Error } from '../../shared/errors.ts';
 import type { DriverProcess } from './driverProcess.ts';
 
 const LONGEST_NAME = 60;
-/** Keys of a program's request that say what is asked; how it is sampled is the replay's own. */
+/** Keys of a program's request that define the question; the replay sets the sampling. */
 const bodySchema = z.object({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
   tools: z.unknown().optional(),
@@ -28,16 +28,16 @@ const answerSchema = z.union([
   }),
 ]);
 
-/** A program with the requests behind its contexts. */
+/** A program that also returns the requests behind its contexts. */
 export interface AskingProgram extends EpisodeProgram {
-  /** The request behind a context that this program asked with, as JSON. */
+  /** Returns the request behind a context of this program, as JSON. */
   readonly bodyOf: (context: string) => string;
 }
 
 export class DrivenProgram implements AskingProgram {
   readonly ownContexts: boolean;
   private readonly driver: Pick<DriverProcess, 'ask'>;
-  /** What each context was asked with. */
+  /** Requests by their contexts. */
   private readonly bodies = new Map<string, string>();
 
   constructor(driver: Pick<DriverProcess, 'ask'>, ownContexts = false) {
@@ -70,7 +70,6 @@ export class DrivenProgram implements AskingProgram {
     return { kind: 'message', role: next.role, context };
   };
 
-  /** The request behind a context that this program asked with. */
   bodyOf(context: string): string {
     const body = this.bodies.get(context);
     if (body === undefined) {
@@ -80,7 +79,7 @@ export class DrivenProgram implements AskingProgram {
   }
 }
 
-/** An entry of a log as a driver reads it. */
+/** Converts an entry of a log to the form that drivers read. */
 const entryOf = (event: LogEvent): object =>
   event.kind === 'decision'
     ? { kind: 'message', role: event.role, text: event.text }

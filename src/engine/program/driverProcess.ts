@@ -1,4 +1,4 @@
-/** A driver: a program of the user's that reads a line of JSON with a log, and answers with what is next. */
+/** A driver: a program of the user's that reads a log as a line of JSON, and answers the next step. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
@@ -9,10 +9,10 @@ import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { oneLine } from '../../shared/text/oneLine.ts';
 
-/** Characters of one answer, and of what the driver says of its errors. */
+/** Maximum characters of one answer, and of the kept standard error. */
 const MOST_ANSWER = 16 * 2 ** 20;
 const MOST_ERRORS = 2000;
-/** Milliseconds that a driver has to end programs of its own, once nothing more is asked. */
+/** Milliseconds that a driver has to end its own programs after the last request. */
 const TIME_TO_END = 2000;
 
 interface Waiting {
@@ -23,7 +23,7 @@ interface Waiting {
 export interface DriverSettings {
   readonly command: readonly [string, ...string[]];
   readonly folder: string;
-  /** Milliseconds for one answer. */
+  /** Maximum milliseconds for one answer. */
   readonly timeLimit: number;
 }
 
@@ -43,13 +43,13 @@ export class DriverProcess {
       spawn(program, args, { ...own, cwd: settings.folder, stdio: ['pipe', 'pipe', 'pipe'] }),
     );
     this.child.once('error', (error) => this.fail(`it cannot be started (${error.message})`));
-    // What it started may hold its streams open.
+    // Programs that it started may still hold its streams open.
     this.child.once('exit', () => killOwned(this.child));
-    // Once all that it wrote is read.
+    // `close` follows after all its output was read.
     this.child.once('close', (code, signal) =>
       this.fail(`it ended with ${code === null ? String(signal) : `exit code ${code}`}`),
     );
-    // A write that fails means that it ended, which `close` reports.
+    // A failed write means that the driver has ended, which `close` reports.
     this.child.stdin.on('error', () => undefined);
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -58,8 +58,8 @@ export class DriverProcess {
   }
 
   /**
-   * Asks what is next.
-   * @throws C3Error('engine') where the driver says that it does not go on, or fails; CancelledError
+   * Asks for the next step.
+   * @throws C3Error('engine') if the driver refuses to continue, or fails; CancelledError
    */
   async ask(body: object, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
     if (this.failure !== null) {
@@ -81,16 +81,16 @@ export class DriverProcess {
     }
   }
 
-  /** Ends the driver, which may end what it started by itself. */
+  /** Ends the driver, which gets time to end its own programs. */
   close(): void {
     this.refuse('it was ended');
     this.child.stdin.end();
-    // The process waits for a child that lives, and for nothing where it has ended.
+    // The timer does not keep this process alive once the driver has ended.
     setTimeout(() => killOwned(this.child), TIME_TO_END).unref();
   }
 
   private hear(text: string): void {
-    // What came before is not searched again: a line may come in many pieces.
+    // Only new text is searched for line breaks, because a line may come in many pieces.
     const [first = '', ...others] = text.split('\n');
     this.rest += first;
     for (const other of others) {
@@ -114,7 +114,7 @@ export class DriverProcess {
     }
     if (!isRecord(said) || typeof said['id'] !== 'number') {
       this.fail(
-        `it wrote ${JSON.stringify(line.slice(0, 80))} where a line of JSON with an id was to come; print to the standard error`,
+        `it wrote ${JSON.stringify(line.slice(0, 80))} instead of a line of JSON with an id; print other output to the standard error`,
       );
       return;
     }
@@ -130,11 +130,11 @@ export class DriverProcess {
   private fail(why: string): void {
     this.refuse(why);
     killOwned(this.child);
-    // One that could not be found may hold it open, and is heard no more.
+    // A process that escaped the kill may hold the stream open.
     this.child.stdout.destroy();
   }
 
-  /** Nothing is asked anymore, and what was is not answered. The first reason stays. */
+  /** Refuses all open and later requests. The first reason stays. */
   private refuse(why: string): void {
     const said = oneLine(this.errors.trim(), MOST_ERRORS);
     this.failure ??= this.error(said === '' ? why : `${why}; it said: ${said}`);
@@ -146,7 +146,7 @@ export class DriverProcess {
   private readonly error = (why: string): C3Error =>
     new C3Error(
       'engine',
-      // A program's own server may repeat its key in an error, and a command may hold one.
+      // The standard error may repeat the key of a server, and the command may contain one.
       masked(`The driver ${oneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`)
         .text,
     );

@@ -1,4 +1,4 @@
-/** What is next by the steps of a team file: the protocol that was inferred from a log, as the user confirmed it. */
+/** Runs the steps of a team file: the protocol that was inferred from a log and confirmed by the user. */
 import type { ChatMessage } from '../../chat/messages.ts';
 import type { LogEvent } from '../../domain/episode.ts';
 import type { Problem } from '../../domain/problem.ts';
@@ -9,7 +9,7 @@ import { throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { AskingProgram } from './drivenProgram.ts';
 
-/** Names that every server takes. */
+/** Names that every server accepts. */
 const SERVER_NAME = /^[\w-]{1,64}$/u;
 
 export class InferredProgram implements AskingProgram {
@@ -18,7 +18,7 @@ export class InferredProgram implements AskingProgram {
   private readonly path: string;
   private readonly bodies = new Map<string, string>();
 
-  /** @param path of the team file, for messages */
+  /** @param path of the team file, for errors */
   constructor(
     steps: readonly EpisodeStep[],
     { path, ownContexts }: { readonly path: string; readonly ownContexts: boolean },
@@ -36,9 +36,9 @@ export class InferredProgram implements AskingProgram {
   };
 
   /**
-   * Refuses what would be blocked later, before anybody is asked.
-   * @param from how many entries of the log are known
-   * @throws C3Error('engine') where a later step has no known source
+   * Refuses steps that could not be continued later, before any model is asked.
+   * @param from number of log entries that are known
+   * @throws C3Error('engine') if a later step has no known source
    */
   check(from: number): void {
     const at = this.steps.findIndex((step, index) => index >= from && 'event' in step && step.text === undefined);
@@ -80,7 +80,7 @@ export class InferredProgram implements AskingProgram {
     return { kind: 'message', role: step.role, context };
   }
 
-  /** Messages as a server takes them: results of tools after the calls that they answer. */
+  /** Formats messages for a server: results of tools refer to the calls before them. */
   private requestOf(messages: readonly ChatMessage[]): object[] {
     let open: { id: string; name: string }[] = [];
     return messages.map(({ role, name, text }, index) => {
@@ -122,14 +122,14 @@ export class InferredProgram implements AskingProgram {
 const whoOf = (step: EpisodeStep | undefined): string | undefined =>
   step === undefined ? undefined : 'event' in step ? step.event : step.role;
 
-/** The tools whose results follow a message directly. */
+/** Returns the tools whose results directly follow a message. */
 function resultsAfter(messages: readonly ChatMessage[], index: number): Set<string | null> {
   const after = messages.slice(index + 1);
   const end = after.findIndex(({ role }) => role !== 'tool');
   return new Set((end < 0 ? after : after.slice(0, end)).map(({ name }) => name));
 }
 
-/** The lines at the end of a text that call one of some tools, and what is before them. */
+/** Splits a text into the calls of given tools in its last lines, and the text before them. */
 function callsIn(
   said: string,
   tools: ReadonlySet<string | null>,

@@ -1,4 +1,4 @@
-/** Who answers for recorded agents, and the program that knows what is next: a file of the user's own. */
+/** Reads team files, which name who answers for recorded agents, and what decides the next step. */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -17,11 +17,11 @@ const MOST_ARGUMENTS = 64;
 const MOST_TOKENS = 2 ** 20;
 const MOST_TEMPERATURE = 100;
 const LONGEST = 4096;
-/** Seconds for an answer: a driver is there already; a program is started first, and waits for its turn. */
+/** Default seconds for an answer; a program is started first and waits for its turn. */
 const DRIVER_SECONDS = 60;
 const PROGRAM_SECONDS = 600;
 
-/** A driver that wants a command or a judge to score runs it itself, and ends with its return. */
+/** A driver runs a command or a judge itself, and ends an episode with the return. */
 const SCORERS = EVALUATOR_KINDS.map(({ name }) => name).filter((name) => name !== 'command' && name !== 'judge');
 const served = rolePolicySchema.refine(
   (one) => one.kind === 'vscode' || (one.kind === 'endpoint' && one.api === 'chat'),
@@ -64,29 +64,29 @@ export interface RecordedTeam {
   readonly folder: string;
   /** SHA-256 of the file's bytes, in hexadecimal. */
   readonly sha256: string;
-  /** The command of the user's that is started in the folder: of the driver, or of the program; null for steps. */
+  /** The user's command that is started in the folder: the driver or the program; null for steps. */
   readonly starts: readonly string[] | null;
-  /** What is next: the command of a driver, ours for a program without one, or the steps that the user confirmed. */
+  /** What decides the next step: a driver, the product's driver for a program, or the steps of the file. */
   readonly next:
     | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
     | { readonly kind: 'steps'; readonly steps: readonly EpisodeStep[] };
-  /** Whether what the program asks with counts where the log has something else. */
+  /** True if contexts of the program count even if they differ from the log. */
   readonly ownContexts: boolean;
-  /** What is right, where the log does not say; null where neither does. */
+  /** The right answer if the log does not contain it, or null. */
   readonly answer: string | null;
-  /** Milliseconds for one of its answers. */
+  /** Maximum milliseconds for one answer. */
   readonly timeLimit: number;
-  /** The bundled team, or folder, of the model that is served here for roles without a policy; null for none. */
+  /** The bundled team or the folder of the model that is served here for roles without a policy, or null. */
   readonly serve: string | null;
-  /** Who answers for a role; undefined where nobody is named. */
+  /** Returns the policy that answers for a role, if one is named. */
   readonly policyOf: (role: string) => ServedSettings | undefined;
   readonly evaluator: EvaluatorName;
-  /** Null for that of the run. */
+  /** Null for the temperature of the run. */
   readonly temperature: number | null;
   readonly maxNewTokens: number;
 }
 
-/** A server that answers at an address, with the limits that hold unless given. */
+/** Returns the settings of a server at an address, with default limits. */
 export function endpointAt(address: string, model: string): EndpointSettings {
   const policy = rolePolicySchema.parse({ endpoint: address, model_name: model });
   if (policy.kind !== 'endpoint') {
@@ -97,13 +97,15 @@ export function endpointAt(address: string, model: string): EndpointSettings {
 
 /**
  * Reads a team file.
- * @param agreed SHA-256 of the bytes that the user agreed to; null where no agreement is bound to them
- * @throws C3Error('input') naming file, line and key, or where the file has other bytes than those agreed to
+ * @param agreed SHA-256 of the bytes that the user agreed to, or null
+ * @throws C3Error('input') naming file, line and key, or if the bytes are not those that the user
+ *   agreed to
  */
 export async function readTeam(path: string, agreed: string | null = null): Promise<RecordedTeam> {
   const bytes = await readRegular(path, MAX_YAML_BYTES, 'name an existing team file');
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  // What follows is made of these bytes and never of the file again, so that what was agreed to is what is started.
+  // From here on only these bytes are used, never the file again: what is started is what the user
+  // agreed to.
   if (agreed !== null && agreed !== sha256) {
     throw new C3Error('input', `${path} was changed after the user was asked; nothing was started. Ask again.`);
   }

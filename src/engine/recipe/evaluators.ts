@@ -1,6 +1,6 @@
 /**
- * The evaluators of an engine. Sandboxes are started when something is to run in them and ended when none was needed
- * for a while; verdicts stay known.
+ * The evaluators of an engine. Sandboxes start when they are needed, and end after some idle time;
+ * their verdicts are kept.
  */
 import { commandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
@@ -14,9 +14,7 @@ import { ALLOW_COMMANDS } from '../../shared/runNames.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 
-/**
- * How long sandboxes wait for the next use: a person who replays one message after another waits for their start once.
- */
+/** Milliseconds that idle sandboxes keep running: repeated replays wait for the start only once. */
 const IDLE_MILLISECONDS = 60_000;
 const MOST_VERDICTS = 100_000;
 
@@ -30,9 +28,9 @@ export class Evaluators {
   private timer: NodeJS.Timeout | undefined;
 
   /**
-   * The evaluator that a configuration asks for, until it is disposed of.
-   * @param ask the model judge; what it scored cannot be scored again unless given
-   * @throws C3Error('input') where it is a command, and commands are not allowed
+   * Returns the evaluator that a configuration names, until it is disposed.
+   * @param ask the model judge; without it, messages that a judge scored cannot be scored again
+   * @throws C3Error('input') if the evaluator is a command and commands are not allowed
    */
   take(recipe: Scored, ask: AskJudge | null = null): Disposable & { readonly evaluator: Evaluator } {
     const { evaluator, task, code_blocks: blocks } = recipe.config;
@@ -80,14 +78,14 @@ export class Evaluators {
   }
 }
 
-/** What of a recipe says how it is scored. */
+/** The parts of a recipe that define its scoring. */
 export interface Scored {
   readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> &
     Partial<Pick<RunConfig, 'code_blocks'>> & { readonly task: Pick<RunConfig['task'], 'name' | 'train_file'> };
   readonly folder: string;
 }
 
-/** A model need not say the same again: where it is not asked, its scores stay as they were stored. */
+/** Returns the evaluator of a model judge. Without `ask`, stored scores stay as they are. */
 function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null): Evaluator | undefined {
   if (evaluator !== 'judge') {
     return undefined;
@@ -104,8 +102,9 @@ function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null
 }
 
 /**
- * A command comes with a configuration or a store, which somebody else may have written: an engine that a window of a
- * trusted workspace started may run it, and whoever says so on the command line.
+ * Returns the evaluator of a command. The command comes from a configuration or a store, which may
+ * have another author. It runs only if a window of a trusted workspace started the engine, or the
+ * command line allows it.
  */
 function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator | undefined {
   if (evaluator !== 'command' || scorer?.command === undefined) {
@@ -114,13 +113,13 @@ function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator
   if (process.env[ALLOW_COMMANDS] !== '1') {
     throw new C3Error(
       'input',
-      `Messages are scored by the command ${JSON.stringify(scorer.command.join(' ').slice(0, 200))}, which would run with your rights: where you trust it, set ${ALLOW_COMMANDS}=1.`,
+      `Messages are scored by the command ${JSON.stringify(scorer.command.join(' ').slice(0, 200))}, which would run with your rights: if you trust it, set ${ALLOW_COMMANDS}=1.`,
     );
   }
   return commandEvaluator({ command: scorer.command, folder, timeLimit: 1000 * scorer.time_limit });
 }
 
-/** The newest verdicts. */
+/** Keeps the newest verdicts. */
 class Verdicts implements VerdictCache {
   private readonly known = new Map<string, PythonVerdict>();
 

@@ -1,4 +1,4 @@
-/** Hashes of what a run is made of beside its configuration, so that a resume notices when any of it has changed. */
+/** Hashes the inputs of a run besides its configuration, so that resuming detects changes. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';
@@ -11,7 +11,7 @@ import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import { testsText } from '../../store/tables/problemTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 
-/** The hashes of a recipe's tokenizer, rendering and data as they are now. @throws C3Error('model') */
+/** Returns the hashes of a recipe's current tokenizer, rendering and data. @throws C3Error('model') */
 export async function fingerprintOf(
   { modelFolder }: Recipe,
   { train, evaluation }: RunData,
@@ -24,7 +24,10 @@ export async function fingerprintOf(
   };
 }
 
-/** The hashes of a folder's tokenizer and of the chat template that contexts go through. @throws C3Error('model') */
+/**
+ * Returns the hashes of a folder's tokenizer and of the chat template of the contexts.
+ * @throws C3Error('model')
+ */
 export async function textsFingerprint(
   folder: string,
   { template }: Pick<Rendering, 'template'>,
@@ -36,7 +39,7 @@ export async function textsFingerprint(
   return { tokenizer: tokenizer.digest('hex'), template: template === null ? null : templateHash(template) };
 }
 
-/** Why a run with a stored fingerprint cannot be resumed, as the end of a sentence; null where nothing has changed. */
+/** Returns the end of a sentence on why a run cannot be resumed; null if nothing has changed. */
 export async function changeSince(recipe: StoredRecipe, current: Fingerprint): Promise<string | null> {
   const { fingerprint: stored, config, protocolText, protocolSource, modelFolder } = recipe;
   if (stored === null) {
@@ -50,8 +53,8 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
   if (stored.evaluation !== current.evaluation) {
     return `the evaluation problems ${data(evaluationFile ?? trainFile)} have changed since it began; put the old ones back, or start a new run.`;
   }
-  // First: a template may be in the tokenizer's configuration. A run without a rendering wrote plain text and goes
-  // on so.
+  // Checked before the tokenizer, whose configuration may contain the template. A run without a stored
+  // rendering wrote plain text and still does.
   if (recipe.rendering !== null && stored.template !== current.template) {
     return `the chat template in ${modelFolder} has changed since it began; put the old one back, or start a new run.`;
   }
@@ -67,10 +70,7 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
     : `the protocol ${protocolSource} has changed since it began; put the old one back, or start a new run.`;
 }
 
-/**
- * What to say where a stored run's chat template is no longer that of its model folder, as a whole sentence; null where
- * it is.
- */
+/** Returns a remark if the chat template of a stored run has changed in its folder, or null. */
 export async function templateRemark({ modelFolder, rendering }: StoredRecipe, run: string): Promise<string | null> {
   if (rendering === null || rendering.template === null) {
     return null;
@@ -86,7 +86,7 @@ const templateHash = ({ text }: { readonly text: string }): string => createHash
 
 function problemsHash(problems: readonly Problem[]): string {
   const hash = createHash('sha256');
-  // Problems without tests hash as they did before there were any.
+  // Problems without tests keep the hash that they had before tests existed.
   for (const { uid, uidSha, question, answer, tests } of problems) {
     hash.update(
       `${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`,

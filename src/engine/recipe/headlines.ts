@@ -1,7 +1,4 @@
-/**
- * How the engine's stores derive headline credits: the formula of the credit room, and what a run's returns mean, from
- * its recipe.
- */
+/** The rule by which stores derive headline credits, with the return scale of a run's recipe. */
 import { headlinesOf, returnRange } from '../../credit/headline.ts';
 import { evaluatorKind } from '../../evaluate/kinds.ts';
 import type { ReturnScale } from '../../shared/credit/returns.ts';
@@ -11,8 +8,8 @@ import { mostReturn, solvedReturn } from '../../team/rounds.ts';
 import { parseRecipe, protocolOf, type Recipe } from './recipe.ts';
 
 /**
- * What the returns of a recipe mean: their range, and the return of a solved episode. Where returns are cut, one that
- * is cut counts as solved. Null where nothing is scored.
+ * Returns the scale of a recipe's returns: their range, and the return of a solved episode. If returns
+ * are clipped, the clipped maximum counts as solved. Null if nothing is scored.
  */
 export function recipeScale(recipe: Recipe): ReturnScale | null {
   const protocol = protocolOf(recipe);
@@ -21,12 +18,12 @@ export function recipeScale(recipe: Recipe): ReturnScale | null {
   return range.high > range.low ? { ...range, solved: Math.min(solvedReturn(protocol), range.high) } : null;
 }
 
-/** The same of a stored configuration; null, too, where it is of another version. */
+/** Returns the scale for a stored configuration; also null for a configuration of another version. */
 function returnScaleOf(runConfig: string): ReturnScale | null {
   try {
     return recipeScale(parseRecipe(runConfig, 'of these headlines'));
   } catch (error) {
-    // A run of another version still shows its values; only their intervals need the range.
+    // Runs of other versions still show their values; only their intervals need the range.
     if (error instanceof C3Error) {
       return null;
     }

@@ -1,11 +1,11 @@
-/** Messages that the user scored, on which a model judge is measured. */
+/** Reads messages that the user scored, which measure a model judge. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { LabeledMessage } from '../../evaluate/modelJudge.ts';
 import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 
-/** Each is asked about twice before a run. */
+/** Maximum labels; a judge is asked twice about each before a run. */
 export const MOST_LABELS = 500;
 const FEWEST = 5;
 const MOST_BYTES = 16 * 2 ** 20;
@@ -17,7 +17,7 @@ const rowSchema = z.strictObject({
   answer: z.string().default(''),
 });
 
-/** Reads them. @throws C3Error('input') naming file and line */
+/** @throws C3Error('input') naming file and line */
 export async function readLabels(path: string, folder: string): Promise<readonly LabeledMessage[]> {
   const file = resolve(folder, path);
   const text = (await readRegular(file, MOST_BYTES, 'name an existing file of labels')).toString('utf8');
@@ -46,6 +46,6 @@ function rowOf(line: string, file: string, number: number): LabeledMessage {
   const where = `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`.replace(/^: /u, '');
   throw new C3Error(
     'input',
-    `${file}:${number} is no labeled message (${where}); write {"question": TEXT, "text": TEXT, "score": 0 to 1}.`,
+    `${file}:${number} is not a labeled message (${where}); write {"question": TEXT, "text": TEXT, "score": 0 to 1}.`,
   );
 }

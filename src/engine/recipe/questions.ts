@@ -1,4 +1,4 @@
-/** Questions of a run beside those that its steps take. */
+/** Generates questions for a run besides those of its steps. */
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { generateSplit } from '../../tasks/split.ts';
@@ -10,9 +10,9 @@ interface RunQuestions {
 }
 
 /**
- * Questions of a run's bundled task.
- * @param train how many to train on
- * @throws C3Error('input') for more than it has
+ * Generates questions of a run's bundled task.
+ * @param train number of training questions
+ * @throws C3Error('input') if the task has fewer
  */
 export const bundledQuestions = ({ task, seed, evaluation }: RunConfig, train: number): RunQuestions =>
   generateSplit({
@@ -24,7 +24,7 @@ export const bundledQuestions = ({ task, seed, evaluation }: RunConfig, train: n
     roles: task.roles,
   });
 
-/** Questions that a run may train on, as many as asked for where there are; its own come first. */
+/** Returns up to `most` questions that a run may train on; its own come first. */
 export function trainingQuestions(
   config: RunConfig,
   { train, evaluation }: RunQuestions,
@@ -37,7 +37,7 @@ export function trainingQuestions(
     const held = new Set(evaluation.map(({ uidSha }) => uidSha));
     return bundledQuestions(config, most).train.filter(({ uidSha }) => !held.has(uidSha));
   } catch (error) {
-    // The task has fewer.
+    // The task has fewer questions.
     if (error instanceof C3Error && error.kind === 'input') {
       return train;
     }

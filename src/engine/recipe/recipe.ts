@@ -1,8 +1,5 @@
+/** A run's recipe: its configuration with all named files resolved, as the store keeps it for replays. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
-/**
- * A run's recipe: its configuration with everything that it names resolved, as the store keeps it, so that a replay
- * meets the same rules.
- */
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
@@ -39,14 +36,14 @@ import { bundledQuestions } from './questions.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
-  /** Folder that the configuration's paths are relative to. */
+  /** Folder that the configuration's relative paths start from. */
   readonly folder: string;
   readonly modelFolder: string;
   readonly protocolText: string;
   readonly protocolSource: string;
-  /** What the user should know of a file of the published scripts, one line each; not stored. */
+  /** Remarks for the user on a file of the published scripts, one line each; not stored. */
   readonly notes?: readonly string[];
-  /** What opens the line of a role's endpoint, the judge's too, by role; not stored. */
+  /** Actions that open the line of a role's or the judge's endpoint, by role; not stored. */
   readonly places?: Readonly<Record<string, ErrorAction>>;
 }
 
@@ -58,8 +55,8 @@ const fingerprintSchema = z.object({
 });
 
 /**
- * SHA-256 (hex) of the problems in order, of the tokenizer's files, and of the chat template where contexts go through
- * one. The weights have a hash of their own, the snapshot's.
+ * SHA-256 (hex) of the problems in order, of the tokenizer's files, and of the chat template, if one
+ * is used. The weights have a hash of their own: that of the snapshot.
  */
 export type Fingerprint = z.infer<typeof fingerprintSchema>;
 
@@ -73,23 +70,23 @@ const roleWeightsSchema = z.object({
 });
 
 /**
- * The weights that answer for a role and are not trained: the model folder that they are of, their hash, and the run
- * that trained them, where one did. Tokenizer and template are hashed as in a fingerprint; the rendering is null where
- * contexts are written as for the run's own model.
+ * The untrained weights that answer for a role: their model folder, their hash, and the run that
+ * trained them, if any. Tokenizer and template are hashed as in a fingerprint. The rendering is null
+ * if contexts are written as for the run's own model.
  */
 export type RoleWeights = z.infer<typeof roleWeightsSchema>;
 
-/** A recipe as a run's row holds it. */
+/** A recipe as it is stored in a run's row. */
 export interface StoredRecipe extends Recipe {
-  /** Null in runs that were stored before this was noted. */
+  /** Null in runs of versions that did not store it. */
   readonly fingerprint: Fingerprint | null;
-  /** How its contexts are written; null in runs that were stored before this was noted, which wrote plain text. */
+  /** The rendering of contexts; null in runs of versions that did not store it, which wrote plain text. */
   readonly rendering: Rendering | null;
-  /** Of roles that weights of their own answer for; missing where there are none. */
+  /** Weights of roles that do not use the run's own model, if there are any. */
   readonly roles?: Readonly<Record<string, RoleWeights>> | undefined;
-  /** What was found of the servers that answer for roles; missing where there are none. */
+  /** Probes of the servers that answer for roles, if there are any. */
   readonly endpoints?: Readonly<Record<string, EndpointProbe>> | undefined;
-  /** How far the model judge agreed before the run; missing where none scores. */
+  /** Agreement of the model judge before the run, if a judge scores. */
   readonly [JUDGE_KEY]?: JudgeAgreement | undefined;
 }
 
@@ -107,10 +104,10 @@ const storedSchema = z.object({
 });
 
 /**
- * Reads a configuration file with what it names.
- * @param path a *.c3.yaml, or null for the bundled team's defaults
- * @param complete whether its model folder and data files have to be there
- * @param text what the file holds in an editor, in place of what is on the disk
+ * Reads a configuration file and the files that it names.
+ * @param path a *.c3.yaml, or null for the defaults of the bundled team
+ * @param complete true if its model folder and data files must exist
+ * @param text unsaved text of an editor, used instead of the file on disk
  * @throws C3Error('input') naming file, line and key
  */
 export async function readRecipe(
@@ -166,7 +163,7 @@ function endpointPlaces({ config: { policies = {}, scorer }, error }: ConfigDocu
   ];
   return Object.fromEntries(
     named.flatMap(([role, holder, policy]) => {
-      // What was said on a command line has no line.
+      // Settings of the command line have no line in a file.
       const action = policy?.kind === 'endpoint' ? error([...holder, 'endpoint'], '').action : null;
       return action === null ? [] : [[role, action] as const];
     }),
@@ -174,8 +171,9 @@ function endpointPlaces({ config: { policies = {}, scorer }, error }: ConfigDocu
 }
 
 /**
- * Reads a configuration file without what it names.
- * @param path a *.c3.yaml, a YAML of the published scripts, or null for the bundled team's defaults
+ * Reads a configuration file without the files that it names.
+ * @param path a *.c3.yaml, a YAML of the published scripts, or null for the defaults of the bundled
+ *   team
  * @throws C3Error('input') naming file, line and key
  */
 export async function readConfiguration(
@@ -191,9 +189,7 @@ export async function readConfiguration(
   return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };
 }
 
-/**
- * @throws C3Error('input') at the key of the first path that is not there, in the words of the editor's Problems panel
- */
+/** @throws C3Error('input') at the key of the first missing path, as in the editor's Problems panel */
 async function checkPaths(
   { config: { model, protocol, begin, policies = {}, scorer, task, evaluation, output }, error }: ConfigDocument,
   folder: string,
@@ -224,7 +220,7 @@ async function checkPaths(
       throw error(key, `${absentPath(names, place)}.`);
     }
   }
-  // Found out at the end, a run's weights would have nowhere to go.
+  // Checked before the run, because at its end the weights could not be saved.
   if (output.save_model && output.save_path !== null) {
     const there = await readdir(resolve(folder, output.save_path)).catch(() => []);
     if (there.length > 0) {
@@ -263,15 +259,15 @@ export const serialiseRecipe = (
     ...(agreement !== null && { [JUDGE_KEY]: agreement }),
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
-/** The folder that `model` of a role's policy names. */
+/** Returns the folder that `model` of a role's policy names. */
 export const roleModelFolder = ({ config, folder }: Pick<Recipe, 'config' | 'folder'>, name: string): string =>
   namedModel(name, config.task.name, folder);
 
-/** The weights that answer for a role of a stored run and are not trained; undefined where its own model does. */
+/** Returns the untrained weights that answer for a role; undefined if the run's own model does. */
 export const roleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>
   Object.hasOwn(roles, role) ? roles[role] : undefined;
 
-/** A stored run's recipe. @throws C3Error('store') when it is not one */
+/** Parses a stored run's recipe. @throws C3Error('store') if it cannot be read */
 export function parseRecipe(text: string, run: string): StoredRecipe {
   try {
     return storedSchema.parse(JSON.parse(text));
@@ -292,7 +288,7 @@ function reasonOf(error: unknown): string {
 export const protocolOf = ({ protocolText, protocolSource, config }: Recipe): Protocol =>
   withPrompts(parseProtocol(protocolText, protocolSource, runRounds(config)), config.prompts ?? {});
 
-/** The protocol of a stored run. @throws C3Error('input') for an unknown run */
+/** Returns the protocol of a stored run. @throws C3Error('input') for an unknown run */
 export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {
   return protocolOf(parseRecipe(store.runConfig(run), run));
 }
@@ -300,11 +296,14 @@ export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string
 export interface RunData {
   readonly train: readonly Problem[];
   readonly evaluation: readonly Problem[];
-  /** What the user should know of the data, one line each. */
+  /** Remarks for the user on the data, one line each. */
   readonly remarks: readonly string[];
 }
 
-/** The problems that a recipe trains and evaluates on. @throws C3Error('input') for unreadable data or an overlap */
+/**
+ * Loads the problems that a recipe trains and evaluates on.
+ * @throws C3Error('input') for unreadable or overlapping data
+ */
 export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
@@ -386,7 +385,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   return { train, evaluation: held, remarks };
 }
 
-/** What became of the questions of a file that was split. */
+/** Describes the two parts of a file that was split. */
 function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Problem[]>>, evaluated: number): string {
   const held = evaluation.length.toLocaleString('en');
   const first =
@@ -398,13 +397,13 @@ async function readText(path: string, advice: string): Promise<string> {
   return (await readRegular(path, MAX_YAML_BYTES, advice)).toString('utf8');
 }
 
-// What the disk says of the names in a file of the published scripts.
+// Checks on disk the names in a file of the published scripts.
 
 const CHUNK_BYTES = 1 << 20;
 const LINE_BREAK = 0x0a;
 const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 
-/** @param folder that names are relative to */
+/** @param folder that relative names start from */
 const factsIn = (folder: string): PublishedFacts => ({
   isFolder: (path) => statOf(resolve(folder, path))?.isDirectory() === true,
   problemsIn: (path) => {
@@ -415,7 +414,7 @@ const factsIn = (folder: string): PublishedFacts => ({
 
 const statOf = (path: string): ReturnType<typeof statSync> => statSync(path, { throwIfNoEntry: false });
 
-/** Lines that are not blank, one problem each. */
+/** Counts the lines that are not blank, each of which is a problem. */
 function linesOf(path: string): number {
   const file = openSync(path, 'r');
   try {

@@ -122,5 +122,5 @@ it('labels are read line by line, and a wrong one is named', async (t) => {
     read(`${good}{"question": "q", "text": "t", "score": 2}`),
     /labels\.jsonl:2 is no labeled .*score/,
   );
-  await assert.rejects(read('not json'), /labels\.jsonl:1 is no labeled message/);
+  await assert.rejects(read('not json'), /labels\.jsonl:1 is not a labeled message/);
 });

@@ -284,7 +284,7 @@ describe('a driver', () => {
       reading('console.error("out of luck"); process.exit(4);'),
       /it ended with exit code 4; it said: out of luck\.$/u,
     ],
-    ['that prints', reading('console.log("hello");'), /it wrote "hello" where a line of JSON with an id was to come/u],
+    ['that prints', reading('console.log("hello");'), /it wrote "hello" instead of a line of JSON with an id/u],
     [
       'of another form',
       reading('console.log(JSON.stringify({ id, next: { kind: "thought" } }));'),

@@ -52,7 +52,7 @@ test('a command scores where commands are allowed, and is not started elsewhere'
     return (await by.evaluator.evaluate(problem, '')).score;
   };
   delete process.env['C3_ALLOW_COMMANDS'];
-  await assert.rejects(score(), /would run with your rights: where you trust it, set C3_ALLOW_COMMANDS=1\.$/);
+  await assert.rejects(score(), /would run with your rights: if you trust it, set C3_ALLOW_COMMANDS=1\.$/);
   process.env['C3_ALLOW_COMMANDS'] = '1';
   assert.equal(await score(), 0.5);
   for (const wrong of ['evaluator: command', `scorer: {command: ${command}}`]) {
