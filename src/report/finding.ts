@@ -296,7 +296,7 @@ function continuationOf(
         : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `) +
       `What follows an alternative is said by ${weights}` +
       (said === null ? '' : `, sampled at ${samplingWords(said.sampling)}`) +
-      '; other weights, decoding or teammates may return otherwise, which nothing here measures.',
+      '; other weights, decoding or teammates may give other returns, which are not measured.',
   };
 }
 

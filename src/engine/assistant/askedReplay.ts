@@ -124,14 +124,14 @@ async function agreedTeam(folder: string, named: string): Promise<AgreedTeam> {
   if (!isWithin(realFile(folder), path)) {
     throw new C3Error(
       'input',
-      `team must be a file of the folder of this store, which ${shown(named)} is not; nothing was replayed.`,
+      `team must be a file in the folder of this store, but ${shown(named)} is not; nothing was replayed.`,
     );
   }
   return readTeam(path).catch(() => {
     // The original error may quote the file, which may be any file of the folder.
     throw new C3Error(
       'input',
-      `${shown(named)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
+      `${shown(named)} cannot be read as a team file; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
     );
   });
 }

@@ -285,7 +285,7 @@ function continuationOf(
     protocol: protocol.name,
     sampling,
     draws,
-    assumption: `${foreign ? imported : own}; other weights, decoding or teammates may return otherwise, which nothing here measures.`,
+    assumption: `${foreign ? imported : own}; other weights, decoding or teammates may give other returns, which are not measured.`,
   };
 }
 

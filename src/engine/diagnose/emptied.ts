@@ -32,7 +32,7 @@ export function messagesToEmpty(
     const names = [...new Set(open.map((one) => one.role))].join(', ');
     throw new C3Error(
       'input',
-      `--role: nobody follows ${role === null ? 'any role of this run' : JSON.stringify(role.slice(0, 40))}, so that nothing could change without its message${names === '' ? '.' : `; name ${names}.`}`,
+      `--role: no role follows ${role === null ? 'any role of this run' : JSON.stringify(role.slice(0, 40))}, so that nothing could change without its message${names === '' ? '.' : `; name ${names}.`}`,
     );
   }
   const held = heldOutContexts(store, run, new Set([first.position]));

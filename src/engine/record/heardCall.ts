@@ -11,7 +11,7 @@ const MOST_EVENT = 8 * 2 ** 20;
 /** The lowest HTTP status that is not an answer. */
 const REFUSED = 300;
 const UNKNOWN = 'calls whose answer is incomplete, or of an unknown form';
-const PACKED = 'calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked';
+const PACKED = 'calls whose answer is compressed in an unknown way, damaged, or too long when decompressed';
 const BROKEN: Readonly<Record<Exclude<AnswerEnd, 'whole'>, (server: string) => string>> = {
   cut: () => 'calls whose answer was cut off',
   left: () => 'calls that the program left before their answer was whole',

@@ -86,9 +86,9 @@ export class KeptCalls {
     const { path, kept, lost, why } = this;
     const file = /\s/u.test(path) ? JSON.stringify(path) : path;
     const sentences = [
-      `The recording is not stored as a whole: ${reason.message.replace(/\.$/u, '')}.`,
+      `The recording is not stored completely: ${reason.message.replace(/\.$/u, '')}.`,
       ...(kept > 0
-        ? [`What is not, ${counted(kept, what)}, is in ${path}: once the store can be written, run c3 import ${file}.`]
+        ? [`The rest (${counted(kept, what)}) is in ${path}: once the store can be written, run c3 import ${file}.`]
         : []),
       ...(lost > 0 ? [`Lost: ${counted(lost, what)}, which could not be written there (${why}).`] : []),
       ...also,

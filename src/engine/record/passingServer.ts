@@ -232,7 +232,7 @@ export class PassingServer {
         if (!(error instanceof C3Error)) {
           throw error;
         }
-        this.recording.leaveOut('batches of spans that are no protocol buffers of OTLP');
+        this.recording.leaveOut('batches of spans that are not OTLP protocol buffers');
         await refuse(response, 400, error.message);
         return;
       }
@@ -250,8 +250,8 @@ export class PassingServer {
         this.onSpans(batch);
         await answerJson(response, 200, {});
       } else {
-        this.recording.leaveOut('batches of spans that are no JSON of OTLP');
-        await refuse(response, 400, 'The batch is no JSON of OTLP: an object with a list resourceSpans is.');
+        this.recording.leaveOut('batches of spans that are not OTLP JSON');
+        await refuse(response, 400, 'The batch is not OTLP JSON: send an object with a list resourceSpans.');
       }
     }
   }
@@ -261,7 +261,7 @@ export class PassingServer {
     const value = isRecord(said) ? returnOf(said['return']) : null;
     const episode = isRecord(said) && typeof said['episode'] === 'string' ? said['episode'] : null;
     if (value === null) {
-      await refuse(response, 400, 'Give {"return": NUMBER}, with "episode" where episodes have names.');
+      await refuse(response, 400, 'Give {"return": NUMBER}, with "episode" if episodes have names.');
     } else if (this.recording.score(episode, value)) {
       await answerJson(response, 200, {});
     } else {

@@ -39,7 +39,7 @@ export function patiently(signal: AbortSignal, milliseconds: number): readonly [
 /** Converts what was thrown into the error that says why something was not stored. */
 export function failureOf(error: unknown): Error {
   if (error instanceof CancelledError) {
-    return new C3Error('store', 'Another process wrote the store until nobody waited anymore.', { code: 'storeHeld' });
+    return new C3Error('store', 'Another process wrote the store for too long.', { code: 'storeHeld' });
   }
   return error instanceof Error ? error : new Error(String(error));
 }

@@ -124,7 +124,7 @@ export function checkTeam(
     const what = message === null ? `Run ${run}` : `The episode of message ${message}`;
     throw new C3Error(
       'input',
-      `${what} was recorded elsewhere: what comes after another message is known to its program alone. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${message === null ? 'MESSAGE' : String(message)}\` writes.`,
+      `${what} was recorded elsewhere: only its program knows what follows another message. Give --team FILE, which names the program's driver and the servers that answer, or what \`c3 infer ${message === null ? 'MESSAGE' : String(message)}\` writes.`,
     );
   }
   if (!isImported && team !== undefined) {
@@ -392,7 +392,7 @@ function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Messag
   }
 }
 
-/** Returns the most frequent other text of a role that returns more than the episode did, or null. */
+/** Returns the text in place of a message that gained most over all samples, or null if none gained. */
 function findRemedy(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
   const { end } = episode;
   const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({

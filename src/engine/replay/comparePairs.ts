@@ -67,7 +67,7 @@ export async function comparePairs(
   const { run, places, span, most } = ground;
   const perPair = variants.reduce((sum, { protocol }) => sum + scoredAtMost(protocol), 0);
   if (budget < perPair) {
-    throw new C3Error('input', `One pair takes up to ${perPair} evaluator calls; give at least so many.`);
+    throw new C3Error('input', `One pair takes up to ${perPair} evaluator calls; give at least that many.`);
   }
   const differences: number[] = [];
   const byProblem = new Map<Problem, (readonly [before: number, after: number])[]>();
@@ -165,7 +165,7 @@ interface Drawing {
   readonly perPair: number;
 }
 
-/** Samples one side of the pairs. Both sides use the same random numbers, its own episodes never do. */
+/** Samples one side of the pairs, with the other side's random numbers. No two episodes share any. */
 function growAll(
   { evaluator, seed }: Ground,
   { protocol, policy, sampling, render }: Variant,

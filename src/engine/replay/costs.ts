@@ -80,7 +80,7 @@ export function trialCosts(
 
 /** Returns the most bytes of a context after a message, without the later messages. */
 export function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
-  // The context of a message may be longer than its chain, or shorter, so both count.
+  // Later contexts may show messages that this context does not, so both context and messages count.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }

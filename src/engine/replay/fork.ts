@@ -51,7 +51,7 @@ export async function forkMessage(
   const protocol = openProtocol(session.protocol, turnsOf(team));
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {
-    throw new C3Error('input', `Who answers for run ${run} is said by ${team.path}; name another model there.`);
+    throw new C3Error('input', `${team.path} names the models that answer for run ${run}; name another model there.`);
   }
   const { next } = team;
   if (next.kind === 'steps') {
@@ -138,7 +138,7 @@ function choosePolicies(
       if (policy === undefined) {
         throw new C3Error(
           'input',
-          `${team.path} names nobody who answers for the role ${name}; add it to policies, or a policy or serve for all roles.`,
+          `${team.path} names no model for the role ${name}; add the role to policies, or add policy or serve for all roles.`,
         );
       }
       return [name, policy] as const;
@@ -184,7 +184,7 @@ const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator 
     if (right === '') {
       throw new C3Error(
         'input',
-        `The log does not say what is right for ${JSON.stringify(problem.question.slice(0, 80))}; write answer in the team file, or let a driver end with a return of its own.`,
+        `The log has no right answer to ${JSON.stringify(problem.question.slice(0, 80))}; set answer in the team file, or let the driver end with its own return.`,
       );
     }
     return evaluator.evaluate({ ...problem, answer: right }, text, signal);

@@ -43,8 +43,8 @@ export async function replayStored(
     if (file === undefined) {
       throw new C3Error(
         'input',
-        `Message ${message.id} was recorded elsewhere: what comes after another message is known to its ` +
-          `program alone. Give --team FILE, which names the program's driver and the servers that answer, or what ` +
+        `Message ${message.id} was recorded elsewhere: only its program knows what follows another message. ` +
+          `Give --team FILE, which names the program's driver and the servers that answer, or what ` +
           `c3 infer ${message.id} writes.`,
       );
     }

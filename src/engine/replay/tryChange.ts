@@ -322,7 +322,7 @@ function serverOf(
   if ((spending.money ?? limited.spending.money) !== null && !isLocal(endpoint)) {
     throw new C3Error(
       'input',
-      `What the server for the role ${role} costs is not known, so that no limit of money holds there; limit tokens instead.`,
+      `The price of the server for the role ${role} is not known, so a limit of money cannot apply; limit tokens instead.`,
     );
   }
   return limited;

@@ -17,7 +17,8 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
   if (store.message(id).phase === 'replay') {
     throw new C3Error(
       'input',
-      `Message ${id} is of a replay, and no episode of its run; name a message of the episode that was ` + 'replayed.',
+      `Message ${id} belongs to a replay, not to an episode of its run; name a message of the episode that was ` +
+        'replayed.',
     );
   }
   const [only, ...others] = store.lastMessages(id);

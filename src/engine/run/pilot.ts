@@ -41,7 +41,7 @@ export async function pilotRun(
   if (protocol.rounds !== undefined || protocol.occurrences.length < 2) {
     throw new C3Error(
       'input',
-      `Rho is measured for teams of two or more messages in a known order; that of the protocol ${protocol.name} is not.`,
+      `Rho is measured for teams of two or more messages in a known order; the team of the protocol ${protocol.name} is not one.`,
     );
   }
   await using session = new Session(engine, recipe, signal);

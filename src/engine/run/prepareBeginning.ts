@@ -54,7 +54,7 @@ export async function prepareBeginning(recipe: Recipe, input: BeginningInput): P
   if (earlier.recipe.config.adapter?.per !== adapter?.per) {
     throw new C3Error(
       'input',
-      `begin.run: Run ${run} had adapters of other owners than this one; write adapter.per as there.`,
+      `begin.run: Run ${run} had adapters of other owners than this one; set adapter.per to the value of that run.`,
     );
   }
   return { ...earlier, policy: await otherPolicy(recipe, role, input) };
@@ -107,24 +107,24 @@ async function requireProtocol(
     const { different, compared } = await tokenizedOtherwise(other, tokenizer, data);
     if (different > 0 || compared === 0) {
       throw refused(
-        `another tokenizer in ${recipe.modelFolder}, which splits ${different} of ${compared} texts otherwise,`,
+        `another tokenizer in ${recipe.modelFolder}, which splits ${different} of ${compared} texts differently,`,
         `use the model that it was trained with, not ${modelFolder}`,
       );
     }
   }
   const [before, now] = [recipe.rendering?.template ?? null, rendering.template];
   if (before?.text !== now?.text || JSON.stringify(before?.variables) !== JSON.stringify(now?.variables)) {
-    throw refused('another chat template', 'write chat.template as there, and put its template back');
+    throw refused('another chat template', 'set chat.template to the value of that run, and restore its template');
   }
   if (before?.thinking !== now?.thinking) {
-    throw refused('other reasoning tags', 'write chat.thinking as there');
+    throw refused('other reasoning tags', 'set chat.thinking to the value of that run');
   }
   if (JSON.stringify(recipe.rendering?.controls) !== JSON.stringify(rendering.controls)) {
-    throw refused('other control tokens', `put the tokenizer's files of ${modelFolder} back`);
+    throw refused('other control tokens', `restore the tokenizer's files of ${modelFolder}`);
   }
   const promptIn = ({ roles }: Protocol): string | undefined => roles.find(({ name }) => name === role)?.prompt;
   if (role !== null && promptIn(protocolOf(recipe)) !== promptIn(protocol)) {
-    throw refused(`another system prompt for the role ${role}`, "write the role's prompt in the protocol as there");
+    throw refused(`another system prompt for the role ${role}`, 'give the role the same prompt as in that run');
   }
 }
 

@@ -59,7 +59,7 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   if (strategy === 'retrain' && (source.kind === 'adapter' || source.kind === 'run')) {
     throw new C3Error(
       'input',
-      'Retraining begins with the model, so that no trained policy takes a place; name base or a model ' +
+      'Retraining begins with the model, so it cannot use a trained policy; name base or a model ' +
         'folder, or choose another strategy.',
     );
   }

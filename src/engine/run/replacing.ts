@@ -66,7 +66,7 @@ export async function replacing(
     );
   }
   if (evaluatorCalls > 0) {
-    onRemark(`The probes took ${evaluatorCalls} evaluator calls, since the rounds of the team go by what they say.`);
+    onRemark(`The probes took ${evaluatorCalls} evaluator calls, since the rounds of the team depend on their scores.`);
   }
   await runtime.beginTraining(swapped, start);
   const { temperature } = runSampling(config);

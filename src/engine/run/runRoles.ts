@@ -54,7 +54,7 @@ export async function takeRoles(
     if (interrupted !== null && began !== one.policy.snapshot) {
       throw new C3Error(
         'input',
-        `Run ${interrupted.id} cannot be resumed: what answers for the role ${role}, ${adapter ?? folder}, no longer holds the weights that the run began with; put them back, or start a new run.`,
+        `Run ${interrupted.id} cannot be resumed: the model of the role ${role}, ${adapter ?? folder}, no longer has the weights that the run began with; put them back, or start a new run.`,
       );
     }
     taken.set(role, one);

@@ -227,7 +227,7 @@ async function heldTeam(
   if (held !== earlier.snapshot || !(await runtime.snapshots()).includes(held)) {
     throw new C3Error(
       'model',
-      `${key}: The weights of run ${earlier.run} cannot be had, or are not those that it trained; name another run.`,
+      `${key}: The weights of run ${earlier.run} are missing, or are not those that it trained; name another run.`,
     );
   }
   return held;

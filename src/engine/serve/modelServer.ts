@@ -65,7 +65,7 @@ export class ModelServer {
       this.server.listen(port, LOOPBACK);
       await once(this.server, 'listening');
     } catch (error) {
-      throw new C3Error('input', `Port ${port} cannot be had: ${messageOf(error)}; give another --port.`, {
+      throw new C3Error('input', `Port ${port} is not available: ${messageOf(error)}; give another --port.`, {
         cause: error,
       });
     }
@@ -198,7 +198,7 @@ async function refuse(response: ServerResponse, error: unknown): Promise<void> {
     error instanceof ServeError
       ? error
       : error instanceof CancelledError
-        ? new ServeError(503, 'The server was stopped before the answer was whole.')
+        ? new ServeError(503, 'The server was stopped before the answer was complete.')
         : new ServeError(500, `The answer could not be computed: ${messageOf(error)}`);
   if (response.destroyed) {
     return;

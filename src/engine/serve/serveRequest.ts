@@ -126,11 +126,7 @@ export function readServedRequest(api: ServedApi, body: unknown, served: string)
   }
   const data = readBody(completionsSchema, body);
   if ((data.logprobs ?? 0) > 1) {
-    throw new ServeError(
-      400,
-      'logprobs: only those of the tokens that were chosen are given; write 0 or 1.',
-      'logprobs',
-    );
+    throw new ServeError(400, 'logprobs: only chosen tokens have log-probabilities; give 0 or 1.', 'logprobs');
   }
   return {
     ...settingsIn(data, served),

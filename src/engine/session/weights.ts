@@ -91,7 +91,7 @@ export class Weights {
     if (iteration === null) {
       throw new C3Error(
         'model',
-        `No step of run ${run} ended with the snapshot ${snapshot.slice(0, 12)}, so it has no value head; diagnose messages of a snapshot that one ended with, such as those of a sampled evaluation.`,
+        `No step of run ${run} ended with the snapshot ${snapshot.slice(0, 12)}, so it has no value head; diagnose messages of a snapshot at the end of a step, such as those of a sampled evaluation.`,
       );
     }
     if (iteration === 0) {

@@ -146,7 +146,7 @@ describe('c3 diagnose', () => {
       [['diagnose', '--run', run, '--training-credit', '--role', 'nobody'], /no role "nobody"/],
       [['diagnose', '--run', run, '--training-credit', '--replays', '300'], /--replays must be .* from 1 to 256/],
       [['diagnose', '--run', 'none', '--training-credit'], /no run none/],
-      [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /nobody follows .nobody.*; name /],
+      [['diagnose', '--run', run, '--emptied', '--role', 'nobody'], /no role follows .nobody.*; name /],
       [['diagnose', '--run', run, '--origin', 'request'], /has no request buckets/],
       [['export', '--run', run, '--format', 'pdf', '--out', 'x'], /--format is buckets, adapter or model, not "pdf"/],
       [['import'], /needs the path/],

@@ -148,7 +148,7 @@ describe('the team file that an assistant names', () => {
       for (const [index, name] of [there, none].entries()) {
         assert.deepEqual(said[index], [
           true,
-          `team must be a file of the folder of this store, which ${JSON.stringify(name)} is not; nothing was replayed.`,
+          `team must be a file in the folder of this store, but ${JSON.stringify(name)} is not; nothing was replayed.`,
         ]);
       }
     }
@@ -161,10 +161,10 @@ describe('the team file that an assistant names', () => {
     for (const [index, text] of texts.entries()) {
       const name = `.env${index}`;
       writeFileSync(join(work, name), text);
-      const refused = `${JSON.stringify(name)} is no team file that can be read; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`;
+      const refused = `${JSON.stringify(name)} cannot be read as a team file; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`;
       assert.deepEqual(await call(name), [true, refused]);
     }
-    assert.match((await call('missing.yaml')).join(), /^true,"missing\.yaml" is no team file that can be read/u);
+    assert.match((await call('missing.yaml')).join(), /^true,"missing\.yaml" cannot be read as a team file/u);
     assert.deepEqual(asked, []);
   });
 

@@ -327,7 +327,7 @@ describe('an assistant', () => {
         }),
       );
     assert.match(await search({}), /recorded elsewhere: .* Give --team FILE/u);
-    assert.match(await search({ team: '../outside.yaml' }), /team must be a file of the folder of this store/u);
+    assert.match(await search({ team: '../outside.yaml' }), /team must be a file in the folder of this store/u);
     const path = team(1, withResult);
     // The assistant's own word is not the user's.
     assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);
@@ -361,7 +361,7 @@ describe('an assistant', () => {
         await from.callTool({ name: 'what_loses_episodes', arguments: { run, max_evaluator_calls: 64, ...more } }),
       );
     assert.match(await search({}), /recorded elsewhere: .* Give --team FILE/u);
-    assert.match(await search({ team: '../outside.yaml' }), /team must be a file of the folder of this store/u);
+    assert.match(await search({ team: '../outside.yaml' }), /team must be a file in the folder of this store/u);
     const path = team(1, withResult);
     // Neither the assistant's own word nor that of a client that cannot ask is the user's.
     assert.match(await search({ team: path, confirm: true }), /The user did not agree \(decline\)/u);

@@ -304,8 +304,8 @@ describe('a recorded program', () => {
     );
     assert.deepEqual(report.speakers, [{ name: 'planner', by: 'name', messages: 1 }]);
     assert.deepEqual(report.leftOut, {
-      'batches of spans that are no JSON of OTLP': 1,
-      'batches of spans that are no protocol buffers of OTLP': 1,
+      'batches of spans that are not OTLP JSON': 1,
+      'batches of spans that are not OTLP protocol buffers': 1,
       'batches of spans that are neither JSON nor protocol buffers: use OTLP over HTTP': 1,
     });
   });

@@ -86,7 +86,7 @@ describe('a recording that cannot be stored', () => {
     const file = kept.file() ?? '';
     await assert.rejects(recording.close(), {
       kind: 'store',
-      message: `The recording is not stored as a whole: The disk is full; free space. What is not, 2 calls, is in ${file}: once the store can be written, run c3 import ${file}. Lost: 1 score of episodes.`,
+      message: `The recording is not stored completely: The disk is full; free space. The rest (2 calls) is in ${file}: once the store can be written, run c3 import ${file}. Lost: 1 score of episodes.`,
     });
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const report = await kept.service.importLog({ path: file, maskSecrets: false }, NEVER);
@@ -125,7 +125,7 @@ describe('a recording that cannot be stored', () => {
     const key = 'sk-proj-abcdefghijklmnopqrstuvwxyz0123456789';
     const recording = recordingIn(failingAfter(kept, 0), kept.folder, true);
     await recording.take(call(`With ${key}?`, `Yes, ${key}.`));
-    await assert.rejects(recording.close(), /What is not, 1 call, is in/u);
+    await assert.rejects(recording.close(), /The rest \(1 call\) is in/u);
     assert.match(readFileSync(kept.file() ?? '', 'utf8'), /With sk-proj-\[masked\]\?.*Yes, sk-proj-\[masked\]\./u);
   });
 
@@ -147,7 +147,7 @@ describe('a recording that cannot be stored', () => {
       served: null,
       quiet: true,
     };
-    await assert.rejects(record(place, settings, NEVER), /What is not, 1 line, is in/u);
+    await assert.rejects(record(place, settings, NEVER), /The rest \(1 line\) is in/u);
     assert.equal(readFileSync(kept.file() ?? '', 'utf8'), '{"resourceSpans":[]}\n');
   });
 
@@ -187,7 +187,7 @@ describe('a recording whose store another process holds', () => {
     void recording.take(call('First?', 'One.'));
     await assert.rejects(recording.close(AbortSignal.abort()), {
       code: 'storeHeld',
-      message: /Another process wrote the store .*What is not, 1 call, is in .*recording-\w+\.jsonl: once/u,
+      message: /Another process wrote the store .*The rest \(1 call\) is in .*recording-\w+\.jsonl: once/u,
     });
     assert.ok(existsSync(kept.file() ?? ''));
   });

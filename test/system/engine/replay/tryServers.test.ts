@@ -174,7 +174,7 @@ describe('c3 try with a server in the place of a role', () => {
       [['--change', `endpoint=team@${base}`], /names nothing that can be changed/u],
       [
         ['--change', 'actor.endpoint=team@https://a.example/v1', '--spend-money', '1'],
-        /What the server for the role actor costs is not known/u,
+        /The price of the server for the role actor is not known/u,
       ],
     ] as const) {
       const refused = await c3(folder, ['try', ...args, '--budget', '64']);

@@ -59,7 +59,7 @@ it('refuses a team file outside of the folder in the words of one that is not th
   const folder = workspace(t);
   for (const team of ['../team.yaml', '../none.yaml', join(folder, '..', 'team.yaml'), '/etc/passwd']) {
     await assert.rejects(ask(folder, team), {
-      message: `team must be a file of the folder of this store, which ${JSON.stringify(team)} is not; nothing was replayed.`,
+      message: `team must be a file in the folder of this store, but ${JSON.stringify(team)} is not; nothing was replayed.`,
     });
   }
 });
@@ -91,7 +91,7 @@ it('says what a search starts and costs, and asks for the bytes that were read',
   assert.match(without.words, /^Searching for the message that lost the episode of message 7 costs at most 20/u);
   await assert.rejects(
     askedSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
-    /team must be a file of the folder of this store/u,
+    /team must be a file in the folder of this store/u,
   );
 });
 
@@ -116,6 +116,6 @@ it('says of a search of a run what it starts and costs, and asks for the bytes t
   assert.equal(without.words, 'Searching for what loses the episodes of run "r1" costs at most 200 evaluator calls');
   await assert.rejects(
     askedRunSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
-    /team must be a file of the folder of this store/u,
+    /team must be a file in the folder of this store/u,
   );
 });

@@ -256,6 +256,6 @@ it('an answer that comes packed is passed on as it is and recorded, one that is 
   );
   assert.deepEqual(
     [...leftOut],
-    [['calls whose answer is packed in a way that is not read, damaged, or too long once it is unpacked', 1]],
+    [['calls whose answer is compressed in an unknown way, damaged, or too long when decompressed', 1]],
   );
 });

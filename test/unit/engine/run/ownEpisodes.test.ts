@@ -186,7 +186,7 @@ test('what cannot be said of an episode is refused in a sentence', (t) => {
   assert.equal(episodeOf(store, ends[0] ?? 0), ends[0]);
   assert.throws(() => episodeOf(store, 999), inputErrorLike(/message 999/));
   const replayed = store.insertMessage(newMessage({ phase: 'replay' }));
-  assert.throws(() => episodeOf(store, replayed), inputErrorLike(/is of a replay/));
+  assert.throws(() => episodeOf(store, replayed), inputErrorLike(/belongs to a replay/));
   const range = { low: 0, high: 2 };
   assert.equal(changedEpisodeNote(NO_EPISODE_NOTE, { score: 2 }, range).score, 2);
   for (const [changes, within] of [

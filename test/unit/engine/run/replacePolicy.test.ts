@@ -117,8 +117,11 @@ it('says in one sentence what does not go together', () => {
     [{ source: 'nowhere' }, /^"nowhere" is neither a folder nor a run of this store; write base,/u],
     [{ source: '.' }, /has neither an adapter_config\.json nor a config\.json;/u],
     [{ source: 'model' }, /is another model, which answers without learning: stage 0 cannot align it;/u],
-    [{ source: 'run-2', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained policy/u],
-    [{ source: 'adapter', strategy: 'retrain' }, /^Retraining begins with the model, so that no trained policy/u],
+    [{ source: 'run-2', strategy: 'retrain' }, /^Retraining begins with the model, so it cannot use a trained policy/u],
+    [
+      { source: 'adapter', strategy: 'retrain' },
+      /^Retraining begins with the model, so it cannot use a trained policy/u,
+    ],
   ];
   for (const [given, message] of sentences) {
     assert.throws(() => asked(given), { name: 'C3Error', kind: 'input', message });
@@ -166,7 +169,7 @@ it('refuses a team that speaks another protocol, and names what differs', async 
   assert.equal((await from(false))?.run, 'run-1');
   await assert.rejects(from(true), {
     kind: 'input',
-    message: 'begin.run: Run run-1 had other reasoning tags than this one; write chat.thinking as there.',
+    message: 'begin.run: Run run-1 had other reasoning tags than this one; set chat.thinking to the value of that run.',
   });
   // Another file of the tokenizer is no other tokenizer where it splits the questions as this one does.
   const same = ({ fingerprint }: ReturnType<typeof parseRecipe>) => ({
@@ -176,7 +179,7 @@ it('refuses a team that speaks another protocol, and names what differs', async 
   const { modelFolder } = await recipeOf('task.name=python');
   await assert.rejects(
     prepared((recipe) => ({ ...same(recipe), modelFolder })),
-    /had another tokenizer in .*, which splits \d+ of \d+ texts otherwise, than this one; use the model/u,
+    /had another tokenizer in .*, which splits \d+ of \d+ texts differently, than this one; use the model/u,
   );
 });
 

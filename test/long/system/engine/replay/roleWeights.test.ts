@@ -40,7 +40,7 @@ async function refusesAnotherModel(folder: string, run: string): Promise<void> {
   cpSync(folderOf('llama'), join(folder, 'other'), { recursive: true });
   assert.match(
     errorOf(await c3(folder, ['run', '--resume', run])),
-    /cannot be resumed: what answers for the role reasoner, .*other, no longer holds the weights/,
+    /cannot be resumed: the model of the role reasoner, .*other, no longer has the weights/,
   );
   rmSync(join(folder, 'other'), { recursive: true });
   cpSync(folderOf('qwen2'), join(folder, 'other'), { recursive: true });
