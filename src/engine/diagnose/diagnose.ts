@@ -278,8 +278,8 @@ function continuationOf(
     sampling === null
       ? 'settings that are not known'
       : `temperature ${sampling.temperature}, top-p ${sampling.topP}, top-k ${sampling.topK}, at most ${sampling.maxNewTokens} new tokens`;
-  const own = `What follows a message is said by the weights that said it (${snapshots.length} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
-  const imported = `What follows a message was said by weights that the imported file does not name, sampled at ${decoding} as far as it says`;
+  const own = `The weights of a message also generate what follows it (${snapshots.length} snapshot${snapshots.length === 1 ? '' : 's'}), sampled at ${decoding}, by the protocol ${JSON.stringify(protocol.name)}`;
+  const imported = `Weights that the imported file does not name generated what follows a message, sampled at ${decoding} as far as the file says`;
   return {
     snapshots,
     protocol: protocol.name,
