@@ -24,7 +24,6 @@ import { taskOf } from './runTask.ts';
 
 export interface DashboardParts {
   readonly keeper: ListKeeper;
-  /** Shows a round of a run in the side bar. */
   readonly showRound: (run: string, phase: Phase, iteration: number) => Promise<void>;
   readonly openMessage: (message: number) => void;
 }
@@ -87,7 +86,7 @@ export class Dashboard {
     return this.losses.find(this.services.store.reader(), run, () => this.panel.session?.publish());
   }
 
-  /** Brings the panel back after a reload. */
+  /** Restores the panel after a reload. */
   restore(tab: WebviewPanel, state: unknown): void {
     const kept = isDashboardState(state) ? state : null;
     this.panel.restore(tab, (wanted) => ({

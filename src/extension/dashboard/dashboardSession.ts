@@ -56,7 +56,6 @@ export interface DashboardSurroundings {
   readonly findLosses: (run: string) => Promise<void>;
   /** Asks which change of a role to try. */
   readonly tryChange: (run: string, role: string) => Promise<void>;
-  /** Shows a round of a run in the side bar. */
   readonly showRound: (run: string, phase: Phase, iteration: number) => Promise<void>;
   readonly openMessage: (message: number) => void;
   /** Copies a table of the page to the clipboard after the user's confirmation. */

@@ -32,12 +32,12 @@ export class RunsTable {
     );
   }
 
-  /** Shows the table. @param selected the run to bring into sight */
+  /** Shows the table. @param selected the run to reveal */
   open(selected: string | null): void {
     this.panel.open({ selected });
   }
 
-  /** Brings the panel back after a reload. */
+  /** Restores the panel after a reload. */
   restore(tab: WebviewPanel): void {
     this.panel.restore(tab, (wanted) => wanted ?? { selected: null });
   }

@@ -34,7 +34,7 @@ export interface RunsTableSurroundings {
 
 /** The arguments with which the table is opened. */
 export interface RunsTableOpening {
-  /** The run to bring into sight. */
+  /** The run to reveal. */
   readonly selected: string | null;
 }
 

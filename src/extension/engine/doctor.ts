@@ -13,7 +13,6 @@ export class Doctor {
     this.reports = reports;
   }
 
-  /** Runs the checks and shows their results. */
   async run(): Promise<void> {
     const report = await window.withProgress(
       { location: ProgressLocation.Window, title: 'C3: checking this machine' },

@@ -63,7 +63,7 @@ export class Episodes {
     this.panel.open({ run, note });
   }
 
-  /** Brings the panel back after a reload. */
+  /** Restores the panel after a reload. */
   restore(tab: WebviewPanel, state: unknown): void {
     this.panel.restore(tab, (wanted) => ({
       run: wanted?.run ?? (isEpisodesState(state) ? state.run : null),

@@ -27,7 +27,6 @@ const ELSEWHERE = '**/{node_modules,.git,.c3}/**';
 /** Maximum number of files of a workspace that are shown. */
 const MOST_FILES = 5000;
 
-/** Registers the tests of the workspace's findings. */
 export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'engine' | 'modelFolders'>): Disposables {
   const disposables = new Disposables();
   const controller = disposables.add(tests.createTestController('c3.findings', 'C3 findings'));

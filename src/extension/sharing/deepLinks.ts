@@ -55,7 +55,6 @@ function follow({ store }: Services, uri: Uri, views: LinkViews): string | null 
   return null;
 }
 
-/** Copies a link to the clipboard. */
 export async function copyLink(extension: ExtensionContext['extension'], subject: Subject): Promise<void> {
   const folder = openFolder();
   if (folder === null) {

@@ -84,7 +84,6 @@ async function contentOf(uri: Uri): Promise<string | null> {
   }
 }
 
-/** Registers the editor for reports. */
 export function registerReportEditor(): Disposable {
   return window.registerCustomEditorProvider(REPORT_EDITOR, new ReportEditor(), {
     supportsMultipleEditorsPerDocument: true,

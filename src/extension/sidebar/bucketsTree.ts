@@ -89,7 +89,6 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
     );
   }
 
-  /** Shows the buckets of a run. */
   show(run: string): void {
     if (run === this.run) {
       return;

@@ -29,7 +29,6 @@ export class TaxonomyPanels {
     this.panels.get(run)?.dispose();
   }
 
-  /** Shows the taxonomy of a run. */
   open(run: string): void {
     const present = this.panels.get(run);
     if (present !== undefined) {

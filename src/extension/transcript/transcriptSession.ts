@@ -158,7 +158,6 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     return this.selected;
   }
 
-  /** The run of the transcript. */
   get run(): string {
     return this.shown.target.run;
   }

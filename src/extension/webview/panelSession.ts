@@ -35,7 +35,7 @@ export type SessionOf<P extends Panel> = Session<P['events'], P['requests']>;
 export type EventsOf<P extends Panel> = EventHandlers<P['events']>;
 export type AnswersOf<P extends Panel> = Answers<P['requests']>;
 
-/** The page of a session, as the session sees it. */
+/** The interface of a page for its session. */
 export interface Page<FromHost> {
   /** True if the page can receive messages. A hidden page gets everything after its next "ready". */
   readonly isListening: boolean;

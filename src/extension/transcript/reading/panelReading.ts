@@ -83,7 +83,6 @@ export class PanelReading {
     this.read = null;
   }
 
-  /** Applies a filter. */
   filterBy(filter: TranscriptFilter): void {
     this.read = this.reading.filtered(this.reader(), filter, this.classes);
     this.inForce = filter;

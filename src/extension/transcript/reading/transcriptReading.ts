@@ -85,7 +85,6 @@ export class TranscriptReading {
     };
   }
 
-  /** Reads a window of rows. */
   window(reader: Reader, offset: number): readonly TranscriptRow[] {
     return this.shown.window(reader, this.target, offset);
   }
