@@ -10,7 +10,7 @@ import { isAlive, processStartOf } from './processes.ts';
 
 /** Anybody may pass through it, as another user's sandbox does. Only its user can list it. */
 const PARENT_MODE = 0o711;
-/** The machine, because several can share the folder, the process id, and its start. */
+/** The machine (several can share the folder), the process id, and the start of the process. */
 const NAME = /^([0-9a-f]{8})\.(\d+)\.(\d*)\./u;
 const MACHINE = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 

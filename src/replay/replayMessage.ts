@@ -321,7 +321,7 @@ class Replaying {
     );
   }
 
-  /** Stores an episode that ended. That of the message itself is stored, except for new events. */
+  /** Stores an episode that ended, or only the new events of the message's own episode. */
   private endEpisode(leaf: TreeMessage, alternative: TreeMessage): void {
     const { store } = this.dependencies;
     if (this.endings.has(leaf)) {

@@ -38,7 +38,7 @@ const BARS = 40;
 
 const FINISHED: Readonly<Record<ReportedMessage['finish'], string>> = {
   end: 'ended by itself',
-  length: 'cut off at its longest',
+  length: 'cut off at the token limit',
   typed: 'typed by a person',
 };
 
@@ -219,12 +219,7 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
         : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
     return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${index}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
   });
-  return table(
-    'Alternatives',
-    ['', 'what is said', 'mean return', 'credit', 're-executed'],
-    lines,
-    'second-left last-left',
-  );
+  return table('Alternatives', ['', 'text', 'mean return', 'credit', 're-executed'], lines, 'second-left last-left');
 }
 
 /** Writes up to sixteen returns one by one, and the number of more. */

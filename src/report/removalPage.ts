@@ -38,11 +38,11 @@ function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
     lines,
     'numbers',
   );
-  const left = others === 0 ? '' : ` ${count(others)} of other returns than 0 and 1 are left out.`;
+  const left = others === 0 ? '' : ` ${count(others)} with other returns than 0 and 1 are left out.`;
   return figure(
     'Credit by outcome with and without the thinker',
     boxesPicture('outcomes', 'Credit by outcome with and without the thinker', rows, 'training credit'),
-    `Of ${count(rollouts)} rollouts: whether the episode was right, and the solo rollout of its number. Upper box of each pair: what training learned from; lower: the shared return, scaled within the question. Boxes span the quartiles, with the median; lines reach the extremes.${left}`,
+    `Of ${count(rollouts)} rollouts, by the result of the episode and of the solo rollout with its number. Upper box of each pair: the credit that training used; lower: the shared return, scaled within the question. Boxes span the quartiles, with the median; lines reach the extremes.${left}`,
     numbers,
   );
 }

@@ -133,7 +133,7 @@ function evaluationFigure({ evaluations, run }: RunReport): string {
   return figure(
     'Accuracy over training',
     drawn,
-    'On held-out problems, before training, every so many steps, and after it; bands: 95 % intervals.',
+    'On held-out problems: before training, at regular intervals, and after it; bands: 95 % intervals.',
     numbers,
   );
 }

@@ -14,11 +14,14 @@ import type { TokenCount } from './spending.ts';
 
 /** The findings of an endpoint's probe, which a run stores. */
 export const probeSchema = z.object({
-  /** exact: answers depend on seeds alone; none: not so; unknown: all answers were equal. */
+  /**
+   * exact: equal seeds gave equal answers, and other seeds gave others; none: they did not; unknown:
+   * all answers were equal.
+   */
   seeds: z.enum(['exact', 'none', 'unknown']),
   /** True if requests may ask for log-probabilities. */
   logprobs: z.boolean(),
-  /** The number of log-probabilities that completions request. Missing in older runs: 1. */
+  /** Further tokens with log-probabilities in completions. Missing in older runs: 1. */
   likeliest: z.union([z.literal(0), z.literal(1)]).optional(),
   /**
    * The temperature of log-probabilities. sampling: that of the request, as in SGLang, and in vLLM

@@ -26,7 +26,7 @@ it('the part of a run about removal has its numbers as text, and is not there fo
   assertBalanced(html);
   assert.ok(!html.includes('<b>'));
   const text = textOf(html);
-  assert.match(text, /Of 3 rollouts: .* 1 of other returns than 0 and 1 are left out\./u);
+  assert.match(text, /Of 3 rollouts, .* 1 with other returns than 0 and 1 are left out\./u);
   assert.match(text, /thinker \(1, 0\)\s*3\s*0\.000\s*\+0\.500\s*\+1\.000\s*\+1\.500\s*\+2\.000/u);
   assert.match(text, /not measured/u);
   assert.match(text, /with the thinker\s*0\.600\s*.*0\.500.*0\.700.*\s*40/u);
