@@ -34,6 +34,20 @@ function withEachOverride(args: readonly string[]): string[] {
   });
 }
 
+/** Joins an option and a negative number after it, such as `--score -1`: util.parseArgs takes `-1` for an option. */
+function joinNegativeNumbers(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
+  const joined: string[] = [];
+  for (const argument of args) {
+    const before = joined.includes('--') ? '' : (joined.at(-1) ?? '');
+    if (/^-[\d.]/.test(argument) && before.startsWith('--') && options[before.slice(2)]?.type === 'string') {
+      joined[joined.length - 1] = `${before}=${argument}`;
+    } else {
+      joined.push(argument);
+    }
+  }
+  return joined;
+}
+
 /** Splits arguments at `--`, if the command takes arguments after it. */
 export function ownArguments(
   declared: Pick<Declaration, 'rest'>,
@@ -111,8 +125,8 @@ function parse(
     ]),
   );
   try {
-    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : [...args];
-    return parseArgs({ args: each, options: config, allowPositionals: true, strict: true });
+    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : args;
+    return parseArgs({ args: joinNegativeNumbers(each, config), options: config, allowPositionals: true, strict: true });
   } catch (error) {
     throw new C3Error('input', `c3 ${name}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 ${name} --help\`.`);
   }

@@ -80,6 +80,12 @@ it('options have values of their kinds, and know whether they were named', () =>
   assert.deepEqual([given.named.has('atMost'), given.named.has('override')], [true, false]);
 });
 
+it('a negative number is the value of the option before it, and of no flag', () => {
+  const taken = readArguments(DOCK, ['1', 'port', '--rope', '-1.5', '--knot', 'hitch', '--', '--rope', '-2']);
+  assert.deepEqual([taken.rope, taken.rest], ['-1.5', ['--rope', '-2']]);
+  assert.throws(() => readArguments(SAIL, ['--fast', '-1']), /c3 sail: Unknown option '-1'/);
+});
+
 it('a wrong value is refused in a sentence that says what is right', () => {
   const wrong: readonly (readonly [readonly string[], RegExp])[] = [
     [['--at-most', '0'], /^--at-most needs a whole number of at least 1, not "0"\.$/],
