@@ -14,7 +14,6 @@ import type { Evaluator, Graded } from './evaluator.ts';
 import { EvaluatorLost } from './lost.ts';
 
 export interface CommandSettings {
-  /** The program and its arguments. */
   readonly command: readonly string[];
   /** The folder in which it is started. */
   readonly folder: string;

@@ -50,7 +50,6 @@ export interface Evaluator {
   readonly ofTurn?: (problem: Problem, messages: readonly TurnMessage[]) => string;
 }
 
-/** A message of a turn. */
 export type TurnMessage = Pick<SaidEvent, 'role' | 'text'>;
 
 /** Returns the text that is scored for a turn whose last message is scored. */

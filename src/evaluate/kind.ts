@@ -17,7 +17,6 @@ export interface EvaluatorParts {
   readonly judge: Evaluator;
   /** Adds up the points of the parts of a message. */
   readonly points: Evaluator;
-  /** Checks a chain of letters. */
   readonly chain: Evaluator;
   /** Checks grids of houses, guesses of a secret number, and plans. */
   readonly puzzles: {
@@ -25,7 +24,6 @@ export interface EvaluatorParts {
     readonly numbers: Evaluator;
     readonly blocksworld: Evaluator;
   };
-  /** Compares answers as mathematics. */
   readonly math: (grader: Grader) => Evaluator;
   /**
    * Runs code against the tests of its problem.
@@ -68,7 +66,7 @@ export function unusable(
     const reason = wrong(answer);
     if (reason !== null) {
       const shown = JSON.stringify(uid.slice(0, 120));
-      return `evaluator: ${name} needs ${what} in each answer, and that of problem ${shown} is none (${reason.slice(0, 200)}); change it, or choose evaluator: auto.`;
+      return `evaluator: ${name} needs ${what} in each answer, and the answer of problem ${shown} is not one (${reason.slice(0, 200)}); change it, or choose evaluator: auto.`;
     }
   }
   return null;
@@ -112,5 +110,5 @@ export function withoutForm(
   const wrong = problems.find(({ answer }) => !isOne(answer));
   return wrong === undefined
     ? null
-    : `evaluator: ${name} needs answers such as \`${example}\`, and that of problem ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
+    : `evaluator: ${name} needs answers such as \`${example}\`, and the answer of problem ${JSON.stringify(wrong.uid.slice(0, 120))} has another form; change it, or choose evaluator: auto.`;
 }

@@ -53,7 +53,6 @@ export const EVALUATOR_KINDS: readonly NamedKind[] = TABLE;
 
 const BY_NAME: ReadonlyMap<string, NamedKind> = new Map(EVALUATOR_KINDS.map((kind) => [kind.name, kind]));
 
-/** Returns the kind of evaluator with a name. */
 export function evaluatorKind(name: EvaluatorName): NamedKind {
   const kind = BY_NAME.get(name);
   if (kind === undefined) {

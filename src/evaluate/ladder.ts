@@ -19,7 +19,7 @@ export type LadderRules = 'checked' | 'executed' | 'published';
 export interface Ladder {
   /** 0.4 for the helper, 0.6 for the main function. */
   readonly structure: number;
-  /** 0.5 */
+  /** 0 or 0.5. */
   readonly syntax: number;
   /** The share of the tests that pass. */
   readonly tests: number;

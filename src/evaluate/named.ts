@@ -131,14 +131,11 @@ const byKey = <Key>(
   },
 });
 
-/** Compares the cells of a grid of houses. */
 const zebraEvaluator = (by: ZebraRule): Evaluator =>
   byKey(by === 'all' ? 'zebra' : 'zebra-cells', parseZebra, 'grid of houses', (key, text) => gradeZebra(key, text, by));
 
-/** Compares a guess with a secret number. */
 const numbersEvaluator: Evaluator = byKey('numbers', parseSecret, 'secret number', gradeGuess);
 
-/** Executes a plan of Blocksworld. */
 const blocksworldEvaluator: Evaluator = byKey('blocksworld', parseBlocks, 'problem of Blocksworld', gradePlan);
 
 /** Returns the evaluator of a problem whose answer is the key of a puzzle, or null if it is not. */

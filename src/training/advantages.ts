@@ -8,7 +8,6 @@ import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 export interface LearningGroup {
   /** Groups with the same name were compared with each other; without one, only within the group. */
   readonly group?: string;
-  /** The role that said the messages. */
   readonly role: string;
   /** The node of a rollout tree, if the group comes from one. */
   readonly node?: string;
@@ -75,7 +74,6 @@ export function advantagesOf(
   return (group) => scaled?.get(group) ?? creditsOf(group);
 }
 
-/** Returns the scaled credits of each group, in order. */
 function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<CreditedGroup, readonly number[]> {
   const found = new Map<CreditedGroup, readonly number[]>();
   for (const members of compared(groups)) {

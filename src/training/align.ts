@@ -29,7 +29,6 @@ export interface AlignSettings {
   /** The KL at which the stage ends, in nats. */
   readonly delta: number;
   readonly learningRate: number;
-  /** The largest number of optimizer steps. */
   readonly maxSteps: number;
 }
 

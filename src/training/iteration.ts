@@ -182,7 +182,6 @@ async function sampleBatch(
   return { problems, grown, roots, values, votes, voteCalls };
 }
 
-/** Returns the trees that a method credits. */
 function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
   const perProblem = (measured: boolean): TreeMessage[][] =>
     batches.flatMap(({ problems, grown }) => {

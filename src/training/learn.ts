@@ -72,7 +72,6 @@ export async function learn(input: LearnInput, iteration: number, stages: Stages
 /** Selects the contexts of an update. */
 type Where = Pick<PolicyUpdate, 'roles' | 'node' | 'weights'>;
 
-/** One step in progress. */
 class Step {
   private readonly input: LearnInput & { readonly method: Method };
   private readonly iteration: number;

@@ -13,7 +13,6 @@ export interface LearnedMessage extends AdvantagedMessage {
   readonly stage: number;
 }
 
-/** The data for reading a run's messages. */
 export interface LearnedRun {
   readonly store: StoreReader;
   readonly run: string;

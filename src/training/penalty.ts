@@ -6,7 +6,6 @@ import { shapeWithK1 } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import { methodReads } from './methods/methods.ts';
 
-/** Returns the penalty that a configuration asks for. */
 export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
   const { kl_coefficient: coefficient, kl_against: against, kl_estimator: estimator } = ppo;
   return estimator === 'k1' ? { coefficient, against: 'reference', estimator } : { coefficient, against, estimator };

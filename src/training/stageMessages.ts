@@ -260,7 +260,6 @@ export class NodesOfTurns {
     this.upward = [...roots].flatMap(ordered);
   }
 
-  /** Returns the node of a message. */
   of(message: Placed): string {
     const before = this.before(message);
     return before === undefined ? `problem ${message.problem}` : `after ${before.message}`;

@@ -1,4 +1,3 @@
-/** Compares the stated number or text. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const answer = {

@@ -1,4 +1,3 @@
-/** Scores code by its tests, and other answers by the rule of their task. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const auto = {

@@ -1,4 +1,3 @@
-/** Checks plans of Blocksworld. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseBlocks } from '../puzzles/blocks.ts';
 

@@ -1,4 +1,3 @@
-/** Checks chains of letters, each letter said by one role. */
 import { parseChain } from '../chain.ts';
 import type { EvaluatorKind } from '../kind.ts';
 
@@ -11,7 +10,7 @@ export const chain = {
     const wrong = problems.find(({ answer }) => parseChain(answer) === null);
     return wrong === undefined
       ? null
-      : `evaluator: chain needs answers such as \`chain of 3, ring of 16: from J to E by 1 2 5 without A H N\`, and that of problem ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
+      : `evaluator: chain needs answers such as \`chain of 3, ring of 16: from J to E by 1 2 5 without A H N\`, and the answer of problem ${JSON.stringify(wrong.uid.slice(0, 120))} has another form; change it, or choose evaluator: auto.`;
   },
   make: (parts) => parts.chain,
 } as const satisfies EvaluatorKind;

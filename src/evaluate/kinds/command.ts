@@ -1,4 +1,3 @@
-/** Scores by a command of the user's. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const command = {

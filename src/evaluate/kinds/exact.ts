@@ -1,4 +1,3 @@
-/** Requires exactly the answer. */
 import { blankAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const exact = {

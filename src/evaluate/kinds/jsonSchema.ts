@@ -1,4 +1,3 @@
-/** Requires JSON that satisfies a schema. */
 import { readSchema } from '../jsonSchema.ts';
 import { unusable, type EvaluatorKind } from '../kind.ts';
 

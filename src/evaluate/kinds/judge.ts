@@ -1,4 +1,3 @@
-/** Scores by a model with a rubric. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const judge = {

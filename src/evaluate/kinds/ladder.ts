@@ -1,4 +1,3 @@
-/** Scores the levels of a program of two functions. */
 import { withoutFunction, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'ladder';

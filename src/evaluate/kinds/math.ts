@@ -1,4 +1,3 @@
-/** Compares answers as mathematics, exactly. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const math = {

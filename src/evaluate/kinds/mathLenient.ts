@@ -1,4 +1,3 @@
-/** Compares answers as mathematics, with a tolerance. */
 import { noFault, type EvaluatorKind } from '../kind.ts';
 
 export const mathLenient = {

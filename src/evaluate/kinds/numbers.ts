@@ -1,4 +1,3 @@
-/** Checks guesses of a secret number. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseSecret } from '../puzzles/numbers.ts';
 

@@ -1,4 +1,3 @@
-/** Scores points for each part of a message. */
 import type { EvaluatorKind } from '../kind.ts';
 import { parsePoints } from '../points.ts';
 
@@ -12,7 +11,7 @@ export const points = {
     const wrong = problems.find(({ answer }) => parsePoints(answer) === null);
     return wrong === undefined
       ? null
-      : `evaluator: points needs answers such as \`red: 2, blue: 1; 7: 3; of 5\`, and that of problem ${JSON.stringify(wrong.uid.slice(0, 120))} is none; change it, or choose evaluator: auto.`;
+      : `evaluator: points needs answers such as \`red: 2, blue: 1; 7: 3; of 5\`, and the answer of problem ${JSON.stringify(wrong.uid.slice(0, 120))} has another form; change it, or choose evaluator: auto.`;
   },
   make: (parts) => parts.points,
 } as const satisfies EvaluatorKind;

@@ -1,4 +1,3 @@
-/** Scores code by its tests, all or nothing. */
 import { withoutTests, type EvaluatorKind } from '../kind.ts';
 
 export const python = {

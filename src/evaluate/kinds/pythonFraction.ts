@@ -1,4 +1,3 @@
-/** Scores code by the share of its tests that pass. */
 import { withoutTests, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'python-fraction';

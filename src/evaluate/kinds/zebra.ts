@@ -1,4 +1,3 @@
-/** Scores grids of houses, all or nothing. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseZebra } from '../puzzles/zebra.ts';
 

@@ -1,4 +1,3 @@
-/** Scores grids of houses by the share of right cells. */
 import { withoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseZebra } from '../puzzles/zebra.ts';
 

@@ -6,7 +6,6 @@ import type { Problem, ProblemTests } from '../../domain/problem.ts';
 import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';
 
-/** The name of the helper function. */
 export const HELPER_NAME = 'aux';
 
 /** The source of two functions in a program; null if one is missing. */
@@ -93,7 +92,6 @@ export const importsOf = (prefix: string): string =>
     .filter((line) => /^(?:import|from)\s/u.test(line))
     .join('\n');
 
-/** Joins imports and functions to one program. */
 export const joinedParts = (imports: string, { helper, main }: TwoFunctions): string =>
   `${[imports, helper ?? '', main ?? ''].filter((part) => part !== '').join('\n\n\n')}\n`;
 

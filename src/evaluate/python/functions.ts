@@ -88,7 +88,6 @@ const inspectedSchema = z.object({
  */
 export type InspectedFunctions = z.output<typeof inspectedSchema>;
 
-/** The result of examining a program of two functions. */
 export interface FunctionsVerdict {
   readonly inspected: InspectedFunctions;
   /** The outcome of each test, in order; empty if none was run. */

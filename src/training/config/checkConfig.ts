@@ -130,7 +130,7 @@ function placeOf(
   return { ...(keyRange ?? visible(text, valueRange?.start ?? 0, 0)), replacement: null };
 }
 
-/** Returns a range that holds text: the given one, else the rest of its line, else what is before it. */
+/** Returns a range with text: the given one, the rest of its line, or the last character before it. */
 function visible(text: string, start: number, end: number): Range {
   if (text.slice(start, end).trim() !== '') {
     return { start, end: Math.min(end, endOfLine(text, start)) };

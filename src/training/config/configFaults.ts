@@ -18,7 +18,7 @@ function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
   }
   const complete = scorer?.rubric !== undefined && scorer.judge !== undefined && scorer.labels !== undefined;
   return evaluator === 'judge' && !complete
-    ? 'judge needs what it scores by, who it is and what it is measured on; add scorer: {rubric: TEXT, judge: {endpoint: ADDRESS, model_name: NAME}, labels: FILE}.'
+    ? 'judge needs a rubric, a judge, and labeled messages to measure it on; add scorer: {rubric: TEXT, judge: {endpoint: ADDRESS, model_name: NAME}, labels: FILE}.'
     : null;
 }
 
@@ -100,14 +100,14 @@ const RULES: readonly Rule[] = [
     fault: ({ credit: { estimator }, magrpo, method }) =>
       magrpo === null || estimator === 'loo' || !methodReads(method, 'credit.estimator')
         ? null
-        : `${estimator} is not of rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
+        : `${estimator} does not apply to rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
   },
   {
     keys: ['shape', 'magrpo', 'method'],
     fault: ({ shape, magrpo, method }) =>
       magrpo === null || shape === 'nested' || !methodReads(method, 'shape')
         ? null
-        : `${shape} is not of rollout trees; omit it, or the section magrpo.`,
+        : `${shape} does not apply to rollout trees; omit it, or the section magrpo.`,
   },
   {
     keys: ['fanout_unique', 'magrpo', 'method'],

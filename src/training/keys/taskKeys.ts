@@ -67,7 +67,7 @@ export const taskSchema = z
       .default(null)
       .describe(
         'The team is trained on these questions of `train_file`, by their places in it, such as `train[16:]`. ' +
-          'The name before the brackets says nothing. null takes all that are not evaluated.',
+          'The name before the brackets has no meaning. null takes all that are not evaluated.',
       )
       .meta({ since: '0.2.0', earlier: null }),
     evaluation_split: rowSlice

@@ -2,7 +2,6 @@
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import type { RunConfig } from '../config/config.ts';
 
-/** The remaining work of a run. */
 export interface RunWork {
   /** Episodes of all evaluations. */
   readonly episodes: number;

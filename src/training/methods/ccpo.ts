@@ -140,7 +140,7 @@ export const ccpo: Method = {
 /** Returns the fault of a protocol without thinker and solver, or of too small a budget, or null. */
 function pairFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (!isThinkSolve(protocol)) {
-    return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is none.`;
+    return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is neither.`;
   }
   return episodesOf(settings) < 2
     ? `evaluator_budget (${settings.evaluator_budget}) pays for fewer than two episodes of a problem with as many solo rollouts; give ccpo at least 4.`
@@ -160,7 +160,7 @@ function soloRollout(settings: MethodSettings): Rollout {
   return draws === 'shared' ? { ...solo, fanout: [count, 1], sharesDraws: true } : { ...solo, fanout: [1, count] };
 }
 
-/** Returns the returns of some trees, leaf by leaf. */
+/** Lists the returns of some trees, leaf by leaf. */
 const returnsOf = (roots: readonly TreeMessage[], bound: number): (number | null)[] =>
   roots.flatMap(findLeaves).map((leaf) => returnOf(leaf, bound));
 

@@ -24,7 +24,7 @@ export interface Statistics {
   readonly steps: number;
   /** The number of rollouts in the statistics. */
   readonly count: number;
-  /** Returns minus solo returns. */
+  /** The returns minus the solo returns. */
   readonly contribution: Running;
   readonly joint: Running;
   readonly solo: Running;

@@ -22,7 +22,6 @@ export interface VotingStatistics {
   readonly steps: number;
   /** The number of rollouts in the statistics. */
   readonly count: number;
-  /** The running statistic of the returns. */
   readonly joint: Running;
   /** The running statistics of the contributions, by the id of the voter's turn. */
   readonly voters: ReadonlyMap<string, Running>;
@@ -68,7 +67,6 @@ export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, roun
     : [];
 }
 
-/** Credits every voter of every episode whose vote is known. */
 export function creditVotes(
   { problems, settings, state }: Pick<SampledStep, 'problems' | 'settings' | 'state'>,
   votes: ReadonlyMap<TreeMessage, Vote>,

@@ -61,7 +61,6 @@ export function treeCounts(
   };
 }
 
-/** Returns the number of turns of a protocol. */
 const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 
 /** Describes the largest tree of one problem, in one sentence. */
@@ -173,7 +172,6 @@ interface JointAction {
 /** The baseline of a message: the mean of all its role's messages at the node, or of the others only. */
 export type JointEstimator = 'magrpo' | 'loo';
 
-/** Returns the credits of all messages of some trees. */
 export function jointCredits(
   trees: readonly (readonly TreeMessage[])[],
   settings: JointSettings,

@@ -198,7 +198,6 @@ export type Update =
   /** Ends a step with its own measures and the state for the next step. */
   | { readonly kind: 'finish'; readonly measures: OwnMeasures; readonly state: MethodState };
 
-/** The result of an update. */
 export interface Outcome {
   /** For `rollouts`: the method's state after its credit. */
   readonly state?: MethodState;

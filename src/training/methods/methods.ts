@@ -33,10 +33,9 @@ export const METHOD_NAMES: readonly MethodName[] = Object.keys(METHODS).filter(i
 
 export const methodNamed = (name: MethodName): Method => METHODS[name];
 
-/** Returns the user-visible texts of a method. */
 export const methodWords = (name: MethodName): MethodWords => methodNamed(name).words;
 
-/** The same for a name from a store; undefined if this product has no such method. */
+/** Returns the texts of a method by a name from a store; undefined if there is no such method. */
 export const knownMethodWords = (name: string): MethodWords | undefined =>
   isMethodName(name) ? methodWords(name) : undefined;
 

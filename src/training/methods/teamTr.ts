@@ -83,7 +83,7 @@ export const teamTr: Method = {
   remarks: ({ adapter, teamtr: { reuse, resample_every: every } }) => [
     ...(reuse === 'weighted' && every === 1
       ? [
-          'teamtr.reuse: weighted says nothing with teamtr.resample_every: 1, for every turn has fresh episodes; ' +
+          'teamtr.reuse: weighted has no effect with teamtr.resample_every: 1, because every turn has fresh episodes; ' +
             'with 2 or more, or null, later turns learn from those of an earlier one.',
         ]
       : []),
@@ -165,7 +165,6 @@ export const teamTr: Method = {
   },
 };
 
-/** The result of a role's turn. */
 interface Turn extends MeasuredTurn {
   /** The gain of the surrogate. */
   readonly gain: number;

@@ -10,7 +10,6 @@ type Settings = Pick<
   'clip' | 'held_out' | 'certificate_gamma' | 'certificate_bound' | 'certificate_confidence'
 >;
 
-/** The measured result of a role's turn. */
 export interface MeasuredTurn {
   /** The final KL of its messages, in nats. */
   readonly moved: number;

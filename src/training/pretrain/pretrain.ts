@@ -205,7 +205,6 @@ export function demonstrations(
     : [...shown, demonstration(tokenizer, contextAt(protocol, said.length - 1, question, silent), alone)];
 }
 
-/** Returns the messages of a demonstration. */
 function shownOf(
   { uidSha, short, said, saidInHaste }: DemonstratedProblem,
   shares: PretrainPhase['hasty'],

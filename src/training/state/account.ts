@@ -60,7 +60,6 @@ export class CostAccount {
     );
   }
 
-  /** Returns the cumulative cost. */
   ledger(): Ledger {
     return addLedgers(this.before, this.counter.read());
   }

@@ -7,7 +7,6 @@ import type { RunConfig } from '../config/config.ts';
 /** The number of newest checkpoints kept for a resume; the second one is used if the first is damaged. */
 const KEPT_CHECKPOINTS = 2;
 
-/** Returns the path of a snapshot's weights. */
 export const snapshotFile = (folder: string, snapshot: string): string => join(folder, `${snapshot}.safetensors`);
 
 /** Names contain a hash of the run's id, because the id may come from someone else's store. */

@@ -79,6 +79,6 @@ describe('a chain', () => {
     const { score, masked } = await chainEvaluator.evaluate(problem('14'), '14');
     assert.deepEqual([score, masked], [null, 'The answer of problem item is no rule of a chain.']);
     assert.equal(evaluatorKind('chain').fault([problem(ANSWER)]), null);
-    assert.match(evaluatorKind('chain').fault([problem(ANSWER), problem('3')]) ?? '', /"item" is none/u);
+    assert.match(evaluatorKind('chain').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
   });
 });

@@ -42,7 +42,7 @@ describe('exact', () => {
   });
 
   it('refuses and masks blank answers', async () => {
-    assert.match(fault('exact', ' ') ?? '', /needs a text in each answer.*problem "item" is none \(it is blank\)/u);
+    assert.match(fault('exact', ' ') ?? '', /needs a text in each answer.*problem "item" is not one \(it is blank\)/u);
     assert.equal((await graded('exact', ' ', ' ')).score, null);
   });
 });
@@ -59,8 +59,8 @@ describe('pattern', () => {
   });
 
   it('refuses what cannot be compiled, in a sentence', async () => {
-    assert.match(fault('pattern', '(a') ?? '', /needs a regular expression.*"item" is none \(.*missing closing \)/u);
-    assert.match(fault('pattern', '(?=a)') ?? '', /is none \(.*\(\?=/u);
+    assert.match(fault('pattern', '(a') ?? '', /needs a regular expression.*"item" is not one \(.*missing closing \)/u);
+    assert.match(fault('pattern', '(?=a)') ?? '', /is not one \(.*\(\?=/u);
     assert.equal(compilePattern(''), 'it is empty');
     assert.match(String(compilePattern('a'.repeat(1001))), /more than 1000 characters/u);
     assert.equal((await graded('pattern', '(a', 'a')).score, null);
@@ -89,7 +89,7 @@ describe('tolerance', () => {
     for (const text of ['', '3', '3 +- ', '3 +- -1', '3 +- 1 +- 1', 'x +- 1', '+- 1']) {
       assert.equal(parseTolerance(text), null, text);
     }
-    assert.match(fault('tolerance', '3') ?? '', /"item" is none \(it must be such as `3.14 \+- 0.01`/u);
+    assert.match(fault('tolerance', '3') ?? '', /"item" is not one \(it must be such as `3.14 \+- 0.01`/u);
     assert.equal((await graded('tolerance', '3', '#### 3')).score, null);
   });
 });

@@ -74,6 +74,6 @@ describe('points', () => {
       assert.equal(found.score, 1, name);
     }
     assert.equal(evaluatorKind('points').fault([problem(ANSWER)]), null);
-    assert.match(evaluatorKind('points').fault([problem(ANSWER), problem('3')]) ?? '', /"item" is none/u);
+    assert.match(evaluatorKind('points').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
   });
 });

@@ -256,7 +256,7 @@ describe('evaluators of puzzles', () => {
       const { score, masked: why } = await named(name).evaluate(problem('14'), '14');
       assert.deepEqual([score, typeof why], [null, 'string']);
       assert.equal(evaluatorKind(name).fault([problem(answer)]), null);
-      assert.match(evaluatorKind(name).fault([problem(answer), problem('14')]) ?? '', /"item" is none/u);
+      assert.match(evaluatorKind(name).fault([problem(answer), problem('14')]) ?? '', /"item" has another form/u);
       assert.equal(named(name).name, name);
     }
   });

@@ -289,7 +289,7 @@ describe('where CCPO cannot be run', () => {
     assert.equal(fault([]), null);
     assert.equal(fault(['evaluator_budget=4']), null);
     assert.match(fault(['evaluator_budget=3']) ?? '', /^evaluator_budget \(3\) .* give ccpo at least 4\.$/u);
-    assert.match(fault([], FOUR) ?? '', /^ccpo needs a protocol of two roles, .*; four is none\.$/u);
+    assert.match(fault([], FOUR) ?? '', /^ccpo needs a protocol of two roles, .*; four is neither\.$/u);
     assert.match(
       fault(['ccpo.alternate_every=10', 'policies={reasoner: {learns: false}}']) ?? '',
       /and reasoner does not; set it to 0\.$/u,

@@ -94,9 +94,12 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       /in a turn of the protocol seeing some roles see others, so that each message has a context of its own; choose/,
     );
     for (const [override, words] of [
-      ['credit.estimator=value_assisted', /value_assisted is not of rollout trees; choose loo, or method magrpo/],
-      ['credit.estimator=full_mean', /full_mean is not of rollout trees/],
-      ['shape=spine', /spine is not of rollout trees; omit it/],
+      [
+        'credit.estimator=value_assisted',
+        /value_assisted does not apply to rollout trees; choose loo, or method magrpo/,
+      ],
+      ['credit.estimator=full_mean', /full_mean does not apply to rollout trees/],
+      ['shape=spine', /spine does not apply to rollout trees; omit it/],
       ['fanout_unique=true', /draws within fanout, which a rollout tree does not have/],
     ] as const) {
       assert.throws(() => readConfig('', 'x', [...tree, override]), words);

@@ -122,8 +122,8 @@ describe('the published files', () => {
       assert.equal(at(value, 'evaluator_budget'), 20);
       assert.equal(at(value, 'checkpoint_every'), 200);
       const sentences = said.map(({ path, sentence }) => `${path.join('.')}: ${sentence}`);
-      assert.match(sentences.join('\n'), /^model\.name: Qwen\/Qwen2\.5-Coder-3B is no folder here.*bundled model/mu);
-      assert.match(sentences.join('\n'), /^dataset\.name: .* is no file here.*bundled functions/mu);
+      assert.match(sentences.join('\n'), /^model\.name: Qwen\/Qwen2\.5-Coder-3B is not a folder here.*bundled model/mu);
+      assert.match(sentences.join('\n'), /^dataset\.name: .* is not a file here.*bundled functions/mu);
       assert.match(sentences.join('\n'), /read and ignored.*wandb/u);
       assert.ok(said.every(({ warns }) => !warns));
     });

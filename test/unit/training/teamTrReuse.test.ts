@@ -91,7 +91,7 @@ it('says where the weights say nothing', () => {
   const remarks = (...overrides: readonly string[]): string => methodRemarks(configOf(...overrides), PAIR).join();
   assert.match(
     remarks('teamtr.reuse=weighted'),
-    /^teamtr\.reuse: weighted says nothing with teamtr\.resample_every: 1/u,
+    /^teamtr\.reuse: weighted has no effect with teamtr\.resample_every: 1/u,
   );
   assert.equal(remarks('teamtr.reuse=weighted', 'teamtr.resample_every=null'), '');
   assert.equal(remarks(), '');

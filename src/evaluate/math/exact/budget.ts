@@ -40,7 +40,6 @@ export class Budget {
     }
   }
 
-  /** Operations that are left. */
   get left(): number {
     return this.remaining;
   }

@@ -54,7 +54,6 @@ export class Algebra {
     return this.quotient(this.single({ coefficient: ONE, factors: [{ atom: name, numerator, denominator }] }));
   }
 
-  /** Returns a number as a value. */
   number(value: Rational): Quotient {
     return this.quotient(this.constant(value));
   }

@@ -215,7 +215,6 @@ export class SandboxProcess {
     }
   }
 
-  /** True while it can be used. */
   get usable(): boolean {
     return this.failure === null;
   }

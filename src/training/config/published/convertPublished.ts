@@ -160,7 +160,7 @@ function converted(
     : [
         {
           path: [agentSection, 'name'],
-          sentence: `${model.name} is no folder here, and nothing is downloaded; the bundled model is used in its place.`,
+          sentence: `${model.name} is not a folder here, and nothing is downloaded; the bundled model is used in its place.`,
           warns: false,
         },
       ];
@@ -388,7 +388,7 @@ function publishedTask(
   ];
   const instead: PublishedNote = {
     path: from,
-    sentence: `${dataset.name ?? set.words} is no file here, and nothing is downloaded; the bundled functions are used in its place, a new one in each step and as many as eval_split holds in evaluations.`,
+    sentence: `${dataset.name ?? set.words} is not a file here, and nothing is downloaded; the bundled functions are used in its place, a new one in each step and as many as eval_split holds in evaluations.`,
     warns: false,
   };
   const passes: PublishedNote = {
