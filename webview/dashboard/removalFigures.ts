@@ -64,7 +64,7 @@ export function outcomeFigure(role: string): FigureSpec {
   return {
     id: `outcome ${role}`,
     title: `Credit of ${role} by outcome`,
-    note: 'By the return with the thinker and of the solo rollout of the same number, over the whole run: (1, 0) is right with the thinker and wrong without it. The right box of each pair is what a shared return, scaled within the question, would have credited. The head has the mean return without and with the thinker.',
+    note: 'Credits by the return with the thinker and the return of the solo rollout of the same number, over the whole run: (1, 0) is right with the thinker and wrong without it. The right box of each pair is the credit that a shared return, scaled within the question, would give. The header has the mean return without and with the thinker.',
     x: () => ({ title: '(with, without the thinker)', format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'training credit',
     formatY: (value) => decimal(value, 2),
@@ -149,8 +149,8 @@ export const CONTRIBUTIONS: FigureSpec = {
   id: 'contribution by role',
   title: 'Contribution by role',
   note:
-    'What the return is with the role less what it is without it: the running mean that the method ' +
-    'keeps. The table has its deviation.',
+    'The return with the role minus the return without it: the running mean that the method keeps. ' +
+    'The table has its deviation.',
   x: overTraining,
   yAxis: 'return',
   formatY: digits3,

@@ -192,7 +192,7 @@ export function creditFigure(role: string): FigureSpec {
     yAxis: 'training credit',
     formatY: to(2),
     always: [0],
-    note: 'What each step learned from, by the method of the run. Boxes span the lower to the upper quartile, with the median; whiskers reach the lowest and the highest credit.',
+    note: 'The credits from which each step learned, by the method of the run. Boxes span the lower to the upper quartile, with the median; whiskers reach the lowest and the highest credit.',
     measures: [
       measure('Median', (row) => of(row)?.middle, to(3)),
       measure('Lower quartile', (row) => of(row)?.lower, to(3)),

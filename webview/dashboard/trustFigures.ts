@@ -48,7 +48,7 @@ const shockOf = ({ region: { replacement } }: ShownRun) => replacement?.shock ??
 const KL_HISTOGRAM: FigureSpec = {
   id: 'kl-histogram',
   title: 'How far turns moved',
-  note: 'Turns counted by their KL, once they have gone back, in tenths of the radius delta; a turn of more than one and a half radii is counted in the 15th tenth. The upright line is the radius.',
+  note: 'Number of turns by their KL, after going back, in tenths of the radius delta. Turns of more than one and a half radii are counted in the 15th tenth. The vertical line is the radius.',
   x: () => ({ title: 'KL of a turn, in tenths of the radius', format: count }),
   yAxis: 'turns',
   formatY: count,
@@ -112,7 +112,7 @@ const turnsOf = (run: ShownRun): number => binsOf(run).reduce((sum, bin) => sum 
 const RANK_SHIFTS: FigureSpec = {
   id: 'rank-shifts',
   title: 'Probabilities by rank',
-  note: 'What updates did to the probability of tokens by their rank before it, the mean over tokens and updates: those in the region first, then, right of the upright line, those out of it as they were before they went back. The last point of each side is all other tokens together.',
+  note: 'Change of the probability of tokens by an update, by their rank before it: the mean over tokens and updates. Updates in the region come first; right of the vertical line are those out of it, as they were before they went back. The last point of each side is all other tokens together.',
   x: () => ({
     title: 'rank before the update, in the region, then out of it',
     format: (x) => (x <= SINGLE_RANKS + 1 ? rankPlace(x) : rankPlace(x - OUTSIDE)),

@@ -87,11 +87,11 @@ export class TrialPanel {
           difference.low > 0,
         ),
         isOpen
-          ? act('further', 'Try further', 'The same again on twice as many pairs', { type: 'further' }, true)
+          ? act('further', 'Try further', 'Repeats the trial on twice as many pairs', { type: 'further' }, true)
           : null,
         prompt === null
           ? null
-          : act('edit', 'Edit the prompt', 'Opens the prompt that was tried, to be written anew', { type: 'edit' }),
+          : act('edit', 'Edit the prompt', 'Opens the tried prompt so that you can edit it', { type: 'edit' }),
         h('span', { class: 'muted', role: 'status' }, ...shownText(kept === null ? '' : `Kept in ${kept}.`)),
       ),
     );

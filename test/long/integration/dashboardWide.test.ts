@@ -96,7 +96,9 @@ scenario(
     await figure(dashboard, 'Training credit of reasoner')
       .getByText('An axis stays linear: not all of its values are positive.')
       .waitFor();
-    await figure(dashboard, 'Training credit of reasoner').getByText('What each step learned from').waitFor();
+    await figure(dashboard, 'Training credit of reasoner')
+      .getByText('The credits from which each step learned')
+      .waitFor();
     assert.equal(await figure(dashboard, 'KL to the starting policy').getByText('stays linear').count(), 0);
     await workbench.pictures('dashboard-log', THEMES, SCREENS, () =>
       figure(dashboard, 'Mean return').scrollIntoViewIfNeeded(),

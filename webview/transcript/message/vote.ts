@@ -60,7 +60,7 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
     h(
       'p',
       { class: 'muted' },
-      `Contribution: the reward of the vote less that without the voter. Shapley: what it adds to those before it, over all orders of voters. Nothing was sampled for them; ${count(vote.evaluatorCalls)} evaluator ${vote.evaluatorCalls === 1 ? 'call' : 'calls'}.`,
+      `Contribution: the reward of the vote minus the reward without the voter. Shapley: what the voter adds to those before it, on average over all orders of voters. Nothing was sampled for them; ${count(vote.evaluatorCalls)} evaluator ${vote.evaluatorCalls === 1 ? 'call' : 'calls'}.`,
     ),
   );
 }

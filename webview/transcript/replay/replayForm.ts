@@ -295,7 +295,7 @@ export class ReplayForm {
       return;
     }
     if (this.typed.value === this.offered.text) {
-      this.fault.textContent = 'Your own message: change the text first; this is what was said.';
+      this.fault.textContent = 'Your own message: change the text first; it is the same as the recorded message.';
       return;
     }
     this.starter = this.own;
