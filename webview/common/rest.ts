@@ -46,6 +46,21 @@ export class Rested {
   }
 }
 
+/** Returns a function that requests work. The work is done once, in the next frame. */
+export function oncePerFrame(work: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) {
+      return;
+    }
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      work();
+    });
+  };
+}
+
 /** Returns a function that requests work. The work is done when scrolling stops. */
 export function onceRested(work: () => void): () => void {
   const rested = new Rested(work);

@@ -8,9 +8,12 @@ import {
   type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h } from '../common/dom.ts';
+import { findBoundCommand, isMove, placeAfter, type MoveCommand } from '../common/keyBindings.ts';
+import { oncePerFrame } from '../common/rest.ts';
+import { markFirstRows, RowScroll } from '../common/rowScroll.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { COLUMNS, type Column } from './columns.ts';
-import { commandOf, rowAfter, type GridCommand, type MoveCommand } from './keys.ts';
+import { GRID_KEYS, type GridCommand } from './keys.ts';
 import { Heads, ROW_HEIGHT, rowElement, rowId, rowUnder, waitingElement } from './rows.ts';
 
 /** Number of rows drawn above and below the view. */
@@ -20,8 +23,6 @@ const GAP = 8;
 const PADDING = 20;
 /** Number of windows of rows kept. */
 const WINDOWS_KEPT = 48;
-/** A performance mark of the page, for measurements: every row in view was drawn for the first time. */
-const FIRST_ROWS = 'c3: first rows';
 
 export class Grid {
   readonly element: HTMLElement;
@@ -29,6 +30,8 @@ export class Grid {
   private readonly heads: Heads;
   private readonly headGroup: HTMLElement;
   private readonly windows: RowWindows<ShownProblem>;
+  private readonly scroll: RowScroll;
+  private readonly drawSoon = oncePerFrame(() => this.draw());
   private readonly events: GridEvents;
   private readonly drawn = new Map<number, HTMLElement>();
   private rows = 0;
@@ -39,7 +42,6 @@ export class Grid {
   private holding = false;
   /** Scroll position when holding began, in pixels. */
   private heldAt = 0;
-  private frame = 0;
   /** True while a requested order is not here yet. Keys then refer to that order, not to the rows on screen. */
   private expecting = false;
   /** Index of the row that keys have selected in the requested order. */
@@ -63,6 +65,11 @@ export class Grid {
       this.headGroup,
       this.canvas,
     );
+    this.scroll = new RowScroll(this.element, {
+      rowHeight: ROW_HEIGHT,
+      margin: MARGIN,
+      headHeight: () => this.heads.element.offsetHeight,
+    });
     this.element.addEventListener('scroll', () => this.onScroll());
     this.element.addEventListener('keydown', (event) => this.onKey(event));
     this.element.addEventListener('click', ({ target }) => this.onClick(target));
@@ -130,7 +137,7 @@ export class Grid {
       this.element.scrollTop = layout.top * ROW_HEIGHT + place.offset;
     }
     if (awaited) {
-      this.bringIntoSight();
+      this.scroll.toPlace(this.active);
     }
     this.holding = this.drawn.size > 0;
     this.heldAt = this.element.scrollTop;
@@ -193,13 +200,12 @@ export class Grid {
 
   /** The focused row and the first row in view. */
   get place(): ProblemPlace {
-    const { scrollTop } = this.element;
-    const first = Math.floor(scrollTop / ROW_HEIGHT);
     const active = this.selection.elsewhere ?? this.windows.peek(this.active)?.id ?? null;
-    if (scrollTop === 0) {
+    if (this.scroll.top === 0) {
       return { ...NO_PLACE, active };
     }
-    return { active, top: this.windows.peek(first)?.id ?? null, offset: Math.round(scrollTop - first * ROW_HEIGHT) };
+    const { place, offset } = this.scroll.first;
+    return { active, top: this.windows.peek(place)?.id ?? null, offset };
   }
 
   private get active(): number {
@@ -217,12 +223,7 @@ export class Grid {
 
   /** Schedules a redraw, for example because rows arrived. */
   schedule(): void {
-    if (this.frame === 0) {
-      this.frame = requestAnimationFrame(() => {
-        this.frame = 0;
-        this.draw();
-      });
-    }
+    this.drawSoon();
   }
 
   /** Stops holding old rows, unless the new order itself caused the scrolling. */
@@ -240,9 +241,7 @@ export class Grid {
   }
 
   private draw(): void {
-    const height = this.element.clientHeight - this.heads.element.offsetHeight;
-    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW_HEIGHT) - MARGIN);
-    const end = Math.min(this.rows, Math.ceil((this.element.scrollTop + height) / ROW_HEIGHT) + MARGIN);
+    const { first, end } = this.scroll.drawn(this.rows);
     const wanted = new Map<number, ShownProblem | undefined>();
     for (let index = first; index < end; index++) {
       wanted.set(index, this.windows.get(index));
@@ -273,8 +272,8 @@ export class Grid {
     if (!complete) {
       return;
     }
-    if (this.rows > 0 && performance.getEntriesByName(FIRST_ROWS).length === 0) {
-      performance.mark(FIRST_ROWS);
+    if (this.rows > 0) {
+      markFirstRows();
     }
     this.events.placed();
   }
@@ -309,18 +308,8 @@ export class Grid {
     }
     this.due = null;
     this.selection.move(Math.max(0, Math.min(index, this.rows - 1)));
-    this.bringIntoSight();
+    this.scroll.toPlace(this.active);
     this.schedule();
-  }
-
-  private bringIntoSight(): void {
-    const top = this.active * ROW_HEIGHT;
-    const height = this.element.clientHeight - this.heads.element.offsetHeight;
-    if (top < this.element.scrollTop) {
-      this.element.scrollTop = top;
-    } else if (top + ROW_HEIGHT > this.element.scrollTop + height) {
-      this.element.scrollTop = top + ROW_HEIGHT - height;
-    }
   }
 
   private openActive(beside: boolean): void {
@@ -336,25 +325,17 @@ export class Grid {
   }
 
   private onKey(event: KeyboardEvent): void {
-    const command = commandOf(event);
+    const command = findBoundCommand(GRID_KEYS, event);
     if (command === undefined) {
       return;
     }
     event.preventDefault();
-    const page = Math.max(
-      1,
-      Math.floor((this.element.clientHeight - this.heads.element.offsetHeight) / ROW_HEIGHT) - 1,
-    );
-    const [from, last] = this.expecting ? [this.ahead, Infinity] : [this.active, this.rows - 1];
+    if (isMove(command)) {
+      const [from, last] = this.expecting ? [this.ahead, Infinity] : [this.active, this.rows - 1];
+      this.activate(placeAfter(command, from, this.scroll.page, last));
+      return;
+    }
     switch (command) {
-      case 'next':
-      case 'previous':
-      case 'nextPage':
-      case 'previousPage':
-      case 'first':
-      case 'last':
-        this.activate(rowAfter(command, from, page, last));
-        break;
       case 'open':
         this.openActive(false);
         break;

@@ -2,6 +2,7 @@
 import type { ProblemSort } from '../../src/domain/problem.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';
+import { indexAfterKey } from '../common/keyBindings.ts';
 import type { Column } from './columns.ts';
 
 /** Height of a row in pixels. The same value is in grid.css. */
@@ -141,12 +142,12 @@ export class Heads {
       return;
     }
     event.stopPropagation();
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: this.cells.length - 1 }[event.key];
+    const to = indexAfterKey(event.key, at, this.cells.length, ['ArrowLeft', 'ArrowRight']);
     if (event.key === 'Escape' || event.key === 'ArrowDown') {
       event.preventDefault();
       this.leave();
     }
-    const next = to === undefined ? undefined : this.cells[Math.max(0, Math.min(this.cells.length - 1, to))];
+    const next = to === undefined ? undefined : this.cells[to];
     if (next === undefined) {
       return;
     }

@@ -15,6 +15,7 @@ import {
 import { beginning, disarmed } from '../../src/shared/text/visible.ts';
 import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
+import { hasModifier, indexAfterKey } from '../common/keyBindings.ts';
 import { shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { CaseDetailView, type CaseActions } from './caseDetail.ts';
@@ -213,13 +214,13 @@ export class CaseList {
   private key(event: KeyboardEvent): void {
     const at = this.items.findIndex(({ toggle }) => toggle === event.target);
     const item = this.items[at];
-    if (item === undefined || event.ctrlKey || event.altKey || event.metaKey) {
+    if (item === undefined || hasModifier(event)) {
       return;
     }
     const verdict = VERDICTS[Number(event.key) - 1];
-    const target = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.items.length - 1 }[event.key];
+    const target = indexAfterKey(event.key, at, this.items.length, ['ArrowUp', 'ArrowDown']);
     if (target !== undefined) {
-      this.items[Math.max(0, Math.min(this.items.length - 1, target))]?.toggle.focus();
+      this.items[target]?.toggle.focus();
     } else if (event.key === 'o' && item.row.message !== null) {
       this.actions.open(item.row.message);
     } else if (/^[1-9]$/u.test(event.key) && verdict !== undefined) {

@@ -1,13 +1,15 @@
 /** The key bindings of the transcript tree. The key sheet is built from the same list. */
 import { oneLine } from '../common/format.ts';
+import {
+  findBoundCommand,
+  hasModifier,
+  type KeyBinding,
+  type KeyPress,
+  type MoveCommand,
+} from '../common/keyBindings.ts';
 
 export type TreeCommand =
-  | 'next'
-  | 'previous'
-  | 'nextPage'
-  | 'previousPage'
-  | 'first'
-  | 'last'
+  | MoveCommand
   | 'open'
   | 'close'
   | 'select'
@@ -26,14 +28,7 @@ export type TreeCommand =
   | 'link'
   | 'keys';
 
-interface KeyBinding {
-  readonly command: TreeCommand;
-  readonly keys: readonly string[];
-  readonly shown: string;
-  readonly words: string;
-}
-
-export const TREE_KEYS: readonly KeyBinding[] = [
+export const TREE_KEYS: readonly KeyBinding<TreeCommand>[] = [
   { command: 'next', keys: ['ArrowDown'], shown: '↓', words: 'Next message' },
   { command: 'previous', keys: ['ArrowUp'], shown: '↑', words: 'Previous message' },
   { command: 'open', keys: ['ArrowRight'], shown: '→', words: 'Expand, or go to the first reply' },
@@ -81,8 +76,6 @@ export const TYPE_AHEAD_KEYS = {
     'Next visible message whose role or text starts with what you type; use Shift for a first letter that is a key',
 } as const;
 
-type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaKey'>;
-
 /** Returns the key of a command as it is shown to the user. */
 export function shownKey(command: TreeCommand): string {
   return TREE_KEYS.find((binding) => binding.command === command)?.shown ?? '';
@@ -92,11 +85,8 @@ export function shownKey(command: TreeCommand): string {
  * Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the tree does not use the key.
  * A capital letter is no command: it begins typing ahead.
  */
-export function commandOf(event: Press): TreeCommand | undefined {
-  if (event.ctrlKey || event.altKey || event.metaKey) {
-    return undefined;
-  }
-  return TREE_KEYS.find((binding) => binding.keys.includes(event.key))?.command;
+export function commandOf(event: KeyPress): TreeCommand | undefined {
+  return findBoundCommand(TREE_KEYS, event);
 }
 
 /** Milliseconds after which a new letter begins a new word. */
@@ -111,7 +101,7 @@ export class TypeAhead {
    * Returns true if a word has been begun and the key continues it. Letters continue it even if they are commands.
    * Signs that are commands (`/`, `?`) do not.
    */
-  takes(event: Press, now: number): boolean {
+  takes(event: KeyPress, now: number): boolean {
     return (
       this.typed !== '' &&
       now - this.last < PAUSE &&
@@ -126,8 +116,8 @@ export class TypeAhead {
   }
 
   /** Adds a key. Returns the word so far in lower case, or null if the key is not a character. */
-  add(event: Press, now: number): string | null {
-    if (event.ctrlKey || event.altKey || event.metaKey || Array.from(event.key).length !== 1) {
+  add(event: KeyPress, now: number): string | null {
+    if (hasModifier(event) || Array.from(event.key).length !== 1) {
       return null;
     }
     const goesOn = this.takes(event, now);

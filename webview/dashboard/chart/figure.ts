@@ -3,6 +3,7 @@
  * points, and Enter opens a point.
  */
 import { h, replace } from '../../common/dom.ts';
+import { hasModifier } from '../../common/keyBindings.ts';
 import { theme } from '../../common/theme.ts';
 import type { FigureSpec } from '../figures.ts';
 import { plainTitle, type View } from '../view.ts';
@@ -169,7 +170,7 @@ export class Figure {
   }
 
   private press(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) {
+    if (hasModifier(event)) {
       return;
     }
     if (event.key === 'Enter' || event.key === ' ') {

@@ -6,6 +6,8 @@ import type {
   TranscriptTop,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { h } from '../../common/dom.ts';
+import { isMove, placeAfter, type MoveCommand } from '../../common/keyBindings.ts';
+import { oncePerFrame } from '../../common/rest.ts';
 import { listenForKeys, type TreeCommand } from '../keys.ts';
 import { Folds, type Folding } from './folds.ts';
 import { indexesIn } from './knownRows.ts';
@@ -28,7 +30,7 @@ export class TreeView {
   private query = '';
   /** A command for a row that is not here yet. */
   private due: { readonly command: TreeCommand; readonly index: number } | null = null;
-  private frame = 0;
+  private readonly drawSoon = oncePerFrame(() => this.draw());
 
   constructor(events: TreeEvents) {
     this.events = events;
@@ -185,12 +187,7 @@ export class TreeView {
 
   /** Schedules a redraw, for example because rows arrived. */
   schedule(): void {
-    if (this.frame === 0) {
-      this.frame = requestAnimationFrame(() => {
-        this.frame = 0;
-        this.draw();
-      });
-    }
+    this.drawSoon();
   }
 
   private relayout(rows: number): void {
@@ -268,7 +265,7 @@ export class TreeView {
     }
     if (isMove(command)) {
       const { layout, scroll } = this.sight;
-      this.activate(placeAfter(command, layout.placeOf(this.active), scroll.page, layout.visible));
+      this.activate(placeAfter(command, layout.placeOf(this.active), scroll.page, layout.visible - 1));
     } else if (isMessageCommand(command)) {
       this.withActive((message) => this.events[MESSAGE_EVENTS[command]](message));
     } else if (command === 'open') {
@@ -489,33 +486,11 @@ const MESSAGE_EVENTS = {
   tokens: 'tokens',
 } as const satisfies Partial<Record<TreeCommand, keyof TreeEvents>>;
 
-/** The commands that move the focus, each with a function that returns the new visible place. */
-const MOVES = {
-  next: (place) => place + 1,
-  previous: (place) => place - 1,
-  nextPage: (place, page) => place + page,
-  previousPage: (place, page) => place - page,
-  first: () => 0,
-  last: (_place, _page, visible) => visible - 1,
-} as const satisfies Partial<Record<TreeCommand, (place: number, page: number, visible: number) => number>>;
-
 type MessageCommand = keyof typeof MESSAGE_EVENTS;
-type MoveCommand = keyof typeof MOVES;
 /** The commands about the focused row. */
 type RowCommand = Exclude<TreeCommand, MessageCommand | MoveCommand | PanelCommand>;
 
 const ROW_COMMANDS: ReadonlySet<TreeCommand> = new Set<RowCommand>(['open', 'close', 'select']);
 
 const isMessageCommand = (command: TreeCommand): command is MessageCommand => Object.hasOwn(MESSAGE_EVENTS, command);
-const isMove = (command: TreeCommand): command is MoveCommand => Object.hasOwn(MOVES, command);
 const isRowCommand = (command: TreeCommand): command is RowCommand => ROW_COMMANDS.has(command);
-
-/**
- * Returns the visible place to which a command moves the focus. It may be beyond the ends.
- * @param place the focused place
- * @param page number of rows in a page
- * @param visible number of visible places
- */
-function placeAfter(command: MoveCommand, place: number, page: number, visible: number): number {
-  return MOVES[command](place, page, visible);
-}

@@ -5,6 +5,7 @@ import {
   type TranscriptLayout,
   type TranscriptTop,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
+import { markFirstRows, RowScroll } from '../../common/rowScroll.ts';
 import { RowWindows } from '../../common/rowWindows.ts';
 import { placeOfWord } from '../keys.ts';
 import type { RowPosition } from './carried.ts';
@@ -14,8 +15,8 @@ import { ROW_HEIGHT } from './row.ts';
 
 /** Number of windows of rows kept. */
 const WINDOWS_KEPT = 64;
-/** A performance mark of the page, for measurements: every row in view was drawn for the first time. */
-const FIRST_ROWS = 'c3: first rows';
+/** Number of rows drawn above and below the view. */
+const MARGIN = 10;
 
 /** The first row in view, and the pixels of it that are scrolled away. */
 type Anchor = RowPosition & { readonly offset: number };
@@ -23,7 +24,7 @@ type Anchor = RowPosition & { readonly offset: number };
 export class TreeSight {
   readonly known = new KnownRows();
   readonly windows: RowWindows<MarkedRow>;
-  readonly scroll: TreeScroll;
+  readonly scroll: RowScroll;
   layout = new Layout(0, []);
   /** The first row in view when all rows were last loaded; null until then. */
   seen: TranscriptTop | null = null;
@@ -32,7 +33,7 @@ export class TreeSight {
 
   /** @param ask requests the window of rows of a revision that begins at an offset */
   constructor(element: HTMLElement, ask: (revision: number, offset: number) => void) {
-    this.scroll = new TreeScroll(element);
+    this.scroll = new RowScroll(element, { rowHeight: ROW_HEIGHT, margin: MARGIN });
     this.windows = new RowWindows(WINDOW, WINDOWS_KEPT, ask);
   }
 
@@ -89,9 +90,7 @@ export class TreeSight {
       this.windows.get(this.layout.rowAt(place));
     }
     this.drawnAt = scrollTop;
-    if (performance.getEntriesByName(FIRST_ROWS).length === 0) {
-      performance.mark(FIRST_ROWS);
-    }
+    markFirstRows();
     const { message, offset } = this.anchor() ?? { message: null, offset: Math.round(scrollTop) };
     if (message === this.seen?.message && offset === this.seen.offset) {
       return false;
@@ -106,63 +105,6 @@ export class TreeSight {
       const row = this.windows.peek(this.layout.rowAt(at));
       return row?.lane === null ? row : undefined;
     });
-  }
-}
-
-/** Number of rows drawn above and below the view. */
-const MARGIN = 10;
-
-/** The scroll position of the tree, in rows. */
-class TreeScroll {
-  private readonly element: HTMLElement;
-
-  constructor(element: HTMLElement) {
-    this.element = element;
-  }
-
-  /** Scroll position in pixels. */
-  get top(): number {
-    return this.element.scrollTop;
-  }
-
-  /** The first place in view, and the pixels of it that are scrolled away. */
-  get first(): { readonly place: number; readonly offset: number } {
-    const place = Math.floor(this.top / ROW_HEIGHT);
-    return { place, offset: Math.round(this.top - place * ROW_HEIGHT) };
-  }
-
-  /** Number of rows in a page. */
-  get page(): number {
-    return Math.max(1, Math.floor(this.element.clientHeight / ROW_HEIGHT) - 1);
-  }
-
-  /**
-   * Returns the places to draw: those in view and a few around them.
-   * @param visible number of visible places
-   * @returns the first place and the one after the last
-   */
-  drawn(visible: number): { readonly first: number; readonly end: number } {
-    const { scrollTop, clientHeight } = this.element;
-    return {
-      first: Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - MARGIN),
-      end: Math.min(visible, Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + MARGIN),
-    };
-  }
-
-  /** Scrolls to a position, but not beyond the layout: old rows that are still there may reach beyond it. */
-  toPixel(top: number, visible: number): void {
-    this.element.scrollTop = Math.max(0, Math.min(top, visible * ROW_HEIGHT - this.element.clientHeight));
-  }
-
-  /** Scrolls a place into view, no further than needed. */
-  toPlace(place: number): void {
-    const top = place * ROW_HEIGHT;
-    const height = this.element.clientHeight;
-    if (top < this.top) {
-      this.element.scrollTop = top;
-    } else if (top + ROW_HEIGHT > this.top + height) {
-      this.element.scrollTop = top + ROW_HEIGHT - height;
-    }
   }
 }
 
