@@ -70,7 +70,23 @@ export function focusedIn(element: Element): Element | null {
   return document.hasFocus() && activeElement !== null && element.contains(activeElement) ? activeElement : null;
 }
 
+/** Redraws what is in an element, then focuses the element with the `data-key` of the one that had the focus. */
+export function redrawWithFocus(element: Element, draw: () => void): void {
+  const key = focusedIn(element)?.getAttribute('data-key') ?? null;
+  draw();
+  if (key !== null) {
+    element.querySelector<HTMLElement>(`[data-key="${CSS.escape(key)}"]`)?.focus();
+  }
+}
+
 const SVG = 'http://www.w3.org/2000/svg';
+
+/** Creates an SVG element with attributes. */
+export function svg<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes): SVGElementTagNameMap[K] {
+  const element = document.createElementNS(SVG, tag);
+  setAttributes(element, attributes);
+  return element;
+}
 
 /** Paths on a 16 x 16 grid, stroked with the current color. */
 const ICONS = {
@@ -88,8 +104,7 @@ export type IconName = keyof typeof ICONS;
 
 /** Creates an icon. It is hidden from assistive technology, so show words beside it. */
 export function icon(name: IconName): SVGSVGElement {
-  const svg = document.createElementNS(SVG, 'svg');
-  setAttributes(svg, {
+  const drawing = svg('svg', {
     viewBox: '0 0 16 16',
     width: 16,
     height: 16,
@@ -97,8 +112,7 @@ export function icon(name: IconName): SVGSVGElement {
     'aria-hidden': 'true',
     focusable: 'false',
   });
-  const path = document.createElementNS(SVG, 'path');
-  setAttributes(path, {
+  const path = svg('path', {
     d: ICONS[name],
     fill: 'none',
     stroke: 'currentColor',
@@ -106,8 +120,8 @@ export function icon(name: IconName): SVGSVGElement {
     'stroke-linecap': 'round',
     'stroke-linejoin': 'round',
   });
-  svg.append(path);
-  return svg;
+  drawing.append(path);
+  return drawing;
 }
 
 /**

@@ -14,6 +14,11 @@ export function count(value: number): string {
   return counts.format(value);
 }
 
+/** Formats a number with its noun: `1 message`, `2 messages`. */
+export function plural(number: number, noun: string): string {
+  return `${count(number)} ${number === 1 ? noun : `${noun}s`}`;
+}
+
 /** Formats a decimal number with a true minus sign. Tiny values are in scientific notation. */
 export function decimal(value: number, digits = 2): string {
   return figures.decimal(value, digits);

@@ -1,7 +1,7 @@
 /** The menu that chooses runs to lay over the shown one, and the legend that distinguishes them. */
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, percent1 } from '../common/format.ts';
+import { count, percent1, plural } from '../common/format.ts';
 import { theme } from '../common/theme.ts';
 import { checkbox, type Checkbox } from '../common/toolkit.ts';
 import { lookOf } from './chart/looks.ts';
@@ -49,8 +49,7 @@ export class RunPicker {
     this.snapshot = snapshot;
     this.chosen.receive(snapshot);
     const chosen = snapshot.compared.length;
-    this.summary.textContent =
-      chosen === 0 ? 'Compare runs' : `Compared with ${count(chosen)} ${chosen === 1 ? 'run' : 'runs'}`;
+    this.summary.textContent = chosen === 0 ? 'Compare runs' : `Compared with ${plural(chosen, 'run')}`;
     this.draw();
   }
 

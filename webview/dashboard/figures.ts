@@ -1,7 +1,7 @@
 /** The specification of a figure of the dashboard: its drawing and its table. */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { count, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
+import { count, decimal, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
 import { AXIS_WORDS } from './chart/axes.ts';
 import type { Cell, DataTable } from './chart/dataTable.ts';
 import type { Line } from './chart/lines.ts';
@@ -36,6 +36,12 @@ export const numberCell = (value: number | null | undefined, write: (value: numb
   value === null || value === undefined || !Number.isFinite(value)
     ? { raw: null, text: NOT_MEASURED }
     : { raw: value, text: write(value) };
+
+/** Formats a number with three decimals. */
+export const digits3 = (value: number): string => decimal(value, 3);
+
+/** Formats a number with three decimals and its sign. */
+export const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(value)}`;
 
 export const textCell = (text: string): Cell => ({ raw: text, text });
 

@@ -2,7 +2,7 @@
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { count, duration, NOT_MEASURED, percent, percent1 } from '../common/format.ts';
+import { count, duration, NOT_MEASURED, percent, percent1, plural } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';
 import type { LinePoint, Target } from './chart/lines.ts';
 import {
@@ -257,7 +257,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
     },
     latest: (view) => {
       const found = of(view, 'step').length;
-      return `${count(found)} ${found === 1 ? 'run' : 'runs'}`;
+      return plural(found, 'run');
     },
   };
 }

@@ -1,12 +1,9 @@
 /** The figure of the contribution of each role by the pairing of models in its team: one dot for each role of a run. */
 import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
-import { count, decimal, NOT_MEASURED } from '../common/format.ts';
+import { count, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
-import { numberCell, runCells, runColumns, textCell, type FigureSpec } from './figures.ts';
+import { digits3, numberCell, runCells, runColumns, signed3, textCell, type FigureSpec } from './figures.ts';
 import type { ShownRun, View } from './view.ts';
-
-const digits3 = (value: number): string => decimal(value, 3);
-const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(value)}`;
 
 interface ShownTeam extends TeamContributions {
   readonly shown: ShownRun;

@@ -7,7 +7,7 @@ import {
   type DashboardToHost,
 } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { focusedIn, h, replace } from '../common/dom.ts';
-import { count } from '../common/format.ts';
+import { plural } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { onceRested } from '../common/rest.ts';
 import { onThemeChange } from '../common/theme.ts';
@@ -258,7 +258,7 @@ export class DashboardPanel {
   private drawWaiting(): void {
     const { shown, waiting } = this.hold;
     const steps = shown === null || waiting === null ? 0 : stepsBetween(shown, waiting);
-    const words = steps === 0 ? '' : `${count(steps)} ${steps === 1 ? 'step' : 'steps'} waiting`;
+    const words = steps === 0 ? '' : `${plural(steps, 'step')} waiting`;
     this.controls.showWaiting(words, this.hold.has(PAUSED));
   }
 

@@ -6,18 +6,17 @@ import {
   axisCells,
   axisColumns,
   axisWords,
+  digits3,
   numberCell,
   overTraining,
   runCells,
   runColumns,
+  signed3,
   textCell,
   type FigureSpec,
 } from './figures.ts';
 import { pairingFigures } from './pairingFigure.ts';
 import { along, type ShownRun, type View } from './view.ts';
-
-const digits3 = (value: number): string => decimal(value, 3);
-const signed3 = (value: number): string => `${value > 0 ? '+' : ''}${digits3(value)}`;
 
 /** Returns the figures for which the shown runs have numbers. */
 export function removalFigures(view: View): readonly FigureSpec[] {

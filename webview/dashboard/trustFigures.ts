@@ -2,7 +2,7 @@
 import { shockRows } from '../../src/domain/run.ts';
 import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/domain/step.ts';
 import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';
-import { count, decimal, NOT_MEASURED, percent } from '../common/format.ts';
+import { count, decimal, NOT_MEASURED, percent, plural } from '../common/format.ts';
 import {
   INTERVAL_COLUMNS,
   intervalCells,
@@ -75,10 +75,7 @@ const KL_HISTOGRAM: FigureSpec = {
           high: null,
           box: null,
           target: { kind: 'run', run: run.record.id },
-          words: () => [
-            `${decimal(low, 4)} to ${decimal(high, 4)} nats per message`,
-            `${count(turns)} ${turns === 1 ? 'turn' : 'turns'}`,
-          ],
+          words: () => [`${decimal(low, 4)} to ${decimal(high, 4)} nats per message`, plural(turns, 'turn')],
         })),
         ...(delta !== null &&
           bins.length > 0 && {
@@ -143,7 +140,7 @@ const RANK_SHIFTS: FigureSpec = {
             `${rankWords(shown.rank)} ${sideOf(shown)}`,
             `${percent(shown.before)} before, ${percent(shown.after)} after`,
             points(shown.after - shown.before),
-            `${count(shown.updates)} ${shown.updates === 1 ? 'update' : 'updates'}`,
+            plural(shown.updates, 'update'),
           ],
         })),
         ...(ranks.some(({ region }) => region === 'outside') && {

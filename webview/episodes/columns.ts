@@ -8,7 +8,7 @@ import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.t
 import { signed } from '../../src/shared/text/figures.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { creditCell } from '../common/creditBar.ts';
-import { h, icon, setAttributes, type Attributes } from '../common/dom.ts';
+import { h, icon, svg } from '../common/dom.ts';
 import { count, creditText, decimal, duration, oneLine, returnText } from '../common/format.ts';
 import { markOf } from '../common/returnMark.ts';
 import { shownText } from '../common/shownText.ts';
@@ -16,7 +16,6 @@ import { handWords } from './words.ts';
 
 // Sparklines: the outcomes of a problem over a run. Rings are evaluations, points are training steps.
 
-const SVG = 'http://www.w3.org/2000/svg';
 /** Width of a sparkline and of its column, in pixels. */
 const SPARK_WIDTH = 64;
 const HEIGHT = 16;
@@ -53,7 +52,7 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
 /** Draws the sparkline, hidden from screen readers. `sparklineText` says the same in words. */
 function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
   const points = sparkPoints(rounds, scale);
-  const svg = shape('svg', {
+  const drawing = svg('svg', {
     viewBox: `0 0 ${SPARK_WIDTH} ${HEIGHT}`,
     width: SPARK_WIDTH,
     height: HEIGHT,
@@ -61,12 +60,12 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
     'aria-hidden': 'true',
     focusable: 'false',
   });
-  svg.append(
-    shape('line', { class: 'spark-floor', x1: 0, x2: SPARK_WIDTH, y1: HEIGHT - PAD + 0.5, y2: HEIGHT - PAD + 0.5 }),
+  drawing.append(
+    svg('line', { class: 'spark-floor', x1: 0, x2: SPARK_WIDTH, y1: HEIGHT - PAD + 0.5, y2: HEIGHT - PAD + 0.5 }),
   );
   if (points.length > 1) {
-    svg.append(
-      shape('polyline', {
+    drawing.append(
+      svg('polyline', {
         class: 'spark-line',
         points: points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' '),
         fill: 'none',
@@ -78,8 +77,8 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
     if (dense && phase === 'train' && index !== points.length - 1) {
       return;
     }
-    svg.append(
-      shape('circle', {
+    drawing.append(
+      svg('circle', {
         class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${SPARK_CLASSES[outcomeOf(mean, scale)]}`,
         cx: x.toFixed(1),
         cy: y.toFixed(1),
@@ -87,7 +86,7 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
       }),
     );
   });
-  return svg;
+  return drawing;
 }
 
 /** Describes the rounds in words. */
@@ -105,12 +104,6 @@ function sparklineText(rounds: readonly ProblemRound[]): string {
   return [...words.slice(0, NAMED / 2), `and ${count(words.length - NAMED)} more`, ...words.slice(-NAMED / 2)].join(
     '\n',
   );
-}
-
-function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG, tag);
-  setAttributes(element, attributes);
-  return element;
 }
 
 export interface Column {

@@ -23,7 +23,7 @@ import {
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, creditText, oneLine, returnText } from '../common/format.ts';
+import { count, creditText, oneLine, plural, returnText } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { keySheet } from '../common/keySheet.ts';
 import { RequestSender } from '../common/requests.ts';
@@ -449,11 +449,7 @@ class Details {
     const outcome = mean === null ? 'masked' : returnText(mean);
     const link = h(
       'button',
-      {
-        class: 'link',
-        type: 'button',
-        title: `Open the transcript of this round: ${count(episodes)} ${episodes === 1 ? 'episode' : 'episodes'}`,
-      },
+      { class: 'link', type: 'button', title: `Open the transcript of this round: ${plural(episodes, 'episode')}` },
       `${roundTitle(phase, iteration)}: ${outcome}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
     );
     link.addEventListener('click', () => this.events.open(row, round));

@@ -2,7 +2,7 @@
 import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
-import { count, duration, percent } from '../common/format.ts';
+import { count, duration, percent, plural } from '../common/format.ts';
 
 /** Common names of the data types of safetensors. */
 const DTYPES: ReadonlyMap<string, string> = new Map([
@@ -100,8 +100,4 @@ export function testWords(test: ModelTestState): string {
       return test.steps.length === 0 ? 'Nothing was tested.' : `All ${ended} passed in ${seconds}.`;
     }
   }
-}
-
-function plural(number: number, word: string): string {
-  return `${count(number)} ${word}${number === 1 ? '' : 's'}`;
 }

@@ -14,7 +14,7 @@ import {
 } from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
-import { focusedIn, h, icon, replace } from '../common/dom.ts';
+import { h, icon, redrawWithFocus, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
@@ -159,21 +159,18 @@ export class RunsTablePanel {
       this.rows.length === 0
         ? ''
         : `${shown.length === this.rows.length ? '' : `${count(shown.length)} of `}${count(this.rows.length)} ${runs}${this.omitted > 0 ? `, ${count(this.omitted)} older ones left out` : ''}, ${count(differing.length)} ${differing.length === 1 ? 'setting differs' : 'settings differ'}`;
-    const focus = focusedIn(this.scroller)?.getAttribute('data-key') ?? null;
-    replace(
-      this.head,
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'col', class: 'choose' }, h('span', { class: 'for-readers' }, 'Compare')),
-        ...columns.map((column) => this.headOf(column)),
-      ),
-    );
-    replace(this.bodyRows, ...shown.map((row) => this.rowOf(row, columns)));
-    // Restores the focus to the redrawn element.
-    if (focus !== null) {
-      this.scroller.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
-    }
+    redrawWithFocus(this.scroller, () => {
+      replace(
+        this.head,
+        h(
+          'tr',
+          {},
+          h('th', { scope: 'col', class: 'choose' }, h('span', { class: 'for-readers' }, 'Compare')),
+          ...columns.map((column) => this.headOf(column)),
+        ),
+      );
+      replace(this.bodyRows, ...shown.map((row) => this.rowOf(row, columns)));
+    });
     this.markChosen();
   }
 

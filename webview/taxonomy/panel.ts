@@ -21,7 +21,7 @@ import {
   type TaxonomyToHost,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, NOT_MEASURED, oneLine } from '../common/format.ts';
+import { count, NOT_MEASURED, oneLine, plural } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { shownText } from '../common/shownText.ts';
@@ -356,7 +356,7 @@ class Findings {
     const caption = h(
       'caption',
       { class: 'counted' },
-      `${count(episodes)} ${episodes === 1 ? 'episode' : 'episodes'} of the last evaluation, or of the last training step where there was none`,
+      `${plural(episodes, 'episode')} of the last evaluation, or of the last training step where there was none`,
     );
     const table = h(
       'table',

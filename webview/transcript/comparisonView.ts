@@ -1,7 +1,7 @@
 /** Shows two branches side by side: where they part, their returns and their lengths. */
 import { partingText, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, returnText } from '../common/format.ts';
+import { count, plural, returnText } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
@@ -80,7 +80,7 @@ export class ComparisonView {
         h(
           'span',
           {},
-          `${count(side.messages)} ${side.messages === 1 ? 'message' : 'messages'} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`,
+          `${plural(side.messages, 'message')} · ${count(side.tokens)} tokens · ${count(side.characters)} characters`,
         ),
         others,
       ),

@@ -3,7 +3,7 @@
  * A click on a role filters for it.
  */
 import { nodeOf, placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
-import { h, replace, setAttributes, type Attributes } from '../common/dom.ts';
+import { h, replace, setAttributes, svg, type Attributes } from '../common/dom.ts';
 
 const WIDTH = 104;
 const HEIGHT = 20;
@@ -124,13 +124,4 @@ function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
   const middle = (x1 + x2) / 2;
   const path = `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}M${x2 - 5} ${y2 - 3}L${x2} ${y2}L${x2 - 5} ${y2 + 3}`;
   return svg('path', { class: 'edge', d: path });
-}
-
-function svg(tag: string, attributes: Attributes): SVGElement {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  setAttributes(element, attributes);
-  if (!(element instanceof SVGElement)) {
-    throw new Error(`${tag} is not an SVG element.`);
-  }
-  return element;
 }

@@ -1,7 +1,7 @@
 /** Shows the result of a trial: its sentence, the pairs that flipped, the cost of both sides, and the scatter plot. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
-import { focusedIn, h, replace } from '../common/dom.ts';
+import { h, redrawWithFocus, replace } from '../common/dom.ts';
 import { count, duration, returnText } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
@@ -40,29 +40,26 @@ export class TrialPanel {
   }
 
   private draw(trial: ShownTrial): void {
-    const focus = focusedIn(this.page)?.getAttribute('data-key') ?? null;
     const numbered = trial.cases.map((one, index) => ({ ...one, index }));
     const won = numbered.filter(({ before, after }) => after > before);
     const lost = numbered.filter(({ before, after }) => after < before);
-    replace(
-      this.page,
-      this.head(trial),
-      h(
-        'div',
-        { class: 'trial-parts' },
+    redrawWithFocus(this.page, () =>
+      replace(
+        this.page,
+        this.head(trial),
         h(
           'div',
-          { class: 'trial-flips' },
-          this.flips('Won by the change', won, trial.better),
-          this.flips('Lost by the change', lost, trial.worse),
+          { class: 'trial-parts' },
+          h(
+            'div',
+            { class: 'trial-flips' },
+            this.flips('Won by the change', won, trial.better),
+            this.flips('Lost by the change', lost, trial.worse),
+          ),
+          h('div', { class: 'trial-figures' }, bothSides(trial), returns(trial)),
         ),
-        h('div', { class: 'trial-figures' }, bothSides(trial), returns(trial)),
       ),
     );
-    // Restores the focus to the redrawn element.
-    if (focus !== null) {
-      this.page.querySelector<HTMLElement>(`[data-key="${CSS.escape(focus)}"]`)?.focus();
-    }
   }
 
   private head({ run, change, sentence, difference, prompt, isOpen, kept }: ShownTrial): HTMLElement {

@@ -1,9 +1,8 @@
 /** The scatter plot of mean returns of problems with the change against those without it. A table has the numbers. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
-import { setAttributes, type Attributes } from '../common/dom.ts';
-import { count, returnText } from '../common/format.ts';
+import { svg, type Attributes } from '../common/dom.ts';
+import { plural, returnText } from '../common/format.ts';
 
-const SVG = 'http://www.w3.org/2000/svg';
 const SIZE = 240;
 const PAD = { left: 48, right: 12, top: 12, bottom: 44 } as const;
 /** Smallest and largest radius of a point. */
@@ -35,15 +34,15 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
   const x = (value: number): number => PAD.left + (inner.width * (value - low)) / (high - low);
   const y = (value: number): number => PAD.top + (inner.height * (high - value)) / (high - low);
   const largest = Math.max(1, ...points.map((point) => point.problems));
-  const svg = shape('svg', {
+  const drawing = svg('svg', {
     viewBox: `0 0 ${SIZE} ${SIZE}`,
     class: 'scatter',
     role: 'img',
     'aria-label': 'Mean return of each problem, with the change over without it; the table has the numbers',
   });
-  svg.append(
-    shape('rect', { class: 'scatter-frame', x: PAD.left, y: PAD.top, width: inner.width, height: inner.height }),
-    shape('line', { class: 'scatter-equal', x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
+  drawing.append(
+    svg('rect', { class: 'scatter-frame', x: PAD.left, y: PAD.top, width: inner.width, height: inner.height }),
+    svg('line', { class: 'scatter-equal', x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
     ...[low, high].flatMap((value) => [
       words(returnText(value), { x: x(value), y: SIZE - PAD.bottom + 20, 'text-anchor': 'middle' }),
       words(returnText(value), { x: PAD.left - 13, y: y(value) + 4, 'text-anchor': 'end' }),
@@ -53,29 +52,23 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
     ...points.map(({ before, after, problems: many }) => {
       const tone = after > before ? 'better' : after < before ? 'worse' : 'same';
       const radius = RADIUS.least + (RADIUS.most - RADIUS.least) * Math.sqrt((many - 1) / largest);
-      const circle = shape('circle', {
+      const circle = svg('circle', {
         class: `scatter-point scatter-${tone}`,
         cx: x(before).toFixed(1),
         cy: y(after).toFixed(1),
         r: radius.toFixed(1),
       });
-      const title = shape('title', {});
-      title.textContent = `${count(many)} ${many === 1 ? 'problem' : 'problems'}: ${returnText(before)} without, ${returnText(after)} with the change`;
+      const title = svg('title', {});
+      title.textContent = `${plural(many, 'problem')}: ${returnText(before)} without, ${returnText(after)} with the change`;
       circle.append(title);
       return circle;
     }),
   );
-  return svg;
+  return drawing;
 }
 
 function words(text: string, attributes: Attributes): SVGTextElement {
-  const element = shape('text', { class: 'scatter-words', ...attributes });
+  const element = svg('text', { class: 'scatter-words', ...attributes });
   element.textContent = text;
-  return element;
-}
-
-function shape<K extends keyof SVGElementTagNameMap>(tag: K, attributes: Attributes): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(SVG, tag);
-  setAttributes(element, attributes);
   return element;
 }

@@ -18,7 +18,7 @@ import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.
 import { beginning } from '../../../src/shared/text/visible.ts';
 import { creditCell, verdictWords } from '../../common/creditBar.ts';
 import { h, icon } from '../../common/dom.ts';
-import { count, NOT_MEASURED, returnText } from '../../common/format.ts';
+import { count, NOT_MEASURED, plural, returnText } from '../../common/format.ts';
 import { markOf } from '../../common/returnMark.ts';
 import { shownText } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
@@ -109,7 +109,7 @@ export class BucketList {
     const further =
       bucket.omitted === undefined ? '' : ` of ${count(length + bucket.omitted)} shown, the others in the tree`;
     const drawn = this.draws === null ? '' : ` · ${DRAWS_WORDS[this.draws]}`;
-    this.note.textContent = `${different}${further} · ${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}${drawn}`;
+    this.note.textContent = `${different}${further} · ${plural(calls, 'evaluator call')}${drawn}`;
     groups.forEach((group, place) => {
       const { key } = group;
       const state = JSON.stringify([place, group.all]);
@@ -232,9 +232,7 @@ function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HT
     h(
       'span',
       { class: 'muted behind' },
-      ...(measured
-        ? [...basis(credit, false), `, ${count(calls)} here`]
-        : [`${count(calls)} evaluator ${calls === 1 ? 'call' : 'calls'}`]),
+      ...(measured ? [...basis(credit, false), `, ${count(calls)} here`] : [plural(calls, 'evaluator call')]),
       mark === null ? null : ' · ',
       mark === null ? null : verificationBadge(mark),
     ),

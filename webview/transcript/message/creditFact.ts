@@ -3,7 +3,7 @@ import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { creditCell, learnedCell, verdictWords } from '../../common/creditBar.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
-import { bounds, count, NOT_MEASURED } from '../../common/format.ts';
+import { bounds, count, NOT_MEASURED, plural } from '../../common/format.ts';
 import { term } from '../../common/term.ts';
 
 /**
@@ -24,7 +24,7 @@ export function basis(credit: Headline, explained: boolean): readonly Child[] {
     ' · ',
     named('effectiveN', 'effective n'),
     ` ${count(effectiveN)}`,
-    ` · ${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`,
+    ` · ${plural(evaluatorCalls, 'evaluator call')}`,
     reused === 0 ? null : `, ${count(reused)} reused`,
   ];
 }

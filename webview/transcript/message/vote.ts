@@ -6,7 +6,7 @@ import {
   type ShownVoter,
 } from '../../../src/shared/transcript/shownVote.ts';
 import { h } from '../../common/dom.ts';
-import { count, NOT_MEASURED, signed } from '../../common/format.ts';
+import { NOT_MEASURED, plural, signed } from '../../common/format.ts';
 import { answersWords, shownAnswer } from '../events.ts';
 
 /** Describes the votes for each answer and the result in one line. */
@@ -14,8 +14,7 @@ export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tie
   if (tally.length === 0) {
     return 'No voter states an answer.';
   }
-  const votes = ({ answer, votes: number }: ShownTally): string =>
-    `${shownAnswer(answer)}: ${count(number)} ${number === 1 ? 'vote' : 'votes'}`;
+  const votes = ({ answer, votes: number }: ShownTally): string => `${shownAnswer(answer)}: ${plural(number, 'vote')}`;
   const chosen = tally.filter((one) => one.chosen).map(({ answer }) => answer);
   const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${answersWords(chosen)}.`;
   return `${tally.map(votes).join(', ')}. ${outcome} ${tied ? 'Tied' : 'Not tied'}; of a tie, ${TIE_WORDS[ties]} (ties: ${ties}).`;
@@ -60,7 +59,7 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
     h(
       'p',
       { class: 'muted' },
-      `Contribution: the reward of the vote minus the reward without the voter. Shapley: what the voter adds to those before it, on average over all orders of voters. Nothing was sampled for them; ${count(vote.evaluatorCalls)} evaluator ${vote.evaluatorCalls === 1 ? 'call' : 'calls'}.`,
+      `Contribution: the reward of the vote minus the reward without the voter. Shapley: what the voter adds to those before it, on average over all orders of voters. Nothing was sampled for them; ${plural(vote.evaluatorCalls, 'evaluator call')}.`,
     ),
   );
 }

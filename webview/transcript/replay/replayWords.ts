@@ -2,21 +2,16 @@
 import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { count } from '../../common/format.ts';
-
-/** Formats a number with its noun: `1 message`, `2 messages`. */
-function things(number: number, one: string): string {
-  return `${count(number)} ${number === 1 ? one : `${one}s`}`;
-}
+import { count, plural } from '../../common/format.ts';
 
 /** Describes a number of replays: `12 replays in 3 requests`. */
 export function replaysWords({ replays, requests }: Replays): string {
-  return `${things(replays, 'replay')} in ${things(requests, 'request')}`;
+  return `${plural(replays, 'replay')} in ${plural(requests, 'request')}`;
 }
 
 /** Describes the size of a transcript: `10 messages · 12 replays in 3 requests`. */
 export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
-  return [things(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
+  return [plural(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
 }
 
 /** Describes the messages that match a filter: `4 of 10 messages, 3 of 77 replayed`. */
@@ -67,7 +62,7 @@ export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
 
 /** Returns the label of the button that settles a credit. */
 export function settleLabel(replays: number): string {
-  return `Settle with about ${things(replays, 'replay')}`;
+  return `Settle with about ${plural(replays, 'replay')}`;
 }
 
 /** Describes the progress or the end of settling a message's credit; empty if there is nothing to say. */
@@ -76,10 +71,10 @@ export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'v
     return '';
   }
   const { status, done, settle } = state;
-  const spent = things(settle.spent ?? done, 'replay');
+  const spent = plural(settle.spent ?? done, 'replay');
   switch (status) {
     case 'running':
-      return done === 0 ? 'Preparing' : `${count(done)} of at most ${things(settle.most, 'replay')}`;
+      return done === 0 ? 'Preparing' : `${count(done)} of at most ${plural(settle.most, 'replay')}`;
     case 'cancelled':
       return `Cancelled after ${spent}; finished replays are kept.`;
     case 'failed':
