@@ -136,6 +136,17 @@ export function byId(id: string): HTMLElement {
   return element;
 }
 
+/** Creates a button that looks like a link. */
+export function linkButton(
+  onClick: () => void,
+  attributes: Attributes,
+  ...children: readonly Child[]
+): HTMLButtonElement {
+  const element = h('button', { class: 'link', type: 'button', ...attributes }, ...children);
+  element.addEventListener('click', onClick);
+  return element;
+}
+
 /** Creates a badge. The toolkit's badge has an inline style, which the content policy refuses. */
 export function badge(label: string, tone: 'plain' | 'bad' = 'plain', title: string | null = null): HTMLElement {
   return h('span', { class: `badge badge-${tone}`, title }, label);

@@ -22,7 +22,7 @@ import {
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
-import { h, replace } from '../common/dom.ts';
+import { h, linkButton, replace } from '../common/dom.ts';
 import { count, creditText, oneLine, plural, returnText } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { keySheet } from '../common/keySheet.ts';
@@ -185,8 +185,7 @@ export class EpisodesPanel {
       this.grid.expect();
       host.post({ type: 'chooseRun', run: this.runChooser.value });
     });
-    const keys = h('button', { class: 'link', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
-    keys.addEventListener('click', () => this.keys.toggle());
+    const keys = linkButton(() => this.keys.toggle(), { 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
     this.empty = h(
       'div',
       { class: 'welcome' },
@@ -240,9 +239,7 @@ export class EpisodesPanel {
       saveData: ['Data set', 'Save the questions and answers of the listed problems as data of a run'],
       saveCsv: ['CSV', 'Save the listed problems as comma-separated values'],
     }[type];
-    const element = h('button', { class: 'link', type: 'button', title: words[1] ?? null }, words[0] ?? '');
-    element.addEventListener('click', () => this.host.post({ type }));
-    return element;
+    return linkButton(() => this.host.post({ type }), { title: words[1] ?? null }, words[0] ?? '');
   }
 
   private opened(
@@ -447,12 +444,11 @@ class Details {
   private roundItem(row: ShownProblem, round: ProblemRound): HTMLElement {
     const { phase, iteration, mean, episodes } = round;
     const outcome = mean === null ? 'masked' : returnText(mean);
-    const link = h(
-      'button',
-      { class: 'link', type: 'button', title: `Open the transcript of this round: ${plural(episodes, 'episode')}` },
+    const link = linkButton(
+      () => this.events.open(row, round),
+      { title: `Open the transcript of this round: ${plural(episodes, 'episode')}` },
       `${roundTitle(phase, iteration)}: ${outcome}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
     );
-    link.addEventListener('click', () => this.events.open(row, round));
     return h('li', {}, link);
   }
 }

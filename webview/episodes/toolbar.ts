@@ -13,7 +13,8 @@ import {
   type VerdictFilter,
 } from '../../src/domain/problem.ts';
 import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
-import { h, replace } from '../common/dom.ts';
+import { setChoices, type Choice } from '../common/choices.ts';
+import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { Rested } from '../common/rest.ts';
 
@@ -88,11 +89,11 @@ export class Toolbar {
     this.events = events;
     this.field.addEventListener('input', () => this.asking.ask());
     this.field.addEventListener('keydown', (event) => this.onKey(event));
-    fill(
+    setChoices(
       this.outcome,
       OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]),
     );
-    fill(
+    setChoices(
       this.verdict,
       VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]),
     );
@@ -154,8 +155,8 @@ export class Toolbar {
     if (document.activeElement !== this.field && !this.asking.waiting) {
       this.field.value = filter.search;
     }
-    fill(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
-    fill(this.className, [
+    setChoices(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
+    setChoices(this.className, [
       [ANY, 'Any class'],
       ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [
         name,
@@ -164,7 +165,7 @@ export class Toolbar {
       [NOT_CLASSIFIED, 'Not classified'],
     ]);
     const counts: Readonly<Record<SplitFilter, number>> = { all: total, train: trained, evaluation: evaluated };
-    fill(
+    setChoices(
       this.split,
       SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]),
     );
@@ -204,7 +205,7 @@ export class Toolbar {
         JSON.stringify(ordered(filter)) === JSON.stringify(ordered(this.filter)) &&
         (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)),
     );
-    fill(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
+    setChoices(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
     this.savedChooser.value = same?.name ?? ANY;
     this.savedChooser.hidden = this.saved.length === 0;
     this.removeButton.hidden = same === undefined;
@@ -245,28 +246,12 @@ export class Toolbar {
   }
 }
 
-type Choice = readonly [value: string, words: string];
-
 function chooser(label: string): HTMLSelectElement {
   return h('select', { 'aria-label': label, title: label });
 }
 
 function link(words: string, title: string): HTMLButtonElement {
   return h('button', { class: 'link', type: 'button', title }, words);
-}
-
-/** Sets the options of a select element. Does nothing if they are unchanged, so that an open list stays open. */
-function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
-  const words = choices.map((choice) => choice.join('\n')).join('\n\n');
-  if (select.dataset['choices'] === words) {
-    return;
-  }
-  const { value } = select;
-  select.dataset['choices'] = words;
-  replace(select, ...choices.map(([name, label]) => h('option', { value: name }, label)));
-  if (choices.some(([name]) => name === value)) {
-    select.value = value;
-  }
 }
 
 function withChosen(names: readonly string[], chosen: string | null): readonly string[] {

@@ -14,7 +14,7 @@ import {
 } from '../../src/shared/protocols/runsTable.ts';
 import { disarmed } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
-import { h, icon, redrawWithFocus, replace } from '../common/dom.ts';
+import { h, icon, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
@@ -76,12 +76,11 @@ export class RunsTablePanel {
       host.post({ type: 'columns', columns });
       this.draw();
     });
-    const csv = h(
-      'button',
-      { type: 'button', class: 'link', title: 'Save the listed runs, with all settings, as comma-separated values' },
+    const csv = linkButton(
+      () => host.post({ type: 'saveCsv', runs: this.listedRows().map(({ id }) => id) }),
+      { title: 'Save the listed runs, with all settings, as comma-separated values' },
       'CSV',
     );
-    csv.addEventListener('click', () => host.post({ type: 'saveCsv', runs: this.listedRows().map(({ id }) => id) }));
     this.scroller = h(
       'div',
       { class: 'scroller', tabindex: 0, role: 'region', 'aria-label': 'Runs' },
@@ -245,17 +244,14 @@ export class RunsTablePanel {
       }
       this.markChosen();
     });
-    const open = h(
-      'button',
+    const open = linkButton(
+      () => this.host.post({ type: 'episodes', run: row.id }),
       {
-        type: 'button',
-        class: 'link',
         title: `Open the episodes of ${disarmed(row.title)}${row.note === '' ? '' : `\n\n${disarmed(row.note)}`}`,
         'data-key': `run:${row.id}`,
       },
       ...shownText(row.title),
     );
-    open.addEventListener('click', () => this.host.post({ type: 'episodes', run: row.id }));
     return h(
       'tr',
       { 'data-run': row.id },

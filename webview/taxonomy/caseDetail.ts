@@ -2,7 +2,7 @@
 import { currentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';
-import { h, replace } from '../common/dom.ts';
+import { h, linkButton, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
 import { shownText } from '../common/shownText.ts';
 import { term } from '../common/term.ts';
@@ -171,13 +171,12 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
     ),
   );
   const rows = alternatives.map(({ message, text, cut, real, returns, evaluatorCalls, credit }) => {
-    const link = h(
-      'button',
-      { class: 'link message', type: 'button', title: 'Open the transcript at this alternative' },
+    const link = linkButton(
+      () => actions.open(message),
+      { class: 'link message', title: 'Open the transcript at this alternative' },
       ...(text === '' ? ['(empty)'] : shownText(text)),
       cut ? '\u2026' : '',
     );
-    link.addEventListener('click', () => actions.open(message));
     return h(
       'tr',
       {},

@@ -13,7 +13,7 @@ import {
   type LabelDraft,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { beginning, disarmed } from '../../src/shared/text/visible.ts';
-import { arrange, badge, focusedIn, h, icon } from '../common/dom.ts';
+import { arrange, badge, focusedIn, h, icon, linkButton } from '../common/dom.ts';
 import { count, oneLine } from '../common/format.ts';
 import { hasModifier, indexAfterKey } from '../common/keyBindings.ts';
 import { shownText } from '../common/shownText.ts';
@@ -156,21 +156,19 @@ export class CaseList {
       ),
     );
     toggle.addEventListener('click', () => this.unfold(this.unfolded === row.bucket ? null : row.bucket, true));
-    const open = h(
-      'button',
+    const open = linkButton(
+      () => {
+        if (row.message !== null) {
+          this.actions.open(row.message);
+        }
+      },
       {
         class: 'link case-open',
-        type: 'button',
         title: 'Open the transcript at this message',
         'aria-label': `Open the transcript of the case: ${role}, ${disarmed(beginning(oneLine(question), 80))}`,
       },
       'Open',
     );
-    open.addEventListener('click', () => {
-      if (row.message !== null) {
-        this.actions.open(row.message);
-      }
-    });
     open.hidden = row.message === null;
     return {
       element: h('li', { 'data-bucket': row.bucket }, h('div', { class: 'case-head' }, toggle, open)),

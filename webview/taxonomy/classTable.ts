@@ -7,7 +7,7 @@ import {
   type TaxonomyView,
   type VerdictName,
 } from '../../src/domain/taxonomy.ts';
-import { h, replace } from '../common/dom.ts';
+import { h, linkButton, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { chanceCell, countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
 
@@ -87,12 +87,11 @@ export class ClassTable {
 }
 
 function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
-  const button = h(
-    'button',
-    { class: 'link', type: 'button', title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` },
+  const button = linkButton(
+    () => choose(name),
+    { title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` },
     name,
   );
-  button.addEventListener('click', () => choose(name));
   const rule = h('code', {});
   const number = h('td', { class: 'number count' });
   const chance = h('td', { class: 'number muted' });

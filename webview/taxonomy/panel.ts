@@ -20,7 +20,7 @@ import {
   type TaxonomyFromHost,
   type TaxonomyToHost,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
-import { h, replace } from '../common/dom.ts';
+import { h, linkButton, replace } from '../common/dom.ts';
 import { count, NOT_MEASURED, oneLine, plural } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
@@ -375,17 +375,16 @@ class Findings {
   private rows(detector: DetectorReport, redraw: () => void): HTMLElement[] {
     const { name, count: present, measured, notMeasured, cases, reason } = detector;
     const unfolded = this.unfolded === name;
-    const toggle = h(
-      'button',
-      { class: 'link', type: 'button', 'aria-expanded': String(unfolded), 'data-finding': name },
+    const toggle = linkButton(
+      () => {
+        this.unfolded = unfolded ? null : name;
+        this.onUnfold(this.unfolded);
+        redraw();
+        this.element.querySelector<HTMLElement>(`[data-finding="${CSS.escape(name)}"]`)?.focus();
+      },
+      { 'aria-expanded': String(unfolded), 'data-finding': name },
       name,
     );
-    toggle.addEventListener('click', () => {
-      this.unfolded = unfolded ? null : name;
-      this.onUnfold(this.unfolded);
-      redraw();
-      this.element.querySelector<HTMLElement>(`[data-finding="${CSS.escape(name)}"]`)?.focus();
-    });
     const number = (text: string): HTMLElement => h('td', { class: 'number' }, text);
     const row = h(
       'tr',
@@ -412,12 +411,11 @@ class Findings {
   }
 
   private item({ message, question, evidence }: DetectorReport['cases'][number]): HTMLElement {
-    const link = h(
-      'button',
-      { class: 'link', type: 'button', title: 'Open the transcript at this message' },
+    const link = linkButton(
+      () => this.open(message),
+      { title: 'Open the transcript at this message' },
       ...shownText(oneLine(question)),
     );
-    link.addEventListener('click', () => this.open(message));
     return h('li', {}, link, h('p', { class: 'muted evidence' }, evidence));
   }
 }

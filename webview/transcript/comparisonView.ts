@@ -1,6 +1,6 @@
 /** Shows two branches side by side: where they part, their returns and their lengths. */
 import { partingText, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
-import { h, replace } from '../common/dom.ts';
+import { h, linkButton, replace } from '../common/dom.ts';
 import { count, plural, returnText } from '../common/format.ts';
 import { returnCell } from '../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../common/shownText.ts';
@@ -67,8 +67,11 @@ export class ComparisonView {
       side.otherContinuations === 0
         ? null
         : h('span', { class: 'muted' }, `the first of ${count(side.otherContinuations + 1)} continuations`);
-    const title = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, side.title);
-    title.addEventListener('click', () => this.events.open(side.message));
+    const title = linkButton(
+      () => this.events.open(side.message),
+      { title: 'Show this message in the tree' },
+      side.title,
+    );
     return h(
       'div',
       { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },

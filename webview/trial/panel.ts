@@ -1,7 +1,7 @@
 /** Shows the result of a trial: its sentence, the pairs that flipped, the cost of both sides, and the scatter plot. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
-import { h, redrawWithFocus, replace } from '../common/dom.ts';
+import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
 import { count, duration, returnText } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { shownText } from '../common/shownText.ts';
@@ -114,13 +114,11 @@ export class TrialPanel {
   private flipped(pairs: readonly NumberedCase[]): HTMLElement {
     const link = ({ question, index, before, after }: NumberedCase, at: number): HTMLElement => {
       const returns = `${returnText(before)} → ${returnText(after)}`;
-      const element = h(
-        'button',
-        { type: 'button', class: 'link', 'data-key': `case-${index}`, title: `Compare what was said: ${returns}` },
+      return linkButton(
+        () => this.host.post({ type: 'openCase', index }),
+        { 'data-key': `case-${index}`, title: `Compare what was said: ${returns}` },
         ...(at === 0 ? shownText(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
       );
-      element.addEventListener('click', () => this.host.post({ type: 'openCase', index }));
-      return element;
     };
     const [first] = pairs;
     return h(

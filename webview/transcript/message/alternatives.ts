@@ -17,7 +17,7 @@ import {
 import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import { beginning } from '../../../src/shared/text/visible.ts';
 import { creditCell, verdictWords } from '../../common/creditBar.ts';
-import { h, icon } from '../../common/dom.ts';
+import { h, icon, linkButton } from '../../common/dom.ts';
 import { count, NOT_MEASURED, plural, returnText } from '../../common/format.ts';
 import { markOf } from '../../common/returnMark.ts';
 import { shownText } from '../../common/shownText.ts';
@@ -168,27 +168,24 @@ export class BucketList {
     if (!long) {
       return shown;
     }
-    const toggle = h(
-      'button',
-      { class: 'link', type: 'button', 'aria-expanded': String(this.unfolded.has(message)) },
+    const toggle = linkButton(
+      () => {
+        if (!this.unfolded.delete(message)) {
+          this.unfolded.add(message);
+        }
+        const fresh = this.words(alternative);
+        shown.replaceWith(fresh);
+        fresh.querySelector('button')?.focus();
+      },
+      { 'aria-expanded': String(this.unfolded.has(message)) },
       this.unfolded.has(message) ? 'less' : 'more',
     );
-    toggle.addEventListener('click', () => {
-      if (!this.unfolded.delete(message)) {
-        this.unfolded.add(message);
-      }
-      const fresh = this.words(alternative);
-      shown.replaceWith(fresh);
-      fresh.querySelector('button')?.focus();
-    });
     shown.append(' ', toggle);
     return shown;
   }
 
   private opener(message: number): HTMLElement {
-    const show = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, 'show');
-    show.addEventListener('click', () => this.open(message));
-    return show;
+    return linkButton(() => this.open(message), { title: 'Show this message in the tree' }, 'show');
   }
 }
 

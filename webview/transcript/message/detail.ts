@@ -15,7 +15,7 @@ import type {
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
 import { creditCell } from '../../common/creditBar.ts';
-import { h, replace, focusedIn, type Child } from '../../common/dom.ts';
+import { focusedIn, h, linkButton, replace, type Child } from '../../common/dom.ts';
 import { count, bounds, NOT_MEASURED, signed, returnText } from '../../common/format.ts';
 import { returnCell } from '../../common/returnMark.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
@@ -321,13 +321,11 @@ export class DetailPane {
   }
 
   private tokens(message: number): HTMLElement {
-    const show = h(
-      'button',
-      { class: 'link', type: 'button', title: 'Bytes, token boundaries and invisible characters, in an editor (T)' },
+    return linkButton(
+      () => this.events.tokens(message),
+      { title: 'Bytes, token boundaries and invisible characters, in an editor (T)' },
       'Show tokens and bytes',
     );
-    show.addEventListener('click', () => this.events.tokens(message));
-    return show;
   }
 
   /** @param draws how random numbers were drawn for the bucket's continuations; undefined while not known */
@@ -430,9 +428,7 @@ class EstimatesView {
     if (measure === null || action === null) {
       return null;
     }
-    const button = h('button', { class: 'link', type: 'button' }, action);
-    button.addEventListener('click', () => measure(name));
-    return button;
+    return linkButton(() => measure(name), {}, action);
   }
 }
 

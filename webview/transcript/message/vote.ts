@@ -5,7 +5,7 @@ import {
   type ShownVote,
   type ShownVoter,
 } from '../../../src/shared/transcript/shownVote.ts';
-import { h } from '../../common/dom.ts';
+import { h, linkButton } from '../../common/dom.ts';
 import { NOT_MEASURED, plural, signed } from '../../common/format.ts';
 import { answersWords, shownAnswer } from '../events.ts';
 
@@ -65,7 +65,5 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
 }
 
 function opener(role: string, message: number, open: (message: number) => void): HTMLElement {
-  const button = h('button', { class: 'link', type: 'button', title: 'Show this message in the tree' }, role);
-  button.addEventListener('click', () => open(message));
-  return button;
+  return linkButton(() => open(message), { title: 'Show this message in the tree' }, role);
 }

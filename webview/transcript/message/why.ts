@@ -6,7 +6,7 @@ import { sentence } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost, WhyMessage } from '../../../src/shared/transcript/whyLost.ts';
 import { creditCell, verdictWords } from '../../common/creditBar.ts';
-import { h, replace } from '../../common/dom.ts';
+import { h, linkButton, replace } from '../../common/dom.ts';
 import { oneLine, returnText, signed } from '../../common/format.ts';
 import { copyAsWritten, shownText } from '../../common/shownText.ts';
 import { button, type Button } from '../../common/toolkit.ts';
@@ -120,12 +120,11 @@ export class WhyView {
   }
 
   private side(name: string, { message, role, turn, credit, return: value }: WhyMessage): HTMLElement {
-    const title = h(
-      'button',
-      { class: 'link', type: 'button', title: 'Show this message in the tree' },
+    const title = linkButton(
+      () => this.events.open(message),
+      { title: 'Show this message in the tree' },
       turn > 0 ? `${role} ${turn + 1}` : role,
     );
-    title.addEventListener('click', () => this.events.open(message));
     const facts = h(
       'span',
       { class: 'why-facts' },

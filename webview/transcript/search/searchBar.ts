@@ -8,7 +8,8 @@ import {
   type TranscriptFilter,
   type TranscriptLayout,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { h, replace } from '../../common/dom.ts';
+import { setChoices, type Choice } from '../../common/choices.ts';
+import { h } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
 import { Rested } from '../../common/rest.ts';
 import { iconButton } from '../../common/toolkit.ts';
@@ -28,8 +29,6 @@ export interface SearchEvents {
   /** Shows the key sheet. */
   keys(): void;
 }
-
-type Choice = readonly [value: string, words: string];
 
 const CREDITS: readonly Choice[] = [
   ['', 'Any credit'],
@@ -77,9 +76,9 @@ export class SearchBar {
   /** @param protocol the button that opens the map of the protocol if space is short */
   constructor(events: SearchEvents, protocol: HTMLElement) {
     this.events = events;
-    fill(this.credit, CREDITS);
-    fill(this.outcome, OUTCOMES);
-    fill(this.lane, LANES);
+    setChoices(this.credit, CREDITS);
+    setChoices(this.outcome, OUTCOMES);
+    setChoices(this.lane, LANES);
     this.field.addEventListener('input', () => this.asking.ask());
     this.field.addEventListener('keydown', (event) => this.onKey(event));
     for (const select of this.choosers) {
@@ -148,8 +147,8 @@ export class SearchBar {
     this.filter = filter;
     const roles =
       filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
-    fill(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
-    fill(this.label, [
+    setChoices(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
+    setChoices(this.label, [
       ['', 'Any label or class'],
       ...choices.labels.map((name): Choice => [`label:${name}`, `Label: ${name}`]),
       ...TAXONOMY_CLASSES.map((name): Choice => [`class:${name}`, `Class: ${name}`]),
@@ -240,17 +239,4 @@ export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: num
 
 function chooser(label: string): HTMLSelectElement {
   return h('select', { 'aria-label': label });
-}
-
-/** Sets the options of a select element, unless it has them already. */
-function fill(select: HTMLSelectElement, choices: readonly Choice[]): void {
-  const same =
-    select.options.length === choices.length &&
-    choices.every(
-      ([value, words], index) =>
-        select.options.item(index)?.value === value && select.options.item(index)?.text === words,
-    );
-  if (!same) {
-    replace(select, ...choices.map(([value, words]) => h('option', { value }, words)));
-  }
 }
