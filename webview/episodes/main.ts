@@ -1,6 +1,7 @@
 /** Entry point of the episodes page. */
 import '../common/common.css';
 import '../common/heads.css';
+import '../common/rows.css';
 import './style.css';
 import './grid.css';
 import '../common/keySheet.css';

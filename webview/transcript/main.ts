@@ -1,6 +1,7 @@
 /** Entry point of the transcript page. */
 import '../common/common.css';
 import '../common/term.css';
+import '../common/rows.css';
 import './style.css';
 import './tree.css';
 import './comparison.css';
