@@ -149,7 +149,7 @@ export async function grade(given: Given<typeof GRADE>, context: CommandContext)
       },
       context.signal,
     ).finally(() => {
-      // Nothing more is read, where it was cancelled.
+      // After a cancel, nothing more is read.
       streams.stdin.destroy();
     });
     return;

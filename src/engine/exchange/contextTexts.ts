@@ -67,7 +67,7 @@ export class ContextTexts {
     const since = added === null || added === '' || last?.characters === 0 ? added : BETWEEN + added;
     const goesOn = last !== undefined && since !== null && last.characters + since.length <= most;
     const whole = goesOn ? '' : contextText(list.slice(0, count), most);
-    // Of a context that is too long, half of the limit is kept, so that later contexts can extend it.
+    // A context that is too long is cut to half of the limit, so that later contexts can extend it.
     const text = goesOn ? since : isShortened(whole) ? contextText(list.slice(0, count), most / 2) : whole;
     const isCut = goesOn ? last.isShortened : isShortened(whole);
     this.lists.set(list, { count, characters: (goesOn ? last.characters : 0) + text.length, isShortened: isCut });

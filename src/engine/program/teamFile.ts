@@ -66,7 +66,7 @@ export interface RecordedTeam {
   readonly sha256: string;
   /** The user's command that is started in the folder: the driver or the program; null for steps. */
   readonly starts: readonly string[] | null;
-  /** What decides the next step: a driver, the product's driver for a program, or the steps of the file. */
+  /** The source of the next step: a driver, the product's driver for a program, or the file's steps. */
   readonly next:
     | { readonly kind: 'driver'; readonly command: readonly [string, ...string[]] }
     | { readonly kind: 'steps'; readonly steps: readonly EpisodeStep[] };

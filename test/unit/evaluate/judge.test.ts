@@ -120,7 +120,7 @@ it('labels are read line by line, and a wrong one is named', async (t) => {
   await assert.rejects(read(good.repeat(501)), /has 501 labeled messages/);
   await assert.rejects(
     read(`${good}{"question": "q", "text": "t", "score": 2}`),
-    /labels\.jsonl:2 is no labeled .*score/,
+    /labels\.jsonl:2 is not a labeled .*score/,
   );
   await assert.rejects(read('not json'), /labels\.jsonl:1 is not a labeled message/);
 });

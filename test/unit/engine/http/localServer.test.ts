@@ -246,7 +246,7 @@ it('a body that is read ends with the signal, and with its client', async (t) =>
     await heard(socket, '\r\n\r\n');
   }
   leaving.destroy();
-  await assert.rejects(Promise.resolve(reading[1]), /The client left/u);
+  await assert.rejects(Promise.resolve(reading[1]), /The client disconnected/u);
   stopping.abort();
   await assert.rejects(Promise.resolve(reading[0]), CancelledError);
   staying.destroy();
