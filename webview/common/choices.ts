@@ -7,8 +7,8 @@ export type Choice = readonly [value: string, words: string];
 const drawn = new WeakMap<HTMLSelectElement, string>();
 
 /**
- * Sets the options of a select element and keeps its value if that is still an option. Does nothing if the options are
- * unchanged, so that an open list stays open.
+ * Sets the options of a select element and keeps its value if that is still an option. Does nothing if
+ * the options are unchanged, so that an open list stays open.
  */
 export function setChoices(select: HTMLSelectElement, choices: readonly Choice[]): void {
   const words = JSON.stringify(choices);

@@ -1,6 +1,6 @@
 /**
- * Shows a credit as a bar that grows from the middle: to the right above the baseline, to the left below it.
- * A thin line spans the interval. The bar is faded if the interval leaves the side open.
+ * Shows a credit as a bar that grows from the middle: to the right above the baseline, to the left
+ * below it. A thin line spans the interval. The bar is faded if the interval leaves the side open.
  */
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { isOpen, sentence, type Headline } from '../../src/shared/credit/headline.ts';
@@ -8,8 +8,8 @@ import { h } from './dom.ts';
 import { creditText, learnedText, signed } from './format.ts';
 
 /**
- * The credit at the end of the bar. Credits of returns in [0, 1] lie in [-1, 1]. The bar of a larger credit ends
- * here, and its number stays exact.
+ * The credit at the end of the bar. Credits of returns in [0, 1] lie in [-1, 1]. The bar of a larger
+ * credit ends here, and its number stays exact.
  */
 const EDGE = 1;
 
@@ -18,7 +18,7 @@ export function position(value: number): number {
   return 50 + (50 * Math.max(-EDGE, Math.min(EDGE, value))) / EDGE;
 }
 
-/** Creates the bar with its number, or a dash if no credit was measured or no other message was compared. */
+/** Creates the bar with its number, or a dash if no credit was measured or compared. */
 export function creditCell(credit: Credit | Headline | null): HTMLElement {
   const alone = credit !== null && 'verdict' in credit && credit.verdict === 'alone' ? sentence(credit) : null;
   if (credit === null || alone !== null) {

@@ -1,8 +1,8 @@
-/** Functions that create and change elements. They insert text as text nodes only, so no text is parsed as markup. */
+/** Creates and changes elements. All text is inserted as text nodes, never as markup. */
 
 export type Child = Node | string | null;
 
-/** Attributes by name; null omits one. The content policy refuses style attributes: set `element.style` instead. */
+/** Attributes by name; null omits one. The content policy refuses style: set `element.style`. */
 export type Attributes = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Creates an HTML element with attributes and children. */
@@ -43,8 +43,8 @@ export function replace(element: Element, ...children: readonly Child[]): void {
 }
 
 /**
- * Makes the elements the only children of the parent, in this order. Children that are in the right place already
- * are not moved, so that a click that began on one still reaches it.
+ * Makes the elements the only children of the parent, in this order. Children that are in the right
+ * place already are not moved, so that a click that began on one still reaches it.
  */
 export function arrange(parent: Element, elements: readonly Element[]): void {
   const wanted = new Set(elements);
@@ -62,15 +62,15 @@ export function arrange(parent: Element, elements: readonly Element[]): void {
 }
 
 /**
- * Returns the focused element inside an element. Returns null while another part of the editor has the focus:
- * redrawing must not take the focus from it.
+ * Returns the focused element inside an element. Returns null while another part of the editor has the
+ * focus: redrawing must not take the focus from it.
  */
 export function focusedIn(element: Element): Element | null {
   const { activeElement } = document;
   return document.hasFocus() && activeElement !== null && element.contains(activeElement) ? activeElement : null;
 }
 
-/** Redraws what is in an element, then focuses the element with the `data-key` of the one that had the focus. */
+/** Redraws an element, then restores the focus to the descendant with the same `data-key`. */
 export function redrawWithFocus(element: Element, draw: () => void): void {
   const key = focusedIn(element)?.getAttribute('data-key') ?? null;
   draw();

@@ -1,4 +1,4 @@
-/** The interface between a panel and the program that shows its page, so that another program can show it too. */
+/** The interface between a panel and the program that shows its page. */
 /// <reference types="vscode-webview" />
 import { isRecord } from '../../src/shared/guard.ts';
 
@@ -35,8 +35,8 @@ export function editorHost<ToHost>(): Host<ToHost> {
 }
 
 /**
- * Returns true if a message has a type with a handler. The rest of the message is not checked, because the host is
- * a part of this extension.
+ * Returns true if a message has a type with a handler. The rest of the message is not checked, because
+ * the host is a part of this extension.
  */
 export const isHandled = <FromHost extends Message, Type extends FromHost['type']>(
   handlers: MessageHandlers<FromHost>,

@@ -16,7 +16,7 @@ export type KeyPress = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'altKey' | 'metaK
 /** Returns true if Ctrl, Alt or Meta is pressed. */
 export const hasModifier = ({ ctrlKey, altKey, metaKey }: KeyPress): boolean => ctrlKey || altKey || metaKey;
 
-/** Returns the command of a key press without Ctrl, Alt or Meta, or undefined if no binding has the key. */
+/** Returns the command of a key press without Ctrl, Alt or Meta, or undefined if there is none. */
 export function findBoundCommand<Command extends string>(
   bindings: readonly KeyBinding<Command>[],
   press: KeyPress,
@@ -49,7 +49,7 @@ export function placeAfter(command: MoveCommand, place: number, page: number, la
   return MOVES[command](place, page, last);
 }
 
-/** Returns the index to which an arrow key, Home or End moves, within the list, or undefined for another key. */
+/** Returns the index in a list to which an arrow key, Home or End moves, else undefined. */
 export function indexAfterKey(
   key: string,
   index: number,

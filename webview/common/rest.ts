@@ -4,8 +4,8 @@
 const REST = 150;
 
 /**
- * Work that waits until requests for it pause, or until the page loses the focus. The page may be hidden next, and
- * nothing runs in a hidden page.
+ * Work that waits until requests for it pause, or until the page loses the focus. The page may be
+ * hidden next, and nothing runs in a hidden page.
  */
 export class Rested {
   private readonly work: () => void;

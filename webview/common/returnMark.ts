@@ -28,7 +28,8 @@ export function markOf(
 }
 
 /**
- * Creates the icon and the number for the return of a message: the mean of the scored episodes below it.
+ * Creates the icon and the number for the return of a message: the mean of the scored episodes below
+ * it.
  * @param byHand true if the user gave the score
  */
 export function returnCell(value: number | null, outcome: Outcome | null, byHand = false): HTMLElement {

@@ -65,7 +65,7 @@ export class RowScroll {
     };
   }
 
-  /** Scrolls to a position in pixels, not beyond the places: old rows that are still drawn may reach further. */
+  /** Scrolls to a position in pixels, not beyond the places. Old rows may reach further. */
   toPixel(top: number, places: number): void {
     this.element.scrollTop = Math.max(0, Math.min(top, places * this.sizes.rowHeight - this.height));
   }

@@ -1,6 +1,6 @@
 /**
- * The rows of a long list that a page holds. Windows of rows are requested when first seen and dropped when the order
- * changes.
+ * The rows of a long list that a page holds. Windows of rows are requested when first seen and dropped
+ * when the order changes.
  */
 export class RowWindows<Row> {
   private readonly size: number;

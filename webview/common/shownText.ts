@@ -1,11 +1,11 @@
 /**
- * Shows texts of models and files. Invisible characters are shown as codes in elements of their own, so that they
- * cannot change the direction of the text around them.
+ * Shows texts of models and files. Invisible characters are shown as codes in elements of their own,
+ * so that they cannot change the direction of the text around them.
  */
 import { pieces } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 
-/** Number of codes of one text that get an element of their own. Later codes are part of the plain text. */
+/** Number of codes of one text with an element of their own. Later codes are plain text. */
 const SET_APART = 2_000;
 
 /** Returns the nodes of a text. `copyAsWritten` copies the original character for each code. */
@@ -21,7 +21,7 @@ export function shownText(text: string, setApart = SET_APART): readonly (HTMLEle
   );
 }
 
-/** Makes a copy from an element contain the original text: characters for codes, and the source of formulas. */
+/** Makes copies contain the original text: characters for codes, and the source of formulas. */
 export function copyAsWritten(element: HTMLElement): void {
   element.addEventListener('copy', (event) => {
     const selection = document.getSelection();

@@ -1,7 +1,8 @@
 /**
- * The controls of the webview toolkit. Only this file imports the toolkit, so that it can be replaced. The pages use
- * plain HTML elements for controls that the toolkit does not have (search fields, numbers, sliders, buttons that look
- * like links), in rows and charts, of which there may be hundreds, and in the filters of episodes and transcripts.
+ * The controls of the webview toolkit. Only this file imports the toolkit, so that it can be replaced.
+ * The pages use plain HTML elements for controls that the toolkit does not have (search fields,
+ * numbers, sliders, buttons that look like links), in rows and charts, of which there may be hundreds,
+ * and in the filters of episodes and transcripts.
  */
 import {
   Button,
@@ -85,8 +86,9 @@ export function option(value: string, label: string): HTMLElement {
 }
 
 /**
- * Creates a ring that turns, in a few steps, while work of unknown length is in progress. The toolkit's own ring is
- * redrawn at every frame, which without a graphics processor slows the work itself.
+ * Creates a ring that turns, in a few steps, while work of unknown length is in progress. The
+ * toolkit's own ring is redrawn at every frame, which without a graphics processor slows the work
+ * itself.
  */
 export function progressRing(label: string): HTMLElement {
   return h('span', { class: 'ring', role: 'progressbar', 'aria-label': label });

@@ -1,6 +1,6 @@
 /**
- * Tracks whether requested runs are still incomplete. Until all their steps are here, the view is drawn even while it
- * is held.
+ * Tracks whether requested runs are still incomplete. Until all their steps are here, the view is
+ * drawn even while it is held.
  */
 
 export class Asked {
@@ -14,7 +14,8 @@ export class Asked {
   }
 
   /**
-   * Takes the runs of a new answer. An answer that was on its way before other runs were requested has the old runs.
+   * Takes the runs of a new answer. An answer that was on its way before other runs were requested has
+   * the old runs.
    * @returns true if the runs are not the same as before
    */
   answered(runs: readonly string[]): boolean {

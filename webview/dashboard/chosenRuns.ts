@@ -1,6 +1,6 @@
 /**
- * The runs laid over the shown one. The user's choice counts until the host has confirmed it, so that quick choices
- * build on each other.
+ * The runs laid over the shown one. The user's choice counts until the host has confirmed it, so that
+ * quick choices build on each other.
  */
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
@@ -15,7 +15,7 @@ export class ChosenRuns {
     return this.runs;
   }
 
-  /** Takes the runs that the host confirms. Ignores answers to older choices, unless another run is shown. */
+  /** Takes the runs that the host confirms. Ignores older answers, unless another run is shown. */
   receive({ run, runs, compared }: Pick<DashboardSnapshot, 'run' | 'runs' | 'compared'>): void {
     const confirmed = compared.map(({ id }) => id);
     // A run that the store no longer has is never confirmed.

@@ -121,7 +121,7 @@ export class RunPicker {
   }
 }
 
-/** Creates the legend with the runs in the charts and their lines. Returns null if there is only one run. */
+/** Creates the legend of the runs in the charts. Returns null if there is only one run. */
 export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
   if (view.runs.length < 2) {
     return null;

@@ -106,7 +106,7 @@ interface Evaluation {
   readonly target: Target;
 }
 
-/** Returns the evaluations of one kind by step. Those before and after training have a null result until measured. */
+/** Returns the evaluations of one kind by step; null results before and after until measured. */
 function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
   const known = evaluations.filter((one) => one.kind === kind);
   const awaited = EVALUATION_ROUNDS.filter(
@@ -136,8 +136,8 @@ const COSTS: Readonly<
 };
 
 /**
- * Returns the Pareto front in order of cost: the outcomes for which no other one costs at most as much, is at least as
- * accurate, and is better in one of the two.
+ * Returns the Pareto front in order of cost: the outcomes for which no other one costs at most as
+ * much, is at least as accurate, and is better in one of the two.
  */
 export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = 'step'): readonly RunOutcome[] {
   const cost = COSTS[axis].of;
@@ -149,8 +149,8 @@ export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = '
 }
 
 /**
- * Returns the tasks of the outcomes, those of the shown runs first. Outcomes of different tasks cannot be compared, so
- * each task has a chart of its own.
+ * Returns the tasks of the outcomes, those of the shown runs first. Outcomes of different tasks cannot
+ * be compared, so each task has a chart of its own.
  */
 export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTask[] {
   const shown = runs.flatMap(({ record }) => outcomes.filter(({ run }) => run === record.id));

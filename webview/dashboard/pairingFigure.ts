@@ -1,4 +1,4 @@
-/** The figure of the contribution of each role by the pairing of models in its team: one dot for each role of a run. */
+/** The figure of contributions by pairing of models: one dot for each role of a run. */
 import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
 import { count, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
@@ -55,8 +55,8 @@ function dotsOf(view: View): readonly Dot[] {
 }
 
 /**
- * Returns the figure if the shown runs have more than one model. The id of the figure contains the models, because its
- * ticks depend on them.
+ * Returns the figure if the shown runs have more than one model. The id of the figure contains the
+ * models, because its ticks depend on them.
  */
 export function pairingFigures(view: View): readonly FigureSpec[] {
   const { models, pairings } = pairingsIn(view);

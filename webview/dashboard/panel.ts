@@ -58,7 +58,7 @@ export class DashboardPanel {
   private readonly asked = new Asked();
   /** Scroll position to restore; null once that is done or the user scrolls. */
   private scroll: number | null = null;
-  /** Number of steps of each run that a paused view showed before the editor discarded its page; null otherwise. */
+  /** Steps of each run that a paused view showed before its page was discarded, else null. */
   private stood: readonly number[] | null = null;
 
   private readonly received: MessageHandlers<DashboardFromHost> = {

@@ -35,7 +35,7 @@ interface Box {
   readonly look: 0 | 1;
 }
 
-/** Returns two boxes for each outcome: the credits that training used, and those that a shared return would give. */
+/** Returns two boxes for each outcome: the credits used, and those by a shared return. */
 const boxesOf = (view: View, role: string): readonly Box[] =>
   (view.snapshot.removal?.outcomes ?? [])
     .filter((one) => one.role === role)
@@ -53,7 +53,7 @@ const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string
 const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
   `${joint === 1 ? 'right' : 'wrong'} with the thinker, ${solo === 1 ? 'right' : 'wrong'} without it`;
 
-/** Creates the figure of a role's credits by the outcome with and without the thinker, beside a shared return. */
+/** Creates the figure of a role's credits by outcome, beside those by a shared return. */
 export function outcomeFigure(role: string): FigureSpec {
   const shown = (view: View): string | null => {
     const removal = view.snapshot.removal;

@@ -57,8 +57,8 @@ const stepMeasure = (name: StepMeasureName): Measure =>
   measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
 
 /**
- * Returns the figure that a measure of the steps declares, or null if it declares none. Its table also has the measures
- * that it lists.
+ * Returns the figure that a measure of the steps declares, or null if it declares none. Its table also
+ * has the measures that it lists.
  * @param shown returns true for the measures to include in the table
  */
 function declaredFigure(
@@ -205,7 +205,7 @@ export function creditFigure(role: string): FigureSpec {
   });
 }
 
-/** Returns a name for use inside a sentence: its first letter is lowered unless it begins an abbreviation. */
+/** Lowers the first letter of a name, unless it begins an abbreviation. */
 const lowered = (name: string): string =>
   /^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1);
 

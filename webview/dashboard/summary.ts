@@ -27,8 +27,8 @@ export function stageWords({ run, live }: DashboardSnapshot): string {
 }
 
 /**
- * Creates the table of accuracy and pass@1 before and after training, with intervals. It reads the evaluations, so it
- * also has those of runs that are in progress or were canceled.
+ * Creates the table of accuracy and pass@1 before and after training, with intervals. It reads the
+ * evaluations, so it also has those of runs that are in progress or were canceled.
  */
 export function outcomeTable({ runs: [shown] }: View): HTMLElement {
   return h(

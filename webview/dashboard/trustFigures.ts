@@ -1,4 +1,4 @@
-/** The figures of trust regions: the KL of turns, certificates against measurements, and the cost of a swap. */
+/** The figures of trust regions: KL of turns, certificates, and the cost of a swap. */
 import { shockRows } from '../../src/domain/run.ts';
 import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/domain/step.ts';
 import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';

@@ -45,7 +45,7 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
   return { snapshot, runs };
 }
 
-/** Returns the total cost of training at the end of each step: sampling and updates, without evaluations. */
+/** Returns the total cost of training at the end of each step, without evaluations. */
 export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
   let total: Totals = { tokens: 0, calls: 0, time: 0 };
   return rows.map(({ cost, metrics }) => {
@@ -59,8 +59,8 @@ export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
 }
 
 /**
- * Returns the position of the end of a step on an axis; step 0 is the beginning. Returns null while the cost of the
- * step is not known.
+ * Returns the position of the end of a step on an axis; step 0 is the beginning. Returns null while
+ * the cost of the step is not known.
  */
 export function along(
   { rows, totals }: Pick<ShownRun, 'rows' | 'totals'>,
@@ -90,7 +90,7 @@ export function asItStood(view: View, counts: readonly number[]): View {
   };
 }
 
-/** Returns the steps with a window added, or the same steps if the window does not begin at their end or at 0. */
+/** Returns the steps with a window added that begins at 0 or at their end, else the same steps. */
 export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
   const known = steps.get(run) ?? [];
   if (from !== 0 && from !== known.length) {
@@ -113,7 +113,7 @@ export function stepsBetween(older: View, newer: View): number {
   );
 }
 
-/** Removes invisible characters and direction marks from a title and cuts it. Copies of tables keep the full title. */
+/** Removes invisible characters from a title and cuts it. Copies of tables keep the full title. */
 export function plainTitle(title: string): string {
   return title.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').slice(0, 80);
 }

@@ -20,7 +20,7 @@ import { handWords } from './words.ts';
 const SPARK_WIDTH = 64;
 const HEIGHT = 16;
 const PAD = 4;
-/** Largest number of rounds named in the words of a sparkline. Of more rounds, the first and the last are named. */
+/** Largest number of rounds named in a sparkline's words: the first and the last of them. */
 const NAMED = 12;
 
 const SPARK_CLASSES = { won: 'spark-high', between: '', failed: 'spark-low' } as const;
@@ -33,8 +33,8 @@ interface SparkPoint {
 }
 
 /**
- * Returns the points of the rounds with a score, from left to right in order of time. The height spans the scale of
- * the returns, or 0 to 1 if the scale is not known. Returns outside it widen it.
+ * Returns the points of the rounds with a score, from left to right in order of time. The height spans
+ * the scale of the returns, or 0 to 1 if the scale is not known. Returns outside it widen it.
  */
 export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale | null): readonly SparkPoint[] {
   const known = rounds.flatMap(({ phase, mean }) => (mean === null ? [] : [{ phase, mean }]));

@@ -38,11 +38,11 @@ export class Grid {
   private columns: readonly Column[] = [];
   private tracks = '';
   private readonly selection = new Selection();
-  /** True while the rows on screen are of the previous order, because those of the new order are not here yet. */
+  /** True while the rows on screen are of the previous order, until the new rows are here. */
   private holding = false;
   /** Scroll position when holding began, in pixels. */
   private heldAt = 0;
-  /** True while a requested order is not here yet. Keys then refer to that order, not to the rows on screen. */
+  /** True while a requested order is not here yet. Keys then refer to that order. */
   private expecting = false;
   /** Index of the row that keys have selected in the requested order. */
   private ahead = 0;
@@ -190,7 +190,7 @@ export class Grid {
     this.events.open(row, beside);
   }
 
-  /** Handles a failure of the host. Rows that it did not send are requested again when they are next needed. */
+  /** Handles a failure of the host. Missing rows are requested again when they are needed. */
   failed(): void {
     this.expecting = false;
     this.selection.forget();
@@ -392,10 +392,10 @@ interface GridEvents {
   command(command: Exclude<GridCommand, MoveCommand | 'open' | 'openBeside' | 'sort'>): void;
 }
 
-/** Tracks the selected row while orders arrive that the host made before it knew of the last key or click. */
+/** Tracks the selected row while orders arrive that were made before the last key or click. */
 class Selection {
   private row = 0;
-  /** The problem for which the newest layout was made, and its row there; the top if the host knew of no problem. */
+  /** The problem for which the newest layout was made, and its row; the top if there was none. */
   private known: { readonly problem: number | null; readonly index: number | null } = { problem: null, index: 0 };
   /** The selected problem, if the newest layout was made before it was selected. */
   private meant: number | null = null;
@@ -443,8 +443,8 @@ class Selection {
   }
 
   /**
-   * Follows the selected problem into another order. If keys moved the selection away from the problem that the host
-   * knew, the selection keeps that distance until the rows arrive.
+   * Follows the selected problem into another order. If keys moved the selection away from the problem
+   * that the host knew, the selection keeps that distance until the rows arrive.
    * @param problemAt returns the problem in a row of the previous order
    * @param rowOf returns the row of a problem in the previous order
    * @returns false if the selected problem is not listed any more

@@ -1,4 +1,4 @@
-/** The start page of a run: its problems in a grid, with search, filters and the full selected question. */
+/** The start page of a run: the grid of problems, search, filters and the selected question. */
 import { roundTitle } from '../../src/domain/evaluation.ts';
 import {
   CLEAREST_FIRST,

@@ -33,7 +33,7 @@ export function waitingElement(index: number): HTMLElement {
   return element;
 }
 
-/** Returns the row that contains an event target and its index in the list; null outside of rows and on the headers. */
+/** Returns the row that contains an event target and its index, or nulls outside of rows. */
 export function rowUnder(target: EventTarget | null): {
   readonly element: HTMLElement | null;
   readonly index: number | null;

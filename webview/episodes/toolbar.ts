@@ -151,7 +151,7 @@ export class Toolbar {
     this.sort = sort;
     this.facets = facets ?? this.facets;
     const { total = 0, trained = 0, evaluated = 0, roles = [] } = this.facets ?? {};
-    // Typed text is newer than the filter, even after the field has lost the focus but before the search starts.
+    // Typed text is newer than the filter until its search has started, even without the focus.
     if (document.activeElement !== this.field && !this.asking.waiting) {
       this.field.value = filter.search;
     }

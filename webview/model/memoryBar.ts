@@ -29,7 +29,7 @@ export const COLOURS = 12;
 /** Minimum width of a piece that shows its number, in percent. */
 const ROOM = 4;
 
-/** Lays out the items of one place. The bar is as long as the larger of the needed and the available memory. */
+/** Lays out the items of one place. The longer of needed and available memory fills the bar. */
 export function barLayout(items: readonly NumberedItem[], { available }: Pick<MemoryTotal, 'available'>): BarLayout {
   const needed = items.reduce((sum, item) => sum + item.bytes, 0);
   const scale = 100 / Math.max(1, needed, available ?? 0);

@@ -1,4 +1,4 @@
-/** The model panel: the facts of a model folder, the memory plan of a run, the self-test, and the start of a run. */
+/** The model panel: facts of a model folder, memory plan of a run, self-test, and start of a run. */
 import {
   AUTOMATIC,
   DEFAULT_PROVIDER,

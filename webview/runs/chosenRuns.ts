@@ -3,8 +3,8 @@ import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count } from '../common/format.ts';
 
 /**
- * Returns whether this number of runs can be compared, and the text about it. The dashboard shows one run and lays
- * up to `COMPARED_MOST` others over it.
+ * Returns whether this number of runs can be compared, and the text about it. The dashboard shows one
+ * run and lays up to `COMPARED_MOST` others over it.
  */
 export function describeChosen(selected: number): { readonly words: string; readonly possible: boolean } {
   const most = COMPARED_MOST + 1;

@@ -1,6 +1,6 @@
 /**
- * The runs table. It can be sorted and searched, shows the settings in which the runs differ, and has check boxes to
- * choose the runs that the dashboard compares.
+ * The runs table. It can be sorted and searched, shows the settings in which the runs differ, and has
+ * check boxes to choose the runs that the dashboard compares.
  */
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import {
@@ -286,7 +286,7 @@ export class RunsTablePanel {
     }
   }
 
-  /** Handles keys: Up and Down move between the check boxes or between the run links, and `/` goes to the search. */
+  /** Handles keys: Up and Down move between check boxes or links, `/` goes to the search. */
   private onKey(event: KeyboardEvent): void {
     if (event.key === '/' && !(event.target instanceof HTMLInputElement && event.target.type === 'search')) {
       event.preventDefault();

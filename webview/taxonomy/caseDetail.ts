@@ -1,4 +1,4 @@
-/** An expanded case: its alternatives with their returns, the form for the user's label, and the history of labels. */
+/** An expanded case: alternatives with returns, the form for a label, and the history of labels. */
 import { currentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { creditCell, verdictWords } from '../common/creditBar.ts';

@@ -1,4 +1,4 @@
-/** The list of cases that match the filters. A case can be expanded, labeled, and opened in its transcript. */
+/** The cases that match the filters. A case can be expanded, labeled and opened. */
 import {
   VERDICT_MEANING,
   VERDICTS,
@@ -114,7 +114,7 @@ export class CaseList {
     }
   }
 
-  /** Shows why a label was refused. Returns false if the case is not expanded, so that the caller must show it. */
+  /** Shows why a label was refused. Returns false, for the caller to show it, if not expanded. */
   refused(bucket: number, message: string): boolean {
     if (this.detail?.bucket !== bucket) {
       return false;

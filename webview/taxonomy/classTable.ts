@@ -1,4 +1,4 @@
-/** The table of classes with their rules, counts and shares of all buckets. A click on a class filters the cases. */
+/** The table of classes with rules, counts and shares. A click on a class filters the cases. */
 import {
   CHANCE_MEANING,
   leftOutWords,

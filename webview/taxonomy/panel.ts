@@ -1,6 +1,6 @@
 /**
- * The failure taxonomy of a run: the classes under adjustable thresholds, the agreement with the user's labels, the
- * findings, and all cases.
+ * The failure taxonomy of a run: the classes under adjustable thresholds, the agreement with the
+ * user's labels, the findings, and all cases.
  */
 import {
   LABEL_FILTERS,

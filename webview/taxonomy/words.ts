@@ -32,7 +32,7 @@ export function ruleOf(
   }
 }
 
-/** Returns the position of a class in the order of the rules: `1`, or an empty text for classes without a rule. */
+/** Returns the position of a class in the order of the rules: `1`, or empty if it has no rule. */
 export function rankOf(name: VerdictName): string {
   const rank = PRECEDENCE.findIndex((known) => known === name);
   return rank === -1 ? '' : String(rank + 1);

@@ -6,9 +6,9 @@ export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, '
   private waiting: Opened | null = null;
 
   /**
-   * Takes a layout. It may lack the place of a row in view, because the tree was scrolled or the focus moved after the
-   * request. The layout must then be requested again, but only once, so that continuous scrolling does not keep new
-   * rows from being shown.
+   * Takes a layout. It may lack the place of a row in view, because the tree was scrolled or the focus
+   * moved after the request. The layout must then be requested again, but only once, so that continuous
+   * scrolling does not keep new rows from being shown.
    * @param landmarks the messages whose places are needed
    * @returns the layout to show, or null if it must be requested again
    */

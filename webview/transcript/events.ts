@@ -15,7 +15,7 @@ export const eventWords = ({ source, round }: Pick<ShownEvent, 'source' | 'round
 export const stageWords = (stage: number): string => `stage ${count(stage)}`;
 export const STAGE_TITLE = 'Sampled between two updates of the step, by the team as it was then';
 
-/** Creates the text after the role of a message: its turn, round and stage. Returns null if it would be empty. */
+/** Creates the turn, round and stage after the role of a message, or null if there are none. */
 export function messagePlace({
   message: { turn, stage },
   round,
@@ -34,7 +34,7 @@ export function eventLine(event: ShownEvent): string {
   return `${eventWords(event)}${said === '' ? '' : `: ${said}`}`;
 }
 
-/** Creates the chip of an event in a row: its source and, from round 2 on, its round. The tooltip has the rest. */
+/** Creates the chip of an event in a row: its source and, from round 2 on, its round. */
 export function eventChip(event: ShownEvent): HTMLElement {
   const { source, round } = event;
   const name = round === null || round === 1 ? source : `${source} ${count(round)}`;
@@ -78,7 +78,7 @@ export const shownAnswer = (answer: string): string => {
 
 export const answersWords = (answers: readonly string[]): string => answers.map(shownAnswer).join(' or ');
 
-/** Describes a voter's effect on the vote in a few words for its row, with its contribution if that is known. */
+/** Describes a voter's effect on the vote in a few words, with its contribution if known. */
 export function voterWords({ answer, chosen, pivotal, contribution }: ShownVoter): string {
   const did = pivotal ? (chosen ? 'decides' : 'changes the vote') : chosen ? 'with the vote' : 'not chosen';
   const words = answer === null ? 'no answer' : did;

@@ -9,8 +9,8 @@ export interface Stretch {
 const LONGEST_WORD = 2_000;
 
 /**
- * Splits a text into words that begin with a word of the query and the stretches between them. Like the store's
- * search, it ignores case and accents.
+ * Splits a text into words that begin with a word of the query and the stretches between them. Like
+ * the store's search, it ignores case and accents.
  * @param most largest number of hits; the text after them is one stretch
  */
 export function highlighted(text: string, query: string, most = Infinity): readonly Stretch[] {

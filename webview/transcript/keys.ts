@@ -82,8 +82,8 @@ export function shownKey(command: TreeCommand): string {
 }
 
 /**
- * Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the tree does not use the key.
- * A capital letter is no command: it begins typing ahead.
+ * Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the tree does not use
+ * the key. A capital letter is no command: it begins typing ahead.
  */
 export function commandOf(event: KeyPress): TreeCommand | undefined {
   return findBoundCommand(TREE_KEYS, event);
@@ -98,8 +98,8 @@ export class TypeAhead {
   private last = -Infinity;
 
   /**
-   * Returns true if a word has been begun and the key continues it. Letters continue it even if they are commands.
-   * Signs that are commands (`/`, `?`) do not.
+   * Returns true if a word has been begun and the key continues it. Letters continue it even if they are
+   * commands. Signs that are commands (`/`, `?`) do not.
    */
   takes(event: KeyPress, now: number): boolean {
     return (
@@ -131,8 +131,9 @@ export class TypeAhead {
 }
 
 /**
- * Returns the next loaded place whose role or text begins with a word, or null if there is none. The search begins
- * after the active place, or at it if the word has more than one letter, and wraps around.
+ * Returns the next loaded place whose role or text begins with a word, or null if there is none. The
+ * search begins after the active place, or at it if the word has more than one letter, and wraps
+ * around.
  */
 export function placeOfWord(
   word: string,

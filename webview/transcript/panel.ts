@@ -390,7 +390,7 @@ class KeyboardHome {
     window.addEventListener('focus', () => this.arrive());
   }
 
-  /** Focuses the element. If the editor has focused only the frame around the page, `arrive` completes it. */
+  /** Focuses the element, or the page's next focus does if only the frame around it is focused. */
   take(): void {
     this.element.focus();
     this.wanted = !document.hasFocus();
@@ -445,7 +445,7 @@ function treePosts(
   };
 }
 
-/** Creates the handlers of the pane that post to the host. @param setModel receives the folder of another model */
+/** Creates the pane's handlers that post to the host. @param setModel receives a model folder */
 function detailPosts(
   post: Post,
   asking: Asking,

@@ -1,6 +1,6 @@
 /**
- * Draws the protocol as a small map: the roles, which role sees which, and the place of the selected message.
- * A click on a role filters for it.
+ * Draws the protocol as a small map: the roles, which role sees which, and the place of the selected
+ * message. A click on a role filters for it.
  */
 import { nodeOf, placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, svg, type Attributes } from '../common/dom.ts';

@@ -1,4 +1,4 @@
-/** Shows the result of a trial: its sentence, the pairs that flipped, the cost of both sides, and the scatter plot. */
+/** The result of a trial: its sentence, the pairs that flipped, the costs, and the scatter plot. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
@@ -110,7 +110,7 @@ export class TrialPanel {
     );
   }
 
-  /** Creates a question with links to its pairs: the question opens the first pair, numbers open the others. */
+  /** Creates a question that opens its first pair, with numbers that open the others. */
   private flipped(pairs: readonly NumberedCase[]): HTMLElement {
     const link = ({ question, index, before, after }: NumberedCase, at: number): HTMLElement => {
       const returns = `${returnText(before)} → ${returnText(after)}`;

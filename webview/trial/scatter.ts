@@ -1,4 +1,4 @@
-/** The scatter plot of mean returns of problems with the change against those without it. A table has the numbers. */
+/** The scatter plot of mean returns of problems with the change against those without it. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import { svg, type Attributes } from '../common/dom.ts';
 import { plural, returnText } from '../common/format.ts';
@@ -15,7 +15,7 @@ export interface ScatterPoint {
   readonly problems: number;
 }
 
-/** Groups problems by their two returns. Points with most problems come first, so that none hides a smaller one. */
+/** Groups problems by their two returns, the largest points first so that none hides another. */
 export function scatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
   const points = new Map<string, ScatterPoint>();
   for (const { before, after } of problems) {

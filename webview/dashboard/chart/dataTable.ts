@@ -34,10 +34,10 @@ export function csvOf({ columns, rows }: DataTable): string {
 
 const numberText = (value: number): string => (Number.isFinite(value) ? String(value) : '');
 
-/** Matches the beginnings of formulas, also in full-width forms and after white space and invisible characters. */
+/** Matches beginnings of formulas, also full-width, after white space and invisible characters. */
 const FORMULA = /^[\s\p{C}]*[=+\-@\u2212\uFE62\uFE63\uFE66\uFE6B\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/u;
 
-/** Quotes a text. Puts an apostrophe before text that a spreadsheet would run as a formula: titles are not trusted. */
+/** Quotes a text. An apostrophe keeps spreadsheets from running it: titles are not trusted. */
 function quoted(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

@@ -1,4 +1,4 @@
-/** Draws what chart.js does not: boxes, whiskers, the front, labels of lines and points, and the active point. */
+/** Draws what chart.js does not: boxes, whiskers, the front, labels, and the active point. */
 import type { Chart } from 'chart.js';
 import { theme } from '../../common/theme.ts';
 import type { Line, LinePoint } from './lines.ts';
@@ -24,7 +24,7 @@ type LineCanvas = Chart<'line', { x: number; y: number }[]>;
 const LABEL_HEIGHT = 12;
 /** Pixels between the end of a line and its label. */
 export const LABEL_GAP = 8;
-/** Pixels by which the label of a point is above it if a line of the front runs from the point to the right. */
+/** Pixels by which a label is above its point if the front runs to the right of it. */
 const ABOVE_FRONT = 8;
 const BOX_WIDEST = 14;
 
@@ -217,8 +217,8 @@ function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
 }
 
 /**
- * Draws labels beside single points. Labels of shown runs are moved down if they would overlap others. Other labels are
- * left out if there is no room.
+ * Draws labels beside single points. Labels of shown runs are moved down if they would overlap others.
+ * Other labels are left out if there is no room.
  */
 function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx } = chart;
@@ -249,7 +249,7 @@ function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   }
 }
 
-/** Draws a label in the color of its line. The outline in the background color keeps lines from striking it out. */
+/** Draws a label in the color of its line, outlined so that no line strikes it out. */
 function writeLabel({ ctx }: LineCanvas, text: string, look: number, x: number, y: number): void {
   ctx.save();
   ctx.textAlign = 'left';

@@ -1,6 +1,6 @@
 /**
- * A chart with its title, newest value, table and copies. Keyboard: Tab reaches it, the arrow keys move along its
- * points, and Enter opens a point.
+ * A chart with its title, newest value, table and copies. Keyboard: Tab reaches it, the arrow keys
+ * move along its points, and Enter opens a point.
  */
 import { h, replace } from '../../common/dom.ts';
 import { hasModifier } from '../../common/keyBindings.ts';
@@ -279,7 +279,7 @@ function tool(label: string, name: string, onClick: () => void): HTMLButtonEleme
   return element;
 }
 
-// The table of a chart. New rows are appended, in parts if they are many. Any other change redraws the table.
+// The table of a chart. New rows are appended, in parts if many; other changes redraw it.
 
 const ROWS_AT_ONCE = 250;
 
@@ -362,8 +362,8 @@ const same = (a: DataRow, b: DataRow | undefined): boolean =>
   b !== undefined && a.cells.every(({ raw }, index) => raw === b.cells[index]?.raw);
 
 /**
- * Creates a row. The button in its header cell opens the target of the row. It is no tab stop, because there may be
- * thousands, and the chart above gives access by keyboard.
+ * Creates a row. The button in its header cell opens the target of the row. It is no tab stop, because
+ * there may be thousands, and the chart above gives access by keyboard.
  */
 function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
   return h(

@@ -47,7 +47,7 @@ export function pointAt(lines: readonly Line[], place: Place | null): LinePoint 
   return place === null ? null : (lines[place.line]?.points[place.index] ?? null);
 }
 
-/** Returns the index of the point with the nearest x, or -1 if there are no points. They must be in order of x. */
+/** Returns the index of the point with the nearest x, or -1. Points must be in order of x. */
 export function nearestIndex(points: readonly Pick<LinePoint, 'x'>[], x: number): number {
   let low = 0;
   let high = points.length - 1;
@@ -75,8 +75,8 @@ export function lastPlace(lines: readonly Line[]): Place | null {
 const PAGE = 10;
 
 /**
- * Returns the point to which a key moves: along the line, or to the nearest point of another line. Returns undefined
- * for keys that do not move.
+ * Returns the point to which a key moves: along the line, or to the nearest point of another line.
+ * Returns undefined for keys that do not move.
  */
 export function moved(lines: readonly Line[], from: Place, key: string): Place | undefined {
   const last = (lines[from.line]?.points.length ?? 0) - 1;

@@ -11,8 +11,8 @@ export interface LoggedLines {
 }
 
 /**
- * Prepares lines for the requested scales. A scale stays linear, with a note, if it has negative values or no positive
- * one. Points at 0 are left out.
+ * Prepares lines for the requested scales. A scale stays linear, with a note, if it has negative
+ * values or no positive one. Points at 0 are left out.
  */
 export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
   const points = lines.flatMap((line) => line.points);

@@ -1,4 +1,4 @@
-/** The looks that distinguish the lines of runs by color, dashes and marker, so that color alone is never needed. */
+/** The looks that distinguish the lines of runs: color, dashes and marker. */
 export interface Look {
   /** CSS variable of a chart color of the theme. */
   readonly colour: string;

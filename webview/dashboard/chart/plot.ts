@@ -1,5 +1,6 @@
 /**
- * Draws lines with chart.js, reduced to as many points as can be distinguished. Lookups by position use all points.
+ * Draws lines with chart.js, reduced to as many points as can be distinguished. Lookups by position
+ * use all points.
  */
 import {
   Chart,
@@ -82,7 +83,7 @@ export class Plot {
     this.chart.draw();
   }
 
-  /** Returns the point nearest to a position on the canvas, also if it is not drawn, or null if none is near. */
+  /** Returns the point nearest to a position on the canvas, even if not drawn, or null. */
   nearest(left: number, top: number): Place | null {
     const value = this.chart.scales['x']?.getValueForPixel(left) ?? 0;
     let best: Place | null = null;
@@ -254,8 +255,8 @@ function meansOf(points: readonly LinePoint[], size: number): Data {
 }
 
 /**
- * Returns the datasets of a line: its points, or its means. The faint points behind means are left out if there are
- * other lines, which they would hide.
+ * Returns the datasets of a line: its points, or its means. The faint points behind means are left out
+ * if there are other lines, which they would hide.
  */
 function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
   const { line, points, means, shift } = drawn;
@@ -310,9 +311,9 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
 }
 
 /**
- * Returns the indices of at most `most` values, in order: the first, the last, and the lowest and the highest of each
- * stretch between, so that no peak is lost. Returns all indices if they are few enough. For drawings only, never for
- * tables or copies.
+ * Returns the indices of at most `most` values, in order: the first, the last, and the lowest and the
+ * highest of each stretch between, so that no peak is lost. Returns all indices if they are few
+ * enough. For drawings only, never for tables or copies.
  */
 export function decimate(values: readonly number[], most: number): readonly number[] {
   if (values.length <= most || most < 4) {

@@ -54,7 +54,7 @@ export function tickWords(written: readonly string[]): readonly string[] {
   });
 }
 
-/** Returns a linear horizontal scale with ticks between the first and the last point, or around a single point. */
+/** Returns a linear horizontal scale with ticks between the outer points or around a single one. */
 export function levelScale(
   { low, high }: Extent,
   margin: number,
@@ -79,8 +79,8 @@ export function levelScale(
 const TICK_ROOM = { number: 40, time: 64 };
 
 /**
- * Returns the ticks of a horizontal scale, as many as there is room for. Ticks of steps, calls and tokens are whole
- * numbers, because labels are. Ticks of long times are at whole minutes or hours.
+ * Returns the ticks of a horizontal scale, as many as there is room for. Ticks of steps, calls and
+ * tokens are whole numbers, because labels are. Ticks of long times are at whole minutes or hours.
  */
 export function levelTicks(low: number, high: number, axis: ChartAxis, width: number): readonly number[] {
   const room = axis === 'time' ? TICK_ROOM.time : TICK_ROOM.number;
@@ -121,8 +121,8 @@ export function logarithmic(
 const TICKS = 8;
 
 /**
- * Returns the ticks of a logarithmic scale: 1, 2 and 5 times powers of ten, or only powers of ten if those are too
- * many. Ticks within a decade are evenly spaced.
+ * Returns the ticks of a logarithmic scale: 1, 2 and 5 times powers of ten, or only powers of ten if
+ * those are too many. Ticks within a decade are evenly spaced.
  */
 export function logTicks(min: number, max: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];

@@ -1,6 +1,6 @@
 /**
- * Lists the alternatives of a bucket, equal ones only once: text, returns, credit, cost, and whether re-execution gave
- * the same bytes.
+ * Lists the alternatives of a bucket, equal ones only once: text, returns, credit, cost, and whether
+ * re-execution gave the same bytes.
  */
 import {
   continuationWords,
@@ -36,14 +36,14 @@ interface BucketPlace {
   /** Scale of the returns of the run; null if its evaluator is not known. */
   readonly scale: ReturnScale | null;
   readonly draws: Draws | null | undefined;
-  /** Number of the list among the lists of the run, or among those of replays, from 1. It makes the label unique. */
+  /** Number of the list among those of the run or of replays, from 1. Makes its label unique. */
   readonly place: number;
   /** The message whose alternatives are listed. */
   readonly message: number;
   readonly open: (message: number) => void;
 }
 
-/** Keeps a list on screen while alternatives arrive. Items that are there are not redrawn, so that nothing moves. */
+/** Keeps a list on screen while alternatives arrive. Does not redraw items that are there. */
 export class BucketList {
   readonly element: HTMLElement;
   private readonly list = h('ol', { class: 'alternatives' });
@@ -91,7 +91,8 @@ export class BucketList {
   }
 
   /**
-   * Shows what is new or changed in the bucket. Messages of the run and typed ones come before sampled ones.
+   * Shows what is new or changed in the bucket. Messages of the run and typed ones come before sampled
+   * ones.
    * @param draws how the random numbers were drawn; undefined to keep the last known value
    */
   update(bucket: BucketView, draws?: Draws | null): void {
@@ -190,8 +191,8 @@ export class BucketList {
 }
 
 /**
- * Returns the item with new tags and figures. Its text and buttons stay, because one of them may have the focus or be
- * pressed.
+ * Returns the item with new tags and figures. Its text and buttons stay, because one of them may have
+ * the focus or be pressed.
  */
 function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
   for (const part of present === undefined ? [] : ['.number', '.tags', '.figures']) {
@@ -210,7 +211,8 @@ function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HT
   const returns = group.all.flatMap((alternative) => alternative.returns);
   const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
   const worst = worstMark(group);
-  // A message of the run is verified only on request, so "unverified" says nothing. A replay always shows its state.
+  // A message of the run is verified only on request, so "unverified" says nothing. A replay always
+  // shows its state.
   const mark = worst === null || (!replayed && worst.state === 'unverified') ? null : worst;
   const measured = credit !== null && credit.verdict !== 'alone';
   return h(

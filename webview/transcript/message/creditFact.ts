@@ -1,4 +1,4 @@
-/** Shows the credit of a message in the pane: its bar, its sentence, its basis, and a button that settles it. */
+/** Shows the credit of a message in the pane: bar, sentence, basis, and settle button. */
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { creditCell, learnedCell, verdictWords } from '../../common/creditBar.ts';
@@ -29,7 +29,7 @@ export function basis(credit: Headline, explained: boolean): readonly Child[] {
   ];
 }
 
-/** The credit in the pane. Its element stays on the page while the credit changes, so that the focus stays. */
+/** The credit in the pane. Its element stays while the credit changes, to keep the focus. */
 export class CreditFact {
   readonly element = h('div', { class: 'fact-credit' });
   private readonly cell = h('span', { class: 'fact-cell' });
@@ -42,7 +42,7 @@ export class CreditFact {
     this.element.append(this.cell, this.words, this.behind, settle);
   }
 
-  /** @param learned the credit that training gave to a message without a comparison; null for other messages */
+  /** @param learned the credit that training gave to a message without a comparison, else null */
   update(credit: Headline | null, learned: Credit | null): void {
     const drawn = JSON.stringify([credit, learned]);
     if (drawn === this.drawn) {

@@ -98,8 +98,8 @@ export class DetailPane {
   }
 
   /**
-   * Marks the pane as busy while another message is on its way. The pane stays busy until the answer to why the episode
-   * was lost is here too.
+   * Marks the pane as busy while another message is on its way. The pane stays busy until the answer to
+   * why the episode was lost is here too.
    * @param message the message that is awaited; null if none is
    */
   expect(message: number | null): void {
@@ -123,7 +123,8 @@ export class DetailPane {
   }
 
   /**
-   * Shows a message. Rebuilds the pane only for another message, so that nothing moves while the user reads.
+   * Shows a message. Rebuilds the pane only for another message, so that nothing moves while the user
+   * reads.
    * @param draft the unsent fields of its replay form
    */
   message(
@@ -354,7 +355,7 @@ export class DetailPane {
   }
 }
 
-// The credit of a message by each estimator. A missing estimate shows the reason and a button that measures it.
+// The credit by each estimator. A missing one shows the reason and a button to measure it.
 
 interface EstimateEvents {
   /** Measures an estimate; null if replays cannot be requested. */
@@ -432,7 +433,7 @@ class EstimatesView {
   }
 }
 
-/** The section "Details": the ids, keys and hashes of a message, and the credit that each bucket recorded for it. */
+/** The section "Details": ids, keys and hashes of a message, and the credit in each bucket. */
 class KeysAndHashes {
   readonly element: HTMLDetailsElement;
   private readonly facts = h('dl', { class: 'facts' });

@@ -3,7 +3,7 @@ import type { formulaOf } from './mathematics.ts';
 
 export type SetFormula = typeof formulaOf;
 
-/** Calls `ready` once mathematics can be set: at once if the code is loaded, never if it cannot be loaded. */
+/** Calls `ready` once mathematics can be set, at once if it is loaded. Never calls it on failure. */
 export type WithMathematics = (ready: (set: SetFormula) => void) => void;
 
 /** File name of the bundle, beside the page's own, and the global variable that it sets. */
@@ -11,8 +11,8 @@ const BUNDLE = 'mathematics.js';
 const NAME = 'c3Mathematics';
 
 /**
- * Returns a function that loads the bundle with a script element. The element has the nonce of the page's own script,
- * because the content policy allows no other script.
+ * Returns a function that loads the bundle with a script element. The element has the nonce of the
+ * page's own script, because the content policy allows no other script.
  * @param own the page's script; `document.currentScript` is set only while it runs
  */
 export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {

@@ -1,12 +1,12 @@
 /**
- * Sets mathematics as MathML, which browsers draw and screen readers read. It is a bundle of its own that is loaded
- * for the first message with mathematics.
+ * Sets mathematics as MathML, which browsers draw and screen readers read. It is a bundle of its own
+ * that is loaded for the first message with mathematics.
  */
 import katex from 'katex';
 
 /**
- * Commands that define others, link, load, style, hide, strike out or move. A formula with one of them is shown as
- * written.
+ * Commands that define others, link, load, style, hide, strike out or move. A formula with one of them
+ * is shown as written.
  */
 const REFUSED = new RegExp(
   String.raw`\\(?:@|(?:[egx]?def|(?:global)?long|global|let|futurelet|(?:re|provide)?newcommand|renewcommand|expandafter|noexpand|char|catcode|show|message|errmessage|verb` +

@@ -1,6 +1,6 @@
 /**
- * Shows the text of a message, as prose, code and mathematics or exactly as written, with the words of a search
- * highlighted.
+ * Shows the text of a message, as prose, code and mathematics or exactly as written, with the words of
+ * a search highlighted.
  */
 import { h } from '../../common/dom.ts';
 import { shownText } from '../../common/shownText.ts';

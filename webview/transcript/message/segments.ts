@@ -2,15 +2,17 @@
  * Splits a message into prose, code and mathematics. Pure; linear in the length of the text.
  *
  * Everything that does not clearly match a rule is prose, which is kept as written:
- * - A code block lies between two lines of three or more ` or ~. The second line has the same sign, is at least as
- *   long and is otherwise blank. The first line may name a language in one word.
+ * - A code block lies between two lines of three or more ` or ~. The second line has the same sign, is
+ *   at least as long and is otherwise blank. The first line may name a language in one word.
  * - A code span lies between two equally long runs of at most eight ` in one line.
- * - Mathematics lies between \( and \), \[ and \], or $$ and $$ in one paragraph, or between two $ in one line. Text
- *   between two $ neither begins nor ends with white space. The first $ does not follow a letter or a digit, the
- *   second does not precede one, and neither follows a backslash: $5 is money.
- * - \boxed{...} is mathematics without such signs too, if its braces are balanced and in one paragraph.
- * - Not mathematics are several words in a row outside of braces, words between $ without a mathematical sign, and
- *   text with invisible characters.
+ * - Mathematics lies between \( and \), \[ and \], or $$ and $$ in one paragraph, or between two $ in
+ *   one line. Text between two $ neither begins nor ends with white space. The first $ does not follow
+ *   a letter or a digit, the second does not precede one, and neither follows a backslash: $5 is
+ *   money.
+ * - \boxed{...} is mathematics without such signs too, if its braces are balanced and in one
+ *   paragraph.
+ * - Not mathematics are several words in a row outside of braces, words between $ without a
+ *   mathematical sign, and text with invisible characters.
  * - Code and mathematics are not searched for further pieces. A piece that is not closed is prose.
  */
 import { hides } from '../../../src/shared/text/visible.ts';
@@ -20,7 +22,7 @@ export const LONGEST_TEXT = 100_000;
 /** Length of the longest formula, and largest number of formulas in a text. */
 export const LONGEST_FORMULA = 2_000;
 export const MOST_FORMULAS = 200;
-/** Largest number of code spans and of code blocks in a text, of boxes that are parsed, and of ` around a span. */
+/** Limits for a text: code spans and code blocks, parsed boxes, and ` around a span. */
 const MOST_SPANS = 2_000;
 const MOST_BOXES = 400;
 const MOST_TICKS = 8;
@@ -94,8 +96,8 @@ function blocksOf(text: string): readonly Block[] {
     const { signs = '', language = '' } = groups ?? {};
     return { sign: signs.charAt(0), length: signs.length, language, start: index, end: index + line.length };
   });
-  // For each fence, the length of the longest later fence that could close a block. This keeps the search linear when
-  // blocks are never closed.
+  // For each fence, the length of the longest later fence that could close a block. This keeps the
+  // search linear when blocks are never closed.
   const longest = fences.map(() => new Map<string, number>());
   for (let index = fences.length - 1, ahead = new Map<string, number>(); index >= 0; index--) {
     longest[index] = ahead;
@@ -259,7 +261,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
   }
 }
 
-/** Returns the index after the brace that closes the one at `from`, or null if none does before `bound`. */
+/** Returns the index after the brace that closes the one at `from`, or null before `bound`. */
 function braceEnd(text: string, from: number, bound: number): number | null {
   let depth = 0;
   for (let at = from; at < bound && at < text.length; at++) {
@@ -278,7 +280,7 @@ function braceEnd(text: string, from: number, bound: number): number | null {
   return null;
 }
 
-/** Returns true if text between signs of mathematics is a formula, not prose, blank or with invisible characters. */
+/** Returns true if text between signs of mathematics is a formula, not prose or blank. */
 function isFormula(tex: string): boolean {
   const bare = tex.replaceAll(/\\[A-Za-z]+\*?|\{[^{}]*\}/gu, ' \\ ');
   return tex.trim() !== '' && !/(?<![A-Za-z])[A-Za-z]{2,}[ \t]+[A-Za-z]{2,}/u.test(bare) && !hides(tex);

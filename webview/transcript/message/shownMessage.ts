@@ -1,4 +1,4 @@
-/** Controls the pane: requests a message, shows the answer to the newest request only, and replays it on request. */
+/** Controls the pane: requests messages, shows the newest answer only, and starts replays. */
 import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type {
   MessageDetail,

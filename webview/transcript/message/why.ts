@@ -1,6 +1,6 @@
 /**
- * Shows at the top of the pane why an episode was lost: the message that decided it, the best alternative, the
- * difference between the two, and whether the result is certain.
+ * Shows at the top of the pane why an episode was lost: the message that decided it, the best
+ * alternative, the difference between the two, and whether the result is certain.
  */
 import { sentence } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';

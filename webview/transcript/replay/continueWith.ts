@@ -1,4 +1,4 @@
-/** The section "Continue with": another snapshot, temperature or model for a replay. Empty fields are as recorded. */
+/** The section "Continue with": another snapshot, temperature or model for a replay. */
 import {
   choiceFault,
   OTHER_DISTRIBUTION,
@@ -105,7 +105,7 @@ export class ContinueWith {
     return { snapshot: this.chosen, temperature: this.temperature.value, model: this.model.value };
   }
 
-  /** Restores the fields. The dropdown must be on the page. A snapshot that is no longer offered is dropped. */
+  /** Restores the fields, on the page only. Drops a snapshot that is no longer offered. */
   restore({ snapshot, temperature, model }: Pick<ReplayFields, 'snapshot' | 'temperature' | 'model'>): void {
     this.snapshot.value = snapshot ?? '';
     this.temperature.value = temperature;

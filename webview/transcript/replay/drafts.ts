@@ -1,4 +1,4 @@
-/** Drafts: the unsent fields of the replay forms of a transcript. The newest few are kept, one for each message. */
+/** Drafts: the unsent fields of the newest replay forms, one for each message. */
 import {
   DRAFT_LIMITS,
   DRAFTS_LENGTH,
@@ -10,8 +10,8 @@ import {
 export type ReplayFields = Omit<ReplayDraft, 'message'>;
 
 /**
- * Returns the drafts with this one for its message, oldest first. Drops the oldest drafts if there are more than
- * MOST_DRAFTS, or if their texts have more than DRAFTS_LENGTH characters in all.
+ * Returns the drafts with this one for its message, oldest first. Drops the oldest drafts if there are
+ * more than MOST_DRAFTS, or if their texts have more than DRAFTS_LENGTH characters in all.
  * @param fields null if the message has no draft
  */
 export function withDraft(

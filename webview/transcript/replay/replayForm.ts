@@ -47,7 +47,7 @@ export interface ReplayFormEvents {
   draft(message: number, fields: ReplayFields | null): void;
 }
 
-/** Returns the initial text of the user's own message: the message, or nothing if it is too long for the field. */
+/** Returns the initial text of the user's own message: the message, if it fits the field. */
 const ownStart = (text: string): string => (text.length > DRAFT_LIMITS.text ? '' : text);
 
 export class ReplayForm {
@@ -178,7 +178,7 @@ export class ReplayForm {
     this.verify.hidden = false;
   }
 
-  /** Starts a replay as the button does, or focuses the user's own message if no alternatives can be sampled. */
+  /** Starts a replay, or focuses the user's own message if alternatives cannot be sampled. */
   submit(): void {
     if (this.offered.alternatives === '0') {
       this.typed.focus();
@@ -219,8 +219,9 @@ export class ReplayForm {
   }
 
   /**
-   * Shows the progress of a replay. The cancel button is never recreated, because it may be pressed or focused. If the
-   * focused button starts a replay, the focus moves to the cancel button, and back at the end.
+   * Shows the progress of a replay. The cancel button is never recreated, because it may be pressed or
+   * focused. If the focused button starts a replay, the focus moves to the cancel button, and back at
+   * the end.
    * @param here true if the replay is of the message in this pane
    */
   show(state: ReplayState | null, here: boolean): void {

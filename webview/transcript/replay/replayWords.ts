@@ -41,7 +41,7 @@ export function parseCount(name: string, value: string, low: number, high: numbe
   return `${name}: a whole number from ${low} to ${high}.`;
 }
 
-/** Parses a temperature. Returns null for an empty field, or a sentence about the error if it is invalid. */
+/** Parses a temperature. Returns null for an empty field, or a sentence about an error. */
 export function parseTemperature(value: string): number | null | string {
   const trimmed = value.trim();
   if (trimmed === '') {

@@ -22,7 +22,7 @@ export class HitSearch {
   private revision = -1;
   /** True to go to the first hit as soon as it is known. */
   private jump = false;
-  /** The progress of a step: first its row is revealed, then its message is shown and scrolled to the first hit. */
+  /** Progress of a step: its row is revealed, then its message is shown at its first hit. */
   private stepped: 'no' | 'row' | 'text' = 'no';
 
   constructor(views: SearchedViews, post: (message: TranscriptToHost) => void, asking: Asking) {
@@ -122,8 +122,8 @@ export class HitSearch {
 }
 
 /**
- * Returns the place, in an ascending list of rows with hits, of the next or the previous hit from a row. Wraps around.
- * Returns null if there are no hits.
+ * Returns the place, in an ascending list of rows with hits, of the next or the previous hit from a
+ * row. Wraps around. Returns null if there are no hits.
  */
 export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1): number | null {
   if (rows.length === 0) {
@@ -137,7 +137,7 @@ export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1
   return before === -1 ? rows.length - 1 : before;
 }
 
-/** The hits of the newest search. Remembers a step that is requested before the hits or the previous row are here. */
+/** The hits of the newest search. Remembers a step requested before hits or a row are here. */
 export class HitSteps {
   private found: SearchHits | null = null;
   private waiting = false;

@@ -7,8 +7,8 @@ export interface RowPosition {
 }
 
 /**
- * Returns the index of a row in the new layout. A row that the new layout does not have moves by as much as the
- * nearest row that it has.
+ * Returns the index of a row in the new layout. A row that the new layout does not have moves by as
+ * much as the nearest row that it has.
  * @param before indexes of messages in the old layout
  * @param after indexes of messages in the new layout
  * @param rows number of rows in the new layout

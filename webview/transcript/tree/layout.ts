@@ -9,13 +9,13 @@ interface Gap {
   readonly before: number;
 }
 
-/** Maps between all rows (indexes 0..rows-1) and the visible ones by binary search over the folded stretches. */
+/** Maps between all rows (indexes 0..rows-1) and the visible ones by binary search. */
 export class Layout {
   readonly rows: number;
   readonly visible: number;
   private readonly gaps: readonly Gap[];
 
-  /** @param folded row index and number of descendants of each folded row, in any order; nested ones are allowed */
+  /** @param folded index and number of descendants of each folded row, in any order, also nested */
   constructor(rows: number, folded: Iterable<{ readonly index: number; readonly descendants: number }>) {
     const sorted = [...folded]
       .filter((row) => row.descendants > 0 && row.index < rows)

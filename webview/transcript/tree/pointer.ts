@@ -1,4 +1,4 @@
-/** Finds the message that a click refers to, although rows may be redrawn or move while the button is down. */
+/** Finds the message of a click, although rows may be redrawn or move while the button is down. */
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Pointer {
@@ -17,14 +17,14 @@ export class Pointer {
     this.pressed = this.rowOf(target);
   }
 
-  /** Returns the row that a click refers to: the row on which the button went down, or undefined if there was none. */
+  /** Returns the row on which the button went down, or undefined if there was none. */
   click(target: EventTarget | null): MarkedRow | undefined {
     const row = this.pressed ?? this.rowOf(target);
     this.pressed = undefined;
     return row;
   }
 
-  /** Begins to look for a clicked row that has moved. Ends when the rows in view are here or the focus moves. */
+  /** Looks for a clicked row that has moved, until the rows in view are here or the focus moves. */
   seek(row: MarkedRow): void {
     this.sought = row;
   }

@@ -58,7 +58,8 @@ export class TreeView {
 
   /**
    * Shows another layout. If the transcript is the same, the rows in view stay in place.
-   * @param kept the scroll position of a page that the editor discarded; null to scroll to the selected message
+   * @param kept the scroll position of a page that the editor discarded; null to scroll to the selected
+   *   message
    */
   open(
     layout: TranscriptLayout,
@@ -150,7 +151,7 @@ export class TreeView {
     }
   }
 
-  /** Handles a failure of the host. Rows that it did not send are requested again when they are next needed. */
+  /** Handles a failure of the host. Missing rows are requested again when they are needed. */
   failed(): void {
     if (this.drawn.held) {
       this.drawn.clear();
@@ -164,7 +165,7 @@ export class TreeView {
     return this.folded.folding;
   }
 
-  /** Returns the keys of the rows whose places a new layout must have, so that the rows in view stay in place. */
+  /** Returns the keys of the rows that a new layout must place, to keep the rows in view in place. */
   landmarks(): readonly number[] {
     return this.sight.known.ask([this.sight.anchor(), this.sight.positionOf(this.active)]);
   }
@@ -378,7 +379,7 @@ export class TreeView {
   }
 }
 
-/** The drawn rows of the tree: those of its layout, or of the previous layout until the new rows are here. */
+/** The drawn rows: those of the layout, or of the previous one until the new rows are here. */
 class DrawnRows {
   readonly canvas = h('div', { class: 'canvas', role: 'presentation' });
   private readonly pointer: Pointer;

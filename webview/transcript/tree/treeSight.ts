@@ -72,7 +72,7 @@ export class TreeSight {
     this.scroll.toPixel(this.layout.placeOf(index) * ROW_HEIGHT + offset, this.layout.visible);
   }
 
-  /** Returns the rows to draw, their first place and the place after the last. Requests rows that are not loaded. */
+  /** Returns the rows to draw and their range of places. Requests rows that are not loaded. */
   rows(): { readonly first: number; readonly end: number; readonly rows: ReadonlyMap<number, MarkedRow | undefined> } {
     const { first, end } = this.scroll.drawn(this.layout.visible);
     const wanted = Array.from({ length: Math.max(0, end - first) }, (_, offset) => this.layout.rowAt(first + offset));
@@ -80,8 +80,8 @@ export class TreeSight {
   }
 
   /**
-   * Handles that all rows in view are loaded. Requests the next rows in the direction of scrolling, so that they do not
-   * have to be waited for.
+   * Handles that all rows in view are loaded. Requests the next rows in the direction of scrolling, so
+   * that they do not have to be waited for.
    * @returns true if the first row in view has changed
    */
   settle(first: number, end: number): boolean {
@@ -112,8 +112,8 @@ export class TreeSight {
 const AHEAD = 3;
 
 /**
- * Returns the places whose rows are requested before they are in view, nearest first: one in each of the next windows
- * in the direction of scrolling.
+ * Returns the places whose rows are requested before they are in view, nearest first: one in each of
+ * the next windows in the direction of scrolling.
  * @param first the first place drawn
  * @param end the place after the last one drawn
  * @param visible number of visible places
