@@ -4,7 +4,7 @@ import { C3Error } from '../shared/errors.ts';
 import { mean } from './describe.ts';
 
 export interface Aggregate {
-  /** Mean return; null where no replay has one. */
+  /** Mean return, or null if no replay has one. */
   readonly mean: number | null;
   /** Returns behind the mean (c in eq. 11). */
   readonly count: number;
@@ -12,14 +12,15 @@ export interface Aggregate {
   readonly masked: number;
 }
 
-/** What an estimator says about one alternative: credit = mean return - baseline. */
+/** An estimator's result for one alternative: credit = mean return - baseline. */
 export interface Estimate {
   readonly baseline: number;
   readonly credit: number;
 }
 
 /**
- * The returns that exist, in order; null represents a failed evaluation, which is no return of 0.
+ * Returns the returns that are not masked, in order. A failed evaluation is null, which is not a
+ * return of 0.
  * @throws C3Error('input') for a return beyond MAX_RETURN
  */
 export function unmasked(returns: readonly (number | null)[]): number[] {
@@ -32,7 +33,7 @@ export function unmasked(returns: readonly (number | null)[]): number[] {
 }
 
 /**
- * Mean return of one alternative, masked returns left out.
+ * Returns the mean return of one alternative without masked returns.
  * @throws C3Error('input') for a return beyond MAX_RETURN
  */
 export function aggregate(returns: readonly (number | null)[]): Aggregate {

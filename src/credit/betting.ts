@@ -1,24 +1,25 @@
 /**
- * A confidence sequence for a mean difference of bounded returns, by betting: valid at every look, however often and
- * for whatever reason somebody looks (Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
- * betting", JRSS B 86, 2024).
+ * A confidence sequence for a mean difference of bounded returns, by betting. It is valid at every
+ * look, whatever the number of looks and the reason for them (Waudby-Smith and Ramdas, "Estimating
+ * means of bounded random variables by betting", JRSS B 86, 2024).
  */
 import type { BucketEvidence } from './pairing.ts';
 
-/** Two-sided; each side is given half. */
+/** Two-sided level; each side gets half. */
 export const ALPHA = 0.05;
 
 /**
- * Evidence that a side needs: the capital of a bet against a true hypothesis exceeds it with probability at most alpha
- * / 2 (Ville's inequality).
+ * Returns the capital that decides a side: the capital of a bet against a true hypothesis exceeds it
+ * with probability at most alpha / 2 (Ville's inequality).
  */
 const needed = (alpha: number): number => 2 / alpha;
 
 /**
- * Shares of the capital that are staked, and how much of the capital is bet at each. Chosen once, by the mean number of
- * replays until a verdict on contexts of known credit, never after a look at results that they are applied to: pairs
- * on shared streams decide a credit of 0.25, 0.5 and 0.8 after 64, 32 and 20 replays. Grids with larger stakes save a
- * tenth of these, and need a tenth to nine tenths more for a credit of 0.1 on separate streams.
+ * Stakes as shares of the capital, and the part of the capital that bets with each. They were chosen
+ * once, by the mean number of replays until a verdict on contexts of known credit, and never after a
+ * look at results that they apply to. Pairs on shared streams decide a credit of 0.25, 0.5 and 0.8
+ * after 64, 32 and 20 replays. Grids with larger stakes save a tenth of these replays, and need a
+ * tenth to nine tenths more for a credit of 0.1 on separate streams.
  */
 const STAKES: readonly (readonly [theta: number, weight: number])[] = [
   [0.1, 0.1],
@@ -29,15 +30,15 @@ const STAKES: readonly (readonly [theta: number, weight: number])[] = [
   [0.97, 0.1],
 ];
 
-/** Halvings of the range in which a bound is sought. */
+/** Number of halvings of the range in the search for a bound. */
 const HALVINGS = 20;
 
-/** A side of the interval: the sign that every difference is taken with. */
+/** A side of the interval: the sign that every difference is multiplied by. */
 export type Side = 1 | -1;
 
 /**
- * The capital of a bet on a bucket, the mean over its assignments: the product of 1 + theta (side D - d0) / (span + d0)
- * over the units of each.
+ * Returns the capital of a bet on a bucket, the mean over its assignments: the product of 1 + theta
+ * (side D - d0) / (span + d0) over the units of each assignment.
  */
 function bucketCapital({ assignments }: BucketEvidence, side: Side, factor: number, d0: number): number {
   let sum = 0;
@@ -51,7 +52,7 @@ function bucketCapital({ assignments }: BucketEvidence, side: Side, factor: numb
   return sum / assignments.length;
 }
 
-/** The logarithm of the same, for capitals that no number holds. */
+/** Returns the logarithm of the same capital, for capitals outside the range of numbers. */
 function logBucketCapital({ assignments }: BucketEvidence, side: Side, factor: number, d0: number): number {
   const logs = assignments.map((units) =>
     units.reduce((log, unit) => log + Math.log(1 + factor * (side * unit - d0)), 0),
@@ -60,9 +61,9 @@ function logBucketCapital({ assignments }: BucketEvidence, side: Side, factor: n
 }
 
 /**
- * The log capital of each stake in a bet that the mean of side * D is above d0: over the assignments of a bucket it is
- * averaged, over buckets, which are independent, multiplied.
- * @param span the returns' range: D lies in [-span, span]
+ * Returns the log capital of each stake in a bet that the mean of side * D is above d0. The capital is
+ * averaged over the assignments of a bucket, and multiplied over buckets, which are independent.
+ * @param span the range of the returns: D lies in [-span, span]
  */
 export function stakeCapitals(evidence: readonly BucketEvidence[], side: Side, d0: number, span: number): number[] {
   return STAKES.map(([theta]) => {
@@ -75,37 +76,37 @@ export function stakeCapitals(evidence: readonly BucketEvidence[], side: Side, d
   });
 }
 
-/** The log capital of all stakes together, after so many further units that add `growth` to each. */
+/** Returns the log capital of all stakes after `units` further units, each of which adds `growth`. */
 export function mixedCapital(capitals: readonly number[], growth: readonly number[], units: number): number {
   return logSum(
     capitals.map((capital, index) => capital + units * (growth[index] ?? 0) + Math.log(STAKES[index]?.[1] ?? 0)),
   );
 }
 
-/** Whether a log capital is enough to say that a side is decided. */
+/** Returns true if a log capital suffices to decide a side. */
 export const isEnough = (capital: number, alpha = ALPHA): boolean => capital >= Math.log(needed(alpha));
 
 export const THETAS: readonly number[] = STAKES.map(([theta]) => theta);
 
 /**
- * The interval of the mean of D at level 1 - alpha, valid at all looks together.
+ * Returns the interval of the mean of D at level 1 - alpha, valid at all looks together.
  *
- * The capital of the bet on "above d0" falls in d0, so the lower bound is where it drops below 2 / alpha; the upper one
- * is the mirror image. Either is found by halving and rounded outward.
- * @param span the returns' range, so that D lies in [-span, span]
+ * The capital of the bet on "above d0" falls in d0, so the lower bound is the point where it drops
+ * below 2 / alpha. The upper bound is the mirror image. Halving finds both, rounded outward.
+ * @param span the range of the returns: D lies in [-span, span]
  */
 export function bettingInterval(
   evidence: readonly BucketEvidence[],
   span: number,
   alpha = ALPHA,
 ): { readonly low: number; readonly high: number } {
-  // Minus zero, which the mirror image of a bound at 0 would be, reads oddly.
+  // Avoids -0, which the mirror image of a bound at 0 would be.
   return { low: lowerBound(evidence, 1, span, alpha), high: 0 - lowerBound(evidence, -1, span, alpha) };
 }
 
 function lowerBound(evidence: readonly BucketEvidence[], side: Side, span: number, alpha: number): number {
   const excluded = (d0: number): boolean => isExcluded(evidence, side, d0, span, alpha);
-  // Zero is looked at itself, so that a bound is on the side of it on which the evidence is.
+  // Zero itself is tested, so that a bound is on the same side of zero as the evidence.
   const positive = excluded(0);
   let below = positive ? 0 : -span;
   let above = positive ? span : 0;
@@ -120,7 +121,7 @@ function lowerBound(evidence: readonly BucketEvidence[], side: Side, span: numbe
   return below;
 }
 
-/** Whether all stakes together have won enough against "the mean is d0 or less". */
+/** Returns true if all stakes together have won enough against "the mean is d0 or less". */
 export function isExcluded(
   evidence: readonly BucketEvidence[],
   side: Side,
@@ -137,7 +138,7 @@ export function isExcluded(
     }
     capital += product;
   }
-  // What is too small for a number counts as nothing, which only widens the interval.
+  // A product that underflows counts as 0, which only widens the interval.
   return Number.isFinite(capital)
     ? capital >= needed(alpha)
     : isEnough(mixedCapital(stakeCapitals(evidence, side, d0, span), [], 0), alpha);

@@ -1,14 +1,14 @@
-/** From the interval of a difference or of a mean to that of a credit. */
+/** Intervals of credits from those of differences or means. */
 import type { Bounds } from './estimator.ts';
 import type { DifferenceInterval } from './interval.ts';
 import type { Sample } from './leftOut.ts';
 
 export const NO_BOUNDS: Bounds = { low: null, high: null, method: 'none' };
 
-/** How many returns a sample holds. */
+/** Returns the number of returns in a sample. */
 export const sizeOf = (sample: Sample): number => ('n' in sample ? sample.n : sample.length);
 
-/** The interval of a credit that is a difference times a factor. */
+/** Returns the interval of a credit that is a difference times a factor. */
 export function scaled(interval: DifferenceInterval | null, factor: number): Bounds {
   if (interval === null || interval.low === null || interval.high === null) {
     return NO_BOUNDS;
@@ -16,7 +16,7 @@ export function scaled(interval: DifferenceInterval | null, factor: number): Bou
   return { low: interval.low * factor, high: interval.high * factor, method: interval.method };
 }
 
-/** The interval about the credit instead of about its own value: a learned value is taken as known. */
+/** Moves an interval from its own value to the credit: a learned value is assumed to be exact. */
 export function shifted(interval: DifferenceInterval | null, credit: number): Bounds {
   if (interval === null || interval.low === null || interval.high === null) {
     return NO_BOUNDS;

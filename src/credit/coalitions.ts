@@ -1,20 +1,20 @@
-/** What each role of a team is worth, where the team's reward is known for every part of it (a coalition). */
+/** Contributions of the roles of a team whose reward is known for every part of it (a coalition). */
 
-/** A part of a team: whether each role takes part, in order. */
+/** A part of a team: for each role in order, true if it takes part. */
 export type Coalition = readonly boolean[];
 
-/** Roles of a team whose coalitions are all looked at: there are 2 to the power of their number. */
+/** Most roles of a team whose coalitions are all evaluated; their number is 2 to the power of it. */
 export const MOST_ROLES = 12;
 
 const without = (all: number, role: number): Coalition => Array.from({ length: all }, (_, one) => one !== role);
 
 /**
- * What the team's reward loses without each role (CCPO section 1):
+ * Returns the loss of the team's reward without each role (CCPO section 1):
  *
  *   D_i = R(all) - R(all but i)
  *
- * @param roles their number
- * @returns in order
+ * @param roles number of roles
+ * @returns in the order of the roles
  */
 export function removalContributions(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
   const all = rewardOf(without(roles, -1));
@@ -22,13 +22,14 @@ export function removalContributions(roles: number, rewardOf: (coalition: Coalit
 }
 
 /**
- * Shapley values: what a role adds to those who came before it, the mean over all orders in which K roles may come.
+ * Returns Shapley values: the reward that a role adds to the roles before it, the mean over all orders
+ * of the K roles.
  *
  *   phi_i = sum over coalitions S without i of |S|! (K - |S| - 1)! / K! * (R(S and i) - R(S))
  *
- * They add up to what the whole team has more than nobody.
+ * Their sum is the reward of the whole team minus that of the empty coalition.
  * @param roles K, at most MOST_ROLES
- * @returns in order
+ * @returns in the order of the roles
  * @throws RangeError for more roles
  */
 export function shapleyValues(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
@@ -54,7 +55,7 @@ export function shapleyValues(roles: number, rewardOf: (coalition: Coalition) =>
   });
 }
 
-/** n over k for k from 0 to n. */
+/** Returns n over k for k from 0 to n. */
 function binomials(n: number): number[] {
   const row = [1];
   for (let k = 1; k <= n; k++) {

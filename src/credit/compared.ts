@@ -1,11 +1,11 @@
-/** Credits where there is something to compare with. */
+/** Credits of groups with members to compare. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { CreditGroup } from './estimator.ts';
 import { creditGroup, type CreditEstimator } from './estimators.ts';
 
 /**
- * The credits of a group, in order; all are null while fewer than two members have a return, for there is nothing to
- * compare with.
+ * Returns the credits of a group, in order. All are null while fewer than two members have a return,
+ * because there is nothing to compare.
  * @throws C3Error('input') as creditGroup
  */
 export function comparedCredits(

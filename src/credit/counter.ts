@@ -8,7 +8,7 @@ export interface Stream {
 
 const GOLDEN = 0x9e3779b9;
 
-/** A bijection of 32-bit numbers with low bias (Wellons' hash, constants by TheIronBorn). */
+/** Maps 32-bit numbers one to one with low bias (Wellons' hash, constants by TheIronBorn). */
 function mix(value: number): number {
   let x = value | 0;
   x = Math.imul(x ^ (x >>> 16), 0x21f0aaad);
@@ -19,7 +19,7 @@ function mix(value: number): number {
 /**
  * Opens a stream.
  * @param seed a whole number below 2^53
- * @param index which stream of this seed, from 0
+ * @param index number of the stream of this seed, from 0
  */
 export function openStream(seed: number, index: number): Stream {
   const low = mix(seed % 2 ** 32);
@@ -28,7 +28,7 @@ export function openStream(seed: number, index: number): Stream {
   return { first, second: mix(mix(high ^ index) + low) };
 }
 
-/** The `position`-th number of a stream, uniform in [0, 1) in steps of 2^-32. */
+/** Returns the number of a stream at `position`, uniform in [0, 1) in steps of 2^-32. */
 export function uniform(stream: Stream, position: number): number {
   return mix(mix(stream.first + Math.imul(position, GOLDEN)) ^ stream.second) / 2 ** 32;
 }

@@ -2,8 +2,8 @@
 import { C3Error } from '../shared/errors.ts';
 
 /**
- * Arithmetic mean.
- * @throws C3Error('input') for an empty list, which has none
+ * Returns the arithmetic mean.
+ * @throws C3Error('input') for an empty list
  */
 export function mean(values: readonly number[]): number {
   if (values.length === 0) {
@@ -16,7 +16,7 @@ export function mean(values: readonly number[]): number {
   return sum / values.length;
 }
 
-/** Sum of squared deviations from the mean, by two passes; exactly 0 where all values are equal. */
+/** Returns the sum of squared deviations from the mean; exactly 0 if all values are equal. */
 export function squaredDeviations(values: readonly number[]): number {
   if (!hasSpread(values)) {
     return 0;
@@ -30,7 +30,7 @@ export function squaredDeviations(values: readonly number[]): number {
 }
 
 /**
- * Variance with n - 1 in the denominator.
+ * Returns the variance with n - 1 in the denominator.
  * @returns null for fewer than two values
  */
 export function sampleVariance(values: readonly number[]): number | null {
@@ -38,7 +38,7 @@ export function sampleVariance(values: readonly number[]): number | null {
 }
 
 /**
- * Variance with n in the denominator; 0 for a single value.
+ * Returns the variance with n in the denominator; 0 for a single value.
  * @throws C3Error('input') for an empty list
  */
 export function populationVariance(values: readonly number[]): number {
@@ -49,7 +49,8 @@ export function populationVariance(values: readonly number[]): number {
 }
 
 /**
- * True where at least two values differ; compared exactly, because the mean of equal values may be off by a rounding.
+ * Returns true if at least two values differ. It compares exactly, because the mean of equal values
+ * may have a rounding error.
  */
 export function hasSpread(values: readonly number[]): boolean {
   return values.some((value) => value !== values[0]);

@@ -1,18 +1,15 @@
-/**
- * What describes an estimator of credit: one file of src/credit/estimators and one row of the table in estimators.ts
- * add one.
- */
+/** The interface of an estimator: one file in src/credit/estimators and one row in estimators.ts. */
 import type { Aggregate, Estimate } from './aggregate.ts';
 import type { DifferenceInterval } from './interval.ts';
 import type { Sides } from './siblings.ts';
 
-/** One alternative: the return of each replay, null where the evaluator failed, and the calls that they cost. */
+/** One alternative: returns of its replays, null if the evaluator failed, and calls that they cost. */
 export interface CreditInput {
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
 }
 
-/** Alternatives of one context, or episodes of one problem, with what learned values some estimators take. */
+/** Alternatives of one context, or episodes of one problem, with learned values if needed. */
 export interface CreditGroup {
   readonly alternatives: readonly (CreditInput & {
     /** q(h, a_j), for estimators that need the values of the alternatives. */
@@ -20,20 +17,21 @@ export interface CreditGroup {
   })[];
   /** V(h), for estimators that need the value of the context. */
   readonly value?: number | undefined;
-  /** The weight of the values in value_assisted; 1, the published default, unless given. */
+  /** The weight of the values in value_assisted; the default is 1, as published. */
   readonly alpha?: number | undefined;
 }
 
 /**
- * How diagnostics of single contexts (fidelity, variance) have the credit: computed from the returns by leave-one-out
- * or by the full mean, or as it was stored, because a learned value that is in no return is its baseline.
+ * The source of the credit in diagnostics of single contexts (fidelity, variance): leave-one-out or
+ * the full mean of the returns, or the stored credit if its baseline is a learned value that the
+ * returns do not contain.
  */
 export type DiagnosticFamily = 'loo' | 'full_mean' | 'stored';
 
-/** The bounds of a credit and how they were found; none where both are null. */
+/** The bounds of a credit and their method; `none` if both are null. */
 export type Bounds = Pick<DifferenceInterval, 'low' | 'high' | 'method'>;
 
-/** One alternative beside the others, for the bounds of its credit. */
+/** One alternative and the others, for the bounds of its credit. */
 export interface Compared extends Sides {
   readonly credit: number;
   readonly own: readonly number[];
@@ -41,22 +39,23 @@ export interface Compared extends Sides {
 }
 
 export interface Estimator {
-  /** The name under which credits are stored, and that configurations and `c3 credit --estimator` give it. */
+  /** The name in stores, in configurations and in `c3 credit --estimator`. */
   readonly name: string;
-  /** Its name in tables that people read. */
+  /** The name in tables for readers. */
   readonly label: string;
-  /** What its baseline is, in one sentence. */
+  /** Describes its baseline in one sentence. */
   readonly words: string;
-  /** What it takes beside the returns: nothing, the value of the context, or a value of each alternative. */
+  /** Its inputs besides the returns: none, the value of the context, or a value of each alternative. */
   readonly needs: 'returns' | 'context value' | 'alternative values';
-  /** Whether `credit.estimator` of a configuration may name it: it compares messages of one context. */
+  /** True if `credit.estimator` may name it, because it compares messages of one context. */
   readonly configurable: boolean;
   readonly diagnosed: DiagnosticFamily;
   /**
-   * Baseline and credit of each alternative, in order; null for one without a return.
-   * @throws C3Error('input') for a value that it needs and does not find, or that is not finite
+   * Returns the baseline and credit of each alternative, in order; null for an alternative without a
+   * return.
+   * @throws C3Error('input') for a value that it needs and that is missing or not finite
    */
   readonly estimate: (aggregates: readonly Aggregate[], group: CreditGroup) => (Estimate | null)[];
-  /** The interval of a credit, as its baseline allows. */
+  /** Returns the interval of a credit for its kind of baseline. */
   readonly bounds: (compared: Compared) => Bounds;
 }

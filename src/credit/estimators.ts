@@ -1,4 +1,4 @@
-/** Every estimator by its name, and the credits of a group by any of them. The table is the only list of estimators. */
+/** Every estimator by its name, and the credits of a group. The table is the only list of estimators. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { C3Error, nearestName } from '../shared/errors.ts';
@@ -18,7 +18,7 @@ import { samplesOfOthers } from './leftOut.ts';
 
 export type { CreditGroup, CreditInput, Estimator } from './estimator.ts';
 
-/** In the order in which they are listed to users. */
+/** In the order in which users see them. */
 const TABLE = [
   loo,
   fullMean,
@@ -32,7 +32,7 @@ const TABLE = [
 
 type Row = (typeof TABLE)[number];
 export type CreditEstimator = Row['name'];
-/** Those that `credit.estimator` of a configuration may name. */
+/** The estimators that `credit.estimator` of a configuration may name. */
 export type ConfigurableEstimator = Extract<Row, { readonly configurable: true }>['name'];
 
 export const ESTIMATORS: readonly (Estimator & { readonly name: CreditEstimator })[] = TABLE;
@@ -41,12 +41,12 @@ export const CONFIGURABLE_ESTIMATORS: readonly (Estimator & { readonly name: Con
   (row) => row.configurable,
 );
 
-/** The estimator of a name; null where this version has none of it. */
+/** Returns the estimator with a name, or null if this version has none. */
 export const findEstimator = (name: string): (Estimator & { readonly name: CreditEstimator }) | null =>
   ESTIMATORS.find((row) => row.name === name) ?? null;
 
 /**
- * The estimator of a name, be it from a store or a file.
+ * Returns the estimator with a name from a store or a file.
  * @throws C3Error('input') for a name that this version does not know
  */
 export function estimatorNamed(name: string): Estimator & { readonly name: CreditEstimator } {
@@ -63,8 +63,8 @@ export function estimatorNamed(name: string): Estimator & { readonly name: Credi
 }
 
 /**
- * The estimator by which diagnostics of single contexts call one's credit: its own, where they read what was stored,
- * else the formula that they compute.
+ * Returns the estimator name that diagnostics of single contexts use: the estimator itself if they
+ * read its stored credits, or else the formula that they compute.
  */
 export function contextEstimatorOf(name: CreditEstimator): CreditEstimator {
   const { diagnosed } = estimatorNamed(name);
@@ -72,9 +72,10 @@ export function contextEstimatorOf(name: CreditEstimator): CreditEstimator {
 }
 
 /**
- * Baseline and credit of each alternative.
+ * Returns the baseline and credit of each alternative.
  * @returns in order; null for an alternative without an unmasked return
- * @throws C3Error('input') for a value that the estimator needs and does not find, or a number that is not finite
+ * @throws C3Error('input') for a value that the estimator needs and that is missing, or a number that
+ *   is not finite
  */
 export function estimateGroup(group: CreditGroup, estimator: CreditEstimator): (Estimate | null)[] {
   return estimatorNamed(estimator).estimate(
@@ -84,10 +85,10 @@ export function estimateGroup(group: CreditGroup, estimator: CreditEstimator): (
 }
 
 /**
- * The credits of a group with interval, n and cost.
+ * Returns the credits of a group with interval, n and cost.
  *
- * n and evaluatorCalls are those of the whole group, since all of it is behind each credit. A lone alternative that is
- * compared with others has credit 0 and no interval.
+ * n and evaluatorCalls are those of the whole group, since each credit depends on all of it. A single
+ * alternative has credit 0 and no interval if the estimator compares alternatives with each other.
  * @returns in order; null for an alternative without an unmasked return
  * @throws C3Error('input') as estimateGroup, for a return beyond MAX_RETURN or a wrong number of calls
  */
@@ -119,7 +120,7 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
   });
 }
 
-/** The least range that holds 0, 1 and all returns. */
+/** Returns the smallest range that holds 0, 1 and all returns. */
 function rangeOf(samples: readonly (readonly number[])[]): ReturnRange {
   let [low, high] = [0, 1];
   for (const value of samples.flat()) {

@@ -1,19 +1,20 @@
 /**
- * Whether a team's chance at the place of a finding is what it was. Both sides were drawn on the same random numbers,
- * draw by draw, so that a team that says the same differs by exactly 0. The interval is a betting confidence sequence
- * (betting.ts): a check may stop at any look.
+ * The verdict on a finding: a comparison of the team's chance at its place now and then. Both sides
+ * are drawn on the same random numbers, draw by draw, so that teams with the same messages differ by
+ * exactly 0. The interval is a betting confidence sequence (betting.ts), so a check may stop at any
+ * look.
  */
 import type { FindingDifference, FindingVerdict } from '../domain/answer.ts';
 import { bettingInterval } from './betting.ts';
 import { mean } from './describe.ts';
 
-/** A chance that moved by less, as a share of the range of returns, is called the same. */
+/** A smaller change of the chance, as a share of the range of returns, counts as no change. */
 export const SAME = 0.1;
 
-/** A return of the same draw; null where it could not be scored. */
+/** The returns of one draw then and now; null if a return could not be scored. */
 export type DrawnPair = readonly [then: number | null, now: number | null];
 
-/** What draws decide so far. @param span of a return */
+/** Returns the verdict of the draws so far. @param span range of a return */
 export function findingVerdict(
   draws: readonly DrawnPair[],
   span: number,

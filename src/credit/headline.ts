@@ -1,6 +1,6 @@
 /**
- * The one credit that a message shows: pooled over all buckets of its context, with an interval that holds however
- * often somebody looks.
+ * The one credit that a message shows: pooled over all buckets of its context, with an interval that
+ * holds at every look.
  */
 import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/credit/creditPool.ts';
 import type { Headline } from '../shared/credit/headline.ts';
@@ -11,13 +11,15 @@ import { replaysToSettle } from './replaysToSettle.ts';
 export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
 
 /**
- * The headline of every alternative of a pool; messages of equal tokens are one.
+ * Returns the headline credit of every alternative of a pool. Messages with equal tokens are one
+ * alternative.
  *
- * The credit is Q(a) - V(h): the message's expected return less that of the policy's own messages in its context, by
- * leave-one-out over each bucket (C3, eq. 13 to 15). The value is the mean difference over all pairs of a draw and a
- * stream, buckets weighted by their independent units. The interval is a betting confidence sequence over these units
- * (see betting.ts). n counts distinct results on both sides; of a message that ends the episode, its own result and
- * every draw that it is compared with, since equal texts then have one result but are draws of their own.
+ * The credit is Q(a) - V(h): the message's expected return minus that of the policy's own messages in
+ * its context, by leave-one-out over each bucket (C3, eq. 13 to 15). The value is the mean difference
+ * over all pairs of a draw and a stream, with buckets weighted by their independent units. The
+ * interval is a betting confidence sequence over these units (see betting.ts). n counts distinct
+ * results on both sides. For a message that ends the episode, n counts its own result and every draw
+ * that it is compared with, because equal texts then have one result but are draws of their own.
  * @returns by key; alternatives without an unmasked return are left out
  */
 export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
@@ -49,11 +51,11 @@ export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
   );
 }
 
-/** Where a message is in a pool: looked for once, because a pool may hold thousands of requests. */
+/** The place of a message in a pool, found only once because a pool may hold thousands of requests. */
 interface Place {
-  /** The buckets with a result of it, in order. */
+  /** The buckets with a result of the message, in order. */
   readonly involved: readonly PoolBucket[];
-  /** How often the policy drew it. */
+  /** Number of times that the policy drew it. */
   readonly copies: number;
 }
 
@@ -97,7 +99,7 @@ function headlineOf(
     };
   }
   const bounds = bettingInterval(evidence, span);
-  // Units of unequal blocks may pull the interval off the mean of all pairs.
+  // Units of unequal blocks may move the interval away from the mean of all pairs.
   const low = Math.min(bounds.low, value);
   const high = Math.max(bounds.high, value);
   const verdict = low > 0 ? 'helped' : high < 0 ? 'hurt' : 'undecided';
@@ -113,7 +115,7 @@ function valueOf(evidence: readonly BucketEvidence[], effectiveN: number): numbe
   return total / effectiveN;
 }
 
-/** The width of the range of returns; null where a return lies outside what is known. */
+/** Returns the width of the range of returns, or null if a return lies outside the known range. */
 function spanOf({ buckets, range }: CreditPool): number | null {
   if (range === null || range.high <= range.low) {
     return null;
@@ -124,7 +126,7 @@ function spanOf({ buckets, range }: CreditPool): number | null {
     : null;
 }
 
-/** Which results of a pool are the same: those of equal messages that drew equal numbers. */
+/** Numbers the results of a pool, equally for equal messages that drew equal numbers. */
 class ResultNames {
   private readonly names = new Map<PoolResult, number>();
   private readonly terminal: boolean;
@@ -136,7 +138,7 @@ class ResultNames {
     for (const { id, members } of buckets) {
       for (const { key, results } of members) {
         for (const result of results) {
-          // A message that ends the episode has one result, in whatever bucket.
+          // A message that ends the episode has one result for all buckets.
           const shared = terminal ? key : result.source === null ? null : `${key} ${id} ${result.source}`;
           const name = (shared === null ? undefined : known.get(shared)) ?? next++;
           if (shared !== null) {
@@ -149,8 +151,8 @@ class ResultNames {
   }
 
   /**
-   * What is behind a message's credit: distinct results, calls that were paid, and results that were taken from an
-   * equal one.
+   * Returns the basis of a message's credit: the number of distinct results, of paid calls, and of
+   * results that were taken from an equal one.
    */
   behind(buckets: readonly PoolBucket[], key: string): Pick<Headline, 'n' | 'evaluatorCalls' | 'reused'> {
     const seen = new Set<number>();
@@ -178,7 +180,7 @@ class ResultNames {
   }
 }
 
-/** The range of the returns of a run: sums of scores that are never below 0, cut to the bound. */
+/** Returns the range of the returns of a run: sums of nonnegative scores, clipped at the bound. */
 export function returnRange(most: number, bound: number): ReturnRange {
   return { low: 0, high: Math.max(Math.min(bound, most), 0) };
 }

@@ -13,13 +13,13 @@ export const Z = 1.959963984540054;
 export type IntervalMethod = 'newcombe' | 'welch' | 'wilson' | 'student' | 'none';
 
 export interface DifferenceInterval extends Interval {
-  /** How the bounds were found; none where both are null. */
+  /** The method of the bounds; `none` if both are null. */
   readonly method: IntervalMethod;
 }
 
 /**
- * Wilson's score interval of a proportion, without continuity correction.
- * @returns null where nothing was tried
+ * Returns Wilson's score interval of a proportion, without continuity correction.
+ * @returns null if n is 0
  * @throws C3Error('input') unless successes and n are whole numbers with 0 <= successes <= n
  */
 export function wilson(successes: number, n: number): Interval | null {
@@ -36,20 +36,24 @@ export function wilson(successes: number, n: number): Interval | null {
   return { value, ...score(value, n), n };
 }
 
-/** The score interval of a share. @param value from 0 to 1 @param n how many were tried, above 0, also in parts */
+/**
+ * Returns the score interval of a share. @param value from 0 to 1 @param n number of trials, above 0,
+ * may be fractional
+ */
 export function score(value: number, n: number): { readonly low: number; readonly high: number } {
   const shrink = 1 + Z ** 2 / n;
   const centre = (value + Z ** 2 / (2 * n)) / shrink;
   const reach = (Z / shrink) * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
-  // At the ends the bound is exact; the formula would be off by a rounding.
+  // At the ends the bound is exact; the formula would have a rounding error.
   return { low: value === 0 ? 0 : centre - reach, high: value === 1 ? 1 : centre + reach };
 }
 
 /**
- * Newcombe's hybrid score interval of a difference of two independent proportions, first - second (Statistics in
- * Medicine 17, 1998, method 10): made for small counts, defined for any.
- * @returns null where either side is empty; n counts both sides
- * @throws C3Error('input') as wilson does
+ * Returns Newcombe's hybrid score interval of a difference of two independent proportions, first -
+ * second (Statistics in Medicine 17, 1998, method 10). It is made for small counts and defined for
+ * any.
+ * @returns null if either side is empty; n counts both sides
+ * @throws C3Error('input') as wilson
  */
 export function newcombe(successes: number, n: number, otherSuccesses: number, otherN: number): Interval | null {
   const first = wilson(successes, n);
@@ -64,9 +68,10 @@ export function newcombe(successes: number, n: number, otherSuccesses: number, o
 }
 
 /**
- * Welch's t interval of a difference of two means, first - second, with unequal variances and Satterthwaite's degrees
- * of freedom.
- * @returns null where either side is empty; null bounds unless both sides have at least two values that differ
+ * Returns Welch's t interval of a difference of two means, first - second, with unequal variances and
+ * Satterthwaite's degrees of freedom.
+ * @returns null if either side is empty; null bounds unless both sides have at least two values that
+ *   differ
  */
 export function welch(one: Sample, other: Sample): Interval | null {
   const [first, second] = [momentsOf(one), momentsOf(other)];
@@ -80,11 +85,11 @@ export function welch(one: Sample, other: Sample): Interval | null {
     return unknown;
   }
   const [a, b] = [first.squares / (first.n - 1) / first.n, second.squares / (second.n - 1) / second.n];
-  // Squares of tiny deviations are too small for a number.
+  // Squares of tiny deviations underflow.
   if (a + b === 0) {
     return unknown;
   }
-  // Shares, not squares of variances: those could leave the number range.
+  // Shares, because squares of variances could leave the number range.
   const share = a / (a + b);
   const degrees = 1 / (share ** 2 / (first.n - 1) + (1 - share) ** 2 / (second.n - 1));
   const reach = studentTQuantile((1 + LEVEL) / 2, degrees) * Math.sqrt(a + b);
@@ -92,8 +97,9 @@ export function welch(one: Sample, other: Sample): Interval | null {
 }
 
 /**
- * The interval of a mean: Wilson's where all values are 0 or 1, Student's t otherwise.
- * @returns null without values; null bounds for values that are not binary and fewer than two or all equal
+ * Returns the interval of a mean: Wilson's if all values are 0 or 1, otherwise Student's t.
+ * @returns null without values; null bounds for values that are not binary and fewer than two or all
+ *   equal
  */
 export function meanInterval(values: Sample): DifferenceInterval | null {
   const sample = momentsOf(values);
@@ -106,8 +112,8 @@ export function meanInterval(values: Sample): DifferenceInterval | null {
 }
 
 /**
- * Student's t interval of a mean.
- * @returns null without values; null bounds for fewer than two or all equal
+ * Returns Student's t interval of a mean.
+ * @returns null without values; null bounds for fewer than two values or all equal
  */
 export function student(values: Sample): Interval | null {
   const { n, mean: value, squares, spread } = momentsOf(values);
@@ -122,9 +128,9 @@ export function student(values: Sample): Interval | null {
 }
 
 /**
- * The interval of the difference of two samples of returns, first - second: Newcombe's where all returns are 0 or 1,
- * Welch's otherwise.
- * @returns null where either side is empty
+ * Returns the interval of the difference of two samples of returns, first - second: Newcombe's if all
+ * returns are 0 or 1, otherwise Welch's.
+ * @returns null if either side is empty
  */
 export function differenceInterval(one: Sample, other: Sample): DifferenceInterval | null {
   const [first, second] = [momentsOf(one), momentsOf(other)];
@@ -137,13 +143,12 @@ export function differenceInterval(one: Sample, other: Sample): DifferenceInterv
 }
 
 /**
- * Percentile bootstrap interval of a mean paired difference, after - before.
- *
- * The resamples depend on the seed and the number of pairs alone.
+ * Returns the percentile bootstrap interval of a mean paired difference, after - before. The resamples
+ * depend only on the seed and the number of pairs.
  * @param pairs [before, after] of each item
  * @param seed a whole number of at least 0
- * @returns null without pairs; null bounds where all differences are equal, since resampling cannot show an uncertainty
- *   there
+ * @returns null without pairs; null bounds if all differences are equal, because resampling then shows
+ *   no uncertainty
  * @throws C3Error('input') for a wrong seed or number of resamples, or a value that is not finite
  */
 export function pairedBootstrap(
@@ -182,7 +187,7 @@ export function pairedBootstrap(
   return { value, low: sortedQuantile(means, (1 - LEVEL) / 2), high: sortedQuantile(means, (1 + LEVEL) / 2), n };
 }
 
-/** Quantile of ascending values, linear between order statistics. */
+/** Returns a quantile of ascending values, linear between order statistics. */
 function sortedQuantile(sorted: Float64Array, p: number): number {
   const place = p * (sorted.length - 1);
   const below = sorted[Math.floor(place)] ?? Number.NaN;

@@ -1,16 +1,17 @@
-/** What all others come to, for each of many: in linear time, and without subtracting, which would lose digits. */
+/** Combines all other items for each of many, in linear time and without subtraction, which would lose digits. */
 import { hasSpread, mean, squaredDeviations } from './describe.ts';
 
 /**
- * Up to so many additions others are added up afresh, in their order, as they are re-executed bit for bit; beyond, from
- * both ends.
+ * Up to this number of additions, the others are added one by one in their order, as re-execution
+ * needs bit for bit. Above, they are combined from both ends.
  */
 export const MOST_AFRESH = 1_000_000;
 
 /**
- * For each item what all others come to: those before it from the left, those behind it from the right.
- * @param join of two neighbors; associative but for rounding
- * @param nothing what no items come to
+ * Combines, for each item, all other items: those before it from the left, those behind it from the
+ * right.
+ * @param join combines two neighbors; associative except for rounding
+ * @param nothing the result for no items
  */
 export function leftOut<Item>(
   items: readonly Item[],
@@ -29,22 +30,22 @@ export function leftOut<Item>(
   });
 }
 
-/** What an interval needs to know of a sample. */
+/** The statistics of a sample that an interval needs. */
 export interface Moments {
   readonly n: number;
   /** 0 without values. */
   readonly mean: number;
   /** Sum of squared deviations from the mean. */
   readonly squares: number;
-  /** How many values are 1; null where one is neither 0 nor 1. */
+  /** Number of values that are 1; null if a value is neither 0 nor 1. */
   readonly successes: number | null;
-  /** Whether at least two values differ. */
+  /** True if at least two values differ. */
   readonly spread: boolean;
-  /** The first value; null without values. */
+  /** The first value, or null without values. */
   readonly first: number | null;
 }
 
-/** Values, or what is known of them. */
+/** Values, or their moments. */
 export type Sample = readonly number[] | Moments;
 
 const NO_VALUES: Moments = { n: 0, mean: 0, squares: 0, successes: 0, spread: false, first: null };
@@ -71,7 +72,10 @@ export function momentsOf(sample: Sample): Moments {
   };
 }
 
-/** The moments of two samples together (Chan, Golub and LeVeque, The American Statistician 37, 1983, eq. 2.1). */
+/**
+ * Returns the moments of two samples together (Chan, Golub and LeVeque, The American Statistician 37,
+ * 1983, eq. 2.1).
+ */
 function joined(one: Moments, other: Moments): Moments {
   if (one.n === 0) {
     return other;
@@ -91,7 +95,7 @@ function joined(one: Moments, other: Moments): Moments {
   };
 }
 
-/** For each sample all others, pooled. */
+/** Returns, for each sample, all others pooled. */
 export function samplesOfOthers(samples: readonly (readonly number[])[]): Sample[] {
   const values = samples.reduce((total, sample) => total + sample.length, 0);
   if (samples.length * values > MOST_AFRESH) {

@@ -1,28 +1,28 @@
-/** What loses the episodes of a run: how much was within reach, and which share of that each part lost. */
+/** Losses of a run's episodes: how many of them were within reach, and the share of each part in that. */
 import type { Interval } from '../domain/credit.ts';
 import { wilson } from './interval.ts';
 import { ratioOfMeans } from './ratio.ts';
 
-/** What was lost in an episode, in episodes: V_0 less the return, divided among roles, turns or the like. */
+/** The loss in an episode, in episodes: V_0 minus the return, divided among roles, turns or others. */
 export interface EpisodeLosses {
-  /** Episodes of one problem are no independent ones. */
+  /** Episodes of one problem are not independent. */
   readonly problem: string;
-  /** By part; negative where its messages raised the chance. */
+  /** By part; negative if its messages raised the chance. */
   readonly parts: ReadonlyMap<string, number>;
 }
 
 export interface LossShares {
-  /** How many of the lost episodes the team would win when it tried them again, on average. */
+  /** Number of lost episodes that the team would win on average if it tried them again. */
   readonly withinReach: Interval;
-  /** By part: its share of that; the shares add up to 1. Empty where nothing was within reach. */
+  /** The share of each part in `withinReach`; the shares add up to 1. Empty if nothing was within reach. */
   readonly shares: ReadonlyMap<string, Interval>;
 }
 
 /**
- * Sums over episodes. Intervals are Fieller's over problems (ratio.ts): they hold what differs between problems, and
- * between the replays of one.
+ * Adds losses over episodes. Intervals are Fieller's over problems (ratio.ts): they include
+ * differences between problems, and between the replays of one problem.
  * @param episodes a random sample of the lost ones
- * @param lost how many episodes were lost
+ * @param lost number of lost episodes
  */
 export function lossShares(episodes: readonly EpisodeLosses[], lost: number): LossShares {
   if (episodes.length === 0) {
@@ -38,7 +38,7 @@ export function lossShares(episodes: readonly EpisodeLosses[], lost: number): Lo
     problems.map(({ length }) => length),
   );
   const within = (share: number): number => lost * Math.min(1, Math.max(0, share));
-  // Where nothing was ever won there is no spread to tell how sure that is.
+  // If nothing was ever won, there is no spread to estimate the uncertainty from.
   const atMost = all.every((one) => one === 0) ? (wilson(0, all.length)?.high ?? 1) : 1;
   return {
     withinReach: {

@@ -1,6 +1,6 @@
 /**
- * Credits of messages of one context of which some may be equal: the messages of all its groups in an iteration, as
- * C3's Algorithm 1 keys them by context.
+ * Credits of messages of one context, some of which may be equal: the messages of all its groups in an
+ * iteration, as C3's Algorithm 1 keys them by context.
  */
 import type { Credit } from '../shared/credit/credit.ts';
 import { comparedCredits } from './compared.ts';
@@ -12,28 +12,29 @@ export interface MergedMember extends CreditInput {
   readonly value?: number | undefined;
   /** Equal for equal messages. */
   readonly text: string;
-  /** Equal for copies: equal messages that drew the same numbers, so that none of them shows more than the first. */
+  /** Equal for copies: equal messages on the same numbers, of which only the first adds information. */
   readonly draw: string;
 }
 
-/** What a message is worth: shared with its equals, and by its own returns. */
+/** The credit of a message: shared with equal messages, and from its own returns. */
 export interface MergedCredit {
   readonly shared: Credit | null;
   readonly own: Credit | null;
 }
 
 /**
- * Every draw is compared with the others, and equal messages share the mean of their credits. With J draws that have
- * one count of returns each, a text that was drawn k times with the mean return R gets
+ * Compares every draw with the others. Equal messages share the mean of their credits. With J draws
+ * that have equal counts of returns, a text that was drawn k times with the mean return R gets
  *
  *   A = J / (J - 1) * (R - mean of all returns)
  *
- * and k A is what its draws have together one by one: the gradient's estimate is the same, and as unbiased. Equal texts
- * may not be left out of each other's baseline, for that bases it on what was drawn. Where all are equal, A is 0.
+ * and k A is the sum of the credits of its single draws: the estimate of the gradient is the same, and
+ * equally unbiased. Equal texts must not be left out of each other's baseline, because that would make
+ * the baseline depend on the draws. If all texts are equal, A is 0.
  *
- * Copies are one draw. The interval is that of the difference between a text's returns and those of the other texts,
- * scaled as the credit is.
- * @returns in order; null where there is nothing to compare with
+ * Copies are one draw. The interval is that of the difference between a text's returns and those of
+ * the other texts, scaled like the credit.
+ * @returns in order; null if there is nothing to compare
  * @throws C3Error('input') as creditGroup
  */
 export function mergedCredits(
@@ -56,8 +57,8 @@ export function mergedCredits(
 }
 
 /**
- * The credits of draws, equal ones with one between them.
- * @param byReturns whether equal messages alone have nothing between them; a learned value may be wrong of both
+ * Returns the credits of draws, with one credit for equal draws.
+ * @param byReturns true if a group of equal messages has credit 0; with learned values it may differ
  */
 function sharedCredits(
   draws: readonly MergedMember[],
@@ -77,7 +78,7 @@ function sharedCredits(
     if (indices.length < 2 || first === undefined) {
       continue;
     }
-    // Where all are equal their expectations are, too.
+    // If all are equal, their expectations are equal, too.
     const value =
       byReturns && texts.length === 1 ? 0 : credits.reduce((sum, one) => sum + one.value, 0) / credits.length;
     const credit: Credit = { ...first, value, ...scaledBounds(value, compared[text] ?? null) };
@@ -91,7 +92,7 @@ function sharedCredits(
 const callsOf = (members: readonly CreditInput[]): number =>
   members.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
-/** Draws of one text as one alternative. */
+/** Combines draws of one text into one alternative. */
 export const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
   returns: draws.flatMap(({ returns }) => returns),
   evaluatorCalls: callsOf(draws),
@@ -99,8 +100,9 @@ export const joined = (draws: readonly MergedMember[]): CreditGroup['alternative
 });
 
 /**
- * The bounds of a text's difference to the others, as far as its credit is a share of that difference. Draws with
- * unequal counts of returns may have a credit that is none.
+ * Returns the bounds of a text's difference from the others, scaled like its credit. Draws with
+ * unequal counts of returns may have a credit that is not a share of that difference; it then has no
+ * bounds.
  */
 export function scaledBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
   const share = difference === null || value === difference.value ? 1 : value / difference.value;

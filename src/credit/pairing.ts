@@ -1,35 +1,37 @@
-/** From a bucket's results to independent differences between one message and the others drawn in its context. */
+/** Turns a bucket's results into independent differences between one message and the others drawn in its context. */
 import type { PoolBucket, PoolMember } from '../shared/credit/creditPool.ts';
 
-/** Arrangements of one bucket's results that are averaged, at most. */
+/** Most arrangements of one bucket's results that are averaged. */
 const MOST_ASSIGNMENTS = 8;
 
-/** What one bucket says about one message. */
+/** The evidence of one bucket about one message. */
 export interface BucketEvidence {
   /**
-   * Every assignment's units, in order. The units of one assignment share no draw and no stream, so they are
-   * independent, and each has the message's credit as its mean. Assignments arrange the same results differently, so
-   * they are not independent of each other.
+   * The units of every assignment, in order. The units of one assignment share no draw and no stream, so
+   * they are independent, and the mean of each is the message's credit. Assignments arrange the same
+   * results differently, so they are not independent of each other.
    */
   readonly assignments: readonly (readonly number[])[];
-  /** Every single difference that the units are means of, each draw with each stream once. */
+  /** The single differences that the units average: each draw with each stream once. */
   readonly cells: readonly number[];
-  /** Independent units: those of the largest assignment. */
+  /** Number of independent units: those of the largest assignment. */
   readonly units: number;
 }
 
-/** One message's results in a bucket by stream, masked ones left out. */
+/** One message's results in a bucket by stream, without masked ones. */
 type Returns = ReadonlyMap<number, number>;
 
 /**
- * The differences between the message `key` and the messages that the policy drew for the bucket.
+ * Returns the differences between the message `key` and the messages that the policy drew for the
+ * bucket.
  *
- * The message is left out of its own baseline once where it is itself a draw of the bucket; further draws of the same
- * text stay in, since they are part of the policy's value (leave-one-out; C3, eq. 13 to 15). Where a person chose or
- * typed it, no draw is left out. With k draws on R streams there are min(k, R) units; more draws than streams, or the
- * reverse, are averaged within a unit. Arrangements follow from the order of draws and streams alone.
- * @param terminal the message's return is a function of its text: every draw is a unit
- * @returns null where the bucket holds no result of the message, or no draw to compare it with
+ * If the message is itself a draw of the bucket, it is left out of its own baseline once. Further
+ * draws of the same text stay in, since they are part of the policy's value (leave-one-out; C3, eq. 13
+ * to 15). If a person chose or typed it, no draw is left out. With k draws on R streams there are
+ * min(k, R) units; surplus draws or streams are averaged within a unit. Arrangements depend only on
+ * the order of draws and streams.
+ * @param terminal true if the message's return is a function of its text: every draw is then a unit
+ * @returns null if the bucket holds no result of the message, or no draw to compare it with
  */
 export function evidenceOf(bucket: PoolBucket, key: string, terminal: boolean): BucketEvidence | null {
   const { own, draws } = sidesOf(bucket, key);
@@ -41,18 +43,19 @@ export function evidenceOf(bucket: PoolBucket, key: string, terminal: boolean): 
     return single(draws.map((draw) => ownMean - meanOf([...draw.values()])));
   }
   const ordered = draws.filter((draw) => [...draw.keys()].some((stream) => own.has(stream)));
-  // No stream in common, as between two draws of a paired request: whole means are compared, one unit.
+  // Without a common stream, as between two draws of a paired request, whole means are compared as
+  // one unit.
   if (ordered.length === 0) {
     return single([ownMean - meanOf(draws.map((draw) => meanOf([...draw.values()])))]);
   }
   return pairedUnits(own, ordered) ?? crossed(own, ordered);
 }
 
-/** Whether a member has a result that counts. */
+/** Returns true if a member has a result that counts. */
 export const isScored = ({ results, repeated }: PoolMember): boolean =>
   repeated !== true && results.some(({ value }) => value !== null);
 
-/** Which members of a bucket are compared for `key`: its own, and the draws of its baseline. */
+/** Returns the members of a bucket that are compared for `key`: its own, and the draws of its baseline. */
 export function membersOf(
   { members }: PoolBucket,
   key: string,
@@ -68,7 +71,10 @@ function sidesOf(bucket: PoolBucket, key: string): { readonly own: Returns; read
   return { own: returnsOf(own), draws: draws.map((draw) => returnsOf([draw])) };
 }
 
-/** Mean return by stream. Results of one stream are averaged: below one first continuation they are not independent. */
+/**
+ * Returns the mean return by stream. Results of one stream share their first continuation, so they are
+ * not independent and are averaged.
+ */
 function returnsOf(members: readonly PoolMember[]): Returns {
   const byStream = new Map<number, number[]>();
   for (const { results } of members) {
@@ -88,7 +94,8 @@ function returnsOf(members: readonly PoolMember[]): Returns {
 }
 
 /**
- * Units where every draw has one stream and no two share one, as a paired request makes them; null for other designs.
+ * Returns units if every draw has one stream and no two draws share one, as in a paired request; null
+ * for other designs.
  */
 function pairedUnits(own: Returns, draws: readonly Returns[]): BucketEvidence | null {
   const streams = draws.map((draw) => (draw.size === 1 ? ([...draw.keys()][0] ?? -1) : -1));
@@ -104,8 +111,8 @@ function pairedUnits(own: Returns, draws: readonly Returns[]): BucketEvidence | 
 }
 
 /**
- * Blocks of draws against blocks of streams, each block once in an assignment; the assignments rotate the blocks
- * against each other.
+ * Compares blocks of draws with blocks of streams, each block once in an assignment. The assignments
+ * rotate the blocks against each other.
  */
 function crossed(own: Returns, draws: readonly Returns[]): BucketEvidence {
   const streams = [...own.keys()].filter((stream) => draws.some((draw) => draw.has(stream))).sort((a, b) => a - b);
@@ -131,8 +138,8 @@ function crossed(own: Returns, draws: readonly Returns[]): BucketEvidence {
 }
 
 /**
- * Mean difference over the draws of one block on the streams of another; null where none was measured. Blocks take
- * every `blocks`-th.
+ * Returns the mean difference over the draws of one block on the streams of another, or null if none
+ * was measured. Each block takes every `blocks`-th draw or stream.
  */
 function blockMean(
   table: readonly (readonly (number | null)[])[],

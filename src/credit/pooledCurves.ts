@@ -1,44 +1,45 @@
 /**
- * What the curves of many lost episodes say of each: a few replays of one episode decide little, but how chances move
- * through the episodes of a run is known from all of them. Empirical Bayes (Efron, "Large-Scale Inference", 2010): the
- * curve of an episode is a hidden Markov chain of chances on a grid, whose returns are seen. The distribution at the
- * start and the moves of each message are estimated by expectation and maximization from equal weights (Baum et al.,
- * Annals of Mathematical Statistics 41, 1970), with some more episodes of every kind, so that a few do not count as all
- * that there can be. The likelihood of returns does not depend on why somebody stopped sampling.
+ * A joint model of the curves of many lost episodes. A few replays of one episode decide little, but
+ * all episodes of a run together show how chances move. This is empirical Bayes (Efron, "Large-Scale
+ * Inference", 2010): the curve of an episode is a hidden Markov chain of chances on a grid, and its
+ * returns are observed. Expectation and maximization from equal weights estimate the distribution at
+ * the start and the moves of each message (Baum et al., Annals of Mathematical Statistics 41, 1970).
+ * Pseudo-episodes of every kind are added, so that a few episodes do not count as all possible ones.
+ * The likelihood of returns does not depend on the reason why sampling stopped.
  */
 
-/** How often a chance came true; a return between the ends of the range counts as a part. */
+/** Number of times that a chance came true; a return inside the range counts as a fraction. */
 export interface Count {
   readonly won: number;
   readonly of: number;
 }
 
-/** What was seen of the chances of an episode, as shares of the range. */
+/** The observations of an episode, as shares of the range. */
 export interface CurveCounts {
-  /** Before each message. */
+  /** Returns of the continuations before each message. */
   readonly points: readonly Count[];
   /** The recorded return. */
   readonly end: number;
-  /** What each message is; messages of one name move chances alike. */
+  /** The name of each message. Messages with one name have the same distribution of moves. */
   readonly names: readonly string[];
 }
 
-/** How chances are distributed at the start, and how each message moves them. */
+/** The distribution of chances at the start, and the moves of each message. */
 export interface CurveModel {
   /** The number of episodes that it was estimated from. */
   readonly episodes: number;
   readonly start: Weights;
-  /** By name of the message: from each chance on the grid to each, row by row. */
+  /** Probabilities of moves between chances on the grid, row by row, by name of the message. */
   readonly moves: ReadonlyMap<string, Weights>;
 }
 
-/** The probabilities of an episode, by all of the run together. */
+/** Probabilities for one episode, given all episodes of the run. */
 export interface CurveJudgement {
-  /** That the chance at the start is not above `start`, and none later above `later`. */
+  /** Probability that the chance at the start is at most `start`, and no later one is above `later`. */
   readonly low: number;
-  /** That a message lost more than any other, by message; as much is not more. */
+  /** For each message, the probability that it lost more than any other. A tie does not count. */
   readonly lostMost: readonly number[];
-  /** That a message lost `least` or more, by message. */
+  /** For each message, the probability that it lost at least `least`. */
   readonly lost: readonly number[];
 }
 
@@ -55,21 +56,21 @@ type Weights = Float64Array;
 const STEPS = 25;
 const PLACES = STEPS + 1;
 const GRID = Array.from({ length: PLACES }, (_, step) => step / STEPS);
-/** Rounds of the estimate; more of them fit the noise. */
+/** Rounds of the estimate; more rounds would fit noise. */
 const ROUNDS = 60;
-/** Episodes that are added to those at the start and to those that come from each chance, spread over all chances. */
+/** Pseudo-episodes for the start and for moves from each chance, spread over all chances. */
 const ADDED = 3;
 /** Minimum number of episodes for a joint model. With fewer, the model only repeats the replays of each episode. */
 export const ENOUGH_TOGETHER = 20;
-/** Messages of the episodes that the model is estimated from; more would change it little. */
+/** Most messages of the episodes that the model is estimated from; more would change it little. */
 const MOST_MESSAGES = 1000;
-/** So that a bound that lies on the grid is not above itself. */
+/** Tolerance, so that a bound that lies on the grid is not above itself. */
 const ROUNDING = 1e-9;
 
 /** The highest grid index whose cell lies below a bound. A cell is half a step to each side of its chance. */
 const stepBelow = (bound: number): number => Math.floor(bound * STEPS - 0.5 + ROUNDING);
 
-/** In proportion: the largest is 1, however many returns there are. */
+/** Returns the likelihood of each chance, scaled so that the largest is 1 for any number of returns. */
 function likelihoodOf({ won, of }: Count): Weights {
   const times = (count: number, chance: number): number => (count === 0 ? 0 : count * Math.log(chance));
   const logs = Float64Array.from(GRID, (chance) => times(won, chance) + times(of - won, 1 - chance));
@@ -87,7 +88,7 @@ function sum(weights: Weights): number {
   return total;
 }
 
-/** Place by place. */
+/** Multiplies elementwise. */
 function product(one: Weights, other: Weights): Weights {
   const both = new Float64Array(one.length);
   for (let at = 0; at < both.length; at++) {
@@ -101,11 +102,11 @@ const scaled = (weights: Weights): Weights => {
   return weights.map((one) => one / total);
 };
 
-/** The move probabilities of a message. They are uniform for a name that the model does not have. */
+/** Returns the move probabilities of a message, uniform for a name that the model lacks. */
 const movesOf = ({ moves }: CurveModel, name: string | undefined): Weights => moves.get(name ?? '') ?? UNSEEN;
 const UNSEEN = even(PLACES * PLACES);
 
-/** Estimates how the chances of a run's lost episodes move, from the first of these. */
+/** Estimates the moves of chances from the first of a run's lost episodes. */
 export function fitCurves(curves: readonly CurveCounts[]): CurveModel {
   let left = MOST_MESSAGES;
   const seen = curves.filter(({ points }) => (left -= points.length) >= 0);
@@ -128,7 +129,7 @@ export function fitCurves(curves: readonly CurveCounts[]): CurveModel {
   return model;
 }
 
-/** Adds how likely each start and each move of an episode was. */
+/** Adds the posterior probability of each start and each move of an episode. */
 function addPosterior(
   model: CurveModel,
   { names }: CurveCounts,
@@ -147,7 +148,7 @@ function addPosterior(
   }
 }
 
-/** Adds weights so that they add up to `times`. */
+/** Adds weights, scaled to the sum `times`. */
 function addWeights(into: Weights, weights: Weights, times: number): void {
   const factor = times / sum(weights);
   for (let at = 0; at < into.length; at++) {
@@ -155,7 +156,7 @@ function addWeights(into: Weights, weights: Weights, times: number): void {
   }
 }
 
-/** How likely each move of the message before a point is, in proportion. */
+/** Returns the probability of each move of the message before a point, up to a factor. */
 function movesAt(
   model: CurveModel,
   names: readonly string[],
@@ -186,7 +187,7 @@ function scaledRows(counted: Weights): Weights {
   return rows;
 }
 
-/** The likelihood of what was seen up to each point together with its chance, in proportion. */
+/** Returns the joint likelihood of the observations up to each point and its chance, up to a factor. */
 function forward(model: CurveModel, names: readonly string[], likelihoods: readonly Weights[]): Weights[] {
   const points: Weights[] = [];
   for (const [place, likelihood] of likelihoods.entries()) {
@@ -197,7 +198,7 @@ function forward(model: CurveModel, names: readonly string[], likelihoods: reado
   return points;
 }
 
-/** The likelihood of what was seen after each point, given its chance, in proportion. */
+/** Returns the likelihood of the observations after each point given its chance, up to a factor. */
 function backward(model: CurveModel, names: readonly string[], likelihoods: readonly Weights[]): Weights[] {
   const points: Weights[] = [];
   let after = even(PLACES);
@@ -209,11 +210,11 @@ function backward(model: CurveModel, names: readonly string[], likelihoods: read
   return points;
 }
 
-/** Where a move may end, from a chance: from the first place to before the second. */
+/** The allowed ends of a move from a chance: from the first index to before the second. */
 type Allowed = (from: number) => readonly [number, number];
 const EVERYWHERE: Allowed = () => [0, PLACES];
 
-/** The weight that reaches each chance, over the allowed moves. */
+/** Returns the weight that reaches each chance by allowed moves. */
 function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
   const after = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
@@ -226,7 +227,7 @@ function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
   return after;
 }
 
-/** The weight that follows each chance, over the allowed moves. */
+/** Returns the weight that follows each chance by allowed moves. */
 function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
   const before = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
@@ -240,7 +241,7 @@ function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
   return before;
 }
 
-/** Judges an episode by its own returns and by how chances move in its run. */
+/** Judges an episode by its own returns and by the moves of chances in its run. */
 export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveBounds): CurveJudgement {
   const likelihoods = scaledLikelihoods(model, curve);
   const [start, later] = [stepBelow(bounds.start), stepBelow(bounds.later)];
@@ -258,7 +259,7 @@ export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveB
   };
 }
 
-/** The likelihoods of an episode's points, so that those of all its curves add up to 1. */
+/** Returns the likelihoods of an episode's points; the probabilities of its curves add up to 1. */
 function scaledLikelihoods(model: CurveModel, { points, names }: CurveCounts): Weights[] {
   let reached = model.start;
   return points.map((point, place) => {
@@ -271,7 +272,10 @@ function scaledLikelihoods(model: CurveModel, { points, names }: CurveCounts): W
   });
 }
 
-/** The probability of each chance at each point with all that was seen up to it, by these starts and moves alone. */
+/**
+ * Returns the joint probability of each chance at each point and all observations up to it, restricted
+ * to these starts and moves.
+ */
 function reach(
   model: CurveModel,
   { names }: CurveCounts,
@@ -291,16 +295,17 @@ function reach(
   return points;
 }
 
-/** The probability that each message lost more than any other: over each loss that may be the largest. */
+/** Returns the probability that each message lost more than any other, over each largest loss. */
 function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: readonly Weights[]): number[] {
   const end = Math.round(curve.end * STEPS);
   const most = likelihoods.map(() => 0);
   for (let loss = -STEPS; loss <= STEPS; loss++) {
-    // The others lose a step less at most.
+    // The others lose at least one step less.
     const others: Allowed = (from) => [from - loss + 1, PLACES];
     const exactly: Allowed = (from) => [from - loss, from - loss + 1];
     const before = reach(model, curve, likelihoods, () => true, others);
-    // The likelihood of the later messages, by the chance before them. The recorded return follows the last one.
+    // The likelihood of the later messages, by the chance before them. The recorded return follows
+    // the last one.
     let after: Weights | null = null;
     for (let place = likelihoods.length - 1; place >= 0; place--) {
       const here = before[place] ?? even(PLACES);
@@ -318,7 +323,7 @@ function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: reado
   return most;
 }
 
-/** The probability that each message lost so much or more. */
+/** Returns the probability that each message lost at least `least`. */
 function lossesAbove(
   model: CurveModel,
   { names, end }: CurveCounts,

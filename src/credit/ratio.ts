@@ -5,10 +5,11 @@ import { LEVEL } from './interval.ts';
 import { studentTQuantile } from './studentT.ts';
 
 /**
- * mean(over) / mean(under) of paired samples, with Fieller's 95 % interval (Fieller, Journal of the Royal Statistical
- * Society B 16, 1954): the ratios r with (over - r under)^2 <= t^2 Var(over - r under), between two roots.
- * @param over as many values as `under`, at least one
- * @returns null bounds where there are too few values to bound it, or none differ
+ * Returns mean(over) / mean(under) of paired samples, with Fieller's 95 % interval (Fieller, Journal
+ * of the Royal Statistical Society B 16, 1954): the ratios r with (over - r under)^2 <= t^2 Var(over -
+ * r under), between two roots.
+ * @param over as many values as in `under`, at least one
+ * @returns null bounds if there are too few values to bound the ratio, or none differ
  */
 export function ratioOfMeans(over: readonly number[], under: readonly number[]): Interval {
   const n = over.length;

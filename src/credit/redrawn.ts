@@ -1,29 +1,33 @@
 /**
  * Credits of messages that were drawn until enough of them were distinct.
  *
- * In a context messages are drawn one after another, until N are distinct or so many were drawn as may be; let T be
- * their number, c_x how often text x was drawn, R_x its return. For any two draws that are compared before the others,
- * say the first two, the gradient of log policy(a_1) times (R_1 - R_2) is an unbiased estimate of the gradient of the
- * expected return. So is its expectation over all orders in which these messages can have been drawn (Rao and
- * Blackwell), which are equally likely:
+ * In a context, messages are drawn one after another until N are distinct or a limit is reached. Let T
+ * be the number of draws, c_x the number of draws of text x, and R_x its return. For any two draws
+ * that are compared before the others, say the first two, the gradient of log policy(a_1) times (R_1 -
+ * R_2) is an unbiased estimate of the gradient of the expected return. So is its expectation over all
+ * orders in which these messages can have been drawn (Rao and Blackwell), which are equally likely:
  *
- *   where fewer than N are distinct: every order, so each pair counts 1 / (T (T - 1))
- *   where N are distinct: every order that ends with a text that was drawn once (drawing ended with it). There are m of
- *   these; of a pair of texts x, y of which s were drawn once, 1 - s / m of the orders have another one last, so
- *   each pair of their draws counts (1 - s / m) / ((T - 1) (T - 2))
+ *   if fewer than N are distinct: every order, so each pair counts 1 / (T (T - 1))
+ *   if N are distinct: every order that ends with a text that was drawn once, since drawing ended
+ *   with it. There are m such texts. For a pair of texts x, y of which s were drawn once, another
+ *   text is last in 1 - s / m of the orders, so each pair of their draws counts
+ *   (1 - s / m) / ((T - 1) (T - 2))
  *
- * What is learned of a text is the sum over all pairs with it: W_x = sum over y of count_xy c_x c_y (R_x - R_y). It is
- * given to N messages in all, whatever was drawn: first to one of each text, then to further ones of those that are
- * there, so that the mean over credited messages has a number below it that does not depend on what was drawn.
+ * The weight of a text is the sum over all pairs with it:
+ * W_x = sum over y of count_xy c_x c_y (R_x - R_y). It is given to N messages in all, whatever was
+ * drawn: first to one message of each text, then to further ones of the same texts. The mean over
+ * credited messages then divides by a number that does not depend on the draws.
  */
 import type { Credit } from '../shared/credit/credit.ts';
 import { comparedCredits } from './compared.ts';
 import { joined, scaledBounds, type MergedMember } from './merged.ts';
 
 /**
+ * Returns the credits of the messages of a context.
  * @param members in the order of their drawing
- * @param planned N: how many were drawn at first, and are to be distinct
- * @returns in order; null for those that stand behind an equal one, and where no return is known
+ * @param planned N: the number of first draws, and of distinct texts to reach
+ * @returns in order; null for messages behind an equal one that are not credited, and if no return is
+ *   known
  * @throws C3Error('input') as creditGroup
  */
 export function redrawnCredits(members: readonly MergedMember[], planned: number): readonly (Credit | null)[] {
@@ -31,7 +35,8 @@ export function redrawnCredits(members: readonly MergedMember[], planned: number
     const draws = indices.flatMap((index) => members[index] ?? []);
     const returns = draws.flatMap((draw) => draw.returns).filter((value) => value !== null);
     const [first] = returns;
-    // A text has one return; where the mean of equal ones would differ from it in the last bit, that one is taken.
+    // A text has one return. The first is taken because the mean of equal ones may differ from it
+    // in the last bit.
     return { indices, count: draws.length, value: first ?? null, alternative: joined(draws) };
   });
   const draws = members.length;
@@ -41,7 +46,7 @@ export function redrawnCredits(members: readonly MergedMember[], planned: number
     texts.map(({ alternative }) => alternative),
     'loo',
   );
-  // Where all are equal there is no other text, and still so many messages with a credit of 0.
+  // If all are equal, there is no other text, and still `planned` messages get a credit of 0.
   const own = comparedCredits(members, 'loo');
   const rows = rowsOf(
     texts.map(({ indices }) => indices),
@@ -72,7 +77,7 @@ export function redrawnCredits(members: readonly MergedMember[], planned: number
   return credits;
 }
 
-/** Of each text the messages that are credited: its first, then further ones, until there are so many. */
+/** Returns the credited messages of each text: its first, then further ones up to `planned` in all. */
 function rowsOf(texts: readonly (readonly number[])[], planned: number): number[][] {
   const rows = texts.map(([first]) => (first === undefined ? [] : [first]));
   const further = texts

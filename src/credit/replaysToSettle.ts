@@ -1,24 +1,28 @@
-/** How many further replays would settle a credit that is still undecided. */
+/** Estimates the number of further replays that would settle an undecided credit. */
 import { MOST_MORE } from '../shared/credit/headline.ts';
 import { isEnough, mixedCapital, stakeCapitals, THETAS, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 
-/** Units without any difference that are added to those seen, so that a few lucky ones promise no quick end. */
+/**
+ * Units without a difference that are added to the observed ones, so that a few lucky ones do not
+ * promise a quick end.
+ */
 const PRIOR_UNITS = 2;
 
-/** Differences are counted in steps of this share of the range. */
+/** Differences are rounded to steps of one over this number, as a share of the range. */
 const BINS = 100;
 
 /**
- * Replays that one further unit costs: a new draw and the message itself on a new stream; of a message that ends the
- * episode only the new draw.
+ * Returns the replays that one further unit costs: a new draw, and the message itself on a new stream.
+ * For a message that ends the episode it costs only the new draw.
  */
 export const replaysOfUnit = (terminal: boolean): number => (terminal ? 1 : 2);
 
 /**
- * About how many further replays decide the sign, in units of one fresh draw on one fresh stream each, if they are like
- * those seen together with PRIOR_UNITS without a difference. The capital then grows as its mean logarithm does.
- * @param span the returns' range
+ * Estimates the number of further replays that decide the sign, in units of one fresh draw on one
+ * fresh stream. It assumes that they resemble the observed units together with PRIOR_UNITS without a
+ * difference. The capital then grows by its mean logarithm.
+ * @param span the range of the returns
  * @returns null beyond MOST_MORE
  */
 export function replaysToSettle(evidence: readonly BucketEvidence[], span: number, terminal: boolean): number | null {
@@ -44,7 +48,7 @@ export function replaysToSettle(evidence: readonly BucketEvidence[], span: numbe
     }
     let below = 0;
     let above = most;
-    // A sum of exponentials that starts below a line crosses it once.
+    // A sum of exponentials that starts below a level crosses it once.
     while (above - below > 1) {
       const middle = Math.floor((below + above) / 2);
       if (enough(middle)) {
@@ -58,8 +62,8 @@ export function replaysToSettle(evidence: readonly BucketEvidence[], span: numbe
 }
 
 /**
- * Shares of the differences between single results, in units of the range; every bucket counts by its independent
- * units.
+ * Returns the shares of the differences between single results, in units of the range. Buckets are
+ * weighted by their independent units.
  */
 function differences(evidence: readonly BucketEvidence[], span: number): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();

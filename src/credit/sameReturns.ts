@@ -1,4 +1,4 @@
-/** Whether returns that were sampled again are like the stored ones, where nothing can be compared to the token. */
+/** Compares returns that were sampled again with the stored ones, for replays that cannot be compared by tokens. */
 import type { ReturnComparison, ReturnSamples } from '../domain/verification.ts';
 import { openStream, uniform } from './counter.ts';
 import { mean, sampleVariance } from './describe.ts';
@@ -7,10 +7,11 @@ const NORMAL_95 = 1.959963984540054;
 const ROUNDING = 1e-12;
 
 /**
- * Compares two samples in strata. The statistic is the weighted mean over strata of the difference of means, weights
- * n1 n2 / (n1 + n2); p is the share of permutations within strata whose statistic is as far from 0, the observed one
- * among them (Phipson and Smyth 2010). Numbers are drawn by counter, so that equal samples give equal results.
- * @returns null where no stratum has both
+ * Compares two samples in strata. The statistic is the weighted mean over strata of the difference of
+ * means, with weights n1 n2 / (n1 + n2). p is the share of permutations within strata whose statistic
+ * is at least as far from 0, including the observed one (Phipson and Smyth 2010). Numbers are drawn by
+ * counter, so that equal samples give equal results.
+ * @returns null if no stratum has both samples
  */
 export function compareReturns(strata: readonly ReturnSamples[], permutations = 2000): ReturnComparison | null {
   const used = strata.filter(({ stored, again }) => stored.length > 0 && again.length > 0);
@@ -26,7 +27,7 @@ export function compareReturns(strata: readonly ReturnSamples[], permutations = 
     let drawn = 0;
     const shuffled = used.map(({ stored, again }) => {
       const all = [...stored, ...again];
-      // Fisher and Yates, as far as the first sample goes.
+      // Fisher-Yates shuffle, only for the places of the first sample.
       for (let place = 0; place < stored.length; place++) {
         const other = place + Math.floor(uniform(stream, drawn++) * (all.length - place));
         [all[place], all[other]] = [all[other] ?? 0, all[place] ?? 0];
@@ -55,5 +56,5 @@ const weighted = (strata: readonly ReturnSamples[], weights: readonly number[], 
   strata.reduce((sum, { stored, again }, index) => sum + (weights[index] ?? 0) * (mean(again) - mean(stored)), 0) /
   total;
 
-/** Of one return nothing is known: infinite. */
+/** Returns the variance of a mean; infinite for one return, whose variance is unknown. */
 const varianceOfMean = (values: readonly number[]): number => (sampleVariance(values) ?? Infinity) / values.length;

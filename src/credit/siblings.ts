@@ -1,14 +1,17 @@
 /**
- * The interval of an alternative's mean return less that of the policy's messages in its context, from one bucket.
+ * The interval of an alternative's mean return minus that of the policy's messages in its context,
+ * from one bucket.
  *
- * The siblings are draws of the policy: their mean estimates that of all its messages with the variance of their means
- * over their number, s^2(R) / (J - 1), in which the noise of their replays is contained. Where returns are 0 or 1, few
- * siblings do not show how their means vary (one rare message may be worth all), so this variance is taken as the most
- * that it can be: that of so many returns of 0 and 1. Where they are graded, s^2 counts, as the number of such returns
- * that would be as uncertain: the effective size (Korn and Graubard, "Confidence intervals for proportions with small
- * expected number of positive counts estimated from survey data", Survey Methodology 24, 1998). The siblings' interval
- * is the exact one of a proportion (Clopper and Pearson, Biometrika 26, 1934), the alternative's own Wilson's, and the
- * two are joined as Newcombe does (Statistics in Medicine 17, 1998, method 10). Pure.
+ * The siblings are draws of the policy. Their mean estimates that of all its messages, with the
+ * variance of their means divided by their number, s^2(R) / (J - 1), which includes the noise of their
+ * replays. If returns are 0 or 1, few siblings do not show the variance of their means (one rare
+ * message may be worth all), so the largest possible variance is used: that of equally many returns of
+ * 0 and 1. If returns are graded, s^2 counts, expressed as the number of 0 and 1 returns with the same
+ * uncertainty: the effective size (Korn and Graubard, "Confidence intervals for proportions with small
+ * expected number of positive counts estimated from survey data", Survey Methodology 24, 1998). The
+ * siblings' interval is the exact one of a proportion (Clopper and Pearson, Biometrika 26, 1934), the
+ * alternative's own is Wilson's, and the two are combined by Newcombe's method (Statistics in Medicine
+ * 17, 1998, method 10). Pure.
  */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { LEVEL, score, Z, type DifferenceInterval } from './interval.ts';
@@ -28,15 +31,16 @@ export interface Sides {
   readonly others: Sample;
   /** The mean return of each sibling. */
   readonly siblings: Sample;
-  /** The least range that holds 0, 1 and every return of the bucket. */
+  /** The smallest range that holds 0, 1 and every return of the bucket. */
   readonly range: ReturnRange;
 }
 
 /**
- * The interval of own - weight * others; a weight below 1 recovers the variance of each side as Zou and Donner do
- * (Statistics in Medicine 27, 2008), of which Newcombe's is the case of weight 1.
+ * Returns the interval of own - weight * others. A weight below 1 recovers the variance of each side
+ * by Zou and Donner's method (Statistics in Medicine 27, 2008); Newcombe's is the case of weight 1.
  * @param weight in [0, 1]; 0 leaves the siblings out
- * @returns null where the own side is empty, or the siblings and they count; n counts the returns of both
+ * @returns null if the own side is empty, or if the siblings are and have a weight; n counts the
+ *   returns of both
  */
 export function againstSiblings({ own, others, siblings, range }: Sides, weight = 1): DifferenceInterval | null {
   const [first, second, means] = [momentsOf(own), momentsOf(others), momentsOf(siblings)];
@@ -61,11 +65,12 @@ export function againstSiblings({ own, others, siblings, range }: Sides, weight 
 }
 
 /**
- * How many returns of 0 and 1 would be as uncertain as the mean of independent values within a range.
+ * Returns the number of 0 and 1 returns with the same uncertainty as the mean of independent values
+ * within a range.
  *
- * At least as many as there are values: none are less certain than those of 0 and 1 (Bhatia and Davis, American
- * Mathematical Monthly 107, 2000). More where they vary less, reduced as Student's t widens with few values; where all
- * are equal nothing is known of how they vary.
+ * It is at least the number of values, because no values are less certain than 0 and 1 (Bhatia and
+ * Davis, American Mathematical Monthly 107, 2000). It is larger if they vary less, reduced as
+ * Student's t widens with few values. If all are equal, their variance is unknown.
  * @param share the mean within the range, from 0 to 1
  * @param span the width of the range
  */
@@ -78,13 +83,16 @@ function effectiveSize({ n, squares, spread }: Moments, share: number, span: num
   return Math.max(n, (few * share * (1 - share)) / variance);
 }
 
-/** From this size on the exact interval is the score interval, to more digits than its fraction converges to. */
+/**
+ * Above this size the score interval replaces the exact one; they agree in all digits to which the
+ * fraction converges.
+ */
 const LARGE = 1e6;
 
 /**
- * The exact interval of a proportion, at the level.
+ * Returns the exact interval of a proportion, at the level.
  * @param share from 0 to 1
- * @param size how many were tried, above 0, also in parts
+ * @param size number of trials, above 0, may be fractional
  */
 function exact(share: number, size: number): Bounds {
   if (size > LARGE) {
@@ -100,7 +108,7 @@ function exact(share: number, size: number): Bounds {
 
 const quantiles = new Map<number, number>();
 
-/** Student's t at the level, two-sided. */
+/** Returns the two-sided quantile of Student's t at the level. */
 function quantileOf(degrees: number): number {
   const known = quantiles.get(degrees);
   if (known !== undefined) {

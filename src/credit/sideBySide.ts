@@ -1,6 +1,6 @@
 /**
- * What one message was worth by replacing it, by removing it and against the mean of all, each pooled over the buckets
- * of its own continuation distribution.
+ * The credits of one message by replacing it, by removing it and against the mean of all, each pooled
+ * over the buckets of its own continuation distribution.
  */
 import type { EstimateName, MessageEstimate } from '../domain/credit.ts';
 import type { Credit } from '../shared/credit/credit.ts';
@@ -10,14 +10,14 @@ import { bettingInterval } from './betting.ts';
 import type { CreditInput } from './estimator.ts';
 import type { BucketEvidence } from './pairing.ts';
 
-/** What removing a message says; it compares two messages of a bucket and is no estimator of a group. */
+/** The credit by removal. It compares two messages of a bucket and is not an estimator of a group. */
 export const REMOVAL = { name: 'remove', label: 'remove (empty message)' } as const;
 
 export interface ComparedAlternative extends CreditInput {
   readonly message: number;
   readonly text: string;
   readonly finish: 'end' | 'length' | 'typed';
-  /** Its headline in the pool of the bucket. */
+  /** Its headline credit in the pool of the bucket. */
   readonly credit: Headline | null;
 }
 
@@ -26,7 +26,7 @@ export interface ComparedBucket {
   readonly alternatives: readonly ComparedAlternative[];
 }
 
-/** A message and the empty one in its place, in one bucket. */
+/** A message and the empty message in its place, in one bucket. */
 export interface RemovalPair {
   readonly kept: CreditInput;
   readonly emptied: CreditInput;
@@ -37,8 +37,9 @@ export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' |
   finish === 'typed' && text.trim() === '';
 
 /**
- * The widest that two returns can differ: every message scored from here on gives 0 to 1, and what was scored before is
- * the same in both. As many are scored as the dearest side paid for one return.
+ * Returns the largest possible difference of two returns. Every message scored from here on gives 0 to
+ * 1; scores from before are the same in both. The number of scored messages is the largest number of
+ * calls per return on either side.
  */
 function spanOf(pairs: readonly RemovalPair[]): number {
   const sides = pairs.flatMap(({ kept, emptied }) => [kept, emptied]).filter(({ returns }) => returns.length > 0);
@@ -46,12 +47,13 @@ function spanOf(pairs: readonly RemovalPair[]): number {
 }
 
 /**
- * The difference between a message's returns and those with nothing in its place, pooled over buckets, with its betting
- * interval.
+ * Returns the difference between a message's returns and those with nothing in its place, pooled over
+ * buckets, with its betting interval.
  *
- * The empty text is fixed, so every stream that continued both is one independent unit. n counts both sides of these.
+ * The empty text is fixed, so every stream that continued both is one independent unit. n counts both
+ * sides of these.
  * @param pairs one of each bucket, in the order of the buckets
- * @returns null where no stream continued both
+ * @returns null if no stream continued both
  */
 export function removal(pairs: readonly RemovalPair[]): Credit | null {
   const evidence = pairs.map(({ kept, emptied }) => differencesOf(kept, emptied)).filter(({ units }) => units > 0);
@@ -82,12 +84,14 @@ function differencesOf(kept: CreditInput, emptied: CreditInput): BucketEvidence 
 }
 
 /**
- * The estimators' words on a message, in the order of their names.
+ * Returns the estimates of a message, in the order of their names.
  *
- * Replace is its headline credit. The full mean differs from it by the message's own share of the baseline, (C - c) / C
- * with c of C returns its own; what a person typed was not drawn from the policy and is left out.
+ * Replace is its headline credit. The full mean differs from it by the message's own share of the
+ * baseline: the factor is (C - c) / C if c of C returns are its own. Messages that a person typed were
+ * not drawn from the policy and are left out.
  * @param headline the credit that the message shows
- * @param buckets of the message's own continuation distribution, oldest first; those without it do not count
+ * @param buckets of the message's own continuation distribution, oldest first; those without the
+ *   message do not count
  */
 export function sideBySide(
   message: number,

@@ -2,21 +2,22 @@
 import { mean, populationVariance } from './describe.ts';
 
 /**
- * What a distance from the mean is divided by: the root of variance and epsilon, as published; the root of the variance
- * and epsilon, as in its appendix; nothing.
+ * The divisor of a distance from the mean. variance: the root of variance plus epsilon, as published.
+ * deviation: the root of the variance, plus epsilon, as in the appendix. none: 1.
  */
 export type ScoreScale = 'variance' | 'deviation' | 'none';
 
 export interface Standardisation {
   readonly scale: ScoreScale;
-  /** Added to the variance, or to the deviation. */
+  /** Added to the variance or to the deviation. */
   readonly epsilon: number;
-  /** Scores are cut to plus and minus this; null: they are not. */
+  /** Scores are clipped to plus and minus this value; null for no clipping. */
   readonly clip: number | null;
 }
 
 /**
- * Advantages of the episodes of one problem (TeamTR reference section 3), with the population variance:
+ * Returns a function for the advantages of the episodes of one problem (TeamTR reference section 3),
+ * with the population variance:
  *
  *   A_g = clip((R_g - mean R) / s, -clip, clip)
  *
@@ -24,8 +25,8 @@ export interface Standardisation {
  *   s = sqrt(var R) + epsilon   (deviation)
  *   s = 1                       (none)
  *
- * @param returns R of all episodes, or what is as far from each other: they may all be shifted by one number
- * @returns the advantage of a return, shifted as they are
+ * @param returns R of all episodes; all may be shifted by one number
+ * @returns the advantage of a return with the same shift
  */
 export function standardScore(
   returns: readonly number[],

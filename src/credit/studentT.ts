@@ -8,7 +8,7 @@ const LANCZOS = [
 ];
 const MAX_TERMS = 10_000;
 
-/** Natural logarithm of the gamma function for x > 0. */
+/** Returns the natural logarithm of the gamma function for x > 0. */
 export function logGamma(x: number): number {
   let sum = 0;
   for (const [index, coefficient] of LANCZOS.entries()) {
@@ -19,7 +19,8 @@ export function logGamma(x: number): number {
 }
 
 /**
- * Regularised incomplete beta function I_x(a, b), by Lentz's continued fraction (DLMF 8.17.22).
+ * Returns the regularized incomplete beta function I_x(a, b), by Lentz's continued fraction (DLMF
+ * 8.17.22).
  * @param x in [0, 1]
  * @param a positive
  * @param b positive
@@ -32,7 +33,7 @@ export function regularisedBeta(x: number, a: number, b: number): number {
   if (x === 0 || x === 1) {
     return x;
   }
-  // The fraction converges fast on this side of the mean only.
+  // The fraction converges fast only on this side of the mean.
   if (x > (a + 1) / (a + b + 2)) {
     return 1 - regularisedBeta(1 - x, b, a);
   }
@@ -62,12 +63,13 @@ function betaFraction(x: number, a: number, b: number): number {
   return result;
 }
 
-/** Steps in which a quantile is sought at most, and how near the last two are. */
+/** Most steps in the search for a quantile, and the largest difference of the last two. */
 const MOST_STEPS = 100;
 const NEAR = 1e-12;
 
 /**
- * What a beta variable stays below with probability p, by Newton's method within bounds that close in.
+ * Returns the quantile of a beta distribution at probability p, by Newton's method within shrinking
+ * bounds.
  * @param p in (0, 1)
  * @param a positive
  * @param b positive
@@ -91,9 +93,9 @@ export function betaQuantile(p: number, a: number, b: number): number {
 }
 
 /**
- * The t that a Student variable stays below with probability p.
+ * Returns the quantile of Student's t distribution at probability p.
  * @param p in (0, 1)
- * @param degrees degrees of freedom, positive, not necessarily whole
+ * @param degrees degrees of freedom, positive, may be fractional
  * @throws C3Error('input') for arguments outside these bounds
  */
 export function studentTQuantile(p: number, degrees: number): number {
@@ -124,8 +126,8 @@ export function studentTQuantile(p: number, degrees: number): number {
 }
 
 /**
- * The probability that an F variable exceeds `ratio`.
- * @param ratio at least 0, infinity included
+ * Returns the probability that an F variable exceeds `ratio`.
+ * @param ratio at least 0, may be infinite
  * @param between degrees of freedom of the numerator
  * @param within degrees of freedom of the denominator
  */

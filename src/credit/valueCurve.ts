@@ -1,10 +1,11 @@
 /**
- * How the expected return moves through an episode, and which message lost it.
+ * The curve of the expected return through an episode, and the message that lost it.
  *
- * V_t is the expected return after message t when the team goes on as recorded; V_0 is before the first message and V_T
- * is the recorded return. The drop of message t is V_t - V_(t-1), its credit against a fresh message of its context
- * (C3, eq. 13 to 15); the drops add up to V_T - V_0. Both sides of a drop are continued on the same random numbers, in
- * pairs. All intervals are betting confidence sequences (betting.ts), so that a search may stop at any look.
+ * V_t is the expected return after message t when the team continues as recorded. V_0 is before the
+ * first message and V_T is the recorded return. The drop of message t is V_t - V_(t-1), its credit
+ * against a fresh message of its context (C3, eq. 13 to 15); the drops add up to V_T - V_0. Both sides
+ * of a drop are continued on the same random numbers, in pairs. All intervals are betting confidence
+ * sequences (betting.ts), so that a search may stop at any look.
  */
 import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
@@ -13,11 +14,11 @@ import type { BucketEvidence } from './pairing.ts';
 import { judgeCurve, type CurveCounts, type CurveModel } from './pooledCurves.ts';
 import { replaysToSettle } from './replaysToSettle.ts';
 
-/** What was sampled of one message of an episode. */
+/** The samples of one message of an episode. */
 export interface MessageSamples {
-  /** Returns of pairs: the message itself, and a fresh one of its context on the same numbers. */
+  /** Returns of pairs: the message itself, and a fresh message of its context on the same numbers. */
   readonly pairs: readonly (readonly [own: number, fresh: number])[];
-  /** Whether its text determines the return: then `own` is the recorded one, and is no sample. */
+  /** True if its text determines the return: `own` is then the recorded return, and not a sample. */
   readonly terminal: boolean;
 }
 
@@ -31,9 +32,9 @@ export interface EpisodeSamples {
 
 /** A problem whose chance at the start is below this share of the range is rarely solved. */
 export const REACH = 0.2;
-/** No point of an episode that is rarely solved is above this share: there would have been something to lose. */
+/** In a rarely solved episode no point is above this share, so that there was little to lose. */
 const EVEN = 0.5;
-/** Drops that differ by less, as a share of the range, are called equal. */
+/** Drops that differ by less than this share of the range count as equal. */
 const EQUAL = 0.1;
 
 const spanOf = ({ low, high }: ReturnRange): number => high - low;
@@ -45,13 +46,13 @@ const evidence = (units: readonly number[]): BucketEvidence => ({
   units: units.length,
 });
 
-/** The mean of returns with its interval; the whole range where there are none. */
+/** Returns the mean of returns with its interval, or the whole range without returns. */
 function chanceOf(returns: readonly number[], range: ReturnRange, alpha: number): Chance {
   const middle = (range.low + range.high) / 2;
   if (returns.length === 0) {
     return { value: middle, low: range.low, high: range.high, n: 0 };
   }
-  // Twice the distance from the middle lies within the span on either side, as a difference does.
+  // Twice the distance from the middle lies within the span on either side, like a difference.
   const units = returns.map((one) => 2 * (one - middle));
   const { low, high } = bettingInterval([evidence(units)], spanOf(range), alpha);
   const value = mean(returns);
@@ -61,8 +62,9 @@ function chanceOf(returns: readonly number[], range: ReturnRange, alpha: number)
 const pairUnits = ({ pairs }: MessageSamples): number[] => pairs.map(([own, fresh]) => own - fresh);
 
 /**
- * Differences that a message made: those of its own pairs, and of continuations from before it and after it that belong
- * to no pair of its own, one with another. After the last message there is the recorded return alone.
+ * Returns the differences that a message made: those of its own pairs, and those between other
+ * continuations from before it and after it, in order. After the last message there is only the
+ * recorded return.
  */
 function unitsOf({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, place: number): number[] {
   const own = messages[place];
@@ -79,11 +81,11 @@ function unitsOf({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, pl
   return [...pairUnits(own), ...others];
 }
 
-/** Continuations of a message itself; none where its text determines the return. */
+/** Returns the continuations of a message itself; none if its text determines the return. */
 const ownReturns = (samples: MessageSamples | undefined): number[] =>
   samples === undefined || samples.terminal ? [] : samples.pairs.map(([own]) => own);
 
-/** What a message changed, with its interval; the whole span where nothing was sampled. */
+/** Returns the change by a message with its interval, or the whole span without samples. */
 export function dropOf(samples: EpisodeSamples, place: number, alpha = ALPHA): Chance {
   const units = unitsOf(samples, place);
   const span = spanOf(samples.range);
@@ -96,27 +98,28 @@ export function dropOf(samples: EpisodeSamples, place: number, alpha = ALPHA): C
 }
 
 /**
- * The continuations from each point before the last message: those of the message before it, and those of fresh
- * messages after it.
+ * Returns the continuations from each point before the last message: those of the message before it,
+ * and those of fresh messages after it.
  */
 const continuations = ({ messages }: Pick<EpisodeSamples, 'messages'>): number[][] =>
   messages.map((next, index) => [...ownReturns(messages[index - 1]), ...next.pairs.map(([, fresh]) => fresh)]);
 
-/** V_0 to V_T, each point from all continuations from it. */
+/** Returns V_0 to V_T, each point from all its continuations. */
 export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
   const points = continuations({ messages }).map((returns) => chanceOf(returns, range, alpha));
   return [...points, { value: end, low: end, high: end, n: 0 }];
 }
 
-/** Whether pairs of a message are part of an even reading: they show the chances before it and after it. */
+/** Returns true if an even reading includes a message's pairs: they show the chances around it. */
 export const isRead = (place: number): boolean => place % 2 === 0;
 
 /**
- * What each message lost of the chance, as a share of the range: V_(t-1) - V_t. The losses add up to V_0 less the
- * recorded return. Each point is the mean of as many first pairs, those of every other message. A search draws more
- * pairs of some messages because of what they returned; those later pairs would bias a mean over episodes.
- * @param pairs how many of each message that is read
- * @returns null where a message has fewer
+ * Returns the loss of each message as a share of the range: V_(t-1) - V_t. The losses add up to V_0
+ * minus the recorded return. Each point is the mean of `pairs` first pairs of every other message. A
+ * search draws more pairs of some messages because of their returns; those later pairs would bias a
+ * mean over episodes.
+ * @param pairs number of pairs of each message that is read
+ * @returns null if a message has fewer
  */
 export function lossesOf({ range, end, messages }: EpisodeSamples, pairs: number): number[] | null {
   const even = messages.map((message, place) => ({
@@ -130,32 +133,33 @@ export function lossesOf({ range, end, messages }: EpisodeSamples, pairs: number
   return messages.map((_, index) => ((points[index] ?? NaN) - (points[index + 1] ?? NaN)) / spanOf(range));
 }
 
-/** What the samples decide. */
+/** The decision of the samples. */
 export interface CurveVerdict {
   readonly verdict: Exclude<BlameVerdict, 'won'>;
-  /** Places of the messages that it names. */
+  /** Indices of the messages that the verdict names. */
   readonly places: readonly number[];
-  /** The place to sample next; null where the verdict will not change. */
+  /** Index of the message to sample next, or null if the verdict will not change. */
   readonly next: number | null;
 }
 
 /**
- * What the samples so far decide, and where to look next.
+ * Decides by the samples so far, and chooses the message to sample next.
  *
- * The search is for the message of the largest fall: the one with the lowest mean and the one that may still be lower
- * are sampled, the one with fewer pairs first (LUCB: Kalyanakrishnan et al., "PAC subset selection in stochastic
- * multi-armed bandits", ICML 2012). A message is named once it is known to have lost more than each of the others, pair
- * against pair. Where the team seems to solve the problem rarely, the chance that may still be furthest above that is
- * sampled instead. Half of the error goes to these comparisons, divided by their number, and half to V_0, so that a
- * named message, or "rare", is wrong with probability `error` at most, however long the search is.
+ * The search is for the message of the largest fall. It samples the message with the lowest mean and
+ * the one that may still be lower, the one with fewer pairs first (LUCB: Kalyanakrishnan et al., "PAC
+ * subset selection in stochastic multi-armed bandits", ICML 2012). A message is named once it is known
+ * to have lost more than each of the others, pair against pair. If the team seems to solve the problem
+ * rarely, the search instead samples the point whose chance may still be furthest above that limit.
+ * Half of the error goes to these comparisons, divided by their number, and half to V_0, so that a
+ * named message, or "rare", is wrong with probability `error` at most, for any length of the search.
  */
 export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   const { range, messages } = samples;
   const span = spanOf(range);
   const share = (value: number): number => (value - range.low) / span;
-  // One side of an interval of twice the error.
+  // One side of an interval at twice the error.
   const points = curveOf(samples, error).slice(0, -1);
-  // How far above what is rare a chance may still be.
+  // The largest possible excess of each chance over the limit for "rare".
   const above = points.map(({ high }, place) => share(high) - (place === 0 ? REACH : EVEN));
   const seemsRare = points.every(({ value, n }, place) => (n === 0 ? place > 0 : share(value) <= REACH));
   if (seemsRare && above.every((one) => one <= 0)) {
@@ -186,7 +190,7 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
     : { verdict: 'undecided', places: order.filter((place) => place === first || open.includes(place)), next };
 }
 
-/** What was seen of an episode, as episodes are read together. @param names of its messages; see CurveCounts */
+/** Converts an episode's samples for the joint model. @param names of its messages; see CurveCounts */
 export function countsOf({ range, end, messages }: EpisodeSamples, names: readonly string[]): CurveCounts {
   const share = (value: number): number => (value - range.low) / spanOf(range);
   const points = continuations({ messages }).map((returns) => ({
@@ -197,16 +201,16 @@ export function countsOf({ range, end, messages }: EpisodeSamples, names: readon
 }
 
 /**
- * By how much less than the promised error a verdict on episodes together asks for: chances that do not move as a chain
- * of the run's others does make up the rest (`c3 bench blame`).
+ * The factor by which the error of a verdict on episodes together is below the promised one. It makes
+ * up for chances that do not move like a chain of the run's other episodes (`c3 bench blame`).
  */
 const SPARE = 3;
 
 /**
- * What an episode's own samples and those of all lost episodes of its run decide (pooledCurves.ts): a message is named,
- * several are, or the episode is called rare, where that is likely enough. Nothing is said before an episode was
- * replayed at each point.
- * @param promised the share of a run's episodes of which a verdict may be wrong
+ * Decides by an episode's own samples and those of all lost episodes of its run (pooledCurves.ts). It
+ * names one message or several, or calls the episode rare, if that is likely enough. It decides
+ * nothing before each point has a replay.
+ * @param promised the share of a run's episodes whose verdict may be wrong
  */
 export function decideTogether(model: CurveModel, counts: CurveCounts, promised = ALPHA): CurveVerdict {
   const error = promised / SPARE;
@@ -234,15 +238,16 @@ export function decideTogether(model: CurveModel, counts: CurveCounts, promised 
   return { verdict: 'undecided', places, next };
 }
 
-/** Parts of the range in which a place between two drops is sought. */
+/** Parts of the range in the search for a number between two drops. */
 const PARTS = 50;
 
 /**
- * Whether a message is known to have lost more than another. If it has not, some number lies between the two drops; a
- * bet that the one is below that number, times a bet that the other is above it (betting.ts), has then an expectation
- * of 1 at most, in whatever order pairs of the two are sampled. Known it is where the product is large for every
- * number: a part of the range is ruled out by the first bet at its lower end and the second at its upper end, which are
- * the least within it.
+ * Returns true if a message is known to have lost more than another. If it has not, some number lies
+ * between the two drops. A bet that the one drop is below that number, times a bet that the other is
+ * above it (betting.ts), then has an expectation of at most 1, for any order of sampling. The loss is
+ * known if the product is large for every number. The first bet at the lower end of a part of the
+ * range, and the second at its upper end, are the least within the part, and rule it out if their
+ * product is large.
  */
 function lostMore({ range, end, messages }: EpisodeSamples, place: number, other: number, error: number): boolean {
   const [one, two] = [messages[place], messages[other]];
@@ -251,7 +256,7 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
   }
   const span = spanOf(range);
   const [below, above] = [evidence(pairUnits(one)), evidence(pairUnits(two))];
-  // What a message changes at most: where its text determines the return, it kept the recorded one.
+  // The largest change by a message: if its text determines the return, it kept the recorded one.
   const most = one.terminal ? end - range.low : span;
   const placeOf = (part: number): number => span * ((2 * part) / PARTS - 1);
   const isRuledOut = (part: number): boolean => {
@@ -260,19 +265,19 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
       mixedCapital(stakeCapitals([bet], side, least, bound), [], 0);
     return low >= most || capital(below, -1, -low, most) + capital(above, 1, high, span) >= Math.log(1 / error);
   };
-  // The number that hardly can be ruled out lies between the means.
+  // The number that is hardest to rule out lies between the means.
   const middle = (mean(pairUnits(one)) + mean(pairUnits(two))) / 2;
   const first = Math.min(PARTS - 1, Math.max(0, Math.floor((PARTS * (middle / span + 1)) / 2)));
   const parts = Array.from({ length: PARTS }, (_, part) => part);
   return below.units > 0 && above.units > 0 && isRuledOut(first) && parts.every(isRuledOut);
 }
 
-/** The first of those for which a figure is least; -1 where there are none. */
+/** Returns the first place with the least figure, or -1 if there are none. */
 function least(places: readonly number[], figure: (place: number) => number): number {
   return places.reduce((best, place) => (best === -1 || figure(place) < figure(best) ? place : best), -1);
 }
 
-/** About how many further evaluator calls decide the messages at these places; null where that cannot be said. */
+/** Estimates the number of evaluator calls that decide these messages, or returns null if unknown. */
 export function callsToDecide({ range, messages }: EpisodeSamples, places: readonly number[]): number | null {
   let calls = 0;
   for (const place of places) {

@@ -1,41 +1,38 @@
-/**
- * What the diagnostics are computed on: the alternatives of one context, those that are credited and those that only
- * say its value.
- */
+/** The input of diagnostics: the alternatives of one context, credited ones and those that only estimate its value. */
 import { estimateGroup, estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 
 export interface DiagnosticAlternative {
   readonly text: string;
-  /** The return of each replay, null where the evaluator failed. */
+  /** The return of each replay; null if the evaluator failed. */
   readonly returns: readonly (number | null)[];
-  /** What the next teammate said in each replay, where one follows. */
+  /** The next teammate's message in each replay, if one follows. */
   readonly next: readonly string[];
   readonly evaluatorCalls: number;
-  /** Its stored credit, where its estimator's baseline is in no return; null where there is none. */
+  /** Its stored credit if its estimator's baseline is not computed from returns; otherwise null. */
   readonly credit: number | null;
 }
 
 export interface DiagnosticBucket {
-  /** Names the bucket in reports. */
+  /** Identifies the bucket in reports. */
   readonly id: string;
   readonly role: string;
   /** In index order. */
   readonly alternatives: readonly DiagnosticAlternative[];
-  /** So many of the first alternatives are credited. */
+  /** Number of alternatives that are credited, from the first. */
   readonly credited: number;
-  /** Independent value samples: drawn for V(h) alone, never credited. */
+  /** Range of the independent value samples, which serve V(h) alone and are never credited. */
   readonly valueFrom: number;
   readonly valueCount: number;
-  /** Index of the message that was really said; null where none is marked. */
+  /** Index of the message that was really said, or null if none is marked. */
   readonly real: number | null;
 }
 
-/** The alternatives that are credited. */
+/** Returns the alternatives that are credited. */
 export function creditedOf({ alternatives, credited }: DiagnosticBucket): readonly DiagnosticAlternative[] {
   return alternatives.slice(0, credited);
 }
 
-/** The independent value samples. */
+/** Returns the independent value samples. */
 export function valueSamplesOf({
   alternatives,
   valueFrom,
@@ -45,7 +42,8 @@ export function valueSamplesOf({
 }
 
 /**
- * The credit of each credited alternative, in order; null without a return, or where it must be stored and is not.
+ * Returns the credit of each credited alternative, in order; null without a return, or without the
+ * stored credit that the estimator needs.
  * @throws C3Error('input') for a return that is not finite
  */
 export function creditsOf(bucket: DiagnosticBucket, estimator: CreditEstimator): (number | null)[] {

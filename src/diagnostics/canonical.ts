@@ -1,28 +1,31 @@
 /**
- * From what a teammate said to a symbol that can be counted: the paper's way and the published code's, which differ
- * (reference section 8.3).
+ * Converts a teammate's message to a symbol that can be counted: by the paper's method and by the
+ * published code's, which differ (reference section 8.3).
  */
 
 export const CANONICALISATIONS = ['paper', 'code'] as const;
 export type Canonicalisation = (typeof CANONICALISATIONS)[number];
 
 const PAPER_LENGTH = 256;
-/** Python's blanks, which are not JavaScript's. */
+/** Whitespace in Python, which differs from JavaScript's. */
 const BLANK = /[\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/u;
 const BLANKS = new RegExp(`${BLANK.source}+`, 'gu');
 const LINE_ENDS = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u;
 
-/** A pattern in which _ is a blank as Python's \s is. */
+/** Compiles a pattern in which _ matches Python's \s. */
 function python(pattern: string, flags: string): RegExp {
   return new RegExp(pattern.replaceAll('_', BLANK.source), flags);
 }
 
-/** The symbol of a text. The published tools hash it to 16 hex digits; the text itself distinguishes as well. */
+/**
+ * Returns the symbol of a text. The published tools hash it to 16 hex digits; the text distinguishes
+ * equally well.
+ */
 export function symbolOf(text: string, canonicalisation: Canonicalisation): string {
   return canonicalisation === 'paper' ? paperForm(text) : codeForm(text);
 }
 
-/** Appendix J: NFKC, whitespace collapsed, trimmed, cut at 256 characters; nothing left is EMPTY. */
+/** Appendix J: NFKC, whitespace collapsed, trimmed, cut at 256 characters; EMPTY if nothing is left. */
 function paperForm(text: string): string {
   const collapsed = trimBlanks(text.normalize('NFKC').replace(BLANKS, ' '));
   // Characters are code points, as in Python.
@@ -31,8 +34,8 @@ function paperForm(text: string): string {
 }
 
 /**
- * The published code: its sanitizer for mathematics, fence marks out, line ends unified, blanks collapsed within lines,
- * blank lines collapsed, trimmed.
+ * The published code: applies its sanitizer for mathematics, removes fence marks, unifies line ends,
+ * collapses blanks within lines and blank lines, and trims.
  */
 function codeForm(text: string): string {
   const unfenced = sanitizeMathematics(text).replace(/```(?:[a-zA-Z0-9_+-]+)?\n|\n```/gu, '\n');
@@ -54,7 +57,7 @@ const SPECIAL_TOKENS = [
   '</s>',
   '<s>',
 ];
-/** Whole words, as Python sees them. */
+/** Matches whole words by Python's definition. */
 const ERROR_WORD = /(?<![\p{L}\p{N}_])(?:Traceback|Exception|[A-Za-z_]*Error)(?![\p{L}\p{N}_])/u;
 const WRAPPED_TEXT = python('\\\\(?:text|mathrm|mathbf|textbf|textit|operatorname)_*\\{([^{}]*)\\}', 'gu');
 const TEMPLATE_WORD = /(?<![\p{L}\p{N}_])im_(?:start|end)(?![\p{L}\p{N}_])/gu;
@@ -66,8 +69,8 @@ const FENCE = python('```([A-Za-z0-9\\x5f-]*)_*\\n', 'gu');
 const TOOL_FENCES = new Set(['python', 'py', 'output', 'bash', 'sh']);
 
 /**
- * The published sanitizer of mathematics (reference section 6.1): marks of chat templates, tool transcripts and error
- * lines go, mathematics stays.
+ * Applies the published sanitizer of mathematics (reference section 6.1): it removes marks of chat
+ * templates, tool transcripts and error lines, and keeps mathematics.
  */
 export function sanitizeMathematics(text: string): string {
   let clean = text.replace(WRAPPED_TEXT, (_, inner: string) => ` ${trimBlanks(inner)} `);
@@ -76,7 +79,7 @@ export function sanitizeMathematics(text: string): string {
   }
   clean = withoutToolFences(clean.replace(TEMPLATE_WORD, ' ').replace(ROLE_HEADER, ' '));
   const lines = clean.split(LINE_ENDS);
-  // Python's splitlines gives no last empty line.
+  // Python's splitlines returns no empty last line.
   if (lines.at(-1) === '') {
     lines.pop();
   }
@@ -91,7 +94,7 @@ export function sanitizeMathematics(text: string): string {
   );
 }
 
-/** By hand, because a pattern would look for the end of every open fence again. */
+/** Removes fenced tool output. A regular expression would search for the end of every open fence again. */
 function withoutToolFences(text: string): string {
   const opening = new RegExp(FENCE);
   let clean = '';

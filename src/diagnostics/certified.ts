@@ -1,27 +1,30 @@
-/** What the certificates of a run's steps came to, against what was measured (TeamTR reference section 5). */
+/** Compares the certificates of a run's steps with the measured improvements (TeamTR reference section 5). */
 import type { StepMetrics } from '../domain/step.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 
 export interface Certified {
   /** Steps with a certificate. */
   readonly steps: number;
-  /** Those that certify an improvement, and those that say nothing. */
+  /** Steps that certify an improvement; `vacuous` counts those whose certificate says nothing. */
   readonly positive: number;
   readonly vacuous: number;
   readonly newest: { readonly value: number; readonly vacuous: boolean };
-  /** Steps of which some updates have both a certificate and a measured improvement. */
+  /** Steps with both a certificate and a measured improvement for some of their updates. */
   readonly compared: number;
-  /** Those whose certificate is above what was measured, which chance alone can do: a measurement is a sample. */
+  /**
+   * Steps whose certificate exceeds the measured improvement. Chance alone can cause this, because a
+   * measurement is a sample.
+   */
   readonly violations: number;
   /** Null without any compared step. */
   readonly violationRate: number | null;
-  /** Spearman's, of certificates and measured improvements; null where it is not defined. */
+  /** Spearman's correlation of certificates and measured improvements; null if it is not defined. */
   readonly rankCorrelation: number | null;
 }
 
 type Measured = Pick<StepMetrics, 'certificate' | 'vacuousCertificate' | 'comparedCertificate' | 'measuredImprovement'>;
 
-/** @param steps in order. @returns null where no step has a certificate */
+/** Summarizes the steps of a run. @param steps in order @returns null if no step has a certificate */
 export function certified(steps: readonly Measured[]): Certified | null {
   const shown = steps.flatMap(({ certificate: value, vacuousCertificate }) =>
     value === undefined ? [] : [{ value, vacuous: vacuousCertificate === 1 }],

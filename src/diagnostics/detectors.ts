@@ -1,7 +1,4 @@
-/**
- * Deterministic findings about one episode, beside the paper's classes. Each says present, absent or not measured, and
- * shows why.
- */
+/** Deterministic findings about one episode, in addition to the paper's classes, each with its evidence. */
 import { BY_HAND } from '../domain/episode.ts';
 import { gradeAnswer } from '../evaluate/answer.ts';
 import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';
@@ -28,32 +25,32 @@ export interface DetectedEpisode {
   readonly gold: string;
   /** From the root to the leaf. */
   readonly messages: readonly EpisodeMessage[];
-  /** Null where the evaluator failed. */
+  /** Null if the evaluator failed. */
   readonly return: number | null;
   /** The evaluator's rule. */
   readonly rule: string;
   /**
-   * Final messages of stored replays of this episode's plan, by replay index: of the plan as it is, and of an empty one
-   * in its place, with the same random numbers. Null where the plan was never replayed empty.
+   * Final messages of stored replays of this episode's plan, by replay index: with the plan as it is,
+   * and with an empty plan, on the same random numbers. Null if the plan was never replayed empty.
    */
   readonly emptied: readonly { readonly kept: string; readonly emptied: string }[] | null;
 }
 
 export interface Finding {
   readonly name: DetectorName;
-  /** Null: not measured. */
+  /** Null if not measured. */
   readonly present: boolean | null;
-  /** The message that it is about. */
+  /** The message that the finding is about. */
   readonly message: number;
-  /** One sentence; says why where it was not measured. */
+  /** One sentence, with the reason if it was not measured. */
   readonly evidence: string;
 }
 
-/** Shorter answers are in a plan by chance too often to be a leak. */
+/** Shorter answers occur in a plan by chance too often to count as a leak. */
 const SHORTEST_LEAK = 3;
 const SHOWN = 60;
 
-/** All findings about an episode, in the order of DETECTORS; none for an episode without messages. */
+/** Returns all findings about an episode in the order of DETECTORS; none without messages. */
 export function detect(episode: DetectedEpisode): Finding[] {
   const last = episode.messages.at(-1);
   if (last === undefined) {
@@ -96,7 +93,7 @@ function noAnswer({ rule }: DetectedEpisode, text: string): Judgement {
     : [false, `The answer ${quoted(answer)} stands at the ${where}.`];
 }
 
-/** An answer that was begun and cannot be read: a mark without content, or a box that never closes. */
+/** Detects an answer that cannot be read: a mark without content, or a box that is never closed. */
 function malformed(text: string): Judgement {
   const line = text.slice(text.lastIndexOf('####') + 4).split('\n', 1)[0] ?? '';
   if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') {
@@ -162,7 +159,7 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
   return [false, `The ${plan.role}'s message does not hold the answer.`];
 }
 
-/** Whether a text is in another as a whole, not as a part of a longer number or word. */
+/** Returns true if a text contains another as a whole, not as a part of a longer number or word. */
 function standsIn(part: string, text: string): boolean {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + part.length, at + part.length + 2)];

@@ -1,6 +1,6 @@
 /**
- * Influence without the bias of its estimate. The smoothed mutual information of few samples lies well above 0 where a
- * message changes nothing; what it comes to by chance is measured by permutation and taken off.
+ * Influence without the bias of its estimate. The smoothed mutual information of few samples is well
+ * above 0 even if a message changes nothing. Its mean under permutation is therefore subtracted.
  */
 import { openStream, uniform, type Stream } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
@@ -11,29 +11,30 @@ import { mostFrequent, smoothedInformation, type InfluenceSettings } from './inf
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 export interface DistinctInfluence {
-  /** Mean over contexts of the estimate less its null, in nats, with a bootstrap interval; n counts contexts. */
+  /** Mean over contexts of the estimate minus its null, in nats, with a bootstrap interval. */
   readonly value: Interval | null;
-  /** Mean over the same contexts of the estimate, and of what permuted next messages give in its place. */
+  /** Mean of the estimate over the same contexts; `null` is its mean with permuted next messages. */
   readonly estimate: number | null;
   readonly null: number | null;
   /** Permutations of each context. */
   readonly permutations: number;
-  /** Contexts with one distinct text only: a message that cannot vary has no influence, so that they count as 0. */
+  /** Contexts with one distinct text; they count as 0, since such a message has no influence. */
   readonly oneText: number;
-  /** Contexts left out: fewer than two alternatives with a next message. */
+  /** Contexts left out because fewer than two alternatives have a next message. */
   readonly leftOut: number;
 }
 
 const MOST_PERMUTATIONS = 100;
 const FEWEST_PERMUTATIONS = 20;
-/** Permutations of all contexts together: many contexts need fewer of each. */
+/** Most permutations of all contexts together: with many contexts, each gets fewer. */
 const MOST_IN_ALL = 200_000;
 
 /**
- * The mean over contexts of I(J; Y | h) between distinct texts j and next messages y, less its permutation null.
- * Alternatives with equal texts are one, weighted by their samples. The null permutes the next messages of a context
- * over its texts, each keeping its number, so that every dependence is gone and every count stays.
- * @param seed of the permutations; with the contexts and their order it determines the result
+ * Returns the mean over contexts of I(J; Y | h) between distinct texts j and next messages y, minus
+ * its permutation null. Alternatives with equal texts are one, weighted by their samples. The null
+ * permutes the next messages of a context over its texts and keeps the number of each text, so that
+ * every dependence is gone and every count stays.
+ * @param seed of the permutations; the result depends only on it and the contexts in their order
  */
 export function distinctInfluence(
   buckets: readonly DiagnosticBucket[],
@@ -73,7 +74,10 @@ export function distinctInfluence(
   };
 }
 
-/** The symbols of the next messages by distinct text; null for fewer than two alternatives that one follows. */
+/**
+ * Returns the symbols of the next messages by distinct text, or null if fewer than two alternatives
+ * have a next message.
+ */
 function nextByText(bucket: DiagnosticBucket, name: (text: string) => string): string[][] | null {
   const followed = creditedOf(bucket).filter(({ next }) => next.length > 0);
   if (followed.length < 2) {
@@ -86,7 +90,7 @@ function nextByText(bucket: DiagnosticBucket, name: (text: string) => string): s
   return [...byText.values()];
 }
 
-/** The symbols in another order, cut as they were: Fisher and Yates. */
+/** Shuffles the symbols (Fisher-Yates) and divides them as before. */
 function permuted(context: readonly (readonly string[])[], stream: Stream): string[][] {
   const all = context.flat();
   for (let left = all.length - 1; left > 0; left--) {

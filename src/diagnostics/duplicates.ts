@@ -1,15 +1,15 @@
-/** How often a context's alternatives repeat each other (reference section 12). */
+/** Rates of duplicates among the alternatives of a context (reference section 12). */
 import type { Interval } from '../domain/credit.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
-/** Words shared above this share of all words make two alternatives nearly the same. */
+/** Two alternatives are near duplicates if they share more than this share of their words. */
 const NEAR = 0.9;
 
 export interface DuplicateRates {
   /**
-   * Mean over contexts of the share of alternatives that say the same as another, whitespace folded; null without
-   * contexts of two.
+   * Mean over contexts of the share of alternatives that equal another after whitespace is folded; null
+   * without contexts of at least two alternatives.
    */
   readonly exact: Interval | null;
   /** The same for alternatives that share more than 0.9 of their words (Jaccard) with another. */
@@ -17,13 +17,16 @@ export interface DuplicateRates {
   readonly leftOut: number;
 }
 
-/** Share of a context's texts that another repeats; null for fewer than two. */
+/** Returns the share of a context's texts that another repeats, or null for fewer than two. */
 export function duplicateRate(texts: readonly string[]): number | null {
   const folded = texts.map((text) => wordsOf(text).join(' '));
   return shareOf(folded, (one, other) => one === other);
 }
 
-/** Share of a context's texts of whose words another shares more than 0.9; null for fewer than two. */
+/**
+ * Returns the share of a context's texts that share more than 0.9 of their words with another; null
+ * for fewer than two.
+ */
 export function nearDuplicateRate(texts: readonly string[]): number | null {
   return shareOf(
     texts.map((text) => new Set(wordsOf(text))),
@@ -32,8 +35,8 @@ export function nearDuplicateRate(texts: readonly string[]): number | null {
 }
 
 /**
- * Both rates over the credited alternatives of each context. Duplicates are reported, never taken out: credit without
- * them is biased.
+ * Returns both rates over the credited alternatives of each context. Duplicates are reported but never
+ * removed, because credit without them is biased.
  */
 export function duplicateRates(buckets: readonly DiagnosticBucket[], seed = 0): DuplicateRates {
   const texts = buckets.map((bucket) => creditedOf(bucket).map(({ text }) => text));

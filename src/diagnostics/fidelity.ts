@@ -1,4 +1,4 @@
-/** Fidelity: how well credit ranks messages by what they are worth (C3 appendix I; reference section 8.3). */
+/** Fidelity: the rank agreement of credit with the value of messages (C3 appendix I; reference section 8.3). */
 import { unmasked } from '../credit/aggregate.ts';
 import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';
@@ -9,12 +9,13 @@ import { pairwiseSum } from './statistics/summation.ts';
 
 export interface Fidelity {
   /**
-   * Over the messages that were really said, one of each context; null where it cannot be estimated. n counts contexts.
+   * Over the messages that were really said, one of each context; null if it cannot be estimated. n
+   * counts contexts.
    */
   readonly real: Interval | null;
-  /** Over every credited alternative; n counts contexts, which are what the interval resamples. */
+  /** Over every credited alternative; n counts contexts, which the interval resamples. */
   readonly all: Interval | null;
-  /** Why it cannot be estimated, one sentence; null where it can. */
+  /** The reason in one sentence why it cannot be estimated, or null if it can. */
   readonly degenerate: string | null;
   readonly pairs: { readonly real: number; readonly all: number };
   /** Contexts left out because they have no independent value samples. */
@@ -35,8 +36,9 @@ const CONSTANT = 'All credits or all targets are equal, which leaves nothing to 
 const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
 
 /**
- * Spearman's correlation of credit A_j and target Delta_j = R_j - V(h), V from independent value samples alone, pooled
- * over contexts. The interval is a bootstrap over contexts, whose alternatives are drawn together.
+ * Returns Spearman's correlation of credit A_j and target Delta_j = R_j - V(h), with V from
+ * independent value samples alone, pooled over contexts. The interval is a bootstrap over contexts,
+ * which keeps the alternatives of a context together.
  * @throws C3Error('input') for a return that is not finite
  */
 export function fidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, seed = 0): Fidelity {
@@ -66,10 +68,11 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Credit
 }
 
 /**
- * Fidelity as the published code computes it: V from the value samples where `valueSamples` asks for them and a bucket
- * has some, else from the credited alternatives themselves; 0 where it is not defined. Without value samples it is 1 by
- * construction.
- * @returns real is null where a bucket's real action is not among the credited ones, which the published code refuses
+ * Returns fidelity as the published code computes it. V comes from a bucket's value samples if
+ * `valueSamples` is true and there are some, else from the credited alternatives themselves. Undefined
+ * correlations are 0. Without value samples fidelity is 1 by construction.
+ * @returns `real` is null if a bucket's real action is not among the credited ones, which the
+ *   published code refuses
  */
 export function publishedFidelity(
   buckets: readonly DiagnosticBucket[],
@@ -87,7 +90,8 @@ export function publishedFidelity(
 }
 
 /**
- * @param source `samples`: V from value samples or not at all; `credited`: from the alternatives themselves;
+ * Returns the pairs of one context.
+ * @param source `samples`: V only from value samples; `credited`: from the alternatives themselves;
  *   `published`: from samples, else from the alternatives
  */
 function pairsOf(
@@ -137,14 +141,14 @@ interface Measured {
   readonly weight: number;
 }
 
-// Credit is computed here in the published order of operations, not by src/credit: a tie that rounding breaks another
-// way is another rank.
+// This computes credit in the published order of operations instead of calling src/credit, because
+// rounding that breaks a tie in another way changes ranks.
 function measure({ returns }: DiagnosticAlternative): Measured | null {
   const kept = unmasked(returns);
   return kept.length === 0 ? null : { mean: pairwiseSum(kept) / kept.length, weight: kept.length };
 }
 
-/** Mean return weighted by counts; null without returns. */
+/** Returns the mean return weighted by counts, or null without returns. */
 function weightedMean(measured: readonly Measured[]): number | null {
   return measured.length === 0
     ? null

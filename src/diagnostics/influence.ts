@@ -1,6 +1,6 @@
 /**
- * Influence: what the choice of a message says of the next teammate's, I(J; Y | h) in nats (C3 appendix J; reference
- * section 8.3 and 12).
+ * Influence: the information of the choice of a message about the next teammate's message, I(J; Y | h)
+ * in nats (C3 appendix J; reference section 8.3 and 12).
  */
 import type { Interval } from '../domain/credit.ts';
 import { creditedOf, type DiagnosticBucket } from './bucket.ts';
@@ -8,15 +8,15 @@ import { symbolOf, type Canonicalisation } from './canonical.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 export interface InfluenceSettings {
-  /** How a text becomes a symbol: one of the two published ways, or your own function. */
+  /** The conversion of a text to a symbol: one of the two published ways, or your own function. */
   readonly symbol: Canonicalisation | ((text: string) => string);
-  /** So many of the most frequent symbols are kept, the rest is one symbol OTHER. */
+  /** Number of most frequent symbols that are kept; the others become one symbol OTHER. */
   readonly topK: number;
   /** Dirichlet smoothing per symbol. */
   readonly alpha: number;
   /**
-   * p(j): uniform as the paper has it, or the share of the samples as the published code has it. Alike where replays
-   * are equal in number.
+   * p(j): uniform as in the paper, or the share of the samples as in the published code. Both are equal
+   * if all alternatives have the same number of replays.
    */
   readonly weights: 'uniform' | 'samples';
 }
@@ -28,39 +28,40 @@ export const CODE_INFLUENCE: InfluenceSettings = { symbol: 'code', topK: 64, alp
 
 export interface Influence {
   /**
-   * Mean over contexts, its interval a bootstrap over them; null where no context can be measured. n counts contexts.
+   * Mean over contexts with a bootstrap interval over them; null if no context can be measured. n counts
+   * contexts.
    */
   readonly value: Interval | null;
-  /** Contexts left out: fewer than two alternatives with a next message. */
+  /** Contexts left out because fewer than two alternatives have a next message. */
   readonly leftOut: number;
   readonly vocabulary: {
-    /** Different symbols, and the samples that they come from. */
+    /** Number of different symbols; `samples` is the number of messages that they come from. */
     readonly symbols: number;
     readonly samples: number;
-    /** Share of the samples that fell to OTHER. */
+    /** Share of the samples that became OTHER. */
     readonly other: number;
-    /** Share of the samples whose symbol came once only. */
+    /** Share of the samples whose symbol occurs only once. */
     readonly single: number;
   } | null;
-  /** Set where the vocabulary has collapsed, so that the value says little. */
+  /** Set if the vocabulary has collapsed, so that the value is not informative. */
   readonly warning: string | null;
 }
 
-/** Beyond these shares the vocabulary says little of what was said. */
+/** Above these shares the vocabulary does not represent the messages. */
 const MOST_OTHER = 0.5;
 const MOST_SINGLE = 0.5;
 
 /**
- * Smoothed mutual information of one context.
+ * Returns the smoothed mutual information of one context.
  *
  *   p(y|j) = (c + alpha) / (n_j + alpha |Y|),    |Y| = vocabulary + OTHER
  *   p(y)   = sum over j of p(j) p(y|j)
  *   I      = sum over j, y of p(j) p(y|j) ln(p(y|j) / p(y)), not below 0
  *
- * An alternative without a next message has the uniform p(y|j), and weight 0 by samples.
+ * An alternative without a next message has the uniform p(y|j), and weight 0 with weights by samples.
  * @param symbols the next messages' symbols, by alternative
- * @param vocabulary the symbols that are kept; null takes the context's own most frequent
- * @returns null for fewer than two alternatives or no next message at all
+ * @param vocabulary the symbols that are kept; null takes the most frequent ones of the context
+ * @returns null for fewer than two alternatives or without any next message
  */
 export function smoothedInformation(
   symbols: readonly (readonly string[])[],
@@ -101,10 +102,10 @@ export function smoothedInformation(
 }
 
 /**
- * Plug-in mutual information with the Miller-Madow correction of each entropy, (m - 1) / 2N for m symbols seen in N
- * samples; alternatives count alike. It may come out below 0 and is left so. Made for few symbols, such as stated
- * answers.
- * @param corrected false leaves the correction out
+ * Returns the plug-in mutual information with the Miller-Madow correction of each entropy, (m - 1) /
+ * 2N for m symbols seen in N samples. Alternatives have equal weights. The result may be below 0. It
+ * suits few symbols, such as stated answers.
+ * @param corrected false omits the correction
  * @returns null for fewer than two alternatives with a next message
  */
 export function millerMadowInformation(symbols: readonly (readonly string[])[], corrected = true): number | null {
@@ -132,7 +133,7 @@ export function millerMadowInformation(symbols: readonly (readonly string[])[], 
   return corrected ? information + (marginal.size - 1) / (2 * total) : information;
 }
 
-/** The mean over contexts of smoothedInformation, with one vocabulary for all of them. */
+/** Returns the mean over contexts of smoothedInformation, with one vocabulary for all of them. */
 export function influence(buckets: readonly DiagnosticBucket[], settings: InfluenceSettings, seed = 0): Influence {
   const symbols = symbolsOf(buckets, settings.symbol);
   const all = symbols.flat(2);
@@ -159,13 +160,13 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
   };
 }
 
-/** The symbol of a next message that states no answer, where others of its context do. */
+/** The symbol of a next message without an answer, if others in its context state one. */
 const NO_ANSWER = '<NONE>';
 
 /**
- * The mean over contexts of millerMadowInformation between alternatives and the answers that the next messages state.
- * Contexts where none states one are left out: they say nothing of answers.
- * @param answerOf the answer of a text; null where it states none
+ * Returns the mean over contexts of millerMadowInformation between alternatives and the answers in the
+ * next messages. Contexts without any answer are left out.
+ * @param answerOf returns the answer in a text, or null if there is none
  */
 export function answerInfluence(
   buckets: readonly DiagnosticBucket[],
@@ -179,7 +180,7 @@ export function answerInfluence(
   return { value: bootstrapMean(values, seed), leftOut: buckets.length - values.length };
 }
 
-/** The influence of each context by itself, with the vocabulary of all; null where it cannot be measured. */
+/** Returns the influence of each context with the common vocabulary, or null if unmeasured. */
 export function contextInfluences(
   buckets: readonly DiagnosticBucket[],
   settings: InfluenceSettings,
@@ -191,7 +192,10 @@ export function contextInfluences(
   );
 }
 
-/** As the published command reports it: contexts that cannot be measured count as 0. Null without contexts. */
+/**
+ * Returns the influence as the published command reports it: unmeasured contexts count as 0. Null
+ * without contexts.
+ */
 export function publishedInfluence(
   buckets: readonly DiagnosticBucket[],
   settings: InfluenceSettings = CODE_INFLUENCE,
@@ -209,7 +213,7 @@ function symbolsOf(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettin
   return buckets.map((bucket) => creditedOf(bucket).map(({ next }) => next.map(name)));
 }
 
-/** The most frequent symbols; of equals the one that came first. */
+/** Returns the most frequent symbols, ties in the order of first appearance. */
 export function mostFrequent(symbols: readonly string[], topK: number): string[] {
   return [...countsOf(symbols)]
     .sort(([, a], [, b]) => b - a)

@@ -1,6 +1,6 @@
 /**
- * Does credit come out the same twice? Split-half reliability and the law of its noise (reference section 10, noise
- * law, and 12).
+ * Reproducibility of credit: split-half reliability and the law of its noise (reference section 10,
+ * noise law, and 12).
  */
 import { unmasked } from '../credit/aggregate.ts';
 import { openStream, uniform } from '../credit/counter.ts';
@@ -11,25 +11,26 @@ import { creditedOf, type DiagnosticBucket } from './bucket.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 
-/** Fewer alternatives than this have no ranking worth the name. */
+/** Fewer alternatives than this have no meaningful ranking. */
 const FEWEST_ALTERNATIVES = 3;
 
 export interface Reliability {
   /**
-   * Mean over contexts of the correlation between the halves, its interval a bootstrap over contexts; null where none
-   * can be split.
+   * Mean over contexts of the correlation between the halves, with a bootstrap interval over contexts;
+   * null if no context can be split.
    */
   readonly evenOdd: Interval | null;
   /** The same over random halves. */
   readonly random: Interval | null;
-  /** Contexts left out: fewer than three alternatives, fewer than two replays, or a half without differences. */
+  /** Contexts with fewer than three alternatives or two replays, or with a half without differences. */
   readonly leftOut: number;
 }
 
 /**
- * Spearman's correlation between the leave-one-out credits of the even and of the odd replays of one context, over the
- * replays that every alternative has.
- * @returns null for fewer than three alternatives, fewer than two replays, or a half whose credits are all equal
+ * Returns Spearman's correlation between the leave-one-out credits of the even and the odd replays of
+ * one context, over the replays that every alternative has.
+ * @returns null for fewer than three alternatives, fewer than two replays, or a half whose credits are
+ *   all equal
  */
 export function splitHalf(bucket: DiagnosticBucket): number | null {
   const rows = rowsOf(bucket);
@@ -42,8 +43,8 @@ export function splitHalf(bucket: DiagnosticBucket): number | null {
 }
 
 /**
- * The mean of splitHalf over random halves of equal size, drawn anew for each alternative; null where none of them has
- * a value.
+ * Returns the mean of splitHalf over random halves of equal size, drawn anew for each alternative.
+ * Null if no split has a value.
  */
 export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0): number | null {
   const rows = rowsOf(bucket);
@@ -68,7 +69,7 @@ export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0
   return found.length === 0 ? null : mean(found);
 }
 
-/** Split-half reliability of credit over contexts. */
+/** Returns the split-half reliability of credit over contexts. */
 export function reliability(buckets: readonly DiagnosticBucket[], seed = 0): Reliability {
   const evenOdd = buckets.flatMap((bucket) => splitHalf(bucket) ?? []);
   const random = buckets.flatMap((bucket) => randomSplitHalf(bucket, 200, seed) ?? []);
@@ -80,8 +81,9 @@ export function reliability(buckets: readonly DiagnosticBucket[], seed = 0): Rel
 }
 
 /**
- * Variance that the replays alone give a leave-one-out credit: s^2 n / (c (n - 1)) for n alternatives of c replays with
- * variance s^2 each. For a fixed number n c of evaluator calls it is smallest at n = 2.
+ * Returns the variance that the replays alone give a leave-one-out credit: s^2 n / (c (n - 1)) for n
+ * alternatives of c replays with variance s^2 each. For a fixed number n c of evaluator calls it is
+ * smallest at n = 2.
  */
 export function predictedNoise(variance: number, alternatives: number, replays: number): number {
   return (variance * alternatives) / (replays * (alternatives - 1));
@@ -89,11 +91,11 @@ export function predictedNoise(variance: number, alternatives: number, replays: 
 
 export interface NoiseLaw {
   /**
-   * Measured / predicted noise, both summed over contexts; 1 where replays are independent. Its interval is a bootstrap
-   * over contexts.
+   * Measured noise divided by predicted noise, both summed over contexts, with a bootstrap interval over
+   * contexts. It is 1 if replays are independent.
    */
   readonly ratio: Interval | null;
-  /** Mean predicted variance of a credit with all its replays, and its share of the credits' variance. */
+  /** Mean predicted variance of a credit with all replays; `share` is its share in their variance. */
   readonly predicted: number | null;
   readonly share: number | null;
   /** Contexts left out: fewer than two alternatives or replays, or no variance within any alternative. */
@@ -101,16 +103,16 @@ export interface NoiseLaw {
 }
 
 /**
- * The noise law against the stored replays: Var(A_even - A_odd) / 2 over a context's alternatives, divided by what the
- * law says of halves, with s^2 the pooled variance within alternatives. Replays that share random numbers between
- * alternatives have less noise than the law says.
+ * Tests the noise law on the stored replays: Var(A_even - A_odd) / 2 over a context's alternatives,
+ * divided by the law's prediction for halves, with s^2 the pooled variance within alternatives.
+ * Replays that share random numbers between alternatives have less noise than the law predicts.
  */
 export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseLaw {
   const found = buckets.flatMap((bucket) => contextNoise(bucket) ?? []);
   const predicted = found.length === 0 ? null : mean(found.map((one) => one.predicted));
   const variance = found.length === 0 ? 0 : mean(found.map((one) => one.variance));
   return {
-    // A ratio of sums: the mean of ratios is too large where few replays estimate s^2.
+    // A ratio of sums, because the mean of ratios is too large if few replays estimate s^2.
     ratio:
       found.length === 0
         ? null
@@ -148,12 +150,15 @@ function contextNoise(
     measured: populationVariance(differences) / 2,
     ofHalves: predictedNoise(within, rows.length, half),
     predicted: predictedNoise(within, rows.length, 2 * half),
-    // Credits of equal counts add up to 0, so this is their mean square, which is what the law speaks of.
+    // Credits of equal counts add up to 0, so this is their mean square, which the law predicts.
     variance: populationVariance(creditsOf(rows.map((row) => mean(row)))),
   };
 }
 
-/** The returns of the credited alternatives, cut to the replays that all of them have; null where they are too few. */
+/**
+ * Returns the returns of the credited alternatives, cut to the replays that all of them have; null if
+ * there are too few.
+ */
 function rowsOf(bucket: DiagnosticBucket, fewest = FEWEST_ALTERNATIVES): number[][] | null {
   const rows = creditedOf(bucket).map(({ returns }) => unmasked(returns));
   const replays = rows.reduce((least, row) => Math.min(least, row.length), Infinity);
@@ -164,7 +169,10 @@ function creditsOf(means: readonly number[]): number[] {
   return leaveOneOut(means.map((value) => ({ mean: value, count: 1 }))).map((found) => found?.credit ?? 0);
 }
 
-/** Means, since leave-one-out credit is a rising line of them and keeps their order, without its rounding. */
+/**
+ * Correlates means instead of leave-one-out credits, which are an increasing linear function of them
+ * and add rounding.
+ */
 function correlate(first: readonly number[], second: readonly number[]): number | null {
   if (!hasSpread(first) || !hasSpread(second)) {
     return null;

@@ -1,7 +1,7 @@
 /**
- * Signals that ask for a closer look, as the C3 paper's impact statement wants: unusually high influence, anomalously
- * low variance of credit within a context, and returns that rise while held-out accuracy falls. A signal accuses
- * nobody; it says where to look.
+ * Signals that suggest a review, as the C3 paper's impact statement asks: unusually high influence,
+ * anomalously low variance of credit within a context, and returns that rise while held-out accuracy
+ * falls. A signal is not proof of a fault; it shows a place to examine.
  */
 import { differenceInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
@@ -11,10 +11,10 @@ export type ReviewSignalName = 'high influence' | 'low variance' | 'returns with
 
 export interface ReviewSignal {
   readonly name: ReviewSignalName;
-  /** The bucket; null where it is the run as a whole. */
+  /** The bucket, or null if the signal is about the whole run. */
   readonly bucket: string | null;
   readonly value: number;
-  /** What the value is held against. */
+  /** The limit that the value is compared with. */
   readonly threshold: number;
   /** One sentence with the numbers. */
   readonly evidence: string;
@@ -27,13 +27,13 @@ export interface ContextValue {
   readonly value: number;
 }
 
-/** Fewer contexts of a role say nothing of what is usual there. */
+/** With fewer contexts of a role, there is no estimate of usual values. */
 const FEWEST_CONTEXTS = 8;
 /** Tukey's outer fence. */
 const FENCE = 3;
 const LISTED = 20;
 
-/** Contexts whose influence lies above Tukey's outer fence of their role, Q3 + 3 (Q3 - Q1); greatest first. */
+/** Returns contexts above Tukey's outer fence of their role, Q3 + 3 (Q3 - Q1), greatest first. */
 export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
   return byRole(values).flatMap((role) => {
     const { first, third } = quartiles(role.map(({ value }) => value));
@@ -53,15 +53,15 @@ export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
 }
 
 /**
- * Contexts whose variance of credit lies below Tukey's outer fence of their role on a logarithmic scale; smallest
- * first. A variance of 0 is below every fence; where a quarter of a role's contexts have none there is no fence, and
- * none is unusual.
+ * Returns contexts whose variance of credit is below Tukey's outer fence of their role on a
+ * logarithmic scale, smallest first. A variance of 0 is below every fence. If a quarter of a role's
+ * contexts have variance 0, there is no fence, and no context is unusual.
  */
 export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
   return byRole(values).flatMap((role) => {
     const logs = role.map(({ value }) => Math.log(value));
     const { first, third } = quartiles(logs);
-    // Where the first quartile is a variance of 0 this is 0 too.
+    // This is 0 if the first quartile is a variance of 0.
     const threshold = Math.exp(first - FENCE * (third - first));
     return role
       .filter(({ value }) => value < threshold)
@@ -78,12 +78,12 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
 }
 
 /**
- * Returns that rise while held-out accuracy falls. They rise where the last third of the training steps returns more
- * than the first and the 95 % interval of the difference is above 0; accuracy falls where it is lower after training,
- * by however little: the evidence has its interval.
+ * Returns a signal if returns rise while held-out accuracy falls. Returns rise if the last third of
+ * the training steps returns more than the first third and the 95 % interval of the difference is
+ * above 0. Accuracy falls if it is lower after training by any amount; the evidence has its interval.
  * @param returns mean return of each training step, in order
- * @param accuracy after - before; null where it was not measured
- * @returns null where it does not hold or cannot be known
+ * @param accuracy after - before; null if it was not measured
+ * @returns null if it does not hold or is unknown
  */
 export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Interval | null): ReviewSignal | null {
   const third = Math.floor(returns.length / 3);

@@ -1,11 +1,11 @@
 /**
- * How much of the variance of a return is due to a message: rho, from replays, and what it predicts of the variance of
- * C3's and MAGRPO's gradients.
+ * The share of a message in the variance of a return: rho, from replays, and its prediction of the
+ * variance of C3's and MAGRPO's gradients.
  *
  * In a context h, alternative j of a message is replayed c_j times. With R the return,
  *
- *   upstream   = Var(E[R | h, message])    what the message decides
- *   downstream = E[Var(R | h, message)]    what is left to those after it
+ *   upstream   = Var(E[R | h, message])    the part that the message decides
+ *   downstream = E[Var(R | h, message)]    the part that later messages decide
  *   rho        = E[upstream] / E[downstream]    over contexts
  */
 import { mean } from '../credit/describe.ts';
@@ -26,8 +26,9 @@ export interface Rho extends Interval {
 }
 
 /**
- * The two components in one context, both unbiased: the analysis of variance with unequal group sizes (Searle, Casella
- * and McCulloch, Variance Components, 1992, section 3.6). `upstream` can come out below 0 and is left so.
+ * Returns the two components in one context, both unbiased: the analysis of variance with unequal
+ * group sizes (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6). `upstream` may
+ * be below 0.
  * @returns null unless there are two alternatives, and one with two replays
  */
 export function varianceComponents(context: PilotContext): Components | null {
@@ -50,10 +51,11 @@ export function varianceComponents(context: PilotContext): Components | null {
 }
 
 /**
- * Rho over contexts that were drawn alike, with Fieller's 95 % interval of a ratio of two means (Fieller, Journal of
- * the Royal Statistical Society B 16, 1954). Its lower bound is not below 0, because rho is not.
- * @returns null without a context that has both components, or where nothing is left downstream; null bounds where
- *   there are too few contexts to bound it
+ * Returns rho over contexts of one sampling, with Fieller's 95 % interval of a ratio of two means
+ * (Fieller, Journal of the Royal Statistical Society B 16, 1954). Its lower bound is at least 0,
+ * because rho is.
+ * @returns null without a context that has both components, or if nothing is left downstream; null
+ *   bounds if there are too few contexts to bound it
  */
 export function rhoOf(contexts: readonly PilotContext[]): Rho | null {
   const all = contexts.flatMap((context) => varianceComponents(context) ?? []);
@@ -77,22 +79,22 @@ export function rhoOf(contexts: readonly PilotContext[]): Rho | null {
 }
 
 /**
- * The variance of C3's gradient at each position over that of MAGRPO's, at equal evaluator calls: above 1, C3's is the
- * noisier one.
+ * Returns the variance of C3's gradient at each position divided by that of MAGRPO's, at equal
+ * evaluator calls. Above 1, C3's gradient is noisier.
  *
- * Both estimate a covariance of returns with a direction of the policy that says little of them, so its variance is
- * that of the compared returns over the degrees of freedom. With v_k what message k adds to the variance of the return,
- * f the fan-out and G whole episodes,
+ * Both estimate a covariance of returns with a direction of the policy that explains little of the
+ * returns. Its variance is therefore that of the compared returns divided by the degrees of freedom.
+ * With v_k the variance of the return that message k adds, f the fan-out and G whole episodes,
  *
  *   C3:     (v_i + sum over k > i of v_k / (f_(i+1) ... f_k)) / (f_1 ... f_(i-1) (f_i - 1))
  *   MAGRPO: (sum over k of v_k) / (G - 1)
  *
- * For `[2, 4]` against 8 episodes: 7 (rho + 1/4) / (1 + rho) for the first message and (7/6) / (1 + rho) for the
- * second.
+ * For `[2, 4]` against 8 episodes: 7 (rho + 1/4) / (1 + rho) for the first message and (7/6) / (1 +
+ * rho) for the second.
  * @param components v, by position
- * @param fanout f, by position; 1 where it has fewer
+ * @param fanout f, by position; missing positions count as 1
  * @param episodes G
- * @returns null for a position without siblings to compare, and where no return varies
+ * @returns null for a position without siblings to compare, and if no return varies
  */
 export function predictedVarianceRatios(
   components: readonly number[],

@@ -1,4 +1,4 @@
-/** Sorts buckets into the paper's four failure classes (C3 appendix N), each case with the numbers that decided. */
+/** Classifies buckets into the paper's four failure classes (C3 appendix N), with the deciding numbers of each case. */
 import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';
@@ -14,25 +14,25 @@ import {
 } from '../domain/taxonomy.ts';
 import { isSolved } from '../shared/credit/returns.ts';
 
-/** What the classes are decided on; a BucketView with its question and whether its role is terminal will do. */
+/** The input of the classification: a BucketView with its question, its full return, and `terminal`. */
 export interface TaxonomyBucket extends Pick<BucketView, 'id' | 'message' | 'role'> {
   readonly question: string;
-  /** True where no scored message lies downstream of the bucket's role. */
+  /** True if no scored message lies downstream of the bucket's role. */
   readonly terminal: boolean;
   /** The return of an episode whose every scored message succeeds. */
   readonly fullReturn: number;
-  /** In index order. The real action is the one marked original, the first where none is. */
+  /** In index order. The real action is the one marked original, or else the first. */
   readonly alternatives: readonly Pick<Alternative, 'message' | 'original' | 'returns' | 'evaluatorCalls'>[];
 }
 
-/** So that 0.8 - 0.6 is not greater than 0.2. */
+/** Tolerance, so that 0.8 - 0.6 is not greater than 0.2. */
 const ROUNDING = 1e-9;
 const LISTED_MEANS = 12;
 
 /** An alternative with a return that was not masked. */
 export interface Measured {
   readonly real: boolean;
-  /** By replay; null where it was masked. */
+  /** By replay; null if it was masked. */
   readonly all: readonly (number | null)[];
   readonly returns: readonly number[];
   readonly mean: number;
@@ -41,44 +41,45 @@ export interface Measured {
 export interface Verdict {
   readonly name: VerdictName;
   /**
-   * What decided, with its numbers; for an unclassified bucket, why no rule holds. Worked out when asked for: thousands
-   * of verdicts are counted, few are shown.
+   * Returns the deciding facts with their numbers; for an unclassified bucket, the reason why no rule
+   * holds. It is computed on demand, because thousands of verdicts are counted and few are shown.
    */
   readonly reason: () => string;
 }
 
-/** What the rules look at in a bucket, whatever the thresholds; worked out once. */
+/** The facts of a bucket that the rules use with any thresholds, computed once. */
 export interface BucketStudy<B extends TaxonomyBucket = TaxonomyBucket> {
   readonly bucket: B;
   /** Alternatives with a return that was not masked. */
   readonly measured: readonly Measured[];
-  /** Whether there are returns, and all of them are full successes. */
+  /** True if there are returns and all of them are full successes. */
   readonly succeeded: boolean;
-  /** Null for fewer than two of them. */
+  /** Null for fewer than two measured alternatives. */
   readonly compared: Comparison | null;
 }
 
 export interface Comparison {
   readonly best: Measured;
-  /** Undefined where the real message has no return. */
+  /** Undefined if the real message has no return. */
   readonly real: Measured | undefined;
-  /** Null where it cannot be estimated. */
+  /** Null if it cannot be estimated. */
   readonly shift: Shift | null;
-  /** Greatest return - smallest. */
+  /** Greatest return minus the smallest. */
   readonly range: number;
-  /** Null where an alternative has fewer than two returns. */
+  /** Null if an alternative has fewer than two returns. */
   readonly variance: Variance | null;
 }
 
 /**
- * By how much the best alternative exceeds the real one. The best of some looks better than it is in the returns by
- * which it was chosen, so it is chosen by one half of the replays, those of even or of odd index, and compared in the
- * other: the mean over both ways (sample splitting; Cox, Biometrika 62, 1975). A terminal message has the return of its
- * text, which is no draw: there all returns are one.
+ * The difference between the best alternative and the real one. The best of some looks better than it
+ * is in the returns that selected it. One half of the replays, those of even or of odd index,
+ * therefore selects it, and the other half compares it; the value is the mean over both ways (sample
+ * splitting; Cox, Biometrika 62, 1975). A terminal message has the return of its text, which is not a
+ * draw, so its returns are not split.
  */
 export interface Shift {
   readonly value: number;
-  /** By half that chose: the alternative, and what both returned in the other half. */
+  /** For each selecting half: the returns of both alternatives in the other half. */
   readonly ways: readonly Way[];
 }
 
@@ -91,12 +92,12 @@ interface Way {
 export interface Variance {
   readonly within: number;
   readonly between: number;
-  /** Null where the spread within does not exceed that of the means, so that no test is needed. */
+  /** Null if the spread within does not exceed that of the means, so that no test is needed. */
   readonly p: number | null;
   readonly test: string;
 }
 
-/** What the rules look at, as numbers. */
+/** The numbers that the rules use. */
 export interface BucketFacts {
   readonly bucket: Pick<TaxonomyBucket, 'terminal'>;
   readonly succeeded: boolean;
@@ -108,7 +109,7 @@ export interface BucketFacts {
   } | null;
 }
 
-/** @throws C3Error('input') for a return that is not finite */
+/** Computes the facts of a bucket. @throws C3Error('input') for a return that is not finite */
 export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B> {
   const measured = measure(bucket);
   const returns = measured.flatMap((alternative) => alternative.returns);
@@ -116,7 +117,7 @@ export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B>
   return { bucket, measured, succeeded, compared: compare(measured, bucket.terminal) };
 }
 
-/** @returns null for fewer than two */
+/** Compares the alternatives of a bucket. @returns null for fewer than two */
 export function compare(measured: readonly Measured[], terminal: boolean): Comparison | null {
   const [first, ...rest] = measured;
   if (first === undefined || rest.length === 0) {
@@ -133,7 +134,7 @@ export function compare(measured: readonly Measured[], terminal: boolean): Compa
   };
 }
 
-/** The first of those with the highest value. @returns null where none has one */
+/** Returns the first alternative with the highest value. @returns null if none has one */
 function bestOf(measured: readonly Measured[], valueOf: (one: Measured) => number | null): Measured | null {
   let best: Measured | null = null;
   let highest = -Infinity;
@@ -157,26 +158,29 @@ function shiftOf(measured: readonly Measured[], real: Measured, terminal: boolea
   return ways.length === 0 ? null : { value: mean(ways.map((way) => mean(way.best) - mean(way.real))), ways };
 }
 
-/** The returns of every second replay. @param parity 0 for the first, the third and so on; 1 for the others */
+/**
+ * Returns the returns of every second replay. @param parity 0 for the first, the third and so on; 1
+ * for the others
+ */
 const halfOf = ({ all }: Measured, parity: number): number[] =>
   all.filter((value, index): value is number => value !== null && index % 2 === parity);
 
 const meanOrNull = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
 
 /**
- * Gives a bucket at most one class. Masked returns are left out, and so is an alternative without any other; a bucket
- * with fewer than two alternatives left, or one that fits no class, stays unclassified. A bucket in which everything
- * measured is a full success is no failure and gets no class, whatever the thresholds. Otherwise the first rule that
- * holds decides:
+ * Gives a bucket at most one class. Masked returns are left out, and so are alternatives without any
+ * other return. A bucket with fewer than two remaining alternatives, or one that fits no class, stays
+ * unclassified. A bucket whose measured returns are all full successes is no failure and gets no class
+ * with any thresholds. Otherwise the first rule that holds decides:
  *
- * 1. Misleading Plan, tested first because failing alike is no ambiguity of the evaluator: the role has scored roles
- *    downstream and the best mean return is below `misleading`: whatever is done with any of its plans fails.
- * 2. Evaluator Ambiguity: all returns, within and between alternatives, lie closer together than `ambiguity`.
- * 3. Successful Credit Shift: the mean return of the best, chosen on one half of its replays and estimated on the
+ * 1. Misleading Plan, tested first because equal failures are no ambiguity of the evaluator: the role has scored roles
+ *    downstream and the best mean return is below `misleading`, so that every continuation of any of its plans fails.
+ * 2. Evaluator Ambiguity: all returns, within and between alternatives, differ by less than `ambiguity`.
+ * 3. Successful Credit Shift: the mean return of the best, selected on one half of its replays and estimated on the
  *    other, exceeds the real action's by more than `shift`.
  * 4. Over-Coupling: every alternative has at least two returns, the variance within alternatives is greater than that
- *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate
- *    the alternatives.
+ *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate the
+ *    alternatives.
  */
 export function verdictOf({ bucket, succeeded, compared }: BucketFacts, thresholds: TaxonomyThresholds): VerdictName {
   if (succeeded) {
@@ -199,7 +203,7 @@ export function verdictOf({ bucket, succeeded, compared }: BucketFacts, threshol
   return p !== null && p >= thresholds.significance ? 'Over-Coupling' : UNCLASSIFIED;
 }
 
-/** The verdict on a bucket, with what decided. */
+/** Returns the verdict on a bucket, with its reason. */
 export function classifyStudy(study: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
   const name = verdictOf(study, thresholds);
   return { name, reason: () => reasonOf(name, study, thresholds) };
@@ -231,19 +235,20 @@ function reasonOf(
   }
 }
 
-/** The evidence of a verdict in one sentence: what decided, then the returns, what they cost, and the means. */
+/** Describes the evidence of a verdict: the reason, then the returns, their cost, and the means. */
 export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string {
   return `${reason()}; ${describe(bucket)}.`;
 }
 
 /**
- * The message that a case is about: the one that was clicked, else the real one; null in a bucket that is still empty.
+ * Returns the message that a case is about: the clicked one, or else the real one; null in a bucket
+ * that is still empty.
  */
 export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
   return bucket.message ?? realOf(bucket)?.message ?? null;
 }
 
-/** The cases of a verdict, in the order of the buckets; one that is still empty is left out. */
+/** Returns the cases of a verdict, in the order of the buckets, without buckets that are still empty. */
 export function casesOf(
   name: VerdictName,
   classified: readonly { readonly bucket: TaxonomyBucket; readonly verdict: Verdict }[],
@@ -257,7 +262,7 @@ export function casesOf(
   });
 }
 
-/** The message that was really said: the one marked so, the first where none is. */
+/** Returns the message that was really said: the one that is marked original, or else the first. */
 export function realOf(
   bucket: Pick<TaxonomyBucket, 'alternatives'>,
 ): TaxonomyBucket['alternatives'][number] | undefined {
@@ -323,7 +328,7 @@ function varianceOf(measured: readonly Measured[], returns: readonly number[]): 
   return { within, between, p, test: `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}` };
 }
 
-/** The numbers behind every verdict: how many returns, what they cost, and the means. */
+/** Lists the numbers behind every verdict: the number of returns, their cost, and the means. */
 function describe(bucket: TaxonomyBucket): string {
   const real = realOf(bucket);
   const aggregates = bucket.alternatives.map(({ returns }) => aggregate(returns));

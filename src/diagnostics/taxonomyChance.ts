@@ -1,7 +1,7 @@
 /**
- * What the classes of the failure taxonomy count where messages make no difference: the returns of every bucket are
- * dealt out anew among its messages (a permutation test; Fisher, "The Design of Experiments", 1935). Deterministic:
- * every deal depends on its round and the bucket alone. Pure.
+ * The counts of the failure taxonomy's classes if messages make no difference: the returns of every
+ * bucket are dealt out anew among its messages (a permutation test; Fisher, "The Design of
+ * Experiments", 1935). Deterministic: every deal depends only on its round and the bucket. Pure.
  */
 import { openStream, uniform } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
@@ -9,13 +9,13 @@ import type { Interval } from '../domain/credit.ts';
 import { CHANCE_ROUNDS, VERDICTS, type TaxonomyThresholds, type VerdictName } from '../domain/taxonomy.ts';
 import { compare, verdictOf, type BucketFacts, type BucketStudy, type Measured } from './taxonomy.ts';
 
-/** What the rules look at in a bucket in each round; one element where every round has the same. */
+/** The facts of a bucket in each round; a single element if all rounds are equal. */
 export type Deals = readonly BucketFacts[];
 
-/** The rounds of a bucket. */
+/** Computes the facts of a bucket in every round. */
 export function dealsOf(study: BucketStudy): Deals {
   const { bucket, measured, compared } = study;
-  // Where all returns are equal, or nothing is compared, no deal changes anything.
+  // If all returns are equal, or nothing is compared, no deal changes anything.
   if (compared === null || compared.range === 0) {
     return [factsOf(study)];
   }
@@ -25,7 +25,7 @@ export function dealsOf(study: BucketStudy): Deals {
   );
 }
 
-/** Without the returns themselves, so that thousands can be kept. */
+/** Returns the facts without the returns themselves, so that thousands can be kept. */
 function factsOf({ bucket: { terminal }, succeeded, compared }: BucketStudy): BucketFacts {
   return {
     bucket: { terminal },
@@ -42,7 +42,7 @@ function factsOf({ bucket: { terminal }, succeeded, compared }: BucketStudy): Bu
   };
 }
 
-/** The same alternatives with other returns in the places of theirs. */
+/** Returns the same alternatives with other returns in place of theirs. */
 function dealt(measured: readonly Measured[], returns: readonly number[]): Measured[] {
   let next = 0;
   return measured.map(({ real, all }) => {
@@ -52,7 +52,7 @@ function dealt(measured: readonly Measured[], returns: readonly number[]): Measu
   });
 }
 
-/** The values in a random order (Fisher and Yates). */
+/** Returns the values in a random order (Fisher-Yates). */
 function shuffled(values: readonly number[], bucket: number, round: number): number[] {
   const stream = openStream(bucket, round);
   const order = [...values];
@@ -63,7 +63,7 @@ function shuffled(values: readonly number[], bucket: number, round: number): num
   return order;
 }
 
-/** What each verdict would count by chance over buckets: the mean over rounds, from the least to the greatest. */
+/** Returns the chance count of each verdict over buckets: mean, least and greatest over rounds. */
 export function chanceCounts(
   buckets: readonly Deals[],
   thresholds: TaxonomyThresholds,

@@ -1,11 +1,12 @@
 /**
- * What the classes of the failure taxonomy explain: the share of the losses within reach that fresh messages save in
- * the place of those that a class flags, beside the share of as many cases chosen at random. Pure.
+ * The part of the losses that the classes of the failure taxonomy explain: the share of the losses
+ * within reach that fresh messages save in the place of those that a class flags, and the share of
+ * equally many cases chosen at random. Pure.
  *
- * A class is given by returns, and the same returns would flatter it: what looks lost by chance looks saved. So each
- * bucket is classified on one half of its evidence and measured on the other, and the other way round (sample
- * splitting, as in taxonomy.ts): by every second replay, or, where the text of a message determines its return, by
- * every second of the other messages.
+ * The returns that define a class must not measure it too: losses by chance would look saved. Each
+ * bucket is therefore classified on one half of its evidence and measured on the other, in both ways
+ * (sample splitting, as in taxonomy.ts). The halves are every second replay, or every second other
+ * message if the text of a message determines its return.
  */
 import { unmasked } from '../credit/aggregate.ts';
 import { mean } from '../credit/describe.ts';
@@ -20,20 +21,20 @@ import {
 import { isSolved } from '../shared/credit/returns.ts';
 import { realOf, studyBucket, verdictOf, type TaxonomyBucket } from './taxonomy.ts';
 
-/** What is looked at: a bucket, and the problem that it is of. */
+/** A bucket with its problem. */
 export type SavedBucket = TaxonomyBucket & { readonly problem: string };
 
-/** A lost message as one half of its evidence sees it. */
+/** A lost message, classified by one half of its evidence. */
 interface Case {
   readonly problem: string;
   readonly name: VerdictName;
-  /** What a fresh message in its place returns more, by the other half. */
+  /** Gain of a fresh message in its place, by the other half. */
   readonly saved: number;
 }
 
 /**
- * By class: the sum of what is saved in its cases, divided by the sum over all lost messages, with Fieller's interval
- * over problems. A class is left out where it may as well be nothing that was within reach.
+ * Returns, by class, the sum of the savings in its cases divided by the sum over all lost messages,
+ * with Fieller's interval over problems. A class is left out if possibly nothing was within reach.
  */
 export function savedShares(
   buckets: readonly SavedBucket[],
@@ -58,7 +59,10 @@ export function savedShares(
   );
 }
 
-/** The real message of a bucket where it was lost, as either half sees it; one without enough evidence sees nothing. */
+/**
+ * Returns the real message of a bucket as a case for each half in which it was lost. A half without
+ * enough evidence gives no case.
+ */
 function casesIn(bucket: SavedBucket, thresholds: TaxonomyThresholds): Case[] {
   const real = realOf(bucket);
   if (real === undefined) {

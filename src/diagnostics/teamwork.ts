@@ -1,19 +1,20 @@
-/** How a team holds together while it trains (TeamTR reference section 6): coordination, drift, stability. Pure. */
+/** Cohesion of a team during training (TeamTR reference section 6): coordination, drift, stability. Pure. */
 import type { Interval } from '../domain/credit.ts';
 import { stabilityOf } from '../domain/stepRows.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 
-/** One episode of a question: the last answer that each role who spoke gave, in their order; null without one. */
+/** One episode of a question: the last answers of the roles that spoke, null for no answer. */
 export interface AnsweredEpisode {
   readonly answers: readonly (string | null)[];
   readonly solved: boolean;
 }
 
 /**
- * Coordination: the share of questions on which all roles agree on the correct answer. A role whose message states
- * none agrees with nobody; the answer that all gave is correct where the episode is solved.
- * @param questions the episodes of each, averaged; questions without one are left out
- * @returns its 95 % bootstrap interval over questions; null where no episode has answers of two roles
+ * Returns coordination: the share of questions on which all roles agree on the correct answer. A role
+ * whose message states no answer agrees with no other. The common answer is correct if the episode is
+ * solved.
+ * @param questions the episodes of each, averaged; questions without episodes are left out
+ * @returns its 95 % bootstrap interval over questions; null if no episode has answers of two roles
  */
 export function coordination(questions: readonly (readonly AnsweredEpisode[])[], seed = 0): Interval | null {
   const several = ({ answers }: AnsweredEpisode): boolean => answers.filter((one) => one !== null).length > 1;
@@ -31,8 +32,8 @@ export function coordination(questions: readonly (readonly AnsweredEpisode[])[],
 }
 
 /**
- * Total variation of two samples by their plug-in estimate: half the L1 distance of the shares that each context has in
- * them. Two finite samples of one distribution are apart too.
+ * Returns the total variation of two samples by the plug-in estimate: half the L1 distance of the
+ * shares of each context. Two finite samples of one distribution differ, too.
  */
 export function pluginVariation(some: readonly string[], others: readonly string[]): number {
   const shares = new Map<string, number>();
@@ -46,23 +47,27 @@ export function pluginVariation(some: readonly string[], others: readonly string
   return [...shares.values()].reduce((sum, one) => sum + Math.abs(one), 0) / 2;
 }
 
-/** One context of an episode of a stage; `group` are those that are split evenly, a role at one question. */
+/** One context of an episode of a stage. `group` is a role at one question; each group is split evenly. */
 export interface SeenContext {
   readonly group: string;
   readonly key: string;
 }
 
-/** D_occ of steps: the sum over stages after the first of the total variation of their contexts from the first's. */
+/**
+ * D_occ of steps: the sum, over the stages after the first, of the total variation of their contexts
+ * from the first's.
+ */
 export interface ContextDrift {
-  /** By the plug-in estimate on halves of the stages' samples. */
+  /** The plug-in estimate on halves of the stages' samples. */
   readonly plugIn: Interval;
-  /** The same between two halves of the first stage, which one policy sampled: what chance alone comes to. */
+  /** The same between two halves of the first stage, which one policy sampled: the value by chance alone. */
   readonly samePolicy: Interval;
   /** The difference of both, paired by step. */
   readonly excess: Interval;
 }
 
 /**
+ * Measures the drift of contexts within steps.
  * @param steps the contexts of each stage in the order in which they were sampled
  * @returns bootstrap intervals over the steps with two stages or more; null without one
  */
@@ -93,7 +98,10 @@ export function contextDrift(steps: readonly (readonly (readonly SeenContext[])[
   return plugIn === null || samePolicy === null || excess === null ? null : { plugIn, samePolicy, excess };
 }
 
-/** Every other context of each group, so that both halves have as many of every question and role. */
+/**
+ * Puts every other context of each group into each half, so that both have equally many of every
+ * question and role.
+ */
 function halves(contexts: readonly SeenContext[]): readonly [string[], string[]] {
   const seen = new Map<string, number>();
   const found: [string[], string[]] = [[], []];
@@ -106,7 +114,7 @@ function halves(contexts: readonly SeenContext[]): readonly [string[], string[]]
 }
 
 /**
- * Stability of training with its 95 % bootstrap interval over gains; n counts them.
+ * Returns stability of training with its 95 % bootstrap interval over gains; n counts the gains.
  * @param returns of the steps in order
  * @returns null with fewer than two gains
  */
@@ -115,6 +123,6 @@ export function stability(returns: readonly (number | null)[], seed = 0): Interv
     const before = returns[index] ?? null;
     return value === null || before === null ? [] : [[before, value]];
   });
-  // A null between them keeps each gain apart from the next one.
+  // The null separates each gain from the next one.
   return bootstrap(gains, (drawn) => stabilityOf(drawn.flatMap((gain) => [null, ...gain])), seed);
 }

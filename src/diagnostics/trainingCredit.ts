@@ -1,50 +1,54 @@
 /**
- * Whether the credit that updates learned from is what messages are worth: its correlation with the target advantage
+ * The fidelity of training credit: its correlation with the target advantage
  *
  *   Q(h, a) - V(h)
  *
- * the mean return of message a continued in its context h, less that of messages that the policy says there. It is
- * estimated from pairs of fresh replays, of the message itself and of a fresh alternative, which no credit knows.
+ * This is the mean return of message a continued in its context h, minus that of the policy's own
+ * messages there. It is estimated from pairs of fresh replays, one of the message itself and one of a
+ * fresh alternative, which no credit used.
  */
 import { hasSpread, mean, populationVariance } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';
 import { bootstrap } from './statistics/bootstrap.ts';
 import { pearson, type Pair } from './statistics/rank.ts';
 
-/** A message that was learned from, with replays that its credit does not know. */
+/** A message that was learned from, with replays that its credit did not use. */
 export interface TargetedMessage {
-  /** Of its question: messages of one question are resampled together. */
+  /** The uid of its question: messages of one question are resampled together. */
   readonly problem: string;
   /** Equal for the messages of one context. */
   readonly context: string;
-  /** What the update learned from. */
+  /** The credit that the update learned from. */
   readonly credit: number;
-  /** Returns of the message continued and of a fresh alternative continued; null where the evaluator failed. */
+  /** Returns of the continued message and of a continued fresh alternative; null if the evaluator failed. */
   readonly pairs: readonly (readonly [own: number | null, other: number | null])[];
 }
 
 export interface TrainingCreditFidelity {
-  /** Pearson's correlation of credit and estimated target, which the noise of the replays makes smaller. */
+  /** Pearson's correlation of credit and estimated target; the noise of the replays reduces it. */
   readonly correlation: Interval | null;
   /**
-   * The same over the root of `reliability`: of credit and the target itself. It may come out above 1. Null where the
-   * reliability is not above 0.
+   * `correlation` divided by the root of `reliability`: the correlation with the target itself. It may
+   * exceed 1. Null if the reliability is not above 0.
    */
   readonly disattenuated: Interval | null;
-  /** The share of the variance of estimated targets that is no noise: the covariance of their halves over it. */
+  /**
+   * The share of the variance of estimated targets that is not noise: the covariance of their halves
+   * divided by the variance.
+   */
   readonly reliability: number | null;
-  /** Why there is no correlation, one sentence; null where there is one. */
+  /** The reason in one sentence why there is no correlation, or null if there is one. */
   readonly degenerate: string | null;
   readonly problems: number;
   readonly contexts: number;
   readonly messages: number;
-  /** Pairs whose both returns were measured. */
+  /** Pairs in which both returns were measured. */
   readonly pairs: number;
-  /** Messages left out: none of their pairs was measured. */
+  /** Messages that are left out because none of their pairs was measured. */
   readonly leftOut: number;
 }
 
-/** A message as the statistics take it. */
+/** A message as the input of the statistics. */
 interface Estimate extends Pick<TargetedMessage, 'credit'> {
   readonly target: number;
   /** The means over its even and its odd pairs; null with fewer than two pairs. */
@@ -52,8 +56,8 @@ interface Estimate extends Pick<TargetedMessage, 'credit'> {
 }
 
 /**
- * The correlation over the messages of all contexts; its intervals are a bootstrap over questions.
- * @throws nothing: what cannot be estimated is null
+ * Returns the correlation over the messages of all contexts, with bootstrap intervals over questions.
+ * Statistics that cannot be estimated are null.
  */
 export function trainingCreditFidelity(messages: readonly TargetedMessage[], seed = 0): TrainingCreditFidelity {
   const measured = messages.flatMap((message) => {
@@ -95,7 +99,7 @@ function targetOf(differences: readonly number[]): Omit<Estimate, 'credit'> {
 const correlationOf = (estimates: readonly Estimate[]): number | null =>
   pearson(estimates.map(({ credit, target }) => [credit, target]));
 
-/** Null where no two messages have halves, or all estimated targets are equal. */
+/** Returns the reliability, or null if no two messages have halves or all estimated targets are equal. */
 function reliabilityOf(estimates: readonly Estimate[]): number | null {
   const split = estimates.flatMap(({ target, halves }) => (halves === null ? [] : [{ target, halves }]));
   const variance = split.length < 2 ? 0 : populationVariance(split.map(({ target }) => target));

@@ -5,13 +5,13 @@ import type { Interval } from '../domain/credit.ts';
 import { creditsOf, type DiagnosticBucket } from './bucket.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
-/** population divides by the number of alternatives, as the paper's code does; sample by one less. */
+/** population divides by the number of alternatives, like the paper's code; sample divides by one less. */
 export type VarianceKind = 'population' | 'sample';
 
 export interface WithinContextVariance {
   /**
-   * Mean over contexts, its interval a bootstrap over them; null where no context has two alternatives with a credit. n
-   * counts contexts.
+   * Mean over contexts with a bootstrap interval over them; null if no context has two alternatives with
+   * a credit. n counts contexts.
    */
   readonly value: Interval | null;
   /** Over contexts, with n - 1 in the denominator; null for fewer than two. */
@@ -22,7 +22,7 @@ export interface WithinContextVariance {
 }
 
 /**
- * Variance of the credits of one context.
+ * Returns the variance of the credits of one context.
  * @returns null for fewer than two alternatives with a credit
  * @throws C3Error('input') for a return that is not finite
  */
@@ -38,7 +38,7 @@ export function contextVariance(
   return kind === 'population' ? populationVariance(credits) : sampleVariance(credits);
 }
 
-/** The mean over contexts of contextVariance. */
+/** Returns the mean over contexts of contextVariance. */
 export function withinContextVariance(
   buckets: readonly DiagnosticBucket[],
   estimator: CreditEstimator,
@@ -56,8 +56,8 @@ export function withinContextVariance(
 }
 
 /**
- * As the published code reports it: population variance, a context with fewer than two alternatives counting as 0. Null
- * without contexts.
+ * Returns the variance as the published code reports it: population variance, with 0 for a context
+ * with fewer than two alternatives. Null without contexts.
  */
 export function publishedVariance(
   buckets: readonly DiagnosticBucket[],

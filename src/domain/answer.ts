@@ -1,13 +1,13 @@
-/** Answers: which message lost an episode, what loses those of a run, and whether a finding holds. In words, too. */
+/** Answers: the message that lost an episode, the losses of a run, and checks of findings; also as sentences. */
 import { isRecord } from '../shared/guard.ts';
 import { signed } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';
 import { selectionWords, type Selection } from './selection.ts';
 
 /**
- * message: one message lost more than any other. several: more than one did, and none is known to have lost more. rare:
- * the team rarely solves the problem, whatever message is looked at. undecided: the budget did not decide. won: the
- * episode was not lost.
+ * message: one message lost more than any other. several: more than one message lost, and none is
+ * known to have lost more than the others. rare: the team rarely solves the problem, whatever the
+ * message. undecided: the budget did not decide. won: the episode was not lost.
  */
 export const BLAME_VERDICTS = ['message', 'several', 'rare', 'undecided', 'won'] as const;
 
@@ -18,50 +18,50 @@ export interface Chance {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Continuations behind it; 0 where it is known, as the recorded return is. */
+  /** Continuations that were counted; 0 if the value is known, as for the recorded return. */
   readonly n: number;
 }
 
-/** A point of the curve: what the team returns on average from here on. */
+/** A point of the curve: the mean return of the team from here on. */
 export interface CurvePoint extends Chance {
-  /** The message that was just said; null before the first. */
+  /** The message that was just said, or null before the first. */
   readonly message: number | null;
   readonly role: string | null;
   /**
-   * What the message changed: the mean over pairs of itself and a fresh one on the same random numbers; null before the
-   * first message.
+   * The change by this message: the mean over pairs of it and a fresh message on the same random
+   * numbers. Null before the first message.
    */
   readonly drop: Chance | null;
 }
 
-/** What the team would rather say in the place of the message that lost the episode. */
+/** A better message in the place of the one that lost the episode. */
 export interface Remedy {
   readonly text: string;
   /** The number of fresh messages with this text. */
   readonly said: number;
   /** The number of all fresh messages. */
   readonly of: number;
-  /** Its mean return. */
+  /** Mean return of this text. */
   readonly value: number;
 }
 
-/** What a search has come to. */
+/** The result of a search for the message that lost an episode. */
 export interface Blame {
-  /** The last message of the episode, by which it is named. */
+  /** The last message of the episode, which identifies it. */
   readonly episode: number;
   readonly verdict: BlameVerdict;
-  /** The message that lost it; null where none is named. */
+  /** The message that lost the episode, or null if none is named. */
   readonly message: number | null;
-  /** The messages that the sentence names: one, several, or those that are undecided. */
+  /** The messages that the sentence names: one, several, or the undecided ones. */
   readonly messages: readonly number[];
   /** Before the first message, then after each. */
   readonly curve: readonly CurvePoint[];
   readonly remedy: Remedy | null;
-  /** Spent by this search. */
+  /** Calls that this search spent. */
   readonly evaluatorCalls: number;
-  /** About how many further calls would decide; null where that cannot be said. */
+  /** Approximate number of further calls that would decide, or null if unknown. */
   readonly more: number | null;
-  /** The highest return that there is: returns are shown as a share of it. */
+  /** The highest possible return: returns are shown as a share of it. */
   readonly most: number;
   readonly sentence: string;
 }
@@ -70,7 +70,7 @@ export interface Blame {
 export interface BlamedEpisode {
   readonly episode: number;
   readonly verdict: BlameVerdict;
-  /** The message that lost it, its role, and what it changed; null where none is named. */
+  /** The message that lost the episode, its role, and its change; null if none is named. */
   readonly message: number | null;
   readonly role: string | null;
   readonly drop: number | null;
@@ -80,61 +80,62 @@ export interface BlamedEpisode {
   readonly sentence: string;
 }
 
-/** What a role lost. */
+/** The losses of a role. */
 export interface RoleLosses {
   readonly role: string;
-  /** Its share of what was within reach; negative where its messages raised the chance on balance. */
+  /** Share of the role in what was within reach; negative if its messages raised the chance on balance. */
   readonly share: Interval;
-  /** In which its message lost it. */
+  /** Episodes that a message of the role lost. */
   readonly episodes: number;
 }
 
 /**
- * How losses are divided beside by role. turn: which of a role's messages it was. class: the taxonomy class of the
- * problem. label: the user's label of the message. level, source: what the data set says of the problem.
+ * The ways to divide losses in addition to roles. turn: which of a role's messages it was. class: the
+ * taxonomy class of the problem. label: the user's label of the message. level, source: fields of the
+ * problem in the data set.
  */
 export const LOSS_DIVISIONS = ['turn', 'class', 'label', 'level', 'source'] as const;
 
-/** What the messages of one turn or label lost, or the episodes of one class, level or source. */
+/** The losses of the messages of one turn or label, or of the episodes of one class, level or source. */
 export interface LossPart {
   readonly name: string;
-  /** Its share of what was within reach. */
+  /** Share of the part in what was within reach. */
   readonly share: Interval;
-  /** Those of its episodes in which one message is named; of a turn, its message. */
+  /** Episodes in which one message is named. For a turn, the message of that turn is the named one. */
   readonly episodes: number;
 }
 
 export interface LossDivision {
   readonly by: (typeof LOSS_DIVISIONS)[number];
-  /** The largest share first; two at least. */
+  /** At least two parts, the largest share first. */
   readonly parts: readonly LossPart[];
 }
 
-/** What loses the episodes of a run. */
+/** The losses of the episodes of a run. */
 export interface RunBlame {
   readonly run: string;
-  /** Which of the lost episodes were asked for; all where it is left out. */
+  /** The selection of lost episodes that was asked for; absent for all of them. */
   readonly only?: Selection;
-  /** Lost episodes of its last evaluation, or of a recording, that can be searched. */
+  /** Lost episodes of the last evaluation, or of a recording, that can be searched. */
   readonly lost: number;
-  /** How many more were lost that have more messages than a search takes. */
+  /** Further lost episodes that have too many messages for a search. */
   readonly tooLong: number;
-  /** How many of them were read: a random part where the budget did not reach. */
+  /** Episodes that were read: a random part if the budget did not suffice for all. */
   readonly read: number;
-  /** How many more were to be read, whose replays could not all be scored. */
+  /** Further episodes that were due, but whose replays could not all be scored. */
   readonly masked: number;
-  /** How many of the lost ones the team would win if it tried again, on average. */
+  /** Lost episodes that the team would win on average if it tried again. */
   readonly withinReach: Interval;
-  /** The largest share first; empty where it may be that nothing was within reach. */
+  /** The largest share first; empty if possibly nothing was within reach. */
   readonly roles: readonly RoleLosses[];
-  /** The same sum divided otherwise; without those that say nothing more. An answer that was kept early has none. */
+  /** The same sum divided in other ways, without divisions that add nothing. Old saved answers have none. */
   readonly divisions?: readonly LossDivision[];
-  /** Episodes that were read, by what was found: one message lost it, several did, and so on. */
+  /** Numbers of episodes that were read, by result: one message lost it, several did, and so on. */
   readonly decided: number;
   readonly several: number;
   readonly undecided: number;
   readonly rarelySolved: number;
-  /** Those in which a message is named, the largest fall first. */
+  /** Episodes in which a message is named, the largest fall first. */
   readonly cases: readonly BlamedEpisode[];
   readonly evaluatorCalls: number;
   readonly seconds: number;
@@ -151,7 +152,7 @@ const isCase = (value: unknown): value is BlamedEpisode =>
   ['message', 'drop'].every((name) => typeof value[name] === 'number') &&
   ['role', 'question', 'sentence'].every((name) => typeof value[name] === 'string');
 
-/** Whether these are shares, each under its name. */
+/** Returns true if the value is a list of shares, each with its name. */
 const areShares = (value: unknown, name: 'role' | 'name'): boolean =>
   Array.isArray(value) &&
   value.every(
@@ -162,7 +163,7 @@ const areShares = (value: unknown, name: 'role' | 'name'): boolean =>
 const isDivision = (value: unknown): value is LossDivision =>
   isRecord(value) && LOSS_DIVISIONS.some((by) => by === value['by']) && areShares(value['parts'], 'name');
 
-/** Whether a value that was kept elsewhere can be shown as the answer about a whole run. */
+/** Returns true if a value that was kept elsewhere can be shown as the answer about a whole run. */
 export const isRunBlame = (value: unknown): value is RunBlame =>
   isRecord(value) &&
   value['only'] === undefined &&
@@ -185,13 +186,13 @@ export const isRunBlame = (value: unknown): value is RunBlame =>
   Array.isArray(value['cases']) &&
   value['cases'].every(isCase);
 
-/** The bounds of a search's budget and its default, in evaluator calls. */
+/** Bounds and default of the budget of a search, in evaluator calls. */
 export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
 
-/** The same for a run; `window` is what the editor asks for. */
+/** The same for a run; `window` is the default in the editor. */
 export const RUN_BLAME_BUDGET = { least: 1, usual: 6400, most: 10_000_000, window: 1600 } as const;
 
-/** How far a search has come. */
+/** Describes the progress of a search. */
 export const callsWords = (calls: number, budget: number): string =>
   `${calls.toLocaleString('en-US')} of at most ${budget.toLocaleString('en-US')} calls`;
 
@@ -207,7 +208,7 @@ export function listed(names: readonly string[]): string {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
 }
 
-/** A role, and which of its messages where it has several. */
+/** Names each message by its role, and by its number if the role has several. */
 function namesOf(curve: readonly CurvePoint[], messages: readonly number[]): string[] {
   return messages.map((message) => {
     const { role } = curve.find((point) => point.message === message) ?? {};
@@ -219,7 +220,7 @@ function namesOf(curve: readonly CurvePoint[], messages: readonly number[]): str
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-/** The answer in one sentence. */
+/** Writes the answer in one sentence. */
 export function blameSentence({
   verdict,
   messages,
@@ -260,7 +261,7 @@ export function shareWords({ value, low, high }: Interval): string {
   return `${percent(value, 1)} %${bounds}`;
 }
 
-/** The answer about a run in a few sentences. */
+/** Writes the answer about a run in a few sentences. */
 export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
   const longer =
     blame.tooLong === 0
@@ -312,7 +313,7 @@ function searchedSentence({
   ].join(' ');
 }
 
-/** What losses are divided by, as a heading. */
+/** Returns the heading of a division of losses. */
 export const divisionTitle = ({ by }: LossDivision): string =>
   ({
     turn: 'By message of a role',
@@ -322,7 +323,7 @@ export const divisionTitle = ({ by }: LossDivision): string =>
     source: 'By source of the problem',
   })[by];
 
-/** What was found of the episodes that were read, by their number. */
+/** Describes the results for the episodes that were read, with their numbers. */
 export const foundWords = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>
   [
     `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message`,
@@ -333,26 +334,26 @@ export const foundWords = ({ read, masked, decided, several, rarelySolved, undec
 
 const points = (value: number, most: number): string => signed((100 * value) / most, 0);
 
-/** How the name of the file of a finding ends. */
+/** The file name extension of a finding. */
 export const FINDING_FILE = '.finding.yaml';
 
 /**
- * What the team's chance at the place of a finding is now, beside what it was. Held: within a tenth of the range.
- * Fixed: higher. Worse: lower. Undecided: the draws do not say.
+ * The team's chance at the place of a finding now, compared with its chance when the finding was kept.
+ * held: within a tenth of the range. fixed: higher. worse: lower. undecided: the draws do not tell.
  */
 export const FINDING_VERDICTS = ['worse', 'undecided', 'held', 'fixed'] as const;
 
 export type FindingVerdict = (typeof FINDING_VERDICTS)[number];
 
-/** What a finding may expect. */
+/** The verdicts that a finding may expect. */
 export const EXPECTATIONS = ['held', 'fixed'] as const;
 
 export type Expectation = (typeof EXPECTATIONS)[number];
 
-/** How often episodes are drawn from the place of a finding. */
+/** Bounds and default of the number of episodes that are drawn from the place of a finding. */
 export const FINDING_DRAWS = { least: 20, usual: 100, most: 1000 } as const;
 
-/** A mean difference of returns, now less then, with its 95 % interval, which holds at every look. */
+/** A mean difference of returns, now minus then, with its 95 % interval, which holds at every look. */
 export interface FindingDifference {
   readonly value: number;
   readonly low: number;
@@ -361,35 +362,35 @@ export interface FindingDifference {
   readonly n: number;
 }
 
-/** What the draws of one side came to. */
+/** The draws of one side. */
 export interface DrawnSide {
-  /** The mean return. */
+  /** Mean return. */
   readonly value: number;
-  /** How many said the message of the finding. */
+  /** Draws that said the message of the finding. */
   readonly said: number;
 }
 
-/** What checking a finding came to. */
+/** The result of a check of a finding. */
 export interface CheckedFinding {
-  /** As it was named. */
+  /** The file as the user named it. */
   readonly file: string;
   readonly title: string;
   readonly verdict: FindingVerdict;
   readonly expect: Expectation;
-  /** Whether the verdict is as good as the finding expects; null for undecided. */
+  /** True if the verdict is as good as the finding expects; null if it is undecided. */
   readonly passed: boolean | null;
   readonly difference: FindingDifference | null;
   readonly then: DrawnSide | null;
   readonly now: DrawnSide | null;
-  /** What is not as it was when the finding was kept, one clause each: weights, context, machine. */
+  /** One clause for each difference from when the finding was kept: weights, context, machine. */
   readonly differs: readonly string[];
   readonly evaluatorCalls: number;
   readonly sentence: string;
-  /** Why it could not be checked; null where it was. */
+  /** The reason why the finding could not be checked, or null if it was checked. */
   readonly error: string | null;
 }
 
-/** What keeping a message came to. */
+/** A message that was kept as a finding. */
 export interface KeptFinding {
   /** Absolute path. */
   readonly file: string;
@@ -398,13 +399,13 @@ export interface KeptFinding {
   readonly sentence: string;
 }
 
-/** Whether a verdict is as good as what is expected; null where it is undecided. */
+/** Returns true if a verdict is as good as the expected one, or null if it is undecided. */
 export const passes = (verdict: FindingVerdict, expect: Expectation): boolean | null =>
   verdict === 'undecided' ? null : FINDING_VERDICTS.indexOf(verdict) >= FINDING_VERDICTS.indexOf(expect);
 
 const share = (value: number, most: number): string => `${Math.round((100 * value) / most)} %`;
 
-/** The outcome of a check in a sentence or two. @param most the highest return that there is */
+/** Writes the result of a check in a sentence or two. @param most the highest possible return */
 export function checkSentence(
   { verdict, difference, then, now, differs }: Omit<CheckedFinding, 'sentence' | 'error' | 'file' | 'title'>,
   most: number,
@@ -417,11 +418,11 @@ export function checkSentence(
   const fell = `the chance from here was ${share(then.value, most)} and is ${share(now.value, most)}`;
   const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}] in ${n} draws`;
   const message = ` Its message was said in ${then.said} of them, and is in ${now.said}.`;
-  const others = differs.length === 0 ? '' : ` Other than then: ${differs.join('; ')}.`;
+  const others = differs.length === 0 ? '' : ` Changed since then: ${differs.join('; ')}.`;
   return `${name}: ${fell}, ${size}.${message}${others}`;
 }
 
-/** All checks in one line. */
+/** Describes all checks in one line. */
 export function checksSentence(findings: readonly CheckedFinding[]): string {
   const failed = findings.filter(({ passed }) => passed === false).length;
   const broken = findings.filter(({ error }) => error !== null).length;

@@ -8,7 +8,7 @@ import type { Credit } from '../shared/credit/credit.ts';
  */
 export interface Interval {
   readonly value: number;
-  /** Null where it cannot be estimated, as the upper one. */
+  /** Null if it cannot be estimated, as for `high`. */
   readonly low: number | null;
   readonly high: number | null;
   readonly n: number;
@@ -17,7 +17,7 @@ export interface Interval {
 interface EstimateWords {
   readonly label: string;
   readonly detail: string;
-  /** What a button that measures it says; null where measuring another one measures it too. */
+  /** Label of the button that measures it, or null if measuring another one measures it too. */
   readonly action: string | null;
 }
 
@@ -53,16 +53,19 @@ export const ESTIMATE_WORDS = {
 
 export type EstimateName = keyof typeof ESTIMATE_WORDS;
 
-/** One estimator's word on a message, pooled over the buckets of the message's own continuation distribution. */
+/**
+ * The estimate of one estimator for a message, pooled over the buckets of the message's own
+ * continuation distribution.
+ */
 export interface MessageEstimate {
   readonly name: EstimateName;
-  /** The newest bucket that it was measured in; null where that is not known, or it was not measured. */
+  /** The newest bucket that it was measured in; null if that is unknown or nothing was measured. */
   readonly bucket: number | null;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly credit: Credit | null;
-  /** Why it was not measured; null where it was. */
+  /** The reason why it was not measured, or null if it was measured. */
   readonly reason: string | null;
-  /** Whether further replays would measure it: an empty message cannot be removed. */
+  /** True if further replays would measure it; an empty message, for example, cannot be removed. */
   readonly measurable: boolean;
 }
 
@@ -73,13 +76,16 @@ export interface MessageEstimate {
  */
 export interface MessageRho {
   readonly role: string;
-  /** What it adds to the variance of the return, given those before it; null where it was not measured. */
+  /** The variance of the return that it adds, given the messages before it; null if it was not measured. */
   readonly variance: number | null;
-  /** That over the variance due to all messages after it; null for the last, and where nothing varies after it. */
+  /**
+   * `variance` divided by the variance due to all messages after it; null for the last one, and if
+   * nothing varies after it.
+   */
   readonly rho: Interval | null;
   /**
-   * The predicted variance of C3's gradient over MAGRPO's at the same evaluator calls; null where the fan-out gives the
-   * message no sibling.
+   * The predicted variance of C3's gradient divided by MAGRPO's at the same evaluator calls; null if the
+   * fan-out gives the message no sibling.
    */
   readonly varianceRatio: number | null;
 }
@@ -89,7 +95,7 @@ export interface RhoReport {
   readonly alternatives: number;
   readonly replays: number;
   readonly evaluatorCalls: number;
-  /** Of C3, and the whole episodes of MAGRPO, that the prediction compares. */
+  /** The fan-out of C3, and the number of whole episodes of MAGRPO, that the prediction compares. */
   readonly fanout: readonly number[];
   readonly episodes: number;
   /** In the order of the protocol. */

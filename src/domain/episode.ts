@@ -1,4 +1,4 @@
-/** An episode: the messages and events of one problem, to a return. It was run here, or imported from a log. */
+/** An episode: the messages and events of one problem, up to a return. It was run here, or imported from a log. */
 import { isRecord } from '../shared/guard.ts';
 import { counted } from '../shared/text/words.ts';
 
@@ -39,25 +39,25 @@ export interface SaidEvent {
   readonly position: number;
   readonly role: string;
   readonly text: string;
-  /** What an evaluator gave it; null where that is masked, absent where the message is not scored. */
+  /** The score of an evaluator: null if it is masked, absent if the message is not scored. */
   readonly reward?: number | null;
 }
 
-/** What came from outside: feedback, the result of a tool, a vote. */
+/** An event from outside the team: feedback, the result of a tool, a vote. */
 export interface EnvironmentEvent {
   readonly kind: 'environment';
   /** The name of the environment. */
   readonly source: string;
-  /** Empty where no role is to read anything of it. */
+  /** Empty if no role reads any of it. */
   readonly text: string;
   readonly json: Json;
-  /** What an evaluator scores instead of the text: the mean over these, and 0 where there are none. */
+  /** Texts to score instead of `text`: the reward is their mean, and 0 if there are none. */
   readonly answers?: readonly string[];
-  /** Why the episode ends with it; null where it continues. */
+  /** The reason why the episode ends with this event, or null if it continues. */
   readonly done: string | null;
-  /** True where a function of problem, log and stream gives it again; false where it was recorded as it came. */
+  /** True if a function of problem, log and stream recomputes it; false if it was only recorded. */
   readonly derived: boolean;
-  /** The stream that its function drew from. */
+  /** The stream that the function drew from. */
   readonly streamKey: string;
   /** True for the event that closes the episode. */
   readonly closing: boolean;
@@ -67,8 +67,8 @@ export interface EnvironmentEvent {
 export type LogEvent = SaidEvent | EnvironmentEvent;
 
 /**
- * What a role reads of an environment event: the text that `json.prompts` has for it, where it has texts of roles; else
- * the event's own.
+ * Returns the text of an environment event that a role reads: the role's own text in `json.prompts`,
+ * or else the text of the event.
  */
 export function promptFor({ text, json }: Pick<EnvironmentEvent, 'text' | 'json'>, role: string): string {
   const prompts = isRecord(json) ? json['prompts'] : undefined;
@@ -77,8 +77,8 @@ export function promptFor({ text, json }: Pick<EnvironmentEvent, 'text' | 'json'
 }
 
 /**
- * What an environment took out of a role's newest message, as the function in it: null where there was none, undefined
- * where it looked for none.
+ * Returns what an environment extracted from a role's newest message, such as the function in it. Null
+ * if it found none; undefined if it did not look for any.
  */
 export function extractedOf({ json }: Pick<EnvironmentEvent, 'json'>, role: string): string | null | undefined {
   const found = isRecord(json) ? json['extracted'] : undefined;
@@ -86,25 +86,25 @@ export function extractedOf({ json }: Pick<EnvironmentEvent, 'json'>, role: stri
   return typeof own === 'string' || own === null ? own : undefined;
 }
 
-/** The longest text of an environment event. */
+/** Longest text of an environment event, in UTF-16 units. */
 export const MAX_EVENT_TEXT = 16_384;
 
-/** The rule of an episode whose return is the score that the user gave it, in words. */
+/** The rule of an episode whose return is the score that the user gave it. */
 export const BY_HAND = 'scored by hand';
 
-/** What runs are called whose messages come from a file: their method, weights, environment and the rule of scores. */
+/** The method, weights, environment and scoring rule of a run whose messages come from a file. */
 export const IMPORTED = 'imported';
 
 /**
- * Where the name of a speaker comes from. name: the log. prompt name: a name in the system prompt. system prompt: one
- * name for each system prompt. only speaker: the log has one. renamed: the user. further speakers: one name for all
- * speakers above the limit of a team.
+ * The source of a speaker's name. name: the log. prompt name: a name in the system prompt. system
+ * prompt: one name for each system prompt. only speaker: the log has one speaker. renamed: the user.
+ * further speakers: one name for all speakers above the limit of a team.
  */
 export type SpeakerSource = 'name' | 'prompt name' | 'system prompt' | 'only speaker' | 'renamed' | 'further speakers';
 
 export interface LogImport {
   readonly run: string;
-  /** True where the same log is in the store already, and nothing was stored. */
+  /** True if the same log is in the store already, so that nothing was stored. */
   readonly known: boolean;
   readonly format: string;
   readonly episodes: number;
@@ -114,16 +114,16 @@ export interface LogImport {
   readonly scored: number;
   readonly speakers: readonly { readonly name: string; readonly by: SpeakerSource; readonly messages: number }[];
   readonly leftOut: Readonly<Record<string, number>>;
-  /** Secret-like texts that were masked; null where nobody asked. */
+  /** Secret-like texts that were masked; null if masking was not requested. */
   readonly masked: number | null;
 }
 
-/** What a program's recording came to. */
+/** The result of recording a program. */
 export interface Recorded {
   readonly report: LogImport;
-  /** How the program ended: its exit code, or the signal that ended it. */
+  /** The exit code of the program, or the signal that ended it. */
   readonly ended: number | string;
-  /** What is wrong with the new names of speakers; null for nothing. All is stored in either case. */
+  /** The fault in the new names of speakers, or null if there is none. All is stored in either case. */
   readonly fault: string | null;
 }
 
@@ -136,7 +136,7 @@ const BY: Readonly<Record<SpeakerSource, string>> = {
   'further speakers': 'more than a team can have, taken together',
 };
 
-/** An import in lines: what was stored, who spoke and how sure that is, and what was left out. */
+/** Describes an import in lines: stored items, speakers with their sources, and what was left out. */
 export function importLines(report: LogImport): string[] {
   const { run, known, format, episodes, messages, events, scored, speakers, leftOut, masked } = report;
   const found = `${counted(episodes, 'episode')} from ${format}, with ${counted(messages, 'message')} and ${counted(events, 'event')} from outside; ${scored} with a score.`;
@@ -154,7 +154,7 @@ export function importLines(report: LogImport): string[] {
   ];
 }
 
-/** What a notification says of it: what was stored, and how much was left out. */
+/** Writes a notification about an import: what was stored, and how much was left out. */
 export function importNotice(report: LogImport): string {
   const [first = ''] = importLines(report);
   const reasons = Object.entries(report.leftOut);

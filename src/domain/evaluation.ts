@@ -1,18 +1,18 @@
-/** Evaluations of a run: when they happen, and what they measured over its training. */
+/** Evaluations of a run: their times, and their results over its training. */
 import type { Interval } from './credit.ts';
 import { IMPORTED, type Phase } from './episode.ts';
 import type { RunRecord } from './run.ts';
 
 export type EvaluationKind = 'greedy' | 'sampled';
 
-/** One evaluation of a run: its number is the `iteration` of its messages and episodes under phase `evaluate`. */
+/** One evaluation of a run; its number is the `iteration` of its episodes in phase `evaluate`. */
 export interface EvaluationRound {
   readonly iteration: number;
   readonly stage: 'before' | 'during' | 'after';
   readonly kind: EvaluationKind;
   /**
-   * Steps taken when it is made, where its number says so; null for those after training, which end a run of any
-   * length.
+   * Steps taken before the evaluation, if its number tells; null for those after training, since a run
+   * may have any length.
    */
   readonly step: number | null;
 }
@@ -25,18 +25,18 @@ export const EVALUATION_ROUNDS = [
   { iteration: 4, stage: 'after', kind: 'sampled', step: null },
 ] as const satisfies readonly EvaluationRound[];
 
-/** What other programs recorded is as an evaluation with sampling before any training. */
+/** The round of recordings of other programs: an evaluation with sampling before any training. */
 export const RECORDED_ROUND = EVALUATION_ROUNDS[1];
 
-/** Numbers beyond this belong to evaluations during training: two for each step, greedy and sampled. */
+/** Higher numbers belong to evaluations during training: two for each step, greedy and sampled. */
 const FIXED = EVALUATION_ROUNDS.length;
 
-/** The evaluation after a step of training. @param step from 1 on */
+/** Returns the evaluation after a step of training. @param step from 1 */
 export function roundDuring(step: number, kind: EvaluationKind): EvaluationRound {
   return { iteration: FIXED + 2 * step - (kind === 'greedy' ? 1 : 0), stage: 'during', kind, step };
 }
 
-/** The evaluation of a number; null for a number of none. */
+/** Returns the evaluation with a number, or null if there is none. */
 export function evaluationRound(iteration: number): EvaluationRound | null {
   if (!Number.isInteger(iteration) || iteration < 1) {
     return null;
@@ -47,14 +47,15 @@ export function evaluationRound(iteration: number): EvaluationRound | null {
   return EVALUATION_ROUNDS.find((round) => round.iteration === iteration) ?? null;
 }
 
-/** The evaluations of some numbers in the order in which a run makes them: before training, during, after. */
+/** Returns evaluations in the order in which a run makes them: before training, during, after. */
 export function roundsInOrder(iterations: readonly number[]): readonly EvaluationRound[] {
   const rounds = iterations.flatMap((iteration) => evaluationRound(iteration) ?? []);
   return rounds.sort((a, b) => (a.step ?? Infinity) - (b.step ?? Infinity) || a.iteration - b.iteration);
 }
 
 /**
- * Whether a run is evaluated after a step of its training; what follows the last step is the evaluation after training.
+ * Returns true if a run is evaluated after a step of its training. The evaluation after the last step
+ * is the one after training.
  */
 export function isEvaluatedAfter(
   step: number,
@@ -63,7 +64,7 @@ export function isEvaluatedAfter(
   return every > 0 && step > 0 && step < steps && step % every === 0;
 }
 
-/** How often a run is evaluated, each time greedily and by sampling. */
+/** Returns the number of evaluation times of a run, each with a greedy and a sampled evaluation. */
 export function evaluationTimes({
   steps,
   every,
@@ -80,7 +81,8 @@ export function evaluationTimes({
 }
 
 /**
- * What a round is called: `Step 3`, `Evaluation before, greedy`, `Evaluation after step 6, greedy`, `Replay request 2`.
+ * Returns the title of a round: `Step 3`, `Evaluation before, greedy`, `Evaluation after step 6,
+ * greedy`, `Replay request 2`.
  */
 export function roundTitle(phase: Phase, iteration: number): string {
   if (phase !== 'evaluate') {
@@ -90,7 +92,7 @@ export function roundTitle(phase: Phase, iteration: number): string {
   return round === null ? `Evaluation ${iteration}` : evaluationTitle(round);
 }
 
-/** The same for a round of a run; of one that was imported nothing but that it was recorded. */
+/** Returns the title of a round of a run. An imported run has only `As recorded`. */
 export const roundTitleOf = (method: string, phase: Phase, iteration: number): string =>
   method === IMPORTED ? 'As recorded' : roundTitle(phase, iteration);
 
@@ -103,14 +105,14 @@ export function evaluationTitle({ stage, kind, step }: EvaluationRound): string 
 export interface StoredEvaluation {
   /** Its number, under which its episodes are stored. */
   readonly iteration: number;
-  /** Steps that the run had taken. */
+  /** Steps that the run had taken before it. */
   readonly step: number;
   readonly kind: EvaluationKind;
-  /** Share of the held-out problems solved, with its 95 % interval; null where no episode could be scored. */
+  /** Share of the held-out problems solved, with its 95 % interval; null if no episode could be scored. */
   readonly result: Interval | null;
 }
 
-/** One point of the curve over training; null for what was not measured there. */
+/** One point of the curve over training; null for a value that was not measured at this step. */
 export interface EvaluationPoint {
   readonly step: number;
   /** Greedy. */
@@ -122,9 +124,9 @@ export interface EvaluationPoint {
 type Evaluated = Pick<RunRecord, 'summary' | 'plannedSteps'>;
 
 /**
- * The complete evaluations of a run, by step.
- * @param stored what the store holds; of runs that were made before evaluations were stored the summary knows those
- *   before and after
+ * Returns the complete evaluations of a run, by step.
+ * @param stored the evaluations in the store. Runs from before evaluations were stored have those
+ *   before and after training in the summary.
  */
 export function evaluationsOf(
   { summary, plannedSteps }: Evaluated,
@@ -140,7 +142,7 @@ export function evaluationsOf(
   return [...stored, ...summed].sort((a, b) => a.step - b.step || a.iteration - b.iteration);
 }
 
-/** The curve of some evaluations: one point for each step at which there is one. */
+/** Returns the curve of some evaluations: one point for each step that has one. */
 export function evaluationCurve(evaluations: readonly StoredEvaluation[]): readonly EvaluationPoint[] {
   const steps = [...new Set(evaluations.map(({ step }) => step))].sort((a, b) => a - b);
   const at = (step: number, kind: EvaluationKind): Interval | null =>

@@ -1,4 +1,4 @@
-/** A message: what a role said in a context, how it was sampled, and what was measured of the call that said it. */
+/** A message: the text that a role said in a context, its sampling, and measurements of the call that said it. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { Phase } from './episode.ts';
@@ -13,19 +13,19 @@ export interface Sampling {
 
 export type FinishReason = 'end' | 'length' | 'typed';
 
-/** A context that begins with one that is stored, as those of a conversation do. */
+/** A context that begins with a stored one, as in a conversation. */
 export interface GrownContext {
-  /** The key of that one. */
+  /** The key of the stored context. */
   readonly base: string;
-  /** UTF-16 units of it that this one begins with. */
+  /** UTF-16 units of the stored context that this one begins with. */
   readonly baseLength: number;
-  /** What follows. */
+  /** The text that follows. */
   readonly since: string;
-  /** SHA-256 (hex) of the UTF-8 bytes of the whole. */
+  /** SHA-256 (hex) of the UTF-8 bytes of the whole context. */
   readonly sha256: string;
 }
 
-/** What every form of a message says: who said what, and where in its run. */
+/** The fields of every form of a message: its role, text and place in the run. */
 interface Said {
   readonly run: string;
   readonly phase: Phase;
@@ -53,10 +53,10 @@ interface Said {
   readonly finish: FinishReason;
 }
 
-/** A message as it is appended. */
+/** A message to append to the store. */
 export interface NewMessage extends Said {
   readonly environment: number;
-  /** Exact text of the model input, stored once by its SHA-256; or how it goes on from one that is stored. */
+  /** Exact text of the model input, stored once by its SHA-256, or its continuation of a stored one. */
   readonly context: string | GrownContext;
   readonly tokens: Int32Array;
   readonly logprobs: Float32Array;
@@ -69,15 +69,15 @@ export interface NewMessage extends Said {
   readonly sampling: Sampling;
   readonly promptTokens: number;
   /**
-   * Prompt tokens that were not computed again; of a message that was taken from an equal request, all tokens of prompt
-   * and message.
+   * Prompt tokens that were not computed again. For a message that was taken from an equal request, all
+   * tokens of prompt and message.
    */
   readonly reusedTokens: number;
-  /** What was measured of the call, where another program recorded it. */
+  /** Measurements of the call, if another program recorded them. */
   readonly measured?: Measured;
 }
 
-/** A stored message with its context and its tokens, which lists and trees leave out. */
+/** A stored message with its context and tokens, which lists and trees leave out. */
 export interface FullMessage extends NewMessage {
   readonly id: number;
   /**
@@ -86,7 +86,7 @@ export interface FullMessage extends NewMessage {
    */
   readonly context: string;
   readonly tokenHash: string;
-  /** Mean return of the leaves below; null while none is scored or all are masked. */
+  /** Mean return of the leaves below, or null while none is scored or all are masked. */
   readonly return: number | null;
   readonly leaves: number;
 }
@@ -97,26 +97,33 @@ export interface FullMessage extends NewMessage {
  */
 export interface Message extends Said {
   readonly id: number;
-  /** Of rollouts between two updates of the step, from 1; left out for what a step sampled at its beginning. */
+  /**
+   * Number of the rollouts between two updates of the step, from 1; absent for messages sampled at the
+   * start of the step.
+   */
   readonly stage?: number;
   readonly tokenCount: number;
-  /** Mean return of the leaves below; null while none is scored or all are masked. */
+  /** Mean return of the leaves below, or null while none is scored or all are masked. */
   readonly return: number | null;
   readonly leaves: number;
-  /** Where the user gave the return of one of these. */
+  /** Present if the user gave the return of at least one of the leaves. */
   readonly byHand?: true;
   /**
-   * The one credit that the message shows, pooled over all replays in its context under the model and settings of its
-   * run.
+   * The one credit that the message shows, pooled over all replays in its context with the model and
+   * settings of its run.
    */
   readonly credit: Headline | null;
-  /** What training learned from it, by the estimator of its method; null for messages that nothing was learned from. */
+  /**
+   * The credit that training learned from, by the estimator of its method; null if nothing was learned
+   * from the message.
+   */
   readonly trainingCredit: Credit | null;
 }
 
 /**
- * What training learned from a message where nothing else was sampled in its context, so that it has no credit of its
- * own: a voter, or one of a joint action. Null elsewhere.
+ * Returns the credit that training learned from for a message that has no credit of its own, because
+ * nothing else was sampled in its context: a voter, or one message of a joint action. Null for other
+ * messages.
  */
 export const learnedFrom = ({ credit, trainingCredit }: Pick<Message, 'credit' | 'trainingCredit'>): Credit | null =>
   credit?.verdict === 'alone' ? trainingCredit : null;
@@ -127,21 +134,21 @@ export interface MessagePage {
   readonly messages: readonly Message[];
 }
 
-/** What the stream of such a message begins with; a hash of the edited result follows. */
+/** The start of the stream key of a message after an edited result; a hash of the result follows. */
 export const EDITED = 'edited:';
 
-/** Of one message; null for what was not recorded. */
+/** Measurements of one message; null for what was not recorded. */
 export interface Measured {
   readonly model: string | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
   /** When the call began: milliseconds since 1970, with a fraction. */
   readonly start: number | null;
-  /** Until its answer was whole. */
+  /** Seconds until the answer was complete. */
   readonly seconds: number | null;
-  /** Until its answer began. */
+  /** Seconds until the answer began. */
   readonly firstTokenSeconds: number | null;
-  /** As the log counts it, which seldom names a currency. */
+  /** In the unit of the log, which seldom names a currency. */
   readonly cost: number | null;
   readonly temperature: number | null;
 }
@@ -159,19 +166,19 @@ export const NOTHING_MEASURED: Measured = {
   temperature: null,
 };
 
-/** One number of several messages. */
+/** One measured number of several messages. */
 export interface MeasuredSummary {
   readonly sum: number;
   readonly least: number;
   readonly most: number;
-  /** Messages that have it. */
+  /** Messages for which it was recorded. */
   readonly n: number;
 }
 
-/** Of all messages of an episode; null for what was recorded of none. */
+/** Measurements of all messages of an episode; null for what no message has. */
 export interface EpisodeMeasured {
   readonly messages: number;
-  /** Each once, in the order in which they first spoke. */
+  /** Each model once, in the order of the first messages. */
   readonly models: readonly string[];
   readonly numbers: Readonly<Record<MeasuredNumber, MeasuredSummary | null>>;
 }
@@ -193,7 +200,7 @@ const time = (value: number): string =>
 /** The last millisecond that has a date. */
 const MOST_TIME = 8.64e15;
 
-/** How each number is called and written, and what it is of an episode: the sum, or from the least to the most. */
+/** The name and format of each number, and its form for an episode: the sum or the range. */
 const FIELDS: Readonly<
   Record<
     MeasuredNumber,
@@ -222,11 +229,11 @@ export const MEASURED_NUMBERS: readonly MeasuredNumber[] = [
 /** A field and its value in words. */
 export type MeasuredFact = readonly [name: string, words: string];
 
-/** Facts without those that were not recorded. */
+/** Returns the facts without those that were not recorded. */
 export const recordedOnly = (facts: readonly MeasuredFact[]): readonly MeasuredFact[] =>
   facts.filter(([, words]) => words !== NOT_RECORDED);
 
-/** Everything about a message, what was not recorded too. */
+/** Returns all facts about a message, including those that were not recorded. */
 export const measuredFacts = (measured: Measured): readonly MeasuredFact[] => [
   ['Model', measured.model ?? NOT_RECORDED],
   ...MEASURED_NUMBERS.map((field): MeasuredFact => {
@@ -235,7 +242,7 @@ export const measuredFacts = (measured: Measured): readonly MeasuredFact[] => [
   }),
 ];
 
-/** Everything about an episode: of what only some of its messages have, how many. */
+/** Returns all facts about an episode; partial ones with the number of messages that have them. */
 export const episodeFacts = ({ messages, models, numbers }: EpisodeMeasured): readonly MeasuredFact[] => [
   ['Model', models.length === 0 ? NOT_RECORDED : models.join(', ')],
   ...MEASURED_NUMBERS.map((field): MeasuredFact => {
@@ -250,9 +257,9 @@ export const episodeFacts = ({ messages, models, numbers }: EpisodeMeasured): re
 ];
 
 export interface ExaminedFunction {
-  /** Null where it is missing. */
+  /** Null if it is missing. */
   readonly source: string | null;
-  /** Whether it gives back a value. */
+  /** True if it returns a value. */
   readonly returns: boolean;
 }
 
@@ -260,12 +267,13 @@ export interface ExaminedTest {
   /** The assertion, or the whole test program. */
   readonly source: string;
   readonly passed: boolean;
-  /** What happened, bounded; empty where it passed. Programs write parts of it. */
+  /** The failure, shortened; empty if the test passed. Programs write parts of it. */
   readonly detail: string;
 }
 
 /**
- * How the main function uses the helper: whether it calls it, whether the result matters, whether that is all it does.
+ * The use of the helper by the main function: it calls the helper, the result matters, and it does
+ * nothing else.
  */
 export interface HelperUsage {
   readonly called: boolean;
@@ -278,15 +286,15 @@ export interface Examination {
   readonly entryPoint: string;
   readonly helper: ExaminedFunction;
   readonly main: ExaminedFunction;
-  /** Where both together cannot be parsed; null where they can. */
+  /** The place where both functions together cannot be parsed, or null if they can. */
   readonly syntax: { readonly line: number; readonly column: number; readonly message: string } | null;
-  /** As it is written; null where that cannot be parsed or is missing. */
+  /** Usage in the source; null if it cannot be parsed or is missing. */
   readonly usage: HelperUsage | null;
-  /** As it runs; absent where it was not run for that, or no test passed. */
+  /** Usage at run time; absent if this was not measured or no test passed. */
   readonly executed?: HelperUsage;
-  /** Empty where none was run: without a main function, or where nothing can be parsed. */
+  /** Empty if no test was run: without a main function, or if the program cannot be parsed. */
   readonly tests: readonly ExaminedTest[];
-  /** How many tests there are, run or not. */
+  /** Number of all tests, run or not. */
   readonly testCount: number;
 }
 

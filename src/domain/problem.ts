@@ -1,4 +1,4 @@
-/** A problem: one task item. Its text is the question; a list of problems has a row for each. */
+/** A problem: one task item, whose text is the question; and the rows of lists of problems. */
 import type { Headline } from '../shared/credit/headline.ts';
 import type { BlameVerdict, Chance } from './answer.ts';
 import type { Phase } from './episode.ts';
@@ -12,30 +12,33 @@ export interface Problem {
   /** SHA-256 of the question, NFC, its newlines and trailing spaces normalised. */
   readonly uidSha: string;
   readonly question: string;
-  /** What a message is compared with; beside tests, a reference solution, empty where none is known. */
+  /**
+   * The text that a message is compared with. For a problem with tests, a reference solution, empty if
+   * none is known.
+   */
   readonly answer: string;
   readonly source: string;
   readonly level: number | null;
-  /** What scores a message of code; absent where the answer does. */
+  /** The tests that score a message of code; absent if the answer scores it. */
   readonly tests?: ProblemTests;
 }
 
 /**
- * Unit tests in Python. The forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`, `entryPoint`,
- * `prefix`).
+ * Unit tests in Python, in the forms of MBPP (`tests`, `setup`), MBPP+ (`test`) and HumanEval (`test`,
+ * `entryPoint`, `prefix`).
  */
 export interface ProblemTests {
   /** Statements, each a test of its own. */
   readonly tests: readonly string[];
-  /** A whole program that tests; empty where there is none. */
+  /** A whole test program; empty if there is none. */
   readonly test: string;
-  /** The function that check(candidate) of `test` receives; null where the tests call the candidate by its names. */
+  /** The function that check(candidate) receives; null if tests call the candidate by its own names. */
   readonly entryPoint: string | null;
-  /** Runs before the tests, where they run. */
+  /** Code that runs before the tests. */
   readonly setup: string;
-  /** Code that a message continues from: it is before the message's own. Empty where a message is whole. */
+  /** Code that a message continues; it goes in front of the message. Empty if a message is complete code. */
   readonly prefix: string;
-  /** Present where a message is no code: it states the value that `entryPoint` gives back, as AutoLogi has it. */
+  /** Present if a message is not code but states the value that `entryPoint` returns, as in AutoLogi. */
   readonly reads?: 'value';
 }
 
@@ -46,7 +49,10 @@ export interface RightAnswer {
 
 const NUMBER = /^[+\-\u2212]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\/\d+|\s*%)?$/u;
 
-/** A number must be what a message states; any other text must be somewhere in it. */
+/**
+ * Returns the pattern and evaluator of a right answer. A message must state a number, but may contain
+ * any other text anywhere.
+ */
 export function rightAnswer(said: string): RightAnswer {
   const text = said.trim();
   return NUMBER.test(text)
@@ -54,11 +60,11 @@ export function rightAnswer(said: string): RightAnswer {
     : { answer: text.replaceAll(/[\\^$.*+?()[\]{}|]/gu, '\\$&'), evaluator: 'pattern' };
 }
 
-/** The evaluator of an answer that `rightAnswer` gave. */
+/** Returns the evaluator of an answer from `rightAnswer`. */
 export const evaluatorOfAnswer = (answer: string): RightAnswer['evaluator'] =>
   NUMBER.test(answer) ? 'auto' : 'pattern';
 
-/** What rows are sorted by; `appearance` is the order in which the run came to them. */
+/** The columns that sort rows; `appearance` is the order in which the run came to the problems. */
 export const PROBLEM_COLUMNS = [
   'appearance',
   'question',
@@ -80,8 +86,9 @@ export const PROBLEM_COLUMNS = [
 export type ProblemColumn = (typeof PROBLEM_COLUMNS)[number];
 
 /**
- * won: the mean return reaches that of solved episodes; lost: it does not; between: it does not, and is above the
- * least. changed, improved, worsened compare the first known outcome with the latest one.
+ * won: the mean return reaches that of solved episodes. lost: the mean return is the least. between:
+ * it lies between the two. changed, improved and worsened compare the first known outcome with the
+ * latest one.
  */
 export const OUTCOME_FILTERS = ['all', 'lost', 'between', 'won', 'changed', 'improved', 'worsened'] as const;
 
@@ -92,7 +99,7 @@ export const VERDICT_FILTERS = ['all', 'helped', 'hurt', 'undecided', 'none'] as
 
 export type VerdictFilter = (typeof VERDICT_FILTERS)[number];
 
-/** Which part of the task a problem came up in. */
+/** The part of the task that a problem came up in. */
 export const SPLIT_FILTERS = ['all', 'train', 'evaluation'] as const;
 
 export type SplitFilter = (typeof SPLIT_FILTERS)[number];
@@ -105,7 +112,7 @@ export interface ProblemFilter {
   readonly role: string | null;
   /** A taxonomy class, or NOT_CLASSIFIED; null for any. */
   readonly className: string | null;
-  /** Words, and `level:`, `source:`, `uid:`, `question:`, `message:`, `tag:`, `note:` in front of one. */
+  /** Words, each optionally after `level:`, `source:`, `uid:`, `question:`, `message:`, `tag:`, `note:`. */
   readonly search: string;
 }
 
@@ -118,7 +125,7 @@ export const NO_PROBLEM_FILTER: ProblemFilter = {
   search: '',
 };
 
-/** The class of a problem of which no class is known. */
+/** The class name of a problem without a known class. */
 export const NOT_CLASSIFIED = 'not classified';
 
 export interface ProblemSort {
@@ -126,32 +133,35 @@ export interface ProblemSort {
   readonly descending: boolean;
 }
 
-/** The clearest credit first: what a reader of a run looks for. */
+/** The default order: the clearest credit first. */
 export const CLEAREST_FIRST: ProblemSort = { column: 'credit', descending: true };
 
-/** What searches found of the lost episode of a problem in the last evaluation. */
+/** The search results for the lost episode of a problem in the last evaluation. */
 export interface LostProblem {
   readonly verdict: BlameVerdict;
   /** The chance of success before the first message, as a share of the highest return. */
   readonly start: Chance;
-  /** The role whose message lost it, and what that changed, as a share likewise; null where none is named. */
+  /**
+   * The role whose message lost it, and its change as a share of the highest return; null if no message
+   * is named.
+   */
   readonly role: string | null;
   readonly drop: number | null;
 }
 
-/** The same of one problem, by its uidSha. */
+/** The search results for one problem, by its uidSha. */
 export interface LostProblemRow extends LostProblem {
   readonly problem: string;
 }
 
-/** Decided episodes first, among them those in which most was within reach. */
+/** Decided episodes first, among them those with the highest chance at the start. */
 export const LOST_FIRST: ProblemSort = { column: 'lostBy', descending: true };
 
-/** By which lost problems are ordered: what was found of them, then the chance at the start. */
+/** Returns the sort key of a lost problem: the verdict first, then the chance at the start. */
 export const lossOrder = ({ verdict, start }: LostProblem): number =>
   ['rare', 'undecided', 'several', 'message'].indexOf(verdict) + Math.min(0.999, start.value);
 
-/** The taxonomy class of a problem: that of most of its buckets. */
+/** The taxonomy class of a problem: the one that most of its buckets have. */
 export interface ProblemClass {
   readonly name: string;
   /** Buckets of this class, and all buckets of the problem; requested replays are left out. */
@@ -168,12 +178,12 @@ export interface ProblemClassRow extends ProblemClass {
 export interface ProblemRound {
   readonly phase: Phase;
   readonly iteration: number;
-  /** Null where every evaluation failed. */
+  /** Null if every evaluation failed. */
   readonly mean: number | null;
   readonly episodes: number;
 }
 
-/** The clearest credit of a problem with its message. */
+/** The clearest credit of a problem, with its message. */
 export interface ClearestCredit {
   readonly message: number;
   readonly role: string;
@@ -181,7 +191,7 @@ export interface ClearestCredit {
   readonly credit: Headline;
 }
 
-/** What is known of one problem in one run. Costs are the run's own; replay requests are left out. */
+/** One problem in one run. Costs are the run's own; replay requests are left out. */
 export interface ProblemRow {
   readonly id: number;
   /** Hash of the normalized question. */
@@ -192,7 +202,7 @@ export interface ProblemRow {
   /** At most QUESTION_LIMIT characters. */
   readonly question: string;
   readonly cut: boolean;
-  /** Rounds in the order of time; at most MOST_ROUNDS, thinned out evenly where there are more. */
+  /** Rounds in the order of time: at most MOST_ROUNDS, evenly thinned out if there are more. */
   readonly rounds: readonly ProblemRound[];
   readonly greedyBefore: number | null;
   readonly sampledBefore: number | null;
@@ -203,16 +213,16 @@ export interface ProblemRow {
   readonly returns: number;
   readonly masked: number;
   readonly clearest: ClearestCredit | null;
-  /** Mean of the scores that the user gave its episodes; null where none. */
+  /** Mean of the scores that the user gave its episodes, or null if there are none. */
   readonly handScore: number | null;
-  /** How many of these are what the episode returned: nothing else scored it. */
+  /** Number of these scores that are the return of the episode because nothing else scored it. */
   readonly handReturns: number;
-  /** What its episodes are tagged with, each tag once. */
+  /** The tags of its episodes, each tag once. */
   readonly tags: readonly string[];
   readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
   /**
-   * Its share, by tokens, of the seconds that its training steps took; null where it was not trained on, or the step
-   * has not finished.
+   * Its share, by tokens, of the seconds of its training steps; null if it was not trained on, or while
+   * the step has not finished.
    */
   readonly seconds: number | null;
   readonly evaluatorCalls: number;
@@ -222,13 +232,13 @@ export const QUESTION_LIMIT = 4000;
 
 export const MOST_ROUNDS = 64;
 
-/** What the filters of a run's problems offer, and how many problems there are. */
+/** The choices of the filters of a run's problems, and numbers of problems. */
 export interface ProblemFacets {
   readonly total: number;
   readonly trained: number;
   readonly evaluated: number;
   /** Roles that said a clearest message, in alphabetical order. */
   readonly roles: readonly string[];
-  /** Columns that some problem of the run fills; classes are not the store's. */
+  /** Columns with a value for at least one problem of the run. Classes are not in the store. */
   readonly filled: readonly ProblemColumn[];
 }

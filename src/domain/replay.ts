@@ -7,8 +7,8 @@ import type { FinishReason } from './message.ts';
 import type { VerificationMark } from './verification.ts';
 
 /**
- * training: a group that was learned from; request: a replay that a user asked for; diagnostic: sampled, or imported,
- * to be measured on.
+ * training: a group that was learned from. request: a replay that a user asked for. diagnostic:
+ * sampled or imported for measurements.
  */
 export type BucketOrigin = 'training' | 'request' | 'diagnostic';
 
@@ -47,8 +47,8 @@ export interface NewReplay {
   readonly return: number | null;
   readonly evaluatorCalls: number;
   /**
-   * SHA-256 over what the messages of the whole continuation are (tokens, text, context, stream, sampling,
-   * log-probabilities) and what it returned.
+   * SHA-256 over the messages of the whole continuation (tokens, text, context, stream, sampling,
+   * log-probabilities) and its return.
    */
   readonly tokenHash: string;
   readonly environment: number;
@@ -76,46 +76,46 @@ export interface Alternative {
   readonly finish: FinishReason;
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
-  /** Its headline, in the pool of its bucket. */
+  /** Its headline credit, in the pool of its bucket. */
   readonly credit: Headline | null;
-  /** The record of this bucket alone. */
+  /** Its credit in this bucket alone. */
   readonly bucketCredit: Credit | null;
-  /** True: re-execution gave identical tokens; false: it differed; null: not measured. */
+  /** True if re-execution gave identical tokens, false if it differed, null if not measured. */
   readonly verified: boolean | null;
-  /** The same in words, with the reason; null where it has no replay. */
+  /** The same in words, with the reason; null if it has no replay. */
   readonly verification: VerificationMark | null;
 }
 
 export interface BucketView extends Bucket {
   readonly alternatives: readonly Alternative[];
   /**
-   * Null where the message of a request was continued by the model and settings that sampled it, and for what is no
-   * request; else its credits are of another distribution.
+   * Null if the model and settings that sampled the message of a request also continued it, and for
+   * buckets that are not requests. Otherwise the credits are of another distribution.
    */
   readonly continuation: OtherContinuation | null;
-  /** Further alternatives, where only some were asked for. */
+  /** Number of further alternatives, if only some were asked for. */
   readonly omitted?: number;
 }
 
-/** Bounds of a chosen temperature, those of a run's own: at 0 all alternatives would be alike. */
+/** Bounds of a chosen temperature, the same as for a run: at 0 all alternatives would be equal. */
 export const TEMPERATURE = { low: 0.01, high: 10 } as const;
 
-/** Longest name of a snapshot, and longest path of a model folder. */
+/** Longest name of a snapshot, in characters. */
 const SNAPSHOT_LENGTH = 64;
 
 const FOLDER_LENGTH = 4096;
 
-/** A step; else a part of a snapshot's hash from its beginning. */
+/** A step of the run; any other name is the beginning of a snapshot's hash. */
 const STEP = /^\d{1,7}$/u;
 
 const HASH = /^[0-9a-f]{8,64}$/u;
 
-/** What a request chooses for its alternatives and what continues them; null is as recorded. */
+/** The choices of a request for its alternatives and their continuations; null is as recorded. */
 export const isContinuationChoice = object({
   /** A step of the run (0 its beginning), or the first 8 or more digits of a snapshot's hash. */
   snapshot: nullable(text(SNAPSHOT_LENGTH)),
   temperature: nullable(number(TEMPERATURE.low, TEMPERATURE.high)),
-  /** Absolute path of the folder of another model, which brings weights of its own. */
+  /** Absolute path of the folder of another model with its own weights. */
   model: nullable(text(FOLDER_LENGTH)),
 });
 
@@ -123,7 +123,7 @@ export type ContinuationChoice = Guarded<typeof isContinuationChoice>;
 
 export const AS_RECORDED: ContinuationChoice = { snapshot: null, temperature: null, model: null };
 
-/** What is wrong with a choice, in one sentence; null for a good one. */
+/** Returns the fault in a choice in one sentence, or null if there is none. */
 export function choiceFault(choice: ContinuationChoice): string | null {
   const { snapshot, temperature, model } = choice;
   if (snapshot !== null && model !== null) {
@@ -143,22 +143,23 @@ export function choiceFault(choice: ContinuationChoice): string | null {
     : 'A continuation is chosen by a snapshot, a temperature or a model; null is as recorded.';
 }
 
-/** The step that a snapshot's name means; null where it is a hash. */
+/** Returns the step that a snapshot's name stands for, or null if the name is a hash. */
 export const stepNamed = (name: string): number | null => (STEP.test(name) ? Number(name) : null);
 
-/** A snapshot of the run that replays can be continued with. */
+/** A snapshot of the run that can continue replays. */
 export interface OfferedSnapshot {
   readonly id: string;
   readonly step: number;
-  /** False where the weights have to be rebuilt first. */
+  /** False if the weights have to be rebuilt first. */
   readonly kept: boolean;
 }
 
-/** The most snapshots that are offered. */
+/** Largest number of snapshots that are offered. */
 export const OFFERED_SNAPSHOTS = 100;
 
 /**
- * At most `limit` of the snapshots, evenly spread from the first to the last; those that were not kept give way first.
+ * Returns at most `limit` of the snapshots, evenly spread from the first to the last. Snapshots that
+ * were not kept give way first.
  */
 export function offeredSnapshots(
   all: readonly OfferedSnapshot[],
@@ -175,35 +176,36 @@ export function offeredSnapshots(
   ).filter((one) => one !== undefined);
 }
 
-/** What a message's own alternatives are continued with. */
+/** The weights and temperature that continue a message's own alternatives. */
 export interface OwnContinuation {
   readonly snapshot: string;
   /** The step after which the run had these weights; null for weights of another model. */
   readonly step: number | null;
-  /** Null where the run does not say. */
+  /** Null if the run does not record it. */
   readonly temperature: number | null;
 }
 
 /**
- * How a bucket was continued where that is not how its message was made: its returns and credits are of another
- * distribution.
+ * The continuation of a bucket if it differs from that of its message: returns and credits are then of
+ * another distribution.
  */
 export interface OtherContinuation extends OwnContinuation {
-  /** Folder of the other model; null where the weights are the run's. */
+  /** Folder of the other model, or null if the weights are the run's. */
   readonly model: string | null;
   readonly differs: { readonly snapshot: boolean; readonly temperature: boolean; readonly model: boolean };
-  /** What the message itself was made with. */
+  /** The weights and temperature that made the message itself. */
   readonly own: OwnContinuation;
 }
 
 export const OTHER_DISTRIBUTION = 'another continuation distribution';
 
-/** The last part of a folder's path: what is passed on names no place of the machine that it was made on. */
+/** Returns the last part of a folder's path, so that shared text does not reveal paths of this machine. */
 export const folderName = (folder: string): string => folder.split(/[\\/]/u).findLast((part) => part !== '') ?? '';
 
 /**
- * `another continuation distribution: snapshot 0123456789ab (step 3), temperature 0.5`; another model comes first.
- * @param shown how the other model's folder is written
+ * Writes `another continuation distribution: snapshot 0123456789ab (step 3), temperature 0.5`. Another
+ * model comes first.
+ * @param shown formats the other model's folder
  */
 export function continuationWords(
   other: OtherContinuation,
@@ -225,15 +227,15 @@ function settingWords({ snapshot, step, temperature }: OwnContinuation): readonl
 /** The name of a run's last snapshot. */
 export const LAST_SNAPSHOT = 'last';
 
-/** Alternatives of one text, in the bucket's order; never empty. A typed one is not one of those that were sampled. */
+/** Alternatives with one text, in the bucket's order, at least one; typed texts are kept apart. */
 export interface Equal {
-  /** Names it while further ones arrive, in whatever order. */
+  /** A stable key while further alternatives arrive in any order. */
   readonly key: string;
   readonly first: Alternative;
   readonly all: readonly Alternative[];
 }
 
-/** Folds alternatives with equal texts, in the order of the first of each. */
+/** Groups alternatives with equal texts, in the order of the first of each. */
 export function equalAlternatives(alternatives: readonly Alternative[]): readonly Equal[] {
   const groups = Map.groupBy(alternatives, ({ text, finish }) => JSON.stringify([finish === 'typed', text]));
   return [...groups].flatMap(([key, all]) => {
@@ -242,27 +244,28 @@ export function equalAlternatives(alternatives: readonly Alternative[]): readonl
   });
 }
 
-/** In the order in which they are looked for: what was said in the run, what somebody typed, what was sampled. */
+/** Sorts groups by interest: the text said in the run, then typed texts, then sampled ones. */
 export function inSight(groups: readonly Equal[]): readonly Equal[] {
   const rank = ({ first, all }: Equal): number =>
     all.some(({ original }) => original) ? 0 : first.finish === 'typed' ? 1 : 2;
   return groups.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** From what is worst to what is best. */
+/** From worst to best. */
 const STATES: readonly VerificationMark['state'][] = ['different', 'notComparable', 'unverified', 'identical'];
 
-/** What re-executing the replays of equal alternatives showed: the worst of it. Null where none has a replay. */
+/** Returns the worst verification of equal alternatives, or null if none has a replay. */
 export function worstMark({ all }: Equal): VerificationMark | null {
   const marks = all.flatMap(({ verification }) => verification ?? []);
   return STATES.flatMap((state) => marks.find((mark) => mark.state === state) ?? [])[0] ?? null;
 }
 
 /**
- * common: replay m of every alternative drew the same numbers (common random numbers); paired: the same, and each
- * alternative has one continuation, of a number that it shares with the message itself and no other alternative;
- * independent: each alternative drew numbers of its own; unseeded: the policy's endpoint takes no seeds, so that
- * nothing was shared and nothing can be drawn again.
+ * The sharing of random numbers in a bucket. common: replay m of every alternative drew the same
+ * numbers (common random numbers). paired: the same, but each alternative has one continuation, which
+ * shares its number with the message itself and with no other alternative. independent: each
+ * alternative drew its own numbers. unseeded: the policy's endpoint takes no seeds, so that nothing
+ * was shared and nothing can be drawn again.
  */
 export type Draws = 'paired' | 'common' | 'independent' | 'unseeded';
 
@@ -273,14 +276,15 @@ export const DRAWS_WORDS: Readonly<Record<Draws, string>> = {
   unseeded: 'no seeds: the endpoint takes none, so random numbers are not shared',
 };
 
-/** What a run or a replay says of a policy that takes no seeds. */
+/** The remark of a run or a replay whose policy takes no seeds. */
 export const NO_SEEDS_REMARK = 'The endpoint takes no seeds: common random numbers and exact verification are off.';
 
 /**
- * How a bucket's replays drew.
- * @param streamKeyOf the stream key of a stored message; empty where it drew from no stream of ours
- * @returns null while there are not two alternatives with a continuation of the same index to compare, as for a message
- *   that ends the episode
+ * Returns how the replays of a bucket drew random numbers.
+ * @param streamKeyOf returns the stream key of a stored message; empty if it drew from no stream of
+ *   ours
+ * @returns null if no two alternatives have a continuation with the same index to compare, as for a
+ *   message that ends the episode
  */
 export function drawsOf(
   replays: readonly Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'>[],
@@ -302,7 +306,10 @@ export function drawsOf(
   return arePairs(continued, byNumber) ? 'paired' : 'common';
 }
 
-/** Whether one message has every number, at least two of them, and each of the others one of its own. */
+/**
+ * Returns true if one message has at least two numbers, namely all of them, and each other message has
+ * one of its own.
+ */
 function arePairs(
   continued: readonly Pick<Replay, 'alternative'>[],
   byNumber: readonly (readonly Pick<Replay, 'alternative'>[])[],
@@ -315,38 +322,40 @@ function arePairs(
   );
 }
 
-/** Replays that one settling request may spend. */
+/** Bounds of the replays that one settling request may spend. */
 export const SETTLE_LIMITS = { least: 4, most: 1000 } as const;
 
-/** Asks for paired replays of a message instead of a fixed number of alternatives and continuations. */
+/** Requests paired replays of a message instead of fixed numbers of alternatives and continuations. */
 export interface Settle {
   /** The most replays to spend. The request stops as soon as the credit is decided. */
   readonly replays: number;
 }
 
-/** What a request gave: its bucket. */
+/** The result of a replay request: its bucket. */
 export interface ReplayResult extends BucketView {
   /**
-   * Replays that settling spent, reused ones among them; fewer than allowed where the credit was decided before. Absent
-   * where nothing was to be settled.
+   * Replays that settling spent, including reused ones. Fewer than allowed if the credit was decided
+   * earlier. Absent if the request settled nothing.
    */
   readonly spent?: number;
 }
 
 /**
- * What settling may spend unless it is said: what a headline expects, within the limits.
- * @param more of the headline; null where nothing is expected to be enough
+ * Returns the default budget of settling: the expectation of a headline, within the limits.
+ * @param more of the headline; null if no number is expected to suffice
  */
 export const settleReplays = (more: number | null): number =>
   Math.min(SETTLE_LIMITS.most, Math.max(SETTLE_LIMITS.least, more ?? SETTLE_LIMITS.most));
 
 /**
- * The number of pairs that a number of replays pays for. A pair is an alternative and the message itself.
- * @param terminal the text alone decides the return: the message's own return is known, and a pair takes one replay
+ * Returns the number of pairs that a number of replays pays for. A pair is an alternative and the
+ * message itself.
+ * @param terminal true if the text alone decides the return: the message's own return is then known,
+ *   and a pair takes one replay
  */
 export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
 
-/** Why this cannot be settled so, in one sentence; null where it can. */
+/** Returns the fault in a settling request in one sentence, or null if there is none. */
 export function settleFault({
   settle,
   text,
@@ -372,27 +381,28 @@ export function settleFault({
 }
 
 /**
- * clearest: credits whose interval leaves 0 first, then the others, each by the amount over the width of the interval
- * (src/shared/credit/order.ts); credit: largest credit by amount first; spread: returns furthest apart first; distance:
- * replacing and removing a message disagree most first.
+ * clearest: credits whose interval excludes 0 first, then the others, each by the amount divided by
+ * the width of the interval (src/shared/credit/order.ts). credit: the largest credit by amount first.
+ * spread: the largest spread of returns first. distance: the largest disagreement between replacing
+ * and removing a message first.
  */
 export const BUCKET_ORDERS = ['clearest', 'credit', 'spread', 'distance'] as const;
 
 export type BucketOrder = (typeof BUCKET_ORDERS)[number];
 
-/** A message that an empty one took the place of, and what it was worth either way. */
+/** A message that was also replaced with an empty one, and its credit by both methods. */
 export interface Removal {
   readonly message: number;
-  /** Against other messages in its place. */
+  /** Credit against other messages in its place. */
   readonly replace: number;
   /**
-   * Against none: the mean difference of returns with the message and with nothing in its place, over the streams that
-   * continued both.
+   * Credit against no message: the mean difference of returns with the message and with nothing in its
+   * place, over the streams that continued both.
    */
   readonly remove: number;
 }
 
-/** A bucket with what it is ranked by; null is not measured. */
+/** A bucket with the values that it is ranked by; null if not measured. */
 export interface RankedBucket {
   readonly bucket: number;
   readonly origin: BucketOrigin;
@@ -404,8 +414,9 @@ export interface RankedBucket {
   readonly returns: number;
   readonly spread: number | null;
   /**
-   * The message to open: the removed one where distance is the order, else that of the clearest credit (of the largest,
-   * where that is the order), else the one asked about, else the first. Null in an empty bucket.
+   * The message to open: the removed one for the order `distance`; else the one with the clearest credit
+   * (the largest for the order `credit`); else the one that was asked about; else the first. Null in an
+   * empty bucket.
    */
   readonly message: number | null;
   /** The start of its text, and its credit. */
@@ -413,15 +424,15 @@ export interface RankedBucket {
   readonly credit: Headline | null;
   /** The removal with the largest distance, of a message of this bucket. */
   readonly removal: Removal | null;
-  /** How it was continued where that is not how its message was made. */
+  /** The continuation of the bucket if it differs from that of its message. */
   readonly continuation: OtherContinuation | null;
 }
 
-/** Which buckets of a run are shown: nothing chosen of a kind leaves that kind open. */
+/** Filters of the buckets of a run. An empty list leaves its filter open. */
 export const isBucketFilter = object({
   roles: list(text(200), 200),
   origins: list(literal('training', 'request', 'diagnostic'), 3),
-  /** Whether any of its messages has a credit. */
+  /** Measured if at least one of its messages has a credit. */
   credit: list(literal('measured', 'not measured'), 2),
 });
 
@@ -438,13 +449,13 @@ export interface BucketKind {
   readonly count: number;
 }
 
-/** Whether a bucket of this kind is shown. */
+/** Returns true if a bucket of this kind is shown. */
 export function passes({ roles, origins, credit }: BucketFilter, kind: BucketKind): boolean {
   const open = (chosen: readonly string[], value: string): boolean => chosen.length === 0 || chosen.includes(value);
   return open(roles, kind.role) && open(origins, kind.origin) && open(credit, kind.credit);
 }
 
-/** How far replacing and removing a message disagree on what it is worth. */
+/** Returns the disagreement of replacing and removing a message. */
 export function distanceOf({ replace, remove }: Removal): number {
   return Math.abs(replace - remove);
 }

@@ -1,19 +1,19 @@
-/** A run: what it was started with, what it cost, and what it came to. */
+/** A run: its settings, its cost and its results. */
 import { isRecord, list, nullable, number, object, text, integer, type Guarded } from '../shared/guard.ts';
 import { decimal } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';
 
 export type RunStatus = 'running' | 'done' | 'cancelled' | 'failed';
 
-/** Tokens that a model was given or made. */
+/** Tokens that a model read or generated. */
 export interface Tokens {
   readonly prompt: number;
-  /** Of the prompt tokens, those that were not computed again. */
+  /** Prompt tokens that were not computed again; included in `prompt`. */
   readonly reused: number;
   readonly completion: number;
   /**
-   * Completion tokens of messages that were taken from an equal request; none of the others counts these messages.
-   * Absent in what was stored before.
+   * Completion tokens of messages that were taken from an equal request. No other count includes these
+   * messages. Absent in older stores.
    */
   readonly reusedCompletion?: number;
 }
@@ -22,19 +22,16 @@ export interface Tokens {
 export interface Ledger {
   /** Calls that were made. */
   readonly evaluatorCalls: number;
-  /**
-   * Further evaluations whose result was known from an equal message. Absent in what was stored before these were
-   * counted.
-   */
+  /** Further evaluations whose result was known from an equal message. Absent in older stores. */
   readonly reusedEvaluations?: number;
-  /** Of the calls, those that scored answers of votes by themselves; absent where there were none. */
+  /** Calls that scored single answers of votes, included in `evaluatorCalls`; absent without votes. */
   readonly voteCalls?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
   readonly seconds: number;
 }
 
-/** What `c3 run --json` prints and the run's row keeps. */
+/** The output of `c3 run --json`, which the run's row keeps. */
 export interface RunSummary {
   readonly run: string;
   readonly method: string;
@@ -42,20 +39,11 @@ export interface RunSummary {
   readonly steps: number;
   /** Calls that were made. */
   readonly evaluatorCalls: number;
-  /**
-   * Further evaluations whose result was known from an equal message. Absent in runs that were stored before these were
-   * counted.
-   */
+  /** Further evaluations whose result was known from an equal message. Absent in older runs. */
   readonly reusedEvaluations?: number;
-  /**
-   * Further calls, at most, whose results were lost when the run was interrupted. Absent in runs that were stored
-   * before these were counted.
-   */
+  /** Most further calls whose results were lost by an interruption. Absent in older runs. */
   readonly lostEvaluatorCalls?: number;
-  /**
-   * Episodes that the evaluator failed to score; they count nowhere. Absent in runs that were stored before these were
-   * counted.
-   */
+  /** Episodes that the evaluator failed to score; no other number includes them. Absent in older runs. */
   readonly maskedEpisodes?: number;
   readonly tokens: Tokens;
   readonly decisions: Readonly<Record<string, number>>;
@@ -71,11 +59,11 @@ export interface RunSummary {
     readonly difference: Interval | null;
   };
   /**
-   * Problems that one of their samples or more solves: pass@k of k samples. Only where an evaluation takes several,
-   * and not in runs that were stored before this was measured.
+   * Share of problems that at least one of k samples solves: pass@k. Present only if an evaluation takes
+   * several samples, and absent in older runs.
    */
   readonly passAtK?: RunSummary['passAt1'] & { readonly samples: number };
-  /** Seconds of training alone, evaluations left out. */
+  /** Seconds of training without evaluations. */
   readonly seconds: number;
   readonly store: string;
 }
@@ -94,9 +82,9 @@ export interface RunRecord {
   readonly finishedAt: string | null;
   readonly plannedSteps: number;
   readonly steps: number;
-  /** What the user calls it; until then, as its configuration does. */
+  /** The title that the user gave, or else the one of its configuration. */
   readonly title: string;
-  /** What the user says of it; empty where nothing. */
+  /** The user's note; empty if there is none. */
   readonly note: string;
   readonly tags: readonly string[];
   readonly summary: RunSummary | null;
@@ -104,7 +92,10 @@ export interface RunRecord {
 
 type Keys = Readonly<Record<string, unknown>>;
 
-/** @param runConfig the row's JSON, which an imported run has not @returns no key where there is none */
+/**
+ * Parses the recipe of a run's row. @param runConfig the row's JSON, empty for imports @returns {} if
+ * there is none
+ */
 export function storedRecipe(runConfig: string): Keys {
   try {
     const stored: unknown = JSON.parse(runConfig);
@@ -114,23 +105,23 @@ export function storedRecipe(runConfig: string): Keys {
   }
 }
 
-/** A section of such keys; none where it is something else. */
+/** Returns a section of the keys, or {} if it is missing or not a record. */
 export function sectionOf(keys: Keys, name: string): Keys {
   const section = Object.hasOwn(keys, name) ? keys[name] : undefined;
   return isRecord(section) ? section : {};
 }
 
-/** The run configuration within. @param runConfig as storedRecipe */
+/** Returns the run configuration in the recipe. @param runConfig as in storedRecipe */
 export const storedConfig = (runConfig: string): Keys => sectionOf(storedRecipe(runConfig), 'config');
 
-/** Whether servers answer for roles of a run, or for its judge. @param config as the store keeps it */
+/** Returns true if servers answer for roles or the judge. @param config as the store keeps it */
 export function asksServers(config: string): boolean {
   const run = storedConfig(config);
   const asked = [...Object.values(sectionOf(run, 'policies')), sectionOf(run, 'scorer')['judge']];
   return asked.some((one) => isRecord(one) && (one['kind'] === 'endpoint' || one['kind'] === 'vscode'));
 }
 
-/** @param config as the store keeps it */
+/** Returns the ids of the runs that a configuration refers to. @param config as the store keeps it */
 export function namedRuns(config: string): readonly string[] {
   const run = storedConfig(config);
   const begin = sectionOf(run, 'begin');
@@ -138,12 +129,12 @@ export function namedRuns(config: string): readonly string[] {
   return places.flatMap((place) => (isRecord(place) && typeof place['run'] === 'string' ? [place['run']] : []));
 }
 
-/** interrupted: the process that ran it is gone and nobody saw it end. */
+/** interrupted: the process that ran it is gone and did not record its end. */
 export type ShownStatus = RunStatus | 'interrupted';
 
 /**
- * What to show for a stored run.
- * @param beingWritten whether a living process writes the store
+ * Returns the status to show for a stored run.
+ * @param beingWritten true if a living process writes the store
  */
 export function shownStatus(
   { status, finishedAt }: Pick<RunRecord, 'status' | 'finishedAt'>,
@@ -152,21 +143,21 @@ export function shownStatus(
   if (status === 'running' && !beingWritten) {
     return 'interrupted';
   }
-  // Marked by the next writer of the store, who did not see when it ended.
+  // The next writer of the store marked it, without knowing when it ended.
   if (status === 'failed' && finishedAt === null) {
     return 'interrupted';
   }
   return status;
 }
 
-/** Whether a run can be taken to its end from where it is. */
+/** Returns true if a run can be continued to its end. */
 export function isResumable(status: ShownStatus): boolean {
   return status === 'cancelled' || status === 'failed' || status === 'interrupted';
 }
 
 export interface RunNote {
   readonly title: string;
-  /** Any number of lines; empty where nothing is said. */
+  /** Any number of lines; empty for no note. */
   readonly note: string;
   readonly tags: readonly string[];
 }
@@ -184,7 +175,7 @@ const MOST_TAGS = 20;
 
 const LONGEST_TAG = 40;
 
-/** Tags as they are typed, with commas between them: trimmed, each once. */
+/** Parses typed tags, which commas separate: trimmed, each once. */
 export function tagsOf(typed: string): readonly string[] {
   return [
     ...new Set(
@@ -196,7 +187,7 @@ export function tagsOf(typed: string): readonly string[] {
   ];
 }
 
-/** What keeps a note from being stored, as a sentence; null where nothing does. */
+/** Returns a sentence on why a note cannot be stored, or null if it can. */
 export function noteFault({ title, note, tags }: RunNote): string | null {
   if (title.trim() === '' || title.length > LONGEST_TITLE || /[\n\r]/u.test(title)) {
     return `A title is one line of 1 to ${LONGEST_TITLE} characters.`;
@@ -204,7 +195,7 @@ export function noteFault({ title, note, tags }: RunNote): string | null {
   return wordsFault({ note, tags }, 'A run');
 }
 
-/** The same of a note and tags alone. @param noted what they are of, as the beginning of a sentence */
+/** Checks a note and tags alone. @param noted the start of the sentence, such as `A run` */
 export function wordsFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted: string): string | null {
   if (note.length > LONGEST_NOTE) {
     return `A note has up to ${LONGEST_NOTE.toLocaleString('en')} characters.`;
@@ -215,7 +206,7 @@ export function wordsFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted
   return null;
 }
 
-/** The sum of two counts of tokens. */
+/** Adds two counts of tokens. */
 export function addTokens(a: Tokens, b: Tokens): Required<Tokens> {
   return {
     prompt: a.prompt + b.prompt,
@@ -225,7 +216,7 @@ export function addTokens(a: Tokens, b: Tokens): Required<Tokens> {
   };
 }
 
-/** The cost of nothing. */
+/** A ledger without costs. */
 export const EMPTY_LEDGER = {
   evaluatorCalls: 0,
   reusedEvaluations: 0,
@@ -234,9 +225,9 @@ export const EMPTY_LEDGER = {
   seconds: 0,
 } as const satisfies Ledger;
 
-/** The sum of any number of ledgers; roles are in the order of their first appearance. */
+/** Adds any number of ledgers. Roles are in the order of their first appearance. */
 export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
-  // A map, because a role may be called like a property that every object has.
+  // A map, because a role may have the name of a property that every object has.
   const spoken = new Map<string, number>();
   let [evaluatorCalls, reusedEvaluations, voteCalls, seconds] = [0, 0, 0, 0];
   let tokens: Tokens = EMPTY_LEDGER.tokens;
@@ -261,8 +252,9 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
 }
 
 /**
- * What a run spent on answers of votes: its messages do not show it, so that it is read from the newest step.
- * @param newest the ledger with which that step was stored last; undefined before the first
+ * Returns the calls that a run spent on answers of votes. Its messages do not show them, so the newest
+ * step tells.
+ * @param newest the last stored ledger of that step; undefined before the first step
  */
 export const votesCost = (newest: Ledger | undefined): Ledger => {
   const voteCalls = newest?.voteCalls ?? 0;
@@ -273,27 +265,27 @@ export const votesCost = (newest: Ledger | undefined): Ledger => {
 export interface ScoreAgreement {
   /** Messages with both scores. */
   readonly n: number;
-  /** Share of them on the same side of 0.5 by both, with its 95 % interval (Wilson); null where n is 0. */
+  /** Share that both scores put on the same side of 0.5, 95 % interval (Wilson); null if n is 0. */
   readonly same: { readonly value: number; readonly low: number; readonly high: number } | null;
-  /** Mean absolute difference; null where n is 0. */
+  /** Mean absolute difference; null if n is 0. */
   readonly distance: number | null;
 }
 
 export interface JudgeAgreement {
   /** Messages that the user labeled. */
   readonly labels: number;
-  /** Of two answers to each message: those without a score that can be read. */
+  /** Answers without a readable score, out of two answers to each message. */
   readonly unread: number;
-  /** A first answer beside a second one. */
+  /** The first answers compared with the second ones. */
   readonly self: ScoreAgreement;
-  /** A first answer beside the user's label. */
+  /** The first answers compared with the user's labels. */
   readonly user: ScoreAgreement;
 }
 
-/** Where the recipe of a run keeps it. */
+/** The key of the agreement in the recipe of a run. */
 export const JUDGE_KEY = 'judge';
 
-/** One sentence, for whatever shows a credit that the judge's scores made. */
+/** Describes the judge's agreement in one sentence, to show beside credits from its scores. */
 export function judgeWords({ labels, unread, self, user }: JudgeAgreement): string {
   const share = ({ same, n, distance }: ScoreAgreement): string => {
     if (same === null || distance === null) {
@@ -307,8 +299,8 @@ export function judgeWords({ labels, unread, self, user }: JudgeAgreement): stri
 }
 
 /**
- * The sentence of a run's recipe; null where no judge scored it.
- * @param runConfig the row's JSON, which an imported run has not
+ * Returns the sentence on the judge in a run's recipe, or null if no judge scored the run.
+ * @param runConfig the row's JSON, empty for an imported run
  */
 export function judgeWordsIn(runConfig: string): string | null {
   const found = storedRecipe(runConfig)[JUDGE_KEY];
@@ -338,13 +330,13 @@ const finite = number(-Number.MAX_VALUE, Number.MAX_VALUE);
 const interval = nullable(object({ value: finite, low: nullable(finite), high: nullable(finite), n: integer() }));
 
 const isSwapShock = object({
-  /** Asked for, for all of it together. */
+  /** Calls for the whole measurement. */
   evaluatorCalls: integer(),
-  /** Greedy share of the held-out questions that each team solves; null where it was not measured. */
+  /** Greedy share of the held-out questions that each team solves; null if it was not measured. */
   before: interval,
   direct: interval,
   aligned: interval,
-  /** Less that of the team before the swap, with the bootstrap over the same questions. */
+  /** Difference from the team before the swap, with the bootstrap over the same questions. */
   directChange: interval,
   alignedChange: interval,
 });
@@ -353,15 +345,15 @@ const isReplacement = object({
   /** The earlier run. */
   run: text(200),
   role: text(200),
-  /** What took the place, in words. */
+  /** Description of the replacement. */
   by: text(4_000),
   probes: integer(),
   /**
-   * KL(old || new) of held-out probes in nats per message: before each step of stage 0 and after the last; of a direct
-   * swap once.
+   * KL(old || new) of held-out probes in nats per message: before each step of stage 0 and after the
+   * last one. A direct swap has one value.
    */
   kls: list(finite, 10_001),
-  /** Where stage 0 was to end; null where there was none. */
+  /** The KL at which stage 0 was to end; null if there was no stage 0. */
   delta: nullable(finite),
   shock: nullable(isSwapShock),
 });
@@ -370,16 +362,16 @@ export type SwapShock = Guarded<typeof isSwapShock>;
 
 export type Replacement = Guarded<typeof isReplacement>;
 
-/** Under which the recipe of a run keeps it. */
+/** The key of the replacement in the recipe of a run. */
 export const REPLACEMENT_KEY = 'replacement';
 
-/** What a run's row says of a replacement; null where it began without one. @param runConfig the row's JSON */
+/** Reads the replacement in a run's row, or null if there is none. @param runConfig the row's JSON */
 export function replacementOf(runConfig: string): Replacement | null {
   const found = storedRecipe(runConfig)[REPLACEMENT_KEY];
   return isReplacement(found) ? found : null;
 }
 
-/** The teams of a swap whose returns were measured, in their order. */
+/** Returns the measured returns of the teams of a swap, in the order of the swap. */
 export function shockRows({
   before,
   direct,
@@ -392,13 +384,13 @@ export function shockRows({
   ];
 }
 
-/** `72.0 % [65.0, 78.1]`, or that it was not measured. */
+/** Formats `72.0 % [65.0, 78.1]`, or `not measured`. */
 const shareWords = (value: Interval | null): string =>
   value === null
     ? 'not measured'
     : `${(100 * value.value).toFixed(1)} %${value.low === null || value.high === null ? '' : ` [${(100 * value.low).toFixed(1)}, ${(100 * value.high).toFixed(1)}]`}`;
 
-/** A swap's cost in one sentence. */
+/** Describes the cost of a swap in one sentence. */
 export function shockWords({ before, direct, aligned, directChange, alignedChange }: SwapShock): string {
   const points = (change: Interval | null): string =>
     change === null

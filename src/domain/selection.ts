@@ -1,9 +1,10 @@
-/** Which episodes of a run are meant: conditions such as `level=3`, as they are typed and in words. */
+/** Selections of episodes of a run: conditions such as `level=3`, as typed text and in words. */
 import { oneLine } from '../shared/text/oneLine.ts';
 
 /**
- * What can be asked of an episode. class: the taxonomy class of its problem. episode: the number of any message of it.
- * label: one of its messages has it. level, source, uid: what the data set says of its problem.
+ * The conditions on an episode. class: the taxonomy class of its problem. episode: the number of any
+ * of its messages. label: at least one of its messages has the label. level, source, uid: fields of
+ * its problem in the data set.
  */
 export const SELECTION_KEYS = ['class', 'episode', 'label', 'level', 'source', 'uid'] as const;
 
@@ -14,10 +15,13 @@ export interface Condition {
   readonly value: string;
 }
 
-/** An episode is meant where every key has one of its values; without conditions, every one is. */
+/**
+ * Selects the episodes that match one of the values of every key. Without conditions, it selects every
+ * episode.
+ */
 export type Selection = readonly Condition[];
 
-/** Characters of a value that are shown, and values of one key. */
+/** The most characters of a value to show, and the most values of one key. */
 const SHOWN = 40;
 const MOST_SHOWN = 5;
 

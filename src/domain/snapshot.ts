@@ -1,12 +1,12 @@
 /** A snapshot: frozen weights of a policy, and the machine on which they answer. */
 
-/** The iteration of weights that a run never trained: another model's, which continued replays of it. */
+/** The iteration of another model's weights, which continued replays of the run. */
 export const OTHER_MODEL = -1;
 
-/** The iteration of weights that a run had between two updates of a step only, when it sampled a stage. */
+/** The iteration of weights that a run had only between two updates of a step, when it sampled a stage. */
 export const WITHIN_STEP = -2;
 
-/** The step after which a run had the weights of a snapshot's iteration; null for those that it had after none. */
+/** Returns the step after which a run had a snapshot's weights, or null if no step ended with them. */
 export const stepOfWeights = (iteration: number): number | null => (iteration < 0 ? null : iteration);
 
 /**
@@ -18,13 +18,13 @@ export interface Snapshot {
   readonly id: string;
   readonly run: string;
   /**
-   * 0 for the weights that the run began with; WITHIN_STEP for those that it had between two updates of a step only,
-   * OTHER_MODEL for those of another model.
+   * 0 for the weights at the beginning of the run, WITHIN_STEP for weights between two updates of a
+   * step, and OTHER_MODEL for those of another model.
    */
   readonly iteration: number;
   /** Folder (or address) of the model that the run began with, or of the other model. */
   readonly base: string;
-  /** File of these weights; null where they are the base's own or have to be rebuilt. */
+  /** File of these weights, or null if they are the base's own or have to be rebuilt. */
   readonly file: string | null;
 }
 

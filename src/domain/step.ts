@@ -1,4 +1,4 @@
-/** A training step: its row, what it was measured by, and what its method carries to the next one. */
+/** A training step: its row, its measures, and the state that its method carries to the next step. */
 import type { Json } from './episode.ts';
 import type { Ledger } from './run.ts';
 
@@ -17,7 +17,7 @@ export interface Step {
 
 export interface StateTensor {
   readonly shape: readonly number[];
-  /** Row by row; as many numbers as the shape says. */
+  /** Row-major values; the product of `shape` is their number. */
   readonly data: Float32Array;
 }
 
@@ -27,7 +27,7 @@ export interface MethodState {
   readonly tensors: Readonly<Record<string, StateTensor>>;
 }
 
-/** A state as it is stored, with the kind of state that it is. */
+/** A state as it is stored, with its kind and version. */
 export interface StoredMethodState extends MethodState {
   readonly name: string;
   readonly version: number;
@@ -35,10 +35,10 @@ export interface StoredMethodState extends MethodState {
 
 /** A figure over training steps. */
 export interface StepFigureWords {
-  /** Names the figure in the state that a page keeps. */
+  /** Identifies the figure in the state that a page keeps. */
   readonly id: string;
   readonly title: string;
-  /** The unit, as its axis names it. */
+  /** The unit in the label of its axis. */
   readonly unit: string;
   /** Values that its axis always holds. */
   readonly always: readonly number[];
@@ -47,27 +47,25 @@ export interface StepFigureWords {
 }
 
 export interface StepMeasure {
-  /** As tables name it. */
+  /** The title in tables. */
   readonly title: string;
-  /** Decimal places in tables; a duration for seconds. */
+  /** Decimal places in tables, or `duration` for seconds. */
   readonly written: number | 'duration';
-  /** Whether each step has it; else only those of methods that measure it. */
+  /** True if every step has the measure; otherwise only steps of methods that measure it. */
   readonly everyStep: boolean;
-  /**
-   * The figure of its own, or the measure whose figure lists it too; null where only figures of other numbers use it.
-   */
+  /** Its own figure, or the measure whose figure lists it; null if only other figures use it. */
   readonly figure: StepFigureWords | { readonly beside: string } | null;
 }
 
-/** The likeliest tokens before an update, and all others together as the last rank. */
+/** The ranks of the likeliest tokens before an update; the last rank is all other tokens together. */
 const RANKS = [1, 2, 3, 4, 5, 6] as const;
 
 type Rank = (typeof RANKS)[number];
 
-/** Ranks of one token each. */
+/** Number of ranks that hold one token each. */
 export const SINGLE_RANKS = RANKS.length - 1;
 
-/** Means over the tokens of messages, by rank before the update; the last is the rest of the vocabulary. */
+/** Mean token probabilities by rank before the update; the last is the rest of the vocabulary. */
 export interface RankShift {
   readonly before: readonly number[];
   readonly after: readonly number[];
@@ -90,7 +88,7 @@ export type RankMeasureName = RankName | TurnsName;
 
 const SIDES: Readonly<Record<Region, string>> = { Inside: 'in the region', Outside: 'out of it' };
 
-/** As tables name a rank. */
+/** Names a rank in tables. */
 export const rankWords = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${rank}` : 'all others');
 
 const named = <Name extends RankMeasureName>(name: Name, title: string, written: number): [Name, RankMeasure] => [
@@ -98,7 +96,7 @@ const named = <Name extends RankMeasureName>(name: Name, title: string, written:
   { title, written, everyStep: false, figure: null },
 ];
 
-/** Of method teamtr with `teamtr.rank_shifts`; an update out of the region is measured before it goes back. */
+/** Of method teamtr with `teamtr.rank_shifts`; updates out of the region are measured before undoing. */
 export const RANK_MEASURES = Object.fromEntries(
   (['Inside', 'Outside'] as const).flatMap((region) => [
     named(`rank${region}Turns`, `Updates ${SIDES[region]}`, 0),
@@ -111,7 +109,7 @@ export const RANK_MEASURES = Object.fromEntries(
 
 type RankMeasures = Partial<Readonly<Record<RankMeasureName, number>>>;
 
-/** The mean over updates, each of which counts the same; nothing without one. */
+/** Returns the mean over updates with equal weights, or no measures without updates. */
 export function rankMeasures(region: 'inside' | 'outside', shifts: readonly RankShift[]): RankMeasures {
   if (shifts.length === 0) {
     return {};
@@ -135,11 +133,11 @@ export interface ShownRank {
   readonly rank: number;
   readonly before: number;
   readonly after: number;
-  /** Updates that it is the mean of. */
+  /** Number of updates that the means cover. */
   readonly updates: number;
 }
 
-/** What is drawn of a run's steps: ranks of updates in the region, then of those out of it. */
+/** Returns the ranks to draw for a run's steps: of updates in the region, then of those out of it. */
 export function shownRanks(steps: readonly RankMeasures[]): readonly ShownRank[] {
   return (['inside', 'outside'] as const).flatMap((region) => {
     const name = region === 'inside' ? 'Inside' : 'Outside';
@@ -163,7 +161,7 @@ interface DriftMeasure extends StepMeasure {
   readonly everyStep: false;
 }
 
-/** Roles that have their turn in a step of method teamtr, of which the measures of single turns are kept. */
+/** The turns of roles in a step of method teamtr for which measures of single turns are kept. */
 const ROLE_TURNS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
 export type RoleTurn = (typeof ROLE_TURNS)[number];
@@ -182,14 +180,15 @@ const byTurn = <Name extends string>(
     ]),
   ) as Readonly<Record<`${Name}${RoleTurn}`, DriftMeasure>>;
 
-/** The KL of each turn's role, listed with the largest one. */
+/** The KL of each turn's role, listed with the largest KL. */
 export const KL_TURN_MEASURES = byTurn('klTurn', 'KL', 'trustRegionKl');
 
-/** In the order in which they are drawn. */
+/** Measures in the order in which they are drawn. */
 export const DRIFT_MEASURES = {
   /**
-   * The stale gap, summed over turns: the surrogate on the episodes of the step's beginning, less the surrogate on
-   * episodes of the team at that turn. Method teamtr with `teamtr.diagnostics`, as for all measures below.
+   * The stale gap, summed over turns: the surrogate on the episodes from the beginning of the step,
+   * minus the surrogate on episodes of the team at that turn. Like all measures below, of method teamtr
+   * with `teamtr.diagnostics`.
    */
   staleGap: {
     title: 'Stale gap',
@@ -199,7 +198,7 @@ export const DRIFT_MEASURES = {
   },
   staleGapBound: { title: 'Bound on the stale gap', written: 4, everyStep: false, figure: { beside: 'staleGap' } },
   ...byTurn('staleGapTurn', 'Stale gap', 'staleGap'),
-  /** Total variation of the contexts of each turn from those with which the step began, the sum over turns. */
+  /** Total variation of contexts between each turn and the beginning of the step, summed over turns. */
   occupancyDrift: {
     title: 'Occupancy drift',
     written: 5,
@@ -212,7 +211,7 @@ export const DRIFT_MEASURES = {
       digits: 4,
     },
   },
-  /** The proxy of how far advantage estimates are off, the mean over turns: the sum of the three below. */
+  /** The proxy of the error of advantage estimates, the mean over turns: the sum of the next three. */
   zetaProxy: {
     title: 'Zeta proxy',
     written: 4,
@@ -222,7 +221,7 @@ export const DRIFT_MEASURES = {
   zetaClip: { title: 'By clipped advantages', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
   zetaRatio: { title: 'By clipped ratios', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
   zetaNorm: { title: 'By group statistics', written: 4, everyStep: false, figure: { beside: 'zetaProxy' } },
-  /** How far the KL on a part of the token positions is off, as a share of the bound. */
+  /** Error of the KL on a part of the token positions, as a share of the bound. */
   monitorError25: {
     title: 'Error of the KL on 25 % of tokens',
     written: 4,
@@ -242,14 +241,14 @@ export const DRIFT_MEASURES = {
     everyStep: false,
     figure: { beside: 'monitorError25' },
   },
-  /** Of turns whose KL is near the bound: how often the part of the tokens decides otherwise. */
+  /** Share of turns with a KL near the bound that the part of the tokens decides differently. */
   monitorFlips25: { title: 'Flips on 25 %', written: 3, everyStep: false, figure: { beside: 'monitorError25' } },
   monitorFlips50: { title: 'Flips on 50 %', written: 3, everyStep: false, figure: { beside: 'monitorError25' } },
 } as const satisfies Readonly<Record<string, StepMeasure>>;
 
 export type DriftMeasureName = keyof typeof DRIFT_MEASURES | keyof typeof KL_TURN_MEASURES;
 
-/** Turns of an episode whose ladders are measured by themselves; those of later ones are not. */
+/** Turns of an episode with measures of their own reward ladders; later turns have none. */
 const TURNS = [1, 2, 3, 4] as const;
 
 /** The levels of the reward ladder, and all of them together. */
@@ -265,7 +264,7 @@ export type MeasuredTurn = (typeof TURNS)[number];
 
 export type LadderLevel = (typeof LEVELS)[number]['key'];
 
-/** Joint actions of a node of which pass@k is measured, at most. */
+/** The numbers of joint actions of a node for which pass@k is measured. */
 const SAMPLES = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
 export type MeasuredSamples = (typeof SAMPLES)[number];
@@ -277,8 +276,8 @@ interface TurnMeasure extends StepMeasure {
 }
 
 /**
- * Of runs that the reward ladder scores: what joint actions of a turn got of a level's points, the mean over them; and
- * whether one of k of a node passes all tests.
+ * Measures of runs that the reward ladder scores: the mean share of a level's points that joint
+ * actions of a turn got, and pass@k for k joint actions of a node.
  */
 const TURN_MEASURES = Object.fromEntries(
   TURNS.flatMap((turn) => [
@@ -322,7 +321,7 @@ export const MEASURED_TURNS: readonly MeasuredTurn[] = TURNS;
 
 export const MEASURED_SAMPLES: readonly MeasuredSamples[] = SAMPLES;
 
-/** By the keys under which steps are stored and printed, in the order in which they are drawn. */
+/** Measures by the keys under which steps are stored and printed, in the order in which they are drawn. */
 export const STEP_MEASURES = {
   meanReturn: {
     title: 'Mean return',
@@ -337,7 +336,7 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'kl', title: 'KL to the starting policy', unit: 'nats per token', always: [0, 0.001], digits: 4 },
   },
-  /** Of steps whose loss penalizes another divergence than k3 from the starting policy. */
+  /** Of steps whose loss penalizes a divergence other than k3 from the starting policy. */
   penalty: {
     title: 'Penalized KL',
     written: 5,
@@ -350,21 +349,21 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'clip', title: 'Clip fraction', unit: 'share of tokens', always: [0, 0.01], digits: 4 },
   },
-  /** Over all passes: tokens whose gradient the clip cut off. Runs from before it was measured lack it. */
+  /** Share of tokens, over all passes, whose gradient the clip cut off. Absent in older runs. */
   effectiveClip: {
     title: 'Effective clip',
     written: 4,
     everyStep: false,
     figure: { id: 'effective-clip', title: 'Effective clip', unit: 'share of tokens', always: [0, 0.01], digits: 4 },
   },
-  /** Tokens of messages whose credit is not 0, of all that are learned from. */
+  /** Share of tokens in messages with nonzero credit, among all tokens that are learned from. */
   signal: {
     title: 'Tokens with a signal',
     written: 3,
     everyStep: false,
     figure: { id: 'signal', title: 'Tokens with a signal', unit: 'share of tokens', always: [0, 1], digits: 2 },
   },
-  /** Of method teamtr: the KL of the role's messages that moved farthest in the step. */
+  /** Of method teamtr: the KL of messages of the role that moved farthest in the step. */
   trustRegionKl: {
     title: 'Trust-region KL',
     written: 5,
@@ -372,7 +371,7 @@ export const STEP_MEASURES = {
     figure: { id: 'trust-region', title: 'Largest KL of a role', unit: 'nats per message', always: [0], digits: 4 },
   },
   ...KL_TURN_MEASURES,
-  /** Of method teamtr: by the episodes that each role learned from, the sum over the roles. */
+  /** Of method teamtr: the sum over roles, measured on the episodes that each role learned from. */
   surrogateGain: {
     title: 'Surrogate gain',
     written: 5,
@@ -385,21 +384,21 @@ export const STEP_MEASURES = {
       digits: 4,
     },
   },
-  /** Of method teamtr: with which the step ended, the mean over the roles. */
+  /** Of method teamtr: the weight at the end of the step, the mean over the roles. */
   klWeight: {
     title: 'Weight of the KL penalty',
     written: 4,
     everyStep: false,
     figure: { id: 'kl-weight', title: 'Weight of the KL penalty', unit: 'weight', always: [0], digits: 3 },
   },
-  /** Of method teamtr: roles whose KL was above the bound, so that they went back. */
+  /** Of method teamtr: share of roles whose KL exceeded the bound, so that their updates were undone. */
   outOfRegion: {
     title: 'Out of region',
     written: 3,
     everyStep: false,
     figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of roles', always: [0, 1], digits: 2 },
   },
-  /** Of method teamtr, as those below: of the episodes after the turn that left the fewest, by importance weights. */
+  /** Of method teamtr, as those below: by importance weights, after the turn with the smallest size. */
   effectiveSample: {
     title: 'Effective sample size',
     written: 3,
@@ -412,7 +411,7 @@ export const STEP_MEASURES = {
       digits: 2,
     },
   },
-  /** Over the turns of the step, as are the percentiles. */
+  /** Over the turns of the step, as for the percentiles. */
   largestWeight: {
     title: 'Largest importance weight',
     written: 3,
@@ -422,7 +421,7 @@ export const STEP_MEASURES = {
   weightP95: { title: '95th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
   weightP99: { title: '99th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
   heavyWeights: { title: 'Share above 10', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
-  /** Of all updates together, as an L1 distance of discounted occupancies; those are never farther apart than 2. */
+  /** Of all updates together, as an L1 distance of discounted occupancies, which is at most 2. */
   occupancyShift: {
     title: 'Bound on the occupancy shift',
     written: 4,
@@ -435,7 +434,7 @@ export const STEP_MEASURES = {
       digits: 2,
     },
   },
-  /** What the step's updates improve the return by, at least, as a diagnostic; in units of the return. */
+  /** Lower bound of the return's improvement by the step's updates, in its units; a diagnostic. */
   certificate: {
     title: 'Certificate',
     written: 4,
@@ -448,9 +447,9 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { beside: 'certificate' },
   },
-  /** 1 where the certificate says no more than the bound on advantages alone, else 0. */
+  /** 1 if the certificate is no tighter than the bound on advantages alone, else 0. */
   vacuousCertificate: { title: 'Vacuous (1: yes)', written: 0, everyStep: false, figure: { beside: 'certificate' } },
-  /** Of the updates before the last sampling of the step, whose improvement is measured: what it was on the average. */
+  /** Mean over the updates before the last sampling of the step; their improvement is measured. */
   comparedCertificate: {
     title: 'Certificate of measured updates',
     written: 4,
@@ -477,9 +476,9 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'loss', title: 'Loss', unit: 'loss', always: [], digits: 4 },
   },
-  /** Before the step; of methods with a value head. */
+  /** Of methods with a value head: the loss before the step. */
   valueLoss: { title: 'Loss of the value head', written: 4, everyStep: false, figure: { beside: 'loss' } },
-  /** Of the returns that followed, by the values that the credits took; of methods with a value head. */
+  /** Of methods with a value head: variance of the returns that the values in the credits explain. */
   explainedVariance: {
     title: 'Explained variance',
     written: 3,
@@ -488,8 +487,8 @@ export const STEP_MEASURES = {
   },
   learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
   /**
-   * Running mean of returns less solo returns, or of what a voter changes in the return, the mean over voters; of
-   * method ccpo, as the six below.
+   * Of method ccpo, as are the six below: the running mean of returns minus solo returns, or of the
+   * change of the return by a voter, the mean over voters.
    */
   contribution: {
     title: 'Contribution of a role',
@@ -523,7 +522,7 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { beside: 'soloReturn' },
   },
-  /** What the solver's return with the thinker weighs against the one without. */
+  /** Weight of the solver's return with the thinker, relative to its return without. */
   gate: {
     title: 'Gate of the solver',
     written: 4,
@@ -536,7 +535,7 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'gradient', title: 'Gradient norm', unit: 'norm', always: [0], digits: 2 },
   },
-  /** How far sampler and trainer disagree, at the first update after sampling. */
+  /** Disagreement of sampler and trainer at the first update after sampling. */
   ratioDeviation: { title: 'Deviation of the ratio from 1', written: 6, everyStep: true, figure: null },
   creditVariance: { title: 'Variance of credit', written: 4, everyStep: true, figure: null },
   generateSeconds: { title: 'Sampling', written: 'duration', everyStep: true, figure: null },
@@ -553,15 +552,13 @@ type OnEveryStep<Name extends StepMeasureName> = (typeof STEP_MEASURES)[Name]['e
 
 type EveryStep = { [Name in StepMeasureName]: OnEveryStep<Name> }[StepMeasureName];
 
-/**
- * What one training iteration showed, by the keys of the table. The mean return is null where no episode was measured.
- */
+/** The measures of one training iteration, by key. The mean return is null without an episode. */
 export type StepMetrics = Readonly<
   { meanReturn: number | null } & Record<Exclude<EveryStep, 'meanReturn'>, number> &
     Partial<Record<Exclude<StepMeasureName, EveryStep>, number>>
 >;
 
-/** Figures of a step that only its method knows. */
+/** Measures of a step that its method computes itself. */
 export type OwnMeasures = Pick<
   StepMetrics,
   | 'trustRegionKl'
@@ -583,13 +580,13 @@ export type OwnMeasures = Pick<
   | RankMeasureName
 >;
 
-/** The figure of a measure's own; null where another one lists it, or none does. */
+/** Returns the measure's own figure, or null if another figure lists it or it has none. */
 export function figureWordsOf(name: StepMeasureName): StepFigureWords | null {
   const { figure }: StepMeasure = STEP_MEASURES[name];
   return figure === null || 'beside' in figure ? null : figure;
 }
 
-/** The measures that are listed with the figure of this one. */
+/** Returns the measures that are listed with the figure of this one. */
 export const measuresBeside = (name: StepMeasureName): readonly StepMeasureName[] =>
   STEP_MEASURE_NAMES.filter((other) => {
     const { figure }: StepMeasure = STEP_MEASURES[other];

@@ -1,4 +1,4 @@
-/** What the training steps of a run showed and cost, one row for each, as charts draw them. */
+/** The measures and costs of the training steps of a run, one row for each step, as charts draw them. */
 import { isRecord } from '../shared/guard.ts';
 import {
   addTokens,
@@ -12,8 +12,8 @@ import {
 import { MEASURED_ROLE_TURNS, type StepMetrics } from './step.ts';
 
 /**
- * Five numbers of some values: quartiles by linear interpolation between order statistics (Hyndman and Fan's type 7, as
- * in R and NumPy).
+ * A five-number summary. Quartiles use linear interpolation between order statistics (Hyndman and
+ * Fan's type 7, as in R and NumPy).
  */
 export interface Spread {
   readonly n: number;
@@ -24,11 +24,14 @@ export interface Spread {
   readonly high: number;
 }
 
-/** What a step's messages were credited with. */
+/** The credits of a step's messages. */
 export interface StepCredits {
   /** In the order in which the roles first spoke. */
   readonly roles: readonly { readonly role: string; readonly spread: Spread }[];
-  /** Mean over contexts of the population variance of their credits (C3 section 5.3); null where no context has two. */
+  /**
+   * Mean over contexts of the population variance of their credits (C3 section 5.3); null if no context
+   * has two.
+   */
   readonly variance: { readonly value: number; readonly contexts: number } | null;
 }
 
@@ -38,7 +41,7 @@ export interface RoundCost {
   readonly tokens: Tokens;
 }
 
-/** What a role contributed so far: its running mean, and the deviation. */
+/** The running mean of a role's contribution, and its standard deviation. */
 export interface RoleContribution {
   readonly role: string;
   readonly mean: number;
@@ -48,15 +51,15 @@ export interface RoleContribution {
 export interface StepRow {
   readonly iteration: number;
   readonly metrics: StepMetrics;
-  /** Of this step alone. */
+  /** Cost of this step alone. */
   readonly cost: RoundCost;
   readonly episodes: number;
   readonly credits: StepCredits;
-  /** What each role contributed so far; of runs that credit by removal. */
+  /** Contributions of the roles up to this step; present for runs that credit by removal. */
   readonly contributions?: readonly RoleContribution[];
 }
 
-/** The five numbers; null without values. */
+/** Returns the five-number summary, or null without values. */
 export function spreadOf(values: readonly number[]): Spread | null {
   const sorted = [...values].sort((a, b) => a - b);
   const quantile = (share: number): number => {
@@ -78,7 +81,7 @@ export function spreadOf(values: readonly number[]): Spread | null {
   };
 }
 
-/** The sum of some costs. */
+/** Adds costs. */
 export function addCosts(...costs: readonly RoundCost[]): RoundCost {
   return costs.reduce<RoundCost>(
     (a, b) => ({ evaluatorCalls: a.evaluatorCalls + b.evaluatorCalls, tokens: addTokens(a.tokens, b.tokens) }),
@@ -88,7 +91,7 @@ export function addCosts(...costs: readonly RoundCost[]): RoundCost {
 
 const NO_COST: RoundCost = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } };
 
-/** What was spent between two states of a cumulative ledger. */
+/** Returns the cost between two states of a cumulative ledger. */
 export function costBetween(before: RoundCost, after: RoundCost): RoundCost {
   const { prompt, reused, completion, reusedCompletion = 0 } = before.tokens;
   return {
@@ -102,18 +105,18 @@ export function costBetween(before: RoundCost, after: RoundCost): RoundCost {
   };
 }
 
-/** What answers for roles: names of model folders, of models that servers have, or of what else there is. */
+/** Names of the models that answer for roles: of model folders, of models of servers, or `scripted`. */
 export interface RoleModels {
   readonly own: string;
-  /** Of roles that something else answers for. */
+  /** Models of the roles that do not use `own`. */
   readonly roles: Readonly<Record<string, string>>;
 }
 
-/** What the roles of a run contributed so far. */
+/** The contributions of the roles of a run up to its last step. */
 export interface TeamContributions {
   readonly run: string;
   readonly models: RoleModels;
-  /** In the order in which they speak. */
+  /** In the order in which the roles speak. */
   readonly roles: readonly string[];
   readonly contributions: readonly RoleContribution[];
 }
@@ -126,12 +129,12 @@ export interface Pairing<Team extends TeamContributions> {
 }
 
 export interface Pairings<Team extends TeamContributions> {
-  /** By name; the first one is number 1. */
+  /** Sorted by name; the first one is number 1. */
   readonly models: readonly string[];
   readonly pairings: readonly Pairing<Team>[];
 }
 
-/** Characters of a name. */
+/** Most characters of a name. */
 const NAME = 60;
 
 const nameOf = (path: unknown): string =>
@@ -142,7 +145,7 @@ const nameOf = (path: unknown): string =>
         ?.slice(0, NAME) ?? '')
     : '';
 
-/** @param runConfig the row's JSON; what it does not say has no name */
+/** Reads the models of a run's roles, '' for unknown ones. @param runConfig the row's JSON */
 export function roleModels(runConfig: string): RoleModels {
   const recipe = storedRecipe(runConfig);
   const weights = sectionOf(recipe, 'roles');
@@ -161,7 +164,7 @@ export function roleModels(runConfig: string): RoleModels {
 export const modelOf = ({ own, roles }: RoleModels, role: string): string =>
   Object.hasOwn(roles, role) ? (roles[role] ?? own) : own;
 
-/** Teams by the models of their roles; those without a contribution are left out. */
+/** Groups teams by the models of their roles, without teams that have no contribution. */
 export function pairingsOf<Team extends TeamContributions>(teams: readonly Team[]): Pairings<Team> {
   const measured = teams.filter(({ contributions }) => contributions.length > 0);
   const models = [
@@ -175,48 +178,48 @@ export function pairingsOf<Team extends TeamContributions>(teams: readonly Team[
   return { models, pairings };
 }
 
-/** What its models are, for those who read the labels: `1 team-logic, 2 team-logic-small`. */
+/** Lists the models by their numbers: `1 team-logic, 2 team-logic-small`. */
 export const modelWords = (models: readonly string[]): string =>
   models.map((name, index) => `${index + 1} ${name}`).join(', ');
 
-/** An episode, the solo return of its number, and what its messages were credited with. */
+/** An episode with the credits of its messages, and the return of its solo rollout. */
 export interface RemovalRollout {
-  /** Of the question. */
+  /** The uidSha of the question. */
   readonly problem: string;
   readonly joint: number;
   readonly solo: number;
-  /** What a shared return would have credited: scaled among the rollouts of the question. */
+  /** The credit by a shared return: the return, normalized among the rollouts of the question. */
   readonly shared: number;
   readonly messages: readonly { readonly role: string; readonly credit: number }[];
-  /** Sampled for it, and for the solo rollout of its number. */
+  /** Tokens sampled for the episode; `soloTokens` are those for its solo rollout. */
   readonly tokens: number;
   readonly soloTokens: number;
 }
 
-/** Of the messages of one role in one outcome. */
+/** The credits of one role's messages in one outcome. */
 export interface OutcomeCredits {
-  /** Whether the episode was right, and the solo rollout of its number. */
+  /** 1 if the episode was right; `solo` is 1 if its solo rollout was. */
   readonly joint: 0 | 1;
   readonly solo: 0 | 1;
   readonly role: string;
   /** As training recorded them. */
   readonly credits: Spread | null;
-  /** The return less its mean over the rollouts of the question, over their sample deviation. */
+  /** The return minus its mean over the rollouts of the question, divided by their sample deviation. */
   readonly shared: Spread | null;
 }
 
-/** What some rollouts show together. */
+/** The outcomes of some rollouts together. */
 export interface RemovalOutcomes {
   readonly outcomes: readonly OutcomeCredits[];
-  /** Rollouts behind them, and those of other returns than 0 and 1, which are in none. */
+  /** Rollouts in the outcomes; `others` have returns other than 0 and 1 and are in none. */
   readonly rollouts: number;
   readonly others: number;
-  /** Mean return of all of them with the thinker, and of their solo rollouts. */
+  /** Mean return of all rollouts with the thinker; `without` is that of their solo rollouts. */
   readonly team: number;
   readonly without: number;
 }
 
-/** What is read of a store. */
+/** The queries that read a store. */
 export interface RemovalRows {
   readonly episodes: (query: {
     readonly run: string;
@@ -236,18 +239,18 @@ export interface RemovalRows {
   }[];
 }
 
-/** Of group normalisation (CCPO reference section 4). */
+/** Epsilon of group normalization (CCPO reference section 4). */
 const EPSILON = 1e-6;
 
 const PAGE = 5000;
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Tokens that a model sampled; none of an empty message in the place of one. */
+/** Returns the number of tokens that a model sampled. A typed or empty message has none. */
 const sampledIn = (chain: ReturnType<RemovalRows['chain']>): number =>
   chain.reduce((sum, { finish, tokenCount }) => sum + (finish === 'typed' ? 0 : tokenCount), 0);
 
-/** The pairs of a step, as its credit paired them; none where a question has no solo rollout. */
+/** Returns the pairs of a step, as its credit paired them. A question without a solo rollout has none. */
 export function removalRollouts(rows: RemovalRows, run: string, iteration: number): RemovalRollout[] {
   const episodes: ReturnType<RemovalRows['episodes']>[number][] = [];
   for (let offset = 0; ; offset += PAGE) {
@@ -276,7 +279,7 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
               problem,
               joint: value,
               solo: solos[number]?.value ?? meanOf(measured),
-              // A group of one keeps its return.
+              // A group of one rollout keeps its return.
               shared: returns.length < 2 ? value : (value - centre) / (deviation + EPSILON),
               tokens: sampledIn(chain),
               soloTokens: sampledIn(solos[number]?.chain ?? []),
@@ -295,7 +298,7 @@ const CELLS = [1, 0].flatMap((joint) =>
 
 const isOutcome = (value: number): boolean => value === 0 || value === 1;
 
-/** Credits by outcome, of the roles in the order in which they spoke; null without rollouts. */
+/** Groups credits by outcome, with roles in the order in which they spoke. Null without rollouts. */
 export function removalOutcomes(all: readonly RemovalRollout[]): RemovalOutcomes | null {
   if (all.length === 0) {
     return null;
@@ -328,8 +331,8 @@ const recordOf = (json: unknown): Readonly<Record<string, unknown>> | null =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.fromEntries(Object.entries(json)) : null;
 
 /**
- * The running means in a state of method ccpo: of each voter, else of the thinker.
- * @param json as it is stored; null of another method
+ * Reads the running means in a state of method ccpo: of each voter, or of the thinker.
+ * @param json as it is stored; null for another method
  */
 export function contributionsIn(json: unknown): readonly RoleContribution[] {
   const state = recordOf(json);
@@ -343,21 +346,21 @@ export function contributionsIn(json: unknown): readonly RoleContribution[] {
   });
 }
 
-/** Under which name the store has such states. */
+/** The name of such states in the store. */
 export const REMOVAL_STATE = 'ccpo-statistics';
 
-/** Rollouts that are looked at together, of steps spread evenly over a run. */
+/** Most rollouts that are read together, from steps spread evenly over a run. */
 export const MOST_ROLLOUTS = 12_000;
 
-/** What a run's own row says beside its steps. */
+/** Facts in a run's own row that its steps do not have. */
 export interface RegionFacts {
   /** The radius of the trust region in nats per message; null for a run of another method. */
   readonly delta: number | null;
-  /** What replacing a role came to before the run began; null where none was. */
+  /** The replacement of a role before the run began; null if there was none. */
   readonly replacement: Replacement | null;
 }
 
-/** Where a stored configuration does not say it. */
+/** The radius if a stored configuration does not name it. */
 const USUAL_DELTA = 0.01;
 
 /** @param runConfig the row's JSON */
@@ -374,7 +377,10 @@ function deltaIn(runConfig: string): number | null {
   return typeof delta === 'number' && Number.isFinite(delta) && delta > 0 ? delta : USUAL_DELTA;
 }
 
-/** The KL of each turn of a step; of a step without diagnostics that of the turn that moved farthest. */
+/**
+ * Returns the KL of each turn of a step. A step without diagnostics has only that of the turn that
+ * moved farthest.
+ */
 export function turnKls(metrics: StepMetrics): readonly number[] {
   const turns = MEASURED_ROLE_TURNS.flatMap((turn) => metrics[`klTurn${turn}`] ?? []);
   return turns.length > 0 ? turns : metrics.trustRegionKl === undefined ? [] : [metrics.trustRegionKl];
@@ -386,15 +392,15 @@ export interface KlBin {
   readonly count: number;
 }
 
-/** Bins from 0 to the radius, so that its end is one's border. */
+/** Bins from 0 to the radius, so that the radius is a border of bins. */
 export const BINS = 10;
 
-/** Bins beyond it, at most; the last one has all that is larger. */
+/** Most bins beyond the radius; the last one holds all larger values. */
 const BEYOND = 5;
 
 /**
- * How many turns moved how far. An estimate below 0 is in the first bin.
- * @returns no bin without a turn
+ * Counts turns by their KL. An estimate below 0 is in the first bin.
+ * @returns no bins without turns
  */
 export function klHistogram(kls: readonly number[], delta: number): readonly KlBin[] {
   if (kls.length === 0) {
@@ -403,7 +409,7 @@ export function klHistogram(kls: readonly number[], delta: number): readonly KlB
   const width = delta / BINS;
   const placeOf = (kl: number): number => Math.max(0, Math.min(BINS + BEYOND - 1, Math.ceil(kl / width - 1e-9) - 1));
   const places = kls.map(placeOf);
-  // One bin beyond the radius at least shows that it is empty.
+  // At least one bin beyond the radius shows that it is empty.
   const last = Math.max(BINS, ...places);
   return Array.from({ length: last + 1 }, (_, place) => ({
     low: place * width,
@@ -412,12 +418,12 @@ export function klHistogram(kls: readonly number[], delta: number): readonly KlB
   }));
 }
 
-/** A step's certificate of the updates whose improvement was measured. */
+/** A step's certificate for the updates whose improvement was measured. */
 export interface ComparedStep {
   readonly step: number;
   readonly certificate: number;
   readonly measured: number;
-  /** Whether the certificate of the whole step says nothing. */
+  /** True if the certificate of the whole step is vacuous. */
   readonly vacuous: boolean;
 }
 
@@ -431,9 +437,10 @@ export const comparedSteps = (
   );
 
 /**
- * Stability of training (TeamTR reference section 6): the sample standard deviation over steps of what the mean return
- * gained from one step to the next, in units of the return; small is stable.
- * @param returns of the steps in order; a step without one ends no gain and begins none
+ * Returns the stability of training (TeamTR reference section 6): the sample standard deviation over
+ * steps of the gain of the mean return from one step to the next, in units of the return. Small values
+ * are stable.
+ * @param returns of the steps in order; a step without a return ends no gain and begins none
  * @returns null with fewer than two gains
  */
 export function stabilityOf(returns: readonly (number | null)[]): number | null {

@@ -1,7 +1,4 @@
-/**
- * The failure taxonomy as every process speaks of it: its thresholds, the user's labels, and what a view of a run
- * shows.
- */
+/** The failure taxonomy: its thresholds, the user's labels, and the contents of a view of a run. */
 import type { Interval } from './credit.ts';
 import type { ProblemClassRow } from './problem.ts';
 import type { BucketOrigin } from './replay.ts';
@@ -24,13 +21,14 @@ export interface TaxonomyCase {
 }
 
 /**
- * How often the returns of every bucket are dealt out anew among its messages, as if these did not differ. `chance` is
- * the mean count over the rounds, from the least to the greatest: a run whose messages do not differ counts outside of
- * 39 rounds one time in 20 (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.2).
+ * Number of rounds in which the returns of every bucket are dealt out anew among its messages, as if
+ * the messages did not differ. `chance` is the mean count over the rounds, with its least and greatest
+ * count. The count of a run whose messages do not differ is outside the range of 39 rounds one time in
+ * 20 (Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 4.2).
  */
 export const CHANCE_ROUNDS = 39;
 
-/** What `chance` is, in one or two sentences. */
+/** The meaning of `chance`, for users. */
 export const CHANCE_MEANING = `By chance: what a class counts where messages make no difference, the mean and the range of ${CHANCE_ROUNDS} rounds in which the returns of every bucket are dealt out anew among its messages.`;
 
 /** `by chance 3.2 [1, 6]`. */
@@ -38,14 +36,14 @@ export function chanceWords({ value, low, high }: Interval): string {
   return `by chance ${Number(value.toFixed(1))} [${low ?? 0}, ${high ?? 0}]`;
 }
 
-/** What fresh messages in the place of those that a class flags save of the losses within reach. */
+/** The share of losses within reach that fresh messages save in place of a class's flagged ones. */
 export interface SavedShare {
   readonly share: Interval;
-  /** What as many cases save that are chosen at random. */
+  /** The share that equally many cases save if they are chosen at random. */
   readonly random: number;
 }
 
-/** What a saved share is, in a sentence. */
+/** The meaning of a saved share, for users. */
 export const SAVED_MEANING =
   'Saved: the share of the losses within reach that fresh messages in the place of those of a class win back, each case classified on one half of its replays and measured on the other; at random, that of as many cases.';
 
@@ -60,9 +58,9 @@ const percent = (share: number): string => String(Math.round(100 * share));
 export interface TaxonomyClass {
   readonly name: TaxonomyClassName;
   readonly count: number;
-  /** What it would count by chance alone (see CHANCE_ROUNDS). */
+  /** The count that is expected by chance alone (see CHANCE_ROUNDS). */
   readonly chance: Interval;
-  /** Null where it may as well be nothing that was within reach. */
+  /** Null if possibly nothing was within reach. */
   readonly saved: SavedShare | null;
   readonly cases: readonly TaxonomyCase[];
 }
@@ -87,7 +85,7 @@ export const THRESHOLD_NAMES = [
   'significance',
 ] as const satisfies readonly ThresholdName[];
 
-/** The paper's values, and the usual level of a test, of which it says nothing. */
+/** The paper's values. The paper has no significance level; 0.05 is the usual one. */
 export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = {
   shift: 0.2,
   ambiguity: 0.01,
@@ -95,10 +93,10 @@ export const TAXONOMY_THRESHOLDS: TaxonomyThresholds = {
   significance: 0.05,
 };
 
-/** Greatest value that a threshold may take; the least is 0. Returns may have any scale, a level has not. */
+/** Greatest value of a threshold; the least is 0. Returns may have any scale, but a level is at most 1. */
 export const THRESHOLD_LIMITS: TaxonomyThresholds = { shift: 1e6, ambiguity: 1e6, misleading: 1e6, significance: 1 };
 
-/** Whether every threshold can be used. */
+/** Returns true if every threshold is in its range. */
 export function areThresholds(value: Readonly<Record<ThresholdName, number>>): boolean {
   return THRESHOLD_NAMES.every(
     (name) => Number.isFinite(value[name]) && value[name] >= 0 && value[name] <= THRESHOLD_LIMITS[name],
@@ -109,20 +107,20 @@ export function sameThresholds(a: TaxonomyThresholds, b: TaxonomyThresholds): bo
   return THRESHOLD_NAMES.every((name) => a[name] === b[name]);
 }
 
-/** All thresholds in one line: `misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05`. */
+/** Formats all thresholds in one line: `misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05`. */
 export function thresholdWords({ misleading, ambiguity, shift, significance }: TaxonomyThresholds): string {
   return `misleading < ${misleading}, ambiguity < ${ambiguity}, shift > ${shift}, level ${significance}`;
 }
 
 export const UNCLASSIFIED = 'unclassified';
 
-/** A bucket whose every measured return is a full success: it shows no failure, so no failure class counts it. */
+/** The verdict of a bucket whose measured returns are all full successes. No failure class counts it. */
 export const ALL_SUCCEEDED = 'all succeeded';
 
-/** A class, or none of them. */
+/** A class, or one of the two names for buckets without a class. */
 export type VerdictName = TaxonomyClassName | typeof UNCLASSIFIED | typeof ALL_SUCCEEDED;
 
-/** The order in which the rules are tried; the first that holds decides. */
+/** The order in which the rules are tried; the first rule that holds decides. */
 export const PRECEDENCE = [
   'Misleading Plan',
   'Evaluator Ambiguity',
@@ -130,14 +128,14 @@ export const PRECEDENCE = [
   'Over-Coupling',
 ] as const satisfies readonly TaxonomyClassName[];
 
-/** The four classes in the order of precedence, what fits none of them, and what is no failure. */
+/** The four classes in order of precedence, then unclassified buckets, then those without a failure. */
 export const VERDICTS = [...PRECEDENCE, UNCLASSIFIED, ALL_SUCCEEDED] as const satisfies readonly VerdictName[];
 
 export function isVerdictName(name: string): name is VerdictName {
   return name === UNCLASSIFIED || name === ALL_SUCCEEDED || TAXONOMY_CLASSES.some((known) => known === name);
 }
 
-/** What each verdict means, in one or two sentences. The names of the classes are the paper's (C3, appendix N). */
+/** The meaning of each verdict, for users. The names of the classes are the paper's (C3, appendix N). */
 export const VERDICT_MEANING: Readonly<Record<VerdictName, string>> = {
   'Misleading Plan': 'Whatever the later roles do with any of the plans, they mostly fail.',
   'Evaluator Ambiguity': 'All alternatives return the same: the evaluator does not distinguish these messages.',
@@ -149,15 +147,15 @@ export const VERDICT_MEANING: Readonly<Record<VerdictName, string>> = {
   [ALL_SUCCEEDED]: 'Every measured return is a full success: no failure, so no class counts it.',
 };
 
-/** Buckets of a run that are no cases of it, by the reason. */
+/** Buckets of a run that are not counted as its cases, by reason. */
 export interface LeftOutBuckets {
-  /** Replays that somebody asked for: they show what was looked at, not how the run fails. */
+  /** Requested replays: they show what a user examined, not how the run fails. */
   readonly requested: number;
-  /** Continued by another model or protocol than the run's. */
+  /** Buckets that another model or protocol than the run's continued. */
   readonly otherDistribution: number;
 }
 
-/** What was left out, in one sentence; null where nothing was. */
+/** Describes the buckets that were left out in one sentence, or returns null if there are none. */
 export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): string | null {
   const parts = [
     ...(requested === 0 ? [] : [`${requested} requested ${requested === 1 ? 'replay' : 'replays'}`]),
@@ -177,10 +175,10 @@ export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): 
 export const LABEL_LIMIT = 80;
 export const NOTE_LIMIT = 2000;
 
-/** Who writes the labels of a workspace. */
+/** The author of labels in a workspace. */
 export const LABEL_AUTHOR = 'you';
 
-/** The user's word on a case. An empty name takes the word before it back. */
+/** The user's label of a case. An empty name withdraws the label before it. */
 export interface CaseLabel {
   readonly name: string;
   readonly note: string;
@@ -189,7 +187,10 @@ export interface CaseLabel {
   readonly createdAt: string;
 }
 
-/** Why a label cannot be stored, in one sentence; null when it can. An empty name, which takes a label back, can. */
+/**
+ * Returns a sentence on why a label cannot be stored, or null if it can. An empty name, which
+ * withdraws a label, is valid.
+ */
 export function labelFault(name: string, note: string): string | null {
   if (/\p{Cc}/u.test(name)) {
     return 'A label must be one line without control characters.';
@@ -210,7 +211,7 @@ function lengthOf(text: string): number {
   return Array.from(text).length;
 }
 
-/** The label that counts: the newest, unless it takes the one before back. @param labels oldest first */
+/** Returns the newest label, or null if it withdraws the others. @param labels oldest first */
 export function currentLabel<L extends CaseLabel>(labels: readonly L[]): L | null {
   const newest = labels.at(-1);
   return newest === undefined || newest.name === '' ? null : newest;
@@ -218,34 +219,34 @@ export function currentLabel<L extends CaseLabel>(labels: readonly L[]): L | nul
 
 export interface DetectorReport {
   readonly name: string;
-  /** Episodes in which it is present, of `measured`. */
+  /** Episodes in which the pattern was detected, of `measured`. */
   readonly count: number;
   readonly measured: number;
-  /** Episodes for which it cannot be known. */
+  /** Episodes for which it cannot be determined. */
   readonly notMeasured: number;
-  /** The first of them. */
+  /** The first of these episodes. */
   readonly cases: readonly { readonly message: number; readonly question: string; readonly evidence: string }[];
-  /** Why the first that was not measured was not. */
+  /** The reason why the first unmeasured episode was not measured. */
   readonly reason: string | null;
 }
 
-/** How the user's labels agree with the classes; only labels that name a class, or none of them, can. */
+/** The agreement of the user's labels with the classes. Only labels that are verdict names count. */
 export interface TaxonomyAgreement {
-  /** Cases so labelled, and those of them that got the same class. */
+  /** Cases with such labels; `agreed` got the same class. */
   readonly n: number;
   readonly agreed: number;
-  /** Cohen's kappa; null where it is not measured, with the reason. */
+  /** Cohen's kappa; null if it is not measured, with the reason in `reason`. */
   readonly kappa: Interval | null;
   readonly standardError: number | null;
   readonly reason: string | null;
-  /** Cases labelled in the user's own words, which no class can agree with: left out. */
+  /** Cases with labels in the user's own words, which are left out because no class can agree with them. */
   readonly ownWords: number;
 }
 
 export const LABEL_FILTERS = ['all', 'labelled', 'unlabelled', 'disagreement'] as const;
 export type LabelFilter = (typeof LABEL_FILTERS)[number];
 
-/** Which cases are listed; null is all. */
+/** The filter of the listed cases; null is all. */
 export interface TaxonomyFilter {
   readonly verdict: VerdictName | null;
   readonly role: string | null;
@@ -273,42 +274,45 @@ export interface TaxonomyParams {
   readonly run: string;
   readonly thresholds: TaxonomyThresholds;
   readonly filter: TaxonomyFilter;
-  /** So many rows at most. */
+  /** Largest number of rows. */
   readonly limit: number;
-  /** False: what was read of the run before will do, however it has grown. */
+  /** If false, an earlier reading of the run suffices, however much the run has grown. */
   readonly fresh: boolean;
-  /** Asks for the classes of the run's problems, too. */
+  /** If true, the view includes the classes of the run's problems. */
   readonly problems?: boolean;
 }
 
 export interface VerdictCount {
   readonly name: VerdictName;
   readonly count: number;
-  /** With the paper's thresholds. */
+  /** Count with the paper's thresholds. */
   readonly published: number;
-  /** What it would count by chance alone (see CHANCE_ROUNDS). */
+  /** The count that is expected by chance alone (see CHANCE_ROUNDS). */
   readonly chance: Interval;
 }
 
-/** A run's taxonomy for one choice of thresholds and filter. */
+/** A run's taxonomy with given thresholds and filter. */
 export interface TaxonomyView {
   readonly run: string;
   readonly buckets: number;
   readonly thresholds: TaxonomyThresholds;
-  /** In the order of VERDICTS, over all buckets whatever the filter. */
+  /** In the order of VERDICTS, over all buckets regardless of the filter. */
   readonly counts: readonly VerdictCount[];
   readonly leftOut: LeftOutBuckets;
-  /** Buckets that the paper's thresholds put elsewhere. */
+  /** Buckets that have another class with the paper's thresholds. */
   readonly changed: number;
   readonly roles: readonly string[];
   readonly agreement: TaxonomyAgreement;
-  /** Over `episodes` episodes: those of the last evaluation, or of the last training iteration where there is none. */
+  /**
+   * Over the number of episodes in `episodes`: those of the last evaluation, or else of the last
+   * training iteration.
+   */
   readonly detectors: readonly DetectorReport[];
   readonly episodes: number;
-  /** Cases that the filter lets through, and the first of them. */
+  /** Number of cases that match the filter; `rows` holds the first of them. */
   readonly matching: number;
   readonly rows: readonly TaxonomyRow[];
-  /** The class of each problem by the paper's thresholds; only where it was asked for. */
+  /** The class of each problem with the paper's thresholds; present only on request. */
   readonly problems?: readonly ProblemClassRow[];
 }
 

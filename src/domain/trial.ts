@@ -1,4 +1,4 @@
-/** Trials: whether a change of a team helps, in pairs of episodes. In words, too. */
+/** Trials: pairs of episodes that show if a change of a team helps; also as sentences. */
 import { isRecord } from '../shared/guard.ts';
 import { signed } from '../shared/text/figures.ts';
 import { listed } from './answer.ts';
@@ -6,21 +6,21 @@ import type { Sampling } from './message.ts';
 import { sectionOf, storedConfig } from './run.ts';
 import type { Selection } from './selection.ts';
 
-/** What another variant of a team does otherwise. */
+/** The differences of another variant of a team. */
 export interface TeamChange {
   /** Prompts by role. */
   readonly prompts: Readonly<Record<string, string>>;
   readonly sampling: Partial<Sampling>;
-  /** What answers for the team in the place of the run's own weights; null where they stay. */
+  /** The policy for the team in the place of the run's own weights; null if the weights stay. */
   readonly policy: WeightsChange | null;
-  /** What answers for one role alone, whatever answered for it. */
+  /** Policies for single roles, which take precedence over `policy`. */
   readonly roles: Readonly<Record<string, PolicyChange>>;
 }
 
 /** A snapshot of the run, or the folder of another model. */
 export type WeightsChange = { readonly snapshot: string } | { readonly model: string };
 
-/** A server's model, with the keys of a policy: its base address, and how the server names the model. */
+/** A server's model, with the keys of a policy: its base address, and the server's name of the model. */
 export interface ServerChange {
   readonly endpoint: string;
   readonly model_name: string;
@@ -31,7 +31,7 @@ export type PolicyChange = WeightsChange | ServerChange;
 export const NO_CHANGE: TeamChange = { prompts: {}, sampling: {}, policy: null, roles: {} };
 
 interface DecodingNumber {
-  /** Its key in a configuration, and on the command line. */
+  /** Its key in a configuration and on the command line. */
   readonly key: 'temperature' | 'top_p' | 'top_k' | 'max_new_tokens';
   readonly of: keyof Sampling;
   readonly low: number;
@@ -39,7 +39,7 @@ interface DecodingNumber {
   readonly whole: boolean;
 }
 
-/** The numbers of the decoding that a change may set. */
+/** The decoding numbers that a change may set. */
 export const DECODING: readonly DecodingNumber[] = [
   { key: 'temperature', of: 'temperature', low: 0, high: 10, whole: false },
   { key: 'top_p', of: 'topP', low: 1e-6, high: 1, whole: false },
@@ -47,7 +47,7 @@ export const DECODING: readonly DecodingNumber[] = [
   { key: 'max_new_tokens', of: 'maxNewTokens', low: 1, high: 100_000, whole: true },
 ];
 
-/** A number of the decoding as it is written; null for one that it cannot be. */
+/** Parses a decoding number, or returns null if it is out of range. */
 export function decodingNumber({ low, high, whole }: DecodingNumber, text: string): number | null {
   const number = text.trim() === '' ? NaN : Number(text);
   return Number.isFinite(number) && number >= low && number <= high && (!whole || Number.isInteger(number))
@@ -55,7 +55,7 @@ export function decodingNumber({ low, high, whole }: DecodingNumber, text: strin
     : null;
 }
 
-/** What a run samples with, as far as its row says. @param runConfig the row's JSON */
+/** Reads the sampling settings that a run's row records. @param runConfig the row's JSON */
 export function recordedSampling(runConfig: string): Partial<Sampling> {
   const section = sectionOf(storedConfig(runConfig), 'sampling');
   const given: Partial<Record<keyof Sampling, number>> = {};
@@ -68,7 +68,7 @@ export function recordedSampling(runConfig: string): Partial<Sampling> {
   return given;
 }
 
-/** What it must be: `a number from 0 to 10`. */
+/** Describes the valid range: `a number from 0 to 10`. */
 export const decodingWords = ({ low, high, whole }: DecodingNumber): string =>
   `a ${whole ? 'whole ' : ''}number from ${low} to ${high}`;
 
@@ -79,7 +79,7 @@ function policyWords(policy: PolicyChange): string {
   return 'snapshot' in policy ? `snapshot ${policy.snapshot}` : `model ${policy.model}`;
 }
 
-/** A change in a few words: `another prompt of reasoner, temperature 0.5`. */
+/** Describes a change in a few words: `another prompt of reasoner, temperature 0.5`. */
 export function changeWords({ prompts, sampling, policy, roles }: TeamChange): string {
   return [
     ...Object.keys(prompts).map((role) => `another prompt of ${role}`),
@@ -89,7 +89,7 @@ export function changeWords({ prompts, sampling, policy, roles }: TeamChange): s
   ].join(', ');
 }
 
-/** Which problems of the last evaluation a change is tried on. */
+/** The problems of the last evaluation that a trial uses. */
 export type TrialProblems = 'all' | 'lost';
 
 /** A mean of paired differences with its 95 % interval, which holds at every look. */
@@ -97,11 +97,11 @@ export interface PairedDifference {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Pairs. */
+  /** Number of pairs. */
   readonly n: number;
 }
 
-/** What one side of a pair said, and what it returned. */
+/** The messages of one side of a pair, and its return. */
 export interface TrialEpisode {
   readonly return: number;
   readonly messages: readonly { readonly role: string; readonly text: string }[];
@@ -114,7 +114,7 @@ export interface TrialCase {
   readonly after: TrialEpisode;
 }
 
-/** A problem that pairs were drawn of: its mean returns, of the pairs in which both sides could be scored. */
+/** A problem of the pairs, with its mean returns over the pairs in which both sides could be scored. */
 export interface TrialProblem {
   readonly question: string;
   readonly pairs: number;
@@ -122,25 +122,25 @@ export interface TrialProblem {
   readonly after: number;
 }
 
-/** What a trial came to. */
+/** The result of a trial. */
 export interface Trial {
   readonly run: string;
-  /** The message in whose context both sides began; left out where they began with the problems. */
+  /** The message in whose context both sides began; absent if they began with the problems. */
   readonly message?: number;
-  /** Which of the problems were asked for; all where it is left out. */
+  /** The selection of problems that was asked for; absent for all of them. */
   readonly only?: Selection;
-  /** Roles whose servers keep to no seeds, so that the sides of a pair share no random numbers of theirs. */
+  /** Roles whose servers do not reproduce seeds, so that both sides share no random numbers for them. */
   readonly unseeded?: readonly string[];
-  /** Problems that pairs were drawn from; 1 for the context of a message. */
+  /** Problems of the pairs; 1 for the context of a message. */
   readonly contexts: number;
   readonly difference: PairedDifference;
-  /** Pairs in which the change returned more, less, or the same. */
+  /** Pairs in which the change returned more; `worse` and `same` count the others. */
   readonly better: number;
   readonly worse: number;
   readonly same: number;
-  /** Pairs of which a side could not be scored; they are left out. */
+  /** Pairs that are left out because a side could not be scored. */
   readonly masked: number;
-  /** Some of the pairs that flipped, those that the change won first. */
+  /** Some of the pairs whose success differs, those that the change won first. */
   readonly cases: readonly TrialCase[];
   /** In the order in which they were drawn. */
   readonly problems: readonly TrialProblem[];
@@ -148,17 +148,17 @@ export interface Trial {
   /** Tokens that were generated, without and with the change. */
   readonly tokens: { readonly before: number; readonly after: number };
   readonly seconds: number;
-  /** The highest return that there is: differences are shown as a share of it. */
+  /** The highest possible return: differences are shown as a share of it. */
   readonly most: number;
   readonly sentence: string;
 }
 
-/** The bounds of a trial's budget and its default, in evaluator calls of both sides together. */
+/** Bounds and default of a trial's budget, in evaluator calls of both sides together. */
 export const TRIAL_BUDGET = { least: 2, usual: 2000, most: 1_000_000 } as const;
 
 const points = (value: number, most: number): string => signed((100 * value) / most, 0);
 
-/** The answer in a sentence or two. */
+/** Writes the answer in a sentence or two. */
 export function trialSentence({
   difference: { value, low, high, n },
   better,
@@ -174,7 +174,7 @@ export function trialSentence({
   const unpaired =
     unseeded.length === 0
       ? ''
-      : ` Unpaired: what answers for ${listed(unseeded)} keeps to no seeds, so that the two sides share no random numbers.`;
+      : ` Unpaired: the policy of ${listed(unseeded)} does not reproduce seeds, so the two sides share no random numbers.`;
   if (n === 0) {
     return `No pair could be scored.${left} ${spent}`;
   }
@@ -204,7 +204,7 @@ const hasNumbers = (value: unknown, keys: readonly string[]): boolean =>
 const isProblem = (value: unknown): value is TrialProblem =>
   isRecord(value) && typeof value['question'] === 'string' && hasNumbers(value, ['pairs', 'before', 'after']);
 
-/** Whether a value that was kept elsewhere can be shown as a trial. */
+/** Returns true if a value that was kept elsewhere can be shown as a trial. */
 export const isTrial = (value: unknown): value is Trial =>
   isRecord(value) &&
   typeof value['run'] === 'string' &&
@@ -227,7 +227,7 @@ const isPolicyChange = (value: unknown): value is PolicyChange =>
   isWeightsChange(value) ||
   (isTexts(value) && Object.keys(value).length === 2 && 'endpoint' in value && 'model_name' in value);
 
-/** The same of a change. */
+/** Returns true if a value that was kept elsewhere is a change of a team. */
 export const isTeamChange = (value: unknown): value is TeamChange =>
   isRecord(value) &&
   isTexts(value['prompts']) &&

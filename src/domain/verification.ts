@@ -1,23 +1,20 @@
-/**
- * What re-executing stored replays showed: the sentences that the store keeps, and the mark that sums several of them
- * up.
- */
+/** Results of re-executing stored replays: the sentences in the store, and the mark that summarizes several of them. */
 
 export type VerificationResult = 'identical' | 'different' | 'notComparable';
 
-/** What re-executing the replays of a message showed, in words. */
+/** The result of re-executing the replays of a message, in words. */
 export interface VerificationMark {
   readonly state: VerificationResult | 'unverified';
   /**
-   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `event differs`, `not
-   * comparable`, `not verified yet`.
+   * A few words: `identical`, `differs at token 5`, `return differs`, `row changed`, `event differs`,
+   * `not comparable`, `not verified yet`.
    */
   readonly label: string;
   /** The reason, in one sentence. */
   readonly detail: string;
 }
 
-/** Returns of one context or one message: those that are stored, and those that came when it was sampled again. */
+/** Returns of one context or one message: the stored ones, and those from sampling it again. */
 export interface ReturnSamples {
   readonly stored: readonly number[];
   readonly again: readonly number[];
@@ -28,78 +25,81 @@ export interface ReturnComparison {
   /** Returns of each sample. */
   readonly n: { readonly stored: number; readonly again: number };
   readonly mean: { readonly stored: number; readonly again: number };
-  /** Again less stored, within contexts weighted by their returns; with its 95 % interval, null without spread. */
+  /**
+   * Again minus stored, within contexts weighted by their returns, with its 95 % interval; null bounds
+   * without spread.
+   */
   readonly difference: { readonly value: number; readonly low: number | null; readonly high: number | null };
-  /** Of a two-sided permutation test within contexts; small where the distribution has changed. */
+  /** P-value of a two-sided permutation test within contexts; small if the distribution has changed. */
   readonly p: number;
 }
 
-/** What re-executing a set of replays showed. */
+/** The result of re-executing a set of replays. */
 export interface VerificationReport {
   readonly checked: number;
   readonly identical: number;
   readonly different: number;
   readonly notComparable: number;
-  /** The first difference in the order of the replays; the token is null where it is not one of a token. */
+  /** The first difference in the order of the replays. `token` is null if no token differs. */
   readonly firstDifference: {
     readonly replay: number;
     readonly message: number;
     readonly token: number | null;
     readonly detail: string;
   } | null;
-  /** Why the first that could not be compared could not; null where all could. */
+  /** The reason for the first replay that could not be compared, or null if all could. */
   readonly firstReason: string | null;
   /**
-   * Of the replays that no seed gives again: their returns beside those of as many that were sampled again. Absent
-   * where there are none, or none was sampled again.
+   * Comparison for replays that no seed reproduces: their returns, and those of equally many that were
+   * sampled again. Absent if there are none, or none was sampled again.
    */
   readonly returns?: ReturnComparison;
 }
 
-/** What differed, as programs know it: tokens or their probabilities, the return, a stored row, or an event. */
+/** A difference as data: tokens or their probabilities, the return, a stored row, or an event. */
 export type Difference =
   | { readonly kind: 'token'; readonly token: number }
   | { readonly kind: 'return' }
   | { readonly kind: 'row' }
   | { readonly kind: 'event' };
 
-/** One replay's newest verification; null while it was not re-executed. */
+/** One replay's newest verification. `result` is null while it was not re-executed. */
 export interface Verdict {
   readonly result: VerificationResult | null;
-  /** One sentence, for readers; empty where there is nothing to add. */
+  /** One sentence for readers; empty if there is nothing to add. */
   readonly detail: string;
-  /** Null where nothing differs, and where an earlier version verified it. */
+  /** Null if nothing differs, or if an earlier version verified it. */
   readonly difference: Difference | null;
 }
 
 const RETURN_DIFFERS = 'return differs';
 const ROW_CHANGED = ': the row was changed';
 
-/** A message that came out with another token; tokens count from 0. */
+/** Describes a message that came out with another token. Tokens count from 0. */
 export function tokenDifference(message: number, token: number): string {
   return `message ${message} differs at token ${token}`;
 }
 
-/** A message whose tokens are the same and whose probabilities are not. */
+/** Describes a message with the same tokens but other probabilities. */
 export function probabilityDifference(message: number, token: number): string {
   return `${tokenDifference(message, token)} in its log-probability`;
 }
 
-/** A replay whose return is not what the evaluator says of its stored messages; null is a masked return. */
+/** Describes a return that differs from the score of the stored messages; null is masked. */
 export function returnDifference(stored: number | null, found: number | null): string {
   const words = (value: number | null): string => (value === null ? 'masked' : String(value));
   return `${RETURN_DIFFERS}: ${words(stored)} is stored, the evaluator says ${words(found)} of the stored messages`;
 }
 
-/** A row that no longer is what was appended. */
+/** Describes a row that differs from the row that was appended. */
 export function changedRow(what: string): string {
   return `${what}${ROW_CHANGED}`;
 }
 
 /**
- * Sums up the verdicts on the replays of one message: a difference first, then what could not be compared, then what is
- * still to be done.
- * @returns null where there is no replay
+ * Summarizes the verdicts on the replays of one message. A difference takes precedence, then a replay
+ * that could not be compared, then a replay that was not re-executed.
+ * @returns null if there are no replays
  */
 export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
   if (verdicts.length === 0) {
@@ -126,7 +126,7 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
   return { state: 'identical', label: 'identical', detail: `re-execution gave the same bytes${share(verdicts)}` };
 }
 
-/** What sampling again showed, in one sentence. */
+/** Describes the comparison of returns that were sampled again in one sentence. */
 function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnComparison): string {
   const digits = (number: number): string => number.toFixed(3);
   const interval = low === null || high === null ? '' : ` [${digits(low)}, ${digits(high)}]`;
@@ -134,7 +134,7 @@ function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnCo
   return `sampled, not exact, so returns were compared instead: mean ${digits(mean.stored)} stored (n ${n.stored}), ${digits(mean.again)} sampled again (n ${n.again}), difference ${digits(value)}${interval}, p ${p.toPrecision(2)} by permutation: ${verdict}`;
 }
 
-/** What re-execution showed, in one line. */
+/** Describes a report in one line. */
 export function reportWords(
   of: string,
   { checked, identical, different, notComparable, firstDifference, firstReason, returns }: VerificationReport,
@@ -151,8 +151,8 @@ export function reportWords(
 const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probability)?(?:;|$)/u;
 
 /**
- * The difference that a verification of an earlier version found: such versions kept its sentence only. Nothing else
- * reads a detail.
+ * Parses the difference from the sentence of an earlier version, which stored nothing else. No other
+ * code parses a detail.
  * @returns null for a sentence of another form
  */
 export function earlierDifference(detail: string): Difference | null {
@@ -166,7 +166,7 @@ export function earlierDifference(detail: string): Difference | null {
   return detail.endsWith(ROW_CHANGED) ? { kind: 'row' } : null;
 }
 
-/** The few words of a difference. */
+/** Describes a difference in a few words. */
 function labelOf({ detail, difference }: Verdict): string {
   const known = difference ?? earlierDifference(detail);
   switch (known?.kind) {

@@ -24,5 +24,5 @@ export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [
 
 const BY_NAME: ReadonlyMap<string, EnvironmentKind> = new Map(ENVIRONMENT_KINDS.map((kind) => [kind.name, kind]));
 
-/** The environment of a name; undefined where there is none. */
+/** Returns the environment with a name, or undefined if there is none. */
 export const environmentKind = (name: string): EnvironmentKind | undefined => BY_NAME.get(name);

@@ -1,28 +1,28 @@
-/** How a vote is counted: what a message votes for, and which answers have the most votes. */
+/** The counting of votes: the vote of a message, and the answers with the most votes. */
 import { parseRational } from '../evaluate/math/exact/rational.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
 
 /**
- * What is chosen of several answers with the most votes; the first rule holds where a protocol gives none. expected:
- * each of them with equal chance, so that the score is their mean.
+ * The rules for several answers with the most votes; the first is the default. expected: each of them
+ * has an equal chance, so that the score is their mean.
  */
 export const TIE_RULES = ['first', 'expected', 'abstain', 'seeded'] as const;
 
-/** What one message votes for. */
+/** The vote of one message. */
 export interface Ballot {
-  /** As the message states it. */
+  /** The answer as the message states it. */
   readonly answer: string;
-  /** The same for all forms of an answer that count as one. */
+  /** Equal for all forms of an answer that count as one. */
   readonly name: string;
 }
 
-/** What a message votes for; null where it states no answer. */
+/** Returns the vote of a message, or null if it states no answer. */
 export function ballotOf(text: string): Ballot | null {
   const { answer } = extractAnswer(text);
   return answer === null ? null : { answer, name: nameOf(answer) };
 }
 
-/** Equal numbers have one name, and so have texts that differ in case and blanks alone. */
+/** Returns a name that is equal for equal numbers, and for texts that differ only in case and blanks. */
 function nameOf(answer: string): string {
   const number = parseRational(answer);
   if (number === null) {
@@ -38,7 +38,7 @@ export interface Tally<B> {
   readonly count: number;
 }
 
-/** The votes of each answer, in the order of their first ballots. */
+/** Counts the votes of each answer, in the order of their first ballots. */
 export function tallyOf<B extends Pick<Ballot, 'name'>>(ballots: readonly B[]): Tally<B>[] {
   const votes = new Map<string, Tally<B>>();
   for (const ballot of ballots) {
@@ -49,9 +49,9 @@ export function tallyOf<B extends Pick<Ballot, 'name'>>(ballots: readonly B[]): 
 }
 
 /**
- * The first ballots of the answers that win: none where nobody votes, several with `expected` alone.
+ * Returns the first ballots of the winning answers: none without votes, several only with `expected`.
  * @param rule of ties
- * @param uniform numbers in [0, 1) by their place; `seeded` draws the first
+ * @param uniform returns numbers in [0, 1) by their place; `seeded` uses the first
  */
 export function winnersOf<B>(
   votes: readonly Tally<B>[],

@@ -1,21 +1,21 @@
-/** Waiting that a user can cancel: every job has one `AbortController`, whoever works for it gets its signal. */
+/** Waiting that a user can cancel: every job has one `AbortController`, and all work for it gets its signal. */
 
 import { CancelledError } from './errors.ts';
 
-/** What a loop that computes looks at: an `AbortSignal`, or a flag that another thread sets. */
+/** The input of loops that compute: an `AbortSignal`, or a flag that another thread sets. */
 export type AbortFlag = Pick<AbortSignal, 'aborted'>;
 
 /** A signal that never aborts. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
-/** What each combined signal is made of, for as long as somebody has it. */
+/** The parts of each combined signal, kept alive as long as the combined signal. */
 const parts = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
 /**
- * A signal that aborts as soon as one of several does.
+ * Returns a signal that aborts as soon as one of several does.
  *
- * Node's own holds them weakly: where nobody listens to it, and the one that aborted is collected before anybody looks,
- * it never says so. This one keeps them.
+ * Node holds the parts of its own combined signal weakly. If nobody listens and the aborted part is
+ * collected first, the combined signal never aborts. This function keeps the parts alive.
  */
 export function anyOf(...signals: readonly AbortSignal[]): AbortSignal {
   const combined = AbortSignal.any([...signals]);
@@ -23,7 +23,7 @@ export function anyOf(...signals: readonly AbortSignal[]): AbortSignal {
   return combined;
 }
 
-/** @throws CancelledError where the signal has aborted */
+/** Throws if the signal has aborted. @throws CancelledError */
 export function throwIfAborted(signal: AbortFlag): void {
   if (signal.aborted) {
     throw new CancelledError();
@@ -31,8 +31,8 @@ export function throwIfAborted(signal: AbortFlag): void {
 }
 
 /**
- * Calls back once when the signal aborts, at once where it has.
- * @returns what takes the listener away again: signals of long jobs outlive what listens to them
+ * Calls `act` once when the signal aborts, or at once if it has aborted.
+ * @returns a function that removes the listener: signals of long jobs outlive their listeners
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) {
@@ -43,7 +43,10 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
   return () => signal.removeEventListener('abort', act);
 }
 
-/** What a promise gives, unless the signal aborts before; the promise itself continues. @throws CancelledError */
+/**
+ * Resolves like the promise unless the signal aborts first; the promise itself continues. @throws
+ * CancelledError
+ */
 export async function unlessCancelled<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const aborted = Promise.withResolvers<never>();
   const release = onAbort(signal, () => aborted.reject(new CancelledError()));
@@ -54,7 +57,7 @@ export async function unlessCancelled<Result>(promise: Promise<Result>, signal: 
   }
 }
 
-/** Work under a controller of its own, which also aborts when the signal does. */
+/** Runs work with its own controller, which also aborts when the signal does. */
 export async function withController<Result>(
   signal: AbortSignal,
   work: (controller: AbortController) => Promise<Result>,

@@ -1,26 +1,25 @@
-/** Where a run may compute. */
+/** Devices that a run may use. */
 
 /**
- * What sets an execution provider apart. A provider is one row of PROVIDER_TRAITS: nothing else decides by its name.
+ * The traits of an execution provider. Each provider is one row of PROVIDER_TRAITS; no other code
+ * depends on its name.
  */
 export interface ProviderTraits {
-  /** As people write it. */
+  /** The usual spelling of its name. */
   readonly title: string;
-  /** What it is and where there is it, for the help of configurations. */
+  /** Its description and platforms, for the help of configurations. */
   readonly words: string;
-  /**
-   * False for the processor itself, which has no memory of its own, and which every other provider is compared with.
-   */
+  /** False for the CPU, which has no memory of its own and is the reference for every other provider. */
   readonly accelerator: boolean;
-  /** Its rank among those that `auto` tries, the lowest first; null where `auto` never takes it. */
+  /** Its rank among the providers that `auto` tries, the lowest first; null if `auto` never uses it. */
   readonly automatic: number | null;
-  /** Where outputs can stay between calls, by ONNX Runtime's name; null where each call gives them back. */
+  /** The memory that keeps outputs between calls, by ONNX Runtime's name; null if each call returns them. */
   readonly keptOutputs: 'gpu-buffer' | null;
-  /** What becomes of float16 weights: they are widened before each product, or products are computed in float16. */
+  /** Float16 weights are widened before each product, or products are computed in float16. */
   readonly halves: 'widened' | 'computed';
-  /** What the environment's Vulkan drivers decide: where they are named, they name the device. */
+  /** True if the environment's Vulkan drivers select the device and give its name. */
   readonly vulkan: boolean;
-  /** The program that reports how much memory its device has; null where nothing does. */
+  /** The program that reports the memory of its device, or null if there is none. */
   readonly memoryProgram: 'nvidia-smi' | null;
 }
 
@@ -66,8 +65,8 @@ export const PROVIDER_TRAITS = {
     vulkan: false,
     memoryProgram: null,
   },
-  // Never taken by `auto`: it compiles fixed shapes, and lengths vary here, so nearly everything would run on the CPU
-  // beside it.
+  // `auto` never uses it: it compiles fixed shapes, and lengths vary here, so that nearly
+  // everything would run on the CPU.
   coreml: {
     title: 'CoreML',
     words: 'CoreML: on macOS.',
@@ -84,10 +83,10 @@ export type Provider = keyof typeof PROVIDER_TRAITS;
 const isProvider = (name: string): name is Provider => Object.hasOwn(PROVIDER_TRAITS, name);
 export const PROVIDERS: readonly Provider[] = Object.keys(PROVIDER_TRAITS).filter(isProvider);
 
-/** Where graphs compute unless something else is said. */
+/** The provider that computes graphs by default. */
 export const DEFAULT_PROVIDER: Provider = 'cpu';
 
-/** The traits of a device's provider. */
+/** Returns the traits of a device's provider. */
 export const traitsOf = ({
   provider = DEFAULT_PROVIDER,
 }: {
@@ -102,33 +101,33 @@ export const AUTOMATIC_PROVIDERS: readonly Provider[] = PROVIDERS.filter(
 /** The request for the first accelerator that is exact and faster than the CPU. */
 export const AUTOMATIC = 'auto';
 export type DeviceRequest = Provider | typeof AUTOMATIC;
-/** What a configuration may ask for, with its words. */
+/** The devices that a configuration may ask for, with their descriptions. */
 export const DEVICE_CHOICES: readonly { readonly name: DeviceRequest; readonly words: string }[] = [
   { name: AUTOMATIC, words: 'The first accelerator that is exact and faster than the CPU.' },
   ...PROVIDERS.map((name) => ({ name, words: PROVIDER_TRAITS[name].words })),
 ];
 export const DEVICE_REQUESTS: readonly DeviceRequest[] = DEVICE_CHOICES.map(({ name }) => name);
 
-/** Whether a request is for the default provider alone, so that nothing has to be tried to know where it computes. */
+/** Returns true if a request is for the default provider alone, so that no provider has to be tried. */
 export const isDefaultRequest = (request: DeviceRequest): boolean => request === DEFAULT_PROVIDER;
 
-/** What weights that are not trained are held in; what is trained is always float32. */
+/** Precision of weights that are not trained. Trained weights are always float32. */
 export const PRECISIONS = ['float32', 'float16'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
-/** What examining a provider in a process of its own showed. */
+/** The result of examining a provider in its own process. */
 export interface ProbeReport {
-  /** True where its results can be trusted. */
+  /** True if its results can be trusted. */
   readonly passed: boolean;
-  /** One sentence without a full stop: what agreed and how closely, or what went wrong. */
+  /** One sentence without a full stop: what agreed and how closely, or what failed. */
   readonly sentence: string;
-  /** Whether a row depends on the rows beside it, in one sentence; null where that was not measured. */
+  /** One sentence on the dependence of a row on the rows of its batch; null if it was not measured. */
   readonly invariance: string | null;
   /** The device's name for the numeric environment. */
   readonly name: string;
   /**
-   * How many times faster than the CPU it did the same work; null where it was slower, its self-test failed, or nobody
-   * asked.
+   * Speed relative to the CPU for the same work; null if it was slower, its self-test failed, or the
+   * speed was not requested.
    */
   readonly speedup: number | null;
 }

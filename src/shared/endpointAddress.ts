@@ -1,9 +1,9 @@
-/** Addresses of servers as people write them. */
+/** Addresses of servers as users write them. */
 
-/** Characters of an address at most. */
+/** Most characters of an address. */
 const LONGEST = 500;
 
-/** What is wrong with the base address of a server, as words behind its name; null where nothing is. */
+/** Returns the fault in a server's base address, as words that follow its name, or null. */
 export function endpointFault(text: string): string | null {
   if (!URL.canParse(text) || !/^https?:\/\//iu.test(text.trim())) {
     return 'must be an address such as https://api.example.com/v1';
@@ -17,5 +17,5 @@ export function endpointFault(text: string): string | null {
     : 'must have no name, key or query in it; keys are variables of the environment';
 }
 
-/** The address without what does not count: space around it, and the slashes at its end. */
+/** Returns the address without surrounding space and final slashes. */
 export const plainEndpoint = (text: string): string => text.trim().replace(/\/+$/u, '');

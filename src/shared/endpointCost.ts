@@ -1,32 +1,32 @@
-/** What work may ask of the server of a role at most, and what its spending limit leaves: said before it begins. */
+/** Upper bounds of the work for a role's server, and the rest of its spending limit, shown before the work begins. */
 
 export interface EndpointCost {
   readonly role: string;
-  /** Requests at most; attempts that failed are apart. */
+  /** Most requests, without failed attempts. */
   readonly requests: number;
-  /** Tokens of prompts and answers at most: a byte of a prompt is a token at most. */
+  /** Most tokens of prompts and answers, with at most one token for each byte of a prompt. */
   readonly tokens: number;
-  /** What these cost at most; 0 where no price is known. */
+  /** Largest cost of these tokens; 0 if no price is known. */
   readonly money: number;
-  /** What the run and its replays have spent before. */
+  /** Earlier spending of the run and its replays. */
   readonly spent: { readonly tokens: number; readonly money: number };
-  /** The most that they may spend together; null where nothing is said. */
+  /** The spending limit of the run and its replays together; null if there is none. */
   readonly limit: { readonly tokens: number | null; readonly money: number | null };
-  /** Whether all of its addresses are on this machine. */
+  /** True if all of its addresses are on this machine. */
   readonly local: boolean;
 }
 
-/** Limits in the place of a configuration's; one that is missing stays. */
+/** Limits that replace those of a configuration; a missing one stays. */
 export interface SpendingChoice {
   readonly tokens?: number;
   readonly money?: number;
 }
 
 const whole = (value: number): string => value.toLocaleString('en-US');
-/** As much of an amount as matters. */
+/** Formats an amount of money with three significant digits. */
 export const moneyWords = (value: number): string => String(Number(value.toPrecision(3)));
 
-/** One sentence: requests, tokens and money at most, and what is spent of the limit. */
+/** Writes one sentence: the most requests, tokens and money, and the spent part of the limit. */
 export function costWords({ role, requests, tokens, money, spent, limit }: EndpointCost): string {
   const most = `${whole(tokens)} tokens${money > 0 ? ` and ${moneyWords(money)} of money` : ''}`;
   const limits = [
@@ -40,7 +40,7 @@ export function costWords({ role, requests, tokens, money, spent, limit }: Endpo
   return `At most ${whole(requests)} requests to the endpoint of the role ${role}, ${most}; ${limited}.`;
 }
 
-/** Costs added up by role. */
+/** Adds costs by role. */
 export function summedCosts(costs: readonly EndpointCost[]): EndpointCost[] {
   return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
     own.reduce((sum, one) => ({

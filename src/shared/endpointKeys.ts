@@ -1,4 +1,4 @@
-/** Names of the keys of servers. */
+/** Names of the variables with the keys of servers. */
 
 const HOST = /^[a-z0-9]+(?:-+[a-z0-9]+)*(?:\.[a-z0-9]+(?:-+[a-z0-9]+)*)*$/u;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
@@ -6,19 +6,20 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'
 /** Variables that hold keys of servers, and the token of `c3 serve`. */
 const SECRET = /^C3_(?:KEY_|SERVE_TOKEN$)/iu;
 
-/** An environment for a program of the user's, which has no use for our keys. */
+/** Returns an environment without our keys, for a program of the user's. */
 export const withoutKeys = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !SECRET.test(name)));
 
-/** Whether an address is on this machine. */
+/** Returns true if an address is on this machine. */
 export const isLocal = (base: string): boolean => LOOPBACK.has(new URL(base).hostname);
 
-/** Whether a text can be a key: one that a header can carry. */
+/** Returns true if a text can be a key, that is, a header can carry it. */
 export const isKey = (text: string): boolean => /^[\x21-\x7e]+$/u.test(text);
 
 /**
- * The variable that has the key of an address: its host and port are part of the name, so that no configuration can
- * send a key anywhere but where its owner meant it to go. A dot is one line, a hyphen two.
+ * Returns the name of the variable with the key of an address. Host and port are part of the name, so
+ * that no configuration can send a key to another server than its owner intended. A dot becomes one
+ * underscore, a hyphen two.
  * @returns null for a host that has no such name
  */
 export function keyVariable(base: string): string | null {

@@ -1,4 +1,4 @@
-/** Why an operation was refused; each kind maps to an exit code of the command line. */
+/** The kind of a refused operation; each kind maps to an exit code of the command line. */
 export type ErrorKind =
   | 'input' // the arguments, a file or a configuration are wrong (exit code 2)
   | 'store' // the store cannot be opened, read or written (exit code 1)
@@ -9,8 +9,8 @@ export type ErrorKind =
 const ERROR_KINDS: readonly string[] = ['input', 'store', 'model', 'budget', 'engine'] satisfies readonly ErrorKind[];
 
 /**
- * What a program decides by where the kind says too little: a closed set, carried between the processes as the kind is.
- * What no program decides by has no code.
+ * The error that a program decides by if the kind is not enough: a closed set, carried between the
+ * processes like the kind. Errors that no program decides by have no code.
  */
 export type ErrorCode =
   | 'storeHeld' // another process writes the store: waiting for its end helps
@@ -26,7 +26,8 @@ const ERROR_CODES: readonly string[] = [
 ] satisfies readonly ErrorCode[];
 
 /**
- * What the editor offers beside an error, as data: a program never reads the sentence. Lines and columns count from 1.
+ * The action that the editor offers with an error, as data: a program never parses the sentence. Lines
+ * and columns count from 1.
  */
 export type ErrorAction =
   | { readonly kind: 'manageTrust' }
@@ -41,9 +42,9 @@ export interface C3ErrorOptions extends ErrorOptions {
 /** An error whose message says in one line what went wrong, where, and what to do. */
 export class C3Error extends Error {
   readonly kind: ErrorKind;
-  /** What can be done about it with one click; null where nothing can. */
+  /** The action that the editor offers, or null if there is none. */
   readonly action: ErrorAction | null;
-  /** Which error it is, for programs; null where none decides by it. */
+  /** The code for programs, or null if none decides by it. */
   readonly code: ErrorCode | null;
 
   constructor(kind: ErrorKind, message: string, { action, code, ...options }: C3ErrorOptions = {}) {
@@ -55,14 +56,14 @@ export class C3Error extends Error {
   }
 }
 
-/** What is sent beside a failure's message, so that the other side can make the same error of it. */
+/** The data that accompanies a failure's message, so that the other side can restore the error. */
 export interface FailureData {
   readonly kind: ErrorKind;
   readonly action?: ErrorAction;
   readonly code?: ErrorCode;
 }
 
-/** The kind, the action and the code of anything that was thrown. */
+/** Returns the kind, the action and the code of any thrown value. */
 export function failureData(error: unknown): FailureData {
   if (!(error instanceof C3Error)) {
     return { kind: 'engine' };
@@ -71,9 +72,7 @@ export function failureData(error: unknown): FailureData {
   return { kind, ...(action !== null && { action }), ...(code !== null && { code }) };
 }
 
-/**
- * The error of a message with its failure data, which come from another process: what is unknown in them is left out.
- */
+/** Restores an error from a message and failure data of another process. Unknown data is left out. */
 export function errorOfFailure(message: string, data: unknown, cause?: unknown): C3Error {
   const { kind, action, code } = isObject(data) ? data : {};
   return new C3Error(isErrorKind(kind) ? kind : 'engine', message, {
@@ -104,7 +103,7 @@ const isErrorKind = (value: unknown): value is ErrorKind => typeof value === 'st
 const isErrorCode = (value: unknown): value is ErrorCode => typeof value === 'string' && ERROR_CODES.includes(value);
 const isPlace = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
 
-/** Whether something that was thrown is the error of this code, in whatever process it was thrown. */
+/** Returns true if a thrown value is an error with this code, from any process. */
 export const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof C3Error && error.code === code;
 
 /** Thrown when the user cancelled; never shown as a failure. */
@@ -115,14 +114,14 @@ export class CancelledError extends Error {
   }
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * The candidate closest to a misspelt name, by Levenshtein distance.
- * @returns the nearest candidate, or undefined when none is within half of the name's length (at least 2 edits)
+ * Returns the candidate closest to a misspelled name, by Levenshtein distance.
+ * @returns undefined if none is within half of the name's length (at least 2 edits)
  */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;

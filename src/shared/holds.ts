@@ -1,13 +1,13 @@
-/** What one piece of work holds of something shared, given back together at its end. */
+/** Shared resources that one piece of work holds, released together at its end. */
 
-/** What is given back at the end of the scope that took it. */
+/** A resource that is released at the end of the scope that took it. */
 export type Held<Thing> = Thing & AsyncDisposable;
 
-/** Several held things as one; the last one that was taken is given back first. */
+/** Several held resources as one; the last one that was taken is released first. */
 export class Holds implements AsyncDisposable {
   private held: (AsyncDisposable | Disposable)[] = [];
 
-  /** Holds something that is taken; what comes too late is given back by whoever disposes of these. */
+  /** Holds a resource once it is taken. If it arrives after the disposal, the next disposal releases it. */
   async take<Thing extends AsyncDisposable | Disposable>(taking: Thing | Promise<Thing>): Promise<Thing> {
     return this.add(await taking);
   }
@@ -17,7 +17,7 @@ export class Holds implements AsyncDisposable {
     return thing;
   }
 
-  /** Hands everything on to another owner; these hold nothing any more. */
+  /** Moves everything to another owner; this one holds nothing afterward. */
   move(): Holds {
     const moved = new Holds();
     moved.held = this.held;

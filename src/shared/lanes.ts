@@ -1,4 +1,4 @@
-/** Work of which only so much goes on at once, in the order in which it was asked for. */
+/** Limits the pieces of work that run at once; the others wait in the order of their requests. */
 import { onAbort, throwIfAborted } from './cancellation.ts';
 import { CancelledError } from './errors.ts';
 
@@ -6,15 +6,15 @@ export class Lanes {
   private free: number;
   private readonly waiting = new Set<() => void>();
 
-  /** @param most pieces of work that go on at once */
+  /** @param most largest number of pieces of work at once */
   constructor(most: number) {
     this.free = most;
   }
 
   /**
-   * Does a piece of work once a lane is free.
-   * @param signal ends the wait; the work looks at it itself
-   * @throws CancelledError; what the work throws
+   * Runs a piece of work once a lane is free.
+   * @param signal ends the wait; the work must check it itself
+   * @throws CancelledError; errors of the work
    */
   async within<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     throwIfAborted(signal);
@@ -42,7 +42,7 @@ export class Lanes {
     const enter = (): void => resolve(null);
     this.waiting.add(enter);
     const release = onAbort(signal, () => {
-      // One that has its lane already gives it back after its work.
+      // Work that has its lane already returns it at its end.
       if (this.waiting.delete(enter)) {
         reject(new CancelledError());
       }

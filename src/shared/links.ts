@@ -1,8 +1,8 @@
 /** Links into a store, as text. */
 
 /**
- * What a link, a report or a menu is about. Numbers of messages and buckets are those of one store; their run says
- * whether it is the same.
+ * The subject of a link, a report or a menu. Numbers of messages and buckets belong to one store; the
+ * run shows if the store is the same.
  */
 export type Subject =
   | { readonly kind: 'run'; readonly run: string }
@@ -10,13 +10,13 @@ export type Subject =
 
 export interface Link {
   readonly subject: Subject;
-  /** Absolute path of the workspace folder whose store is meant. */
+  /** Absolute path of the workspace folder with the store. */
   readonly folder: string;
 }
 
 /**
- * The address of a subject as text, to be put behind the extension's own. The folder comes last: whatever it holds is
- * part of it.
+ * Returns the address of a subject, to append to the extension's own. The folder comes last, because
+ * it may contain any character.
  */
 export function linkText({ subject, folder }: Link): string {
   const id = encodeURIComponent(subject.kind === 'run' ? subject.run : String(subject.id));

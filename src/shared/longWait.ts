@@ -1,20 +1,20 @@
-/** Servers that ask to be left alone for longer than is waited without asking. */
+/** Servers that ask for a longer wait than the limit for waits without confirmation. */
 
 export interface LongWait {
-  /** The server, as its address names it. */
+  /** The server's name in its address. */
   readonly server: string;
   readonly milliseconds: number;
 }
 
-/** Asks somebody whether so long is waited; false where nobody says so. @throws CancelledError */
+/** Asks the user for a long wait; resolves to false without consent. @throws CancelledError */
 export type AskWait = (wait: LongWait, signal: AbortSignal) => Promise<boolean>;
 
-/** The variable of the environment with the seconds that are waited without asking. */
+/** The environment variable with the longest wait without confirmation, in seconds. */
 export const LONGEST_WAIT = 'C3_LONGEST_WAIT';
 
-/** Whole seconds with their thousands marked. */
+/** Formats whole seconds with thousands separators. */
 export const secondsWords = (milliseconds: number): string => Math.round(milliseconds / 1000).toLocaleString('en');
 
-/** What somebody is asked. */
+/** Returns the question to the user. */
 export const waitQuestion = ({ server, milliseconds }: LongWait): string =>
   `${server} asks to wait ${secondsWords(milliseconds)} s before it is asked again. Wait?`;

@@ -1,17 +1,17 @@
-/** What is known of a model folder, and what running it takes: plain data between engine, command line and editor. */
+/** Facts about a model folder, and the resources for running it: plain data for engine, command line and editor. */
 import type { EndpointCost } from './endpointCost.ts';
 import type { TimeEstimate } from './text/times.ts';
 
-/** A model folder as its files describe it; nothing of the weights is loaded for this. */
+/** A model folder as its files describe it; no weights are loaded. */
 export interface ModelFacts {
   /** Absolute path. */
   readonly folder: string;
-  /** As config.json names it. */
+  /** As named in config.json. */
   readonly family: string;
   readonly parameters: number;
-  /** What the weights are stored as, the most frequent first. */
+  /** Stored data types of the weights, the most frequent first. */
   readonly precisions: readonly { readonly dtype: string; readonly parameters: number }[];
-  /** Files that hold the weights, and their bytes together. */
+  /** Number of files that hold the weights; `bytes` is their total size. */
   readonly files: number;
   readonly bytes: number;
   readonly layers: number;
@@ -21,92 +21,95 @@ export interface ModelFacts {
   readonly vocabularySize: number;
   readonly maxPositions: number;
   readonly tiedEmbeddings: boolean;
-  /** How rotary frequencies are changed for long contexts; null where they are not. */
+  /** The scaling of rotary frequencies for long contexts, or null if there is none. */
   readonly ropeScaling: string | null;
-  /** File of the chat template; null for a model that has none. */
+  /** File of the chat template, or null if the model has none. */
   readonly chatTemplate: string | null;
-  /** True where the template can open a reasoning part, which runs leave off unless asked. */
+  /** True if the template can open a reasoning part, which runs leave off by default. */
   readonly reasons: boolean;
   /** Texts of the tokens that end a message. */
   readonly endTokens: readonly string[];
 }
 
-/** Where memory is taken: the machine's own, or an accelerator's. */
+/** The memory in question: the machine's own, or an accelerator's. */
 export type MemoryPlace = 'host' | 'device';
 
-/** One thing that takes memory. */
+/** One use of memory. */
 export interface MemoryItem {
   readonly name: string;
   readonly place: MemoryPlace;
   readonly bytes: number;
-  /** Which setting makes it smaller, as one sentence; null where none does. */
+  /** The setting that reduces it, as one sentence; null if there is none. */
   readonly advice: string | null;
 }
 
 export interface MemoryTotal {
   readonly place: MemoryPlace;
-  /** Needed at the same time, at most. */
+  /** Largest memory that is needed at the same time. */
   readonly bytes: number;
-  /** What there is; null where the system does not say. */
+  /** Available memory, or null if the system does not report it. */
   readonly available: number | null;
-  /** Null where that is not known. */
+  /** Null if it is unknown. */
   readonly fits: boolean | null;
 }
 
-/** What a run will need at most, against what there is. */
+/** The largest memory that a run needs, compared with the available memory. */
 export interface MemoryPlan {
   readonly items: readonly MemoryItem[];
   readonly totals: readonly MemoryTotal[];
-  /** What to change where it does not fit, the most effective first; empty where it fits. */
+  /** Changes that help if it does not fit, the most effective first; empty if it fits. */
   readonly advice: readonly string[];
 }
 
-/** One thing that a self-test tried. */
+/** One step of a self-test. */
 export interface SelfTestStep {
   readonly name: string;
   readonly passed: boolean;
   readonly seconds: number;
-  /** One line: what came out, or why it failed. */
+  /** One line: the result, or the reason of the failure. */
   readonly detail: string;
 }
 
-/** What a self-test showed meanwhile: how far loading is, or a step that just ended. */
+/** Progress of a self-test: of loading, or a step that just ended. */
 export type SelfTestProgress =
   | { readonly kind: 'load'; readonly done: number; readonly total: number }
   | { readonly kind: 'step'; readonly step: SelfTestStep };
 
-/** What work costs, at most. */
+/** Upper bounds of the cost of work. */
 export interface WorkCost {
   readonly evaluatorCalls: number;
   /** Sampled messages by role, in the order in which the roles speak. */
   readonly decisions: Readonly<Record<string, number>>;
-  /** Sampled tokens: every message as long as it may get. */
+  /** Sampled tokens if every message has its greatest length. */
   readonly tokens: number;
 }
 
-/** What a run costs at most, as its configuration bounds it. */
+/** Upper bounds of the cost of a run by its configuration. */
 export interface RunBudget {
-  /** What the rollout tree of a problem is, at most, in one sentence; absent where there is none. */
+  /** The largest rollout tree of a problem, in one sentence; absent if there is none. */
   readonly tree?: string;
-  /** Of the evaluator calls of a step, those that score answers of votes by themselves; absent where there are none. */
+  /**
+   * Calls of a step that score answers of votes by themselves, included in its evaluator calls; absent
+   * if there are none.
+   */
   readonly votes?: number;
-  /** How often the team is evaluated, greedily and by sampling each time. */
+  /** Number of evaluations of the team, each greedy and by sampling. */
   readonly evaluations: number;
   readonly steps: number;
   readonly perStep: WorkCost;
   /** One evaluation; a run evaluates before and after training, greedily and by sampling. */
   readonly perEvaluation: WorkCost;
-  /** Probes and evaluations before the run begins, where it replaces a policy; absent elsewhere. */
+  /** Probes and evaluations before a run that replaces a policy; absent for other runs. */
   readonly stage0?: WorkCost;
   readonly total: WorkCost;
-  /** What servers that answer for roles are asked at most; absent where none does. */
+  /** Upper bounds for the servers that answer for roles; absent if there are none. */
   readonly endpoints?: readonly EndpointCost[];
 }
 
-/** What a run would need and cost. */
+/** The memory, cost and time of a run. */
 export interface RunPlan {
   readonly memory: MemoryPlan;
   readonly budget: RunBudget;
-  /** How long it would take; null where that is not known, or where the memory does not suffice. */
+  /** Estimated time; null if it is unknown or the memory does not suffice. */
   readonly seconds: TimeEstimate | null;
 }

@@ -1,24 +1,24 @@
-/** Which policy answers for which role of a team, and what it can do. */
+/** The policies that answer for the roles of a team, and their capabilities. */
 import { C3Error } from './errors.ts';
 
-/** What not every policy can do. */
+/** The capabilities that not every policy has. */
 export interface PolicyCapabilities {
-  /** It reads its context as tokens. */
+  /** The context is read as tokens. */
   readonly tokens: boolean;
-  /** It says how probable its tokens were. */
+  /** The probabilities of its tokens are known. */
   readonly logprobs: boolean;
   /** One context may have several answers. */
   readonly samples: boolean;
-  /** It has weights that a run trains. */
+  /** A run trains its weights. */
   readonly learns: boolean;
 }
 
-/** The role of `policies` that answers what environments ask; it is in no protocol. */
+/** The role in `policies` that answers questions of environments; it is in no protocol. */
 export const EXPERT_ROLE = 'expert';
 
-/** Where what a model judge costs is counted, and shown; no role has a name with a space. */
+/** The name under which a model judge's cost is shown; no role has a name with a space. */
 export const JUDGE_ROLE = 'model judge';
-/** Tokens of its answer at most. */
+/** Most tokens of the judge's answer. */
 export const JUDGE_TOKENS = 1024;
 
 /**
@@ -31,13 +31,13 @@ export interface PolicyKind {
   readonly capabilities: PolicyCapabilities;
 }
 
-/** What the run's own model can do. */
+/** Capabilities of the run's own model. */
 const MODEL: PolicyCapabilities = { tokens: true, logprobs: true, samples: true, learns: true };
 
-/** What weights can do that a run does not train. */
+/** Capabilities of weights that a run does not train. */
 const FROZEN: PolicyCapabilities = { ...MODEL, learns: false };
 
-/** What may answer for a role other than the run's model, or that model without learning from it. */
+/** Policies for roles: others than the run's model, or that model without learning. */
 export const POLICY_KINDS = [
   {
     name: 'scripted',
@@ -77,36 +77,36 @@ export const POLICY_KINDS = [
   },
 ] as const satisfies readonly PolicyKind[];
 
-/** The two forms of requests that an endpoint may know. */
+/** The two forms of requests that an endpoint may support. */
 export const ENDPOINT_APIS = [
   { name: 'chat', words: 'Messages with roles; the server writes them as its model reads them.' },
   { name: 'completions', words: "The exact text of the context, as the run's own model would read it." },
 ] as const;
 export type EndpointApi = (typeof ENDPOINT_APIS)[number]['name'];
 
-/** An answer with the conditions under which it is given: all that are there must hold. */
+/** An answer with its conditions, all of which must hold. */
 export interface ScriptRow {
   readonly answer: string;
   /** The key of the exact model input. */
   readonly context_key?: string | undefined;
-  /** The question of the problem; white space around it does not count. */
+  /** The question of the problem, compared without surrounding white space. */
   readonly question?: string | undefined;
-  /** Which time the role speaks in the episode, from 1. */
+  /** Number of the role's turn in the episode, from 1. */
   readonly turn?: number | undefined;
 }
 
 export interface Script {
-  /** The first row whose conditions hold gives the answer; a row without conditions always does. */
+  /** The first row whose conditions hold gives the answer; a row without conditions always holds. */
   readonly answers: readonly ScriptRow[];
 }
 
-/** What answers for a role with weights of its own. */
+/** A policy with its own weights. */
 export type RoleWeightsSettings =
   | {
       readonly kind: 'snapshot';
-      /** `base`, or a step of the run below, or the first digits of one of its snapshots. */
+      /** `base`, a step of the run below, or the first digits of one of its snapshots. */
       readonly snapshot: string;
-      /** An earlier run in the same store; left out for `base`. */
+      /** An earlier run in the same store; absent for `base`. */
       readonly run?: string | undefined;
     }
   /** @param adapter a folder in PEFT's layout, relative to the configuration */
@@ -114,33 +114,33 @@ export type RoleWeightsSettings =
   /** @param model a model folder, relative to the configuration */
   | { readonly kind: 'model'; readonly model: string };
 
-/** How often, how long and for how much a model that is not loaded here may be asked. */
+/** Limits of rate, time and cost for a model that is not loaded here. */
 interface AskingSettings {
-  /** Requests under way at one address at most. */
+  /** Most requests at once to one address. */
   readonly concurrency: number;
   readonly requests_per_minute: number | null;
-  /** Attempts after the first. */
+  /** Number of attempts after the first. */
   readonly retries: number;
   /** Seconds for one attempt. */
   readonly time_limit: number;
-  /** Money for a million tokens. */
+  /** Price of a million tokens. */
   readonly prices: { readonly input: number; readonly output: number };
-  /** The most that the role may cost in a run with all of its replays. */
+  /** The spending limit of the role in a run with all of its replays. */
   readonly spending: { readonly tokens: number | null; readonly money: number | null };
 }
 
 /** A server that answers for a role. */
 export interface EndpointSettings extends AskingSettings {
   readonly kind: 'endpoint';
-  /** Base addresses such as `https://api.example.com/v1`; several share the requests. */
+  /** Base addresses such as `https://api.example.com/v1`; several addresses share the requests. */
   readonly endpoint: readonly string[];
-  /** How the server names the model. */
+  /** The server's name of the model. */
   readonly model_name: string;
   readonly api: EndpointApi;
   readonly stream: boolean;
 }
 
-/** Which of VS Code's chat models; what is left out may be any. */
+/** A selection among VS Code's chat models; an absent property matches any value. */
 export interface EditorModel {
   readonly vendor?: string | undefined;
   readonly family?: string | undefined;
@@ -148,7 +148,7 @@ export interface EditorModel {
   readonly id?: string | undefined;
 }
 
-/** What a configuration says of a chat model, in brackets after a space; empty where it says nothing. */
+/** Describes the selection of a chat model in parentheses after a space; empty for an open selection. */
 export function editorModelWords(model: EditorModel): string {
   const said = (['vendor', 'family', 'version', 'id'] as const).flatMap((key) =>
     model[key] === undefined ? [] : [`${key} ${model[key]}`],
@@ -162,17 +162,17 @@ export interface EditorSettings extends AskingSettings {
   readonly vscode: EditorModel;
 }
 
-/** What is asked over a connection, costs something, and has limits. */
+/** A policy that is asked over a connection, costs something, and has limits. */
 export type ServedSettings = EndpointSettings | EditorSettings;
 
 export type RolePolicySettings =
   | ({ readonly kind: 'scripted' } & Script)
   | ServedSettings
   | RoleWeightsSettings
-  /** The run's model, which learns from the other roles. */
+  /** The run's model, which learns only from the other roles. */
   | { readonly kind: 'own'; readonly learns: false };
 
-/** Of every kind, so that the compiler asks for a new one. */
+/** Lists every kind, so that the compiler asks for new ones. */
 const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
   scripted: false,
   endpoint: false,
@@ -183,20 +183,20 @@ const OWN_WEIGHTS: Readonly<Record<RolePolicySettings['kind'], boolean>> = {
   model: true,
 };
 
-/** Whether weights that are not those in training answer for a role. */
+/** Returns true if weights other than those in training answer for a role. */
 export const hasWeights = (settings: RolePolicySettings): settings is RoleWeightsSettings => OWN_WEIGHTS[settings.kind];
 
-/** Whether a model elsewhere answers for a role: a server's, or one of VS Code's. */
+/** Returns true if a server's model or one of VS Code's answers for a role. */
 export const isServed = (settings: RolePolicySettings): settings is ServedSettings =>
   settings.kind === 'endpoint' || settings.kind === 'vscode';
 
 /** The name of the weights that a run begins with. */
 export const BASE_SNAPSHOT = 'base';
 
-/** By role; a role that is missing is answered by the run's model. */
+/** By role; the run's model answers for absent roles. */
 export type RolePolicies = Readonly<Record<string, RolePolicySettings>>;
 
-/** The policy that a role has in the place of the run's model; undefined where it has none. */
+/** Returns the policy of a role in place of the run's model, or undefined if it has none. */
 const settingsOf = (policies: RolePolicies | undefined, role: string): RolePolicySettings | undefined =>
   policies !== undefined && Object.hasOwn(policies, role) ? policies[role] : undefined;
 
@@ -205,15 +205,15 @@ export function capabilitiesOf(policies: RolePolicies | undefined, role: string)
   return POLICY_KINDS.find(({ name }) => name === kind)?.capabilities ?? MODEL;
 }
 
-/** Whether a run trains a role; what the others say is masked from the loss. */
+/** Returns true if a run trains a role; messages of other roles are masked from the loss. */
 export const learns = (policies: RolePolicies | undefined, role: string): boolean =>
   capabilitiesOf(policies, role).learns;
 
-/** Whether what a role says is stored in the tokens of another model than the run's. */
+/** Returns true if messages of a role are stored in the tokens of a model other than the run's. */
 export const speaksOtherTokens = (policies: RolePolicies | undefined, role: string): boolean =>
   settingsOf(policies, role)?.kind === 'model';
 
-/** Why a policy without a capability cannot do what was asked, within a sentence. */
+/** The reason why a policy without a capability is refused, as part of a sentence. */
 const MISSING: Readonly<Record<keyof PolicyCapabilities, string>> = {
   tokens: 'its context has no tokens, because no model read it',
   logprobs: 'it gives no log-probabilities',
@@ -222,9 +222,9 @@ const MISSING: Readonly<Record<keyof PolicyCapabilities, string>> = {
 };
 
 /**
- * Asks for what a role's policy must be able to do.
+ * Checks that a role's policy has a capability.
  * @param instead what to do, as the end of a sentence
- * @throws C3Error('input') that says which role, what is missing, and what to do
+ * @throws C3Error('input') with the role, the missing capability, and what to do
  */
 export function requireCapability(
   policies: RolePolicies | undefined,

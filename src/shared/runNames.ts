@@ -1,30 +1,30 @@
-/** The names that a run configuration may use; each room that gives them their meaning takes them from here. */
+/** The names that a run configuration may use. The folders that implement them import them from here. */
 
-/** The bundled tasks that come with a team of their own. */
+/** The bundled tasks that come with their own team. */
 export const TEAM_TASKS = ['arithmetic', 'python', 'dealer', 'functions', 'logic', 'chain', 'hints'] as const;
-/** Those that come with a protocol and without weights: their model is the user's. */
+/** The bundled tasks that come with a protocol but without weights: the user provides the model. */
 export const MODELLESS_TASKS = ['zebra', 'numbers', 'blocksworld'] as const;
 export const TASK_NAMES = [...TEAM_TASKS, ...MODELLESS_TASKS] as const;
 export type TaskName = (typeof TASK_NAMES)[number];
 /** A task with a bundled team. */
 export type TeamTask = (typeof TEAM_TASKS)[number];
 
-/** Whether a team comes with a task. */
+/** Returns true if a team comes with a task. */
 export const hasTeam = (task: TaskName): task is TeamTask => TEAM_TASKS.some((name) => name === task);
 
-/** Names of models that come with the product, as values of `model` and of `model` in `policies`. */
+/** Names of bundled models, as values of `model` and of `model` in `policies`. */
 export const BUNDLED_MODEL = 'bundled';
 export const SMALL_MODEL = 'bundled-small';
-/** Whether a name is of a model that comes with the product, and no path. */
+/** Returns true if a name is that of a bundled model and not a path. */
 export const isBundledName = (name: string): boolean => name === BUNDLED_MODEL || name === SMALL_MODEL;
-/** The tasks whose team comes in a smaller size too. */
+/** The tasks whose team also comes in a smaller size. */
 const SMALL_TEAM_TASKS = ['logic'] as const;
 export type SmallTeamTask = (typeof SMALL_TEAM_TASKS)[number];
 
-/** Whether a smaller team comes with a task. */
+/** Returns true if a smaller team comes with a task. */
 export const hasSmallTeam = (task: TaskName): task is SmallTeamTask => SMALL_TEAM_TASKS.some((name) => name === task);
 
-/** Why a name is not of a model that comes with a task, behind the key that has it; null for all that is well. */
+/** Returns the fault in a bundled model's name, as words that follow the key, or null. */
 export function bundledModelFault(name: string, task: TaskName): string | null {
   if (name === BUNDLED_MODEL && !hasTeam(task)) {
     return `${task} comes without a team; name the folder of a model with the key model.`;
@@ -34,7 +34,7 @@ export function bundledModelFault(name: string, task: TaskName): string | null {
     : null;
 }
 
-/** How many roles the team of a task may have, that of its first protocol first. Values of `task.roles`. */
+/** Values of `task.roles`: sizes of the team of a task, first that of its default protocol. */
 export const TEAM_SIZES: Readonly<Record<TaskName, readonly number[]>> = {
   arithmetic: [2],
   python: [2],
@@ -70,16 +70,13 @@ export const TASK_FORMATS = [
 ] as const;
 export type TaskFormat = (typeof TASK_FORMATS)[number];
 
-/**
- * How many of MBPP's tests the question shows: they alone name the function that is asked for. Values of
- * `task.show_tests`.
- */
+/** Values of `task.show_tests`: MBPP's tests in the question, which name the requested function. */
 export const SHOWN_TESTS = ['none', 'first', 'all'] as const;
 export type ShownTests = (typeof SHOWN_TESTS)[number];
 
-/** Matrices that an adapter can be trained over, as checkpoints name them. */
+/** Matrices that an adapter can train, as checkpoints name them. */
 export const ADAPTER_MODULES = ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'] as const;
 export type AdapterModule = (typeof ADAPTER_MODULES)[number];
 
-/** The variable of the environment that allows commands of configurations to be run as scorers. */
+/** The environment variable that allows commands in configurations to run as scorers. */
 export const ALLOW_COMMANDS = 'C3_ALLOW_COMMANDS';

@@ -1,16 +1,16 @@
-/** Names of those who spoke in what was recorded, and other ones that the user gives them. */
+/** Names of the speakers in recordings, and the names that the user gives them instead. */
 import { C3Error } from './errors.ts';
 import { oneLine } from './text/oneLine.ts';
 
-/** Characters of a speaker's name. */
+/** Most characters of a speaker's name. */
 export const MOST_NAME = 60;
 
-/** Another name for a speaker, who is called by the first as reports say it. */
+/** A new name for a speaker; `old` is the name in reports. */
 export type Rename = readonly [old: string, name: string];
 
 /**
- * Names as `OLD=NEW`; two speakers with one new name are one.
- * @throws C3Error('input') for what has no such form, and for two names of one speaker
+ * Parses names as `OLD=NEW`; two speakers with one new name become one.
+ * @throws C3Error('input') for any other form, and for two names of one speaker
  */
 export function renamesOf(texts: readonly string[]): readonly Rename[] {
   const renames = texts.map((text): Rename => {
@@ -18,7 +18,10 @@ export function renamesOf(texts: readonly string[]): readonly Rename[] {
     const [old, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
     if (at < 0 || old === '' || name === '' || oneLine(name, MOST_NAME) !== name) {
       const such = `the name of a speaker, = and another name of at most ${MOST_NAME} characters`;
-      throw new C3Error('input', `--rename takes ${such}, such as "agent 1=planner"; ${shown(text)} is none.`);
+      throw new C3Error(
+        'input',
+        `--rename takes ${such}, such as "agent 1=planner"; ${shown(text)} is not in this form.`,
+      );
     }
     return [old, name];
   });
@@ -32,8 +35,8 @@ export function renamesOf(texts: readonly string[]): readonly Rename[] {
 const shown = (name: string): string => JSON.stringify(oneLine(name, MOST_NAME));
 
 /**
- * What is wrong with names for speakers who are not there; null for nothing.
- * @param there who is, as they were called
+ * Returns the fault in new names for missing speakers, or null if there is none.
+ * @param there names of the speakers in the recording
  */
 export function renameFault(renames: readonly Rename[], there: readonly string[]): string | null {
   const missing = renames.map(([old]) => old).filter((old) => !there.includes(old));

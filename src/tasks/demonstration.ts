@@ -1,17 +1,17 @@
-/** What a bundled task shows a team that learns it by example. */
+/** Demonstrations of a bundled task, from which a team learns by example. */
 import type { Problem } from '../domain/problem.ts';
 
 export interface DemonstratedProblem extends Problem {
-  /** What the roles say, one message each in the order in which they speak; a role sees what was said before it. */
+  /** The messages of the roles, in the order in which they speak; a role sees the messages before it. */
   readonly said: readonly string[];
   /**
-   * The same done in haste: an answer without its steps, or a program that forgets something; it is no model, but
-   * people leave such examples too. Equal to `said` where a task has none.
+   * Messages made in haste: an answer without its steps, or a program that forgets something. They are
+   * not models to follow, but such examples occur in practice. Equal to `said` if a task has none.
    */
   readonly saidInHaste: readonly string[];
-  /** What the last role says where those before it say nothing; left out where a task shows no such thing. */
+  /** The last role's message after empty messages before it; absent if a task does not show this. */
   readonly alone?: string;
-  /** The easier half of the task. */
+  /** True for the easier half of the task. */
   readonly short: boolean;
 }
 
@@ -21,12 +21,12 @@ export interface Demonstration {
   readonly solution: string;
 }
 
-/** A problem for a team of two, with its messages by their names too. */
+/** A problem for a team of two, which also has its messages by name. */
 export interface PlannedProblem extends DemonstratedProblem, Demonstration {
   readonly hasty: Demonstration;
 }
 
-/** The messages of two demonstrations, under both names. */
+/** Returns the messages of two demonstrations, under both names. */
 export const planned = (
   demonstration: Demonstration,
   hasty: Demonstration,

@@ -1,14 +1,14 @@
-/** Questions of a task that may come to an end: drawn one after another, each once. */
+/** Draws of a task with a limited number of questions, each question once. */
 import { C3Error } from '../shared/errors.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 
-/** So many draws in a row that bring no new question mean that there are no more. */
+/** Number of draws in a row without a new question after which the questions count as exhausted. */
 const MOST_REPEATS = 500;
 
 /**
- * The problems of draws 0, 1, 2, ..., without those whose question came before.
- * @param task its name, for the sentence that there are no more
- * @throws C3Error('input') while it is read, where all questions were drawn
+ * Yields the problems of draws 0, 1, 2, ..., without repeated questions.
+ * @param task its name, for the error message
+ * @throws C3Error('input') during iteration, if all questions were drawn
  */
 export function* drawDistinct(
   task: string,
@@ -31,7 +31,7 @@ export function* drawDistinct(
   }
 }
 
-/** @throws C3Error('input') for levels that are no mix of a task with so many of them */
+/** Checks the weights of a task's levels. @throws C3Error('input') for invalid ones */
 export function checkLevels(task: string, levels: readonly number[], count: number): void {
   const valid = levels.length <= count && levels.every((weight) => Number.isFinite(weight) && weight >= 0);
   if (!valid || !levels.some((weight) => weight > 0)) {

@@ -1,21 +1,22 @@
-/** The gold answer inside a worked solution, as the published data sets write it. */
+/** The gold answer in a worked solution, in the forms of the published data sets. */
 
 /**
- * The answer behind `####` on the last line (GSM8K: `...\n#### 1,234` gives 1234); undefined where the last line has
- * none.
+ * Returns the answer after `####` on the last line (GSM8K: `...\n#### 1,234` gives 1234); undefined if
+ * the last line has none.
  */
 export function hashGold(text: string): string | undefined {
   const lastLine = text.trim().split('\n').at(-1) ?? '';
   const marked = /^\s*####(?!#)(.*)$/u.exec(lastLine)?.[1]?.trim();
-  // Commas go only where they group thousands; in 1,2 they may part a list.
+  // Commas are removed only if they group thousands; in 1,2 they may separate a list.
   return marked !== undefined && /^[-+]?\$?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/u.test(marked)
     ? marked.replaceAll(',', '')
     : marked;
 }
 
 /**
- * The content of the last `\boxed{...}` or `\fbox{...}` (MATH); also of `\boxed x`, to the end of the formula.
- * @returns undefined where there is none, where it is blank or where its braces do not close
+ * Returns the content of the last `\boxed{...}` or `\fbox{...}` (MATH), or of `\boxed x` up to the end
+ * of the formula.
+ * @returns undefined if there is none, if it is blank or if its braces do not close
  */
 export function boxedGold(text: string): string | undefined {
   const start = Math.max(text.lastIndexOf('\\boxed'), text.lastIndexOf('\\fbox'));
@@ -27,7 +28,7 @@ export function boxedGold(text: string): string | undefined {
   return inner?.trim() || undefined;
 }
 
-/** What is between the first brace and the one that closes it; \{ and \} are no braces. */
+/** Returns the text between the first brace and its closing brace; \{ and \} do not count as braces. */
 function braced(text: string): string | undefined {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,10 +1,10 @@
-/** Random choices that depend on a label alone: SHA-256 in counter mode. */
+/** Random choices that depend only on a label: SHA-256 in counter mode. */
 import { createHash } from 'node:crypto';
 
 const WORDS_PER_BLOCK = 8;
 const WORD_RANGE = 2 ** 32;
 
-/** A stream of choices; two streams of one label make the same choices. */
+/** A stream of choices. Two streams with one label make the same choices. */
 export class HashedStream {
   private readonly label: string;
   private block: Buffer = Buffer.alloc(0);
@@ -14,7 +14,7 @@ export class HashedStream {
     this.label = label;
   }
 
-  /** An integer in [low, high], each equally likely (rejection, no modulo bias); high - low < 2^32. */
+  /** Returns an integer in [low, high] without modulo bias, by rejection; high - low < 2^32. */
   integer(low: number, high: number): number {
     const range = high - low + 1;
     const fair = WORD_RANGE - (WORD_RANGE % range);
@@ -26,8 +26,8 @@ export class HashedStream {
   }
 
   /**
-   * One of the items, each equally likely.
-   * @throws RangeError when there is none
+   * Returns one of the items, each equally likely.
+   * @throws RangeError if there are none
    */
   pick<Item extends string | object>(items: readonly Item[]): Item {
     const item = items.length === 0 ? undefined : items[this.integer(0, items.length - 1)];
@@ -37,7 +37,7 @@ export class HashedStream {
     return item;
   }
 
-  /** So many of the items or all, in any order, none twice. */
+  /** Returns `count` of the items, or all, in random order, none twice. */
   some<Item>(items: readonly Item[], count: number): Item[] {
     const rest = [...items];
     return Array.from({ length: Math.min(count, items.length) }).flatMap(() =>
@@ -45,14 +45,15 @@ export class HashedStream {
     );
   }
 
-  /** True with the given probability, to 2^-32. */
+  /** Returns true with the given probability, to 2^-32. */
   chance(probability: number): boolean {
     return this.word() < probability * WORD_RANGE;
   }
 
   /**
-   * One of the items, with a probability in proportion to its weight; weights are non-negative, missing ones 0.
-   * @throws RangeError when no weight is positive
+   * Returns one of the items, with a probability in proportion to its weight; weights are nonnegative,
+   * missing ones 0.
+   * @throws RangeError if no weight is positive
    */
   weighted<Item extends string | object>(items: readonly Item[], weights: readonly number[]): Item {
     const total = weights.reduce((sum, weight) => sum + weight, 0);

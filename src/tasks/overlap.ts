@@ -1,19 +1,16 @@
-/**
- * What training and evaluation have in common: a question on both sides makes the accuracy say what was learned by
- * heart.
- */
+/** The overlap of training and evaluation: accuracy on a question that is on both sides measures memorization. */
 import type { Problem } from '../domain/problem.ts';
 import { C3Error } from '../shared/errors.ts';
 import { splitFingerprint } from './uid.ts';
 
-/** An evaluation problem and the training problem that it meets, by their uids. */
+/** An evaluation problem and the matching training problem, by their uids. */
 export interface SharedPair {
   readonly evaluation: string;
   readonly train: string;
 }
 
 export interface Shared {
-  /** Evaluation problems concerned. */
+  /** Number of affected evaluation problems. */
   readonly count: number;
   /** The first of them, at most MAX_EXAMPLES. */
   readonly examples: readonly SharedPair[];
@@ -24,9 +21,9 @@ export interface OverlapReport {
   readonly evaluation: { readonly instances: number; readonly fingerprint: string };
   /** The same question: equal uidSha. */
   readonly sameQuestion: Shared;
-  /** Other bytes, but the same words: equal in NFKC without regard to case and whitespace. */
+  /** Other bytes, but the same words: equal in NFKC, ignoring case and whitespace. */
   readonly sameWords: Shared;
-  /** Another question under the same uid; no question is shared by this alone. */
+  /** Another question with the same uid; this alone does not share a question. */
   readonly sameUid: Shared;
 }
 
@@ -34,7 +31,7 @@ type Item = Pick<Problem, 'uid' | 'uidSha' | 'question'>;
 
 export const MAX_EXAMPLES = 5;
 
-/** Compares two sets of problems; each evaluation problem counts once, under the strongest of the three. */
+/** Compares two sets of problems; each evaluation problem counts once, by its strongest match. */
 export function overlapReport(train: readonly Item[], evaluation: readonly Item[]): OverlapReport {
   const byQuestion = new Map(train.map((item) => [item.uidSha, item.uid]));
   const byWords = new Map(train.map((item) => [questionWords(item.question), item.uid]));
@@ -64,7 +61,7 @@ export function overlapReport(train: readonly Item[], evaluation: readonly Item[
   };
 }
 
-/** The report in sentences; what is not there is not mentioned, but for the shared questions. */
+/** Describes the report in sentences. Counts of 0 are not mentioned, except for shared questions. */
 export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sameUid }: OverlapReport): string[] {
   const of = `of ${evaluation.instances} evaluation questions`;
   return [
@@ -81,7 +78,7 @@ export function describeOverlap({ train, evaluation, sameQuestion, sameWords, sa
   ];
 }
 
-/** @throws C3Error('input') with the counts and the first pair, where a question is shared */
+/** Checks that no question is shared. @throws C3Error('input') with the counts and first pair */
 export function refuseOverlap(report: OverlapReport): void {
   const overlap = overlapSentence(report);
   if (overlap !== null) {
@@ -89,10 +86,10 @@ export function refuseOverlap(report: OverlapReport): void {
   }
 }
 
-/** What to do about an overlap, after its sentence. */
+/** The advice about an overlap, after its sentence. */
 export const WAYS_OUT = 'remove them from one side, or set task.refuse_overlap to false.';
 
-/** The counts and the first pair, without a full stop; null where no question is shared. */
+/** Describes the counts and the first pair, without a full stop; null if no question is shared. */
 export function overlapSentence({ evaluation, sameQuestion, sameWords }: OverlapReport): string | null {
   const worst = sameQuestion.count > 0 ? sameQuestion : sameWords;
   if (worst.count === 0) {
@@ -107,14 +104,17 @@ function shared(pairs: readonly SharedPair[]): Shared {
   return { count: pairs.length, examples: pairs.slice(0, MAX_EXAMPLES) };
 }
 
-/** Uids come from outside: quoted, so that no line break reaches the sentence. */
+/** Formats the first pair, with quotes that keep line breaks in foreign uids out of the text. */
 function first({ examples: [pair] }: Shared): string {
   return pair === undefined
     ? ''
     : `, first ${JSON.stringify(pair.evaluation)} (training's ${JSON.stringify(pair.train)})`;
 }
 
-/** What two questions have in common that differ in case, whitespace or compatible characters only. */
+/**
+ * Returns a form of the question that is equal for questions that differ only in case, whitespace or
+ * compatible characters.
+ */
 export function questionWords(question: string): string {
   return question.normalize('NFKC').toLowerCase().replace(/\s+/gu, ' ').trim();
 }

@@ -1,7 +1,4 @@
-/**
- * Which questions may be trained on and which only evaluated: decided by the question alone, so no seed can mix the
- * sides.
- */
+/** The training and evaluation sides of questions. The question alone decides, so that no seed can mix the sides. */
 import { C3Error } from '../shared/errors.ts';
 import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
@@ -38,28 +35,29 @@ const PROBLEMS: Readonly<
 
 export type Side = 'train' | 'evaluation';
 
-/** One question in four is evaluated. */
+/** One question in this number is for evaluation. */
 const EVALUATION_PERIOD = 4;
 
 export interface SplitRequest {
-  /** arithmetic unless set otherwise. */
+  /** The default is arithmetic. */
   readonly task?: TaskName;
   readonly seed: string;
-  /** Training problems wanted. */
+  /** Number of training problems. */
   readonly train: number;
-  /** Evaluation problems wanted. */
+  /** Number of evaluation problems. */
   readonly evaluation: number;
-  /** Mix weights of the levels, by position; missing ones are 0. */
+  /** Weights of the levels, by position; missing ones are 0. */
   readonly levels?: readonly number[];
-  /** Roles of the team that is asked; every size that the task's teams have, unless set. */
+  /** Number of roles of the team; the default is every size that the task's teams have. */
   readonly roles?: number;
 }
 
 export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
 
 /**
- * The side of a question: evaluation when the first 8 hex digits of its uidSha are a multiple of 4, else train.
- * @throws C3Error('input') when the text is no SHA-256 in lower-case hex
+ * Returns the side of a question: evaluation if the first 8 hex digits of its uidSha are a multiple of
+ * 4, else train.
+ * @throws C3Error('input') if the text is not a SHA-256 in lowercase hex
  */
 export function sideOf(uidSha: string): Side {
   if (!/^[0-9a-f]{64}$/u.test(uidSha)) {
@@ -72,9 +70,9 @@ export function sideOf(uidSha: string): Side {
 }
 
 /**
- * Problems of a bundled task for both sides, from one sequence of draws; no question is on both, whatever the seeds
- * of two calls.
- * @throws C3Error('input') for counts or levels that cannot be served
+ * Returns problems of a bundled task for both sides, from one sequence of draws. No question is on
+ * both sides, also over calls with different seeds.
+ * @throws C3Error('input') for impossible counts or invalid levels
  */
 export function generateSplit(request: SplitRequest): Split {
   checkCount(request.train);

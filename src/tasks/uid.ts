@@ -1,23 +1,25 @@
-/** What makes two problems the same question. */
+/** The identity of questions. */
 import { createHash } from 'node:crypto';
 
 /**
- * The identity of a question: SHA-256 over UTF-8 of the text in NFC, with CRLF and CR as LF and no whitespace at its
- * end (the C3 paper's `uid_sha`; line ends inside the text keep theirs).
- * @returns 64 lower-case hex digits
+ * Returns the identity of a question: SHA-256 over UTF-8 of the text in NFC, with CRLF and CR as LF
+ * and without whitespace at its end (the C3 paper's `uid_sha`; whitespace at line ends inside the text
+ * stays).
+ * @returns 64 lowercase hex digits
  */
 export function uidSha(question: string): string {
   return sha256(normaliseQuestion(question));
 }
 
 /**
- * The identity of a set of questions: SHA-256 of its sorted uidShas joined by newline; the order given does not matter.
+ * Returns the identity of a set of questions: SHA-256 of its sorted uidShas joined by newlines. Their
+ * order does not matter.
  */
 export function splitFingerprint(uidShas: readonly string[]): string {
   return sha256([...uidShas].sort().join('\n'));
 }
 
-/** The items in their order, each question once: a later item of the same uidSha is passed over. */
+/** Yields the items in their order, each question once: later items with the same uidSha are skipped. */
 export function* distinctQuestions<Item extends { readonly uidSha: string }>(
   items: Iterable<Item>,
 ): Generator<Item, void, undefined> {

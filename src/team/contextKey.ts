@@ -13,8 +13,8 @@ const MASK = (1n << 63n) - 1n;
 const DIGEST = { dkLen: 8 } as const;
 
 /**
- * Hashes the UTF-8 bytes of a model input as they are: nothing is trimmed or normalised; lone surrogates, which have no
- * UTF-8, are left out.
+ * Hashes the UTF-8 bytes of a model input exactly. Nothing is trimmed or normalized; lone surrogates,
+ * which have no UTF-8 form, are left out.
  */
 export function contextKey(text: string): ContextKey {
   const bytes = bytesOf(text);
@@ -24,26 +24,26 @@ export function contextKey(text: string): ContextKey {
   };
 }
 
-/** The key of a model input alone. @see contextKey */
+/** Returns only the key of a model input. @see contextKey */
 export const keyOfContext = (text: string): string => keyOf(blake2b(bytesOf(text), DIGEST));
 
-/** The hashes of a model input that goes on: of all its pieces so far they are those of the whole text. */
+/** The hashes of a model input that grows; they equal those of the whole text so far. */
 export class GrowingContext {
   private readonly blake = blake2b.create(DIGEST);
   private readonly sha = createHash('sha256');
 
-  /** @param piece that divides no character */
+  /** @param piece must not divide a character */
   add(piece: string): void {
     this.blake.update(bytesOf(piece));
     this.sha.update(piece);
   }
 
-  /** As `contextKey` gives it. */
+  /** Returns the key in the form of `contextKey`. */
   key(): string {
     return keyOf(this.blake.clone().digest());
   }
 
-  /** SHA-256 (hex) of the text, as the store names texts. */
+  /** Returns SHA-256 (hex) of the text, which identifies texts in the store. */
   sha256(): string {
     return this.sha.copy().digest('hex');
   }

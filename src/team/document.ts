@@ -1,4 +1,4 @@
-/** A JSON or YAML text with the line of each of its keys, so that an error can name both. */
+/** A JSON or YAML text with the line of each key, for error messages. */
 import { isAbsolute } from 'node:path';
 import { LineCounter, YAMLError } from 'yaml';
 import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
@@ -11,22 +11,23 @@ export type { KeyPath } from './located.ts';
 export interface SourceDocument {
   readonly value: unknown;
   /**
-   * An input error that names the source, the line and the key; where the source is a file, its action opens that
-   * place.
+   * Returns an input error that names the source, the line and the key. If the source is a file, the
+   * error's action opens that place.
    */
   readonly error: (path: KeyPath, fault: string) => C3Error;
-  /** Where a key or an item of a list begins, as an offset of the text; that of what holds it where it is not there. */
+  /** Returns the offset at which a key or list item begins, or that of its holder if it is missing. */
   readonly offsetOf: (path: KeyPath) => number | null;
 }
 
 const MAX_ITEMS = 1000;
-/** Characters of what the parser says; it may quote the file. */
+/** Most characters of the parser's message, which may quote the file. */
 const MAX_REASON = 300;
 
 /**
  * Reads one JSON or YAML 1.2 document. Custom tags, repeated keys and a second document are errors.
- * @param source what the text was read from, for messages; an absolute path is a file that an error's action opens
- * @throws C3Error('input') when the text is too long or cannot be parsed
+ * @param source origin of the text, for messages; an absolute path is a file that an error's action
+ *   opens
+ * @throws C3Error('input') if the text is too long or cannot be parsed
  */
 export function readDocument(text: string, source: string): SourceDocument {
   if (text.length > MAX_YAML_CHARACTERS) {
@@ -45,7 +46,8 @@ export function readDocument(text: string, source: string): SourceDocument {
     };
     const places = new Locator(document);
     const offsetOf = (path: KeyPath): number | null => {
-      // A missing key has no line of its own: its holder's is the nearest. A value may begin on a line below its key.
+      // A missing key has no line of its own; its holder's is the nearest. A value may begin on a
+      // line below its key.
       const { key, value, depth } = places.find(path);
       return depth === 0 ? null : ((key ?? value)?.range?.[0] ?? null);
     };
@@ -61,7 +63,10 @@ export function readDocument(text: string, source: string): SourceDocument {
   }
 }
 
-/** Opens a place of the source, its beginning where none is known; nothing where the source is no file. */
+/**
+ * Returns an action that opens a place of the source, by default its beginning; none if the source is
+ * not a file.
+ */
 function placeIn(
   source: string,
   place: { readonly line: number; readonly col: number } | null,
@@ -72,20 +77,20 @@ function placeIn(
   return { kind: 'openPlace', file: source, line: place?.line ?? 1, column: place?.col ?? 1 };
 }
 
-/** A path as people write it: `task.levels[2]`. */
+/** Formats a path for readers: `task.levels[2]`. */
 export function showPath(path: KeyPath): string {
   const shown = path.map((part, index) => {
     if (typeof part === 'number') {
       return `[${part}]`;
     }
-    // A key may hold anything, a line break too.
+    // A key may contain any character, for example a line break.
     const key = /^[\w-]{1,60}$/.test(part) ? part : JSON.stringify(part.slice(0, 60));
     return index === 0 ? key : `.${key}`;
   });
   return shown.join('');
 }
 
-/** A mapping whose keys are all known. */
+/** Returns the value as a mapping, and checks that all its keys are known. */
 export function asMapping(
   value: unknown,
   path: KeyPath,
@@ -104,7 +109,7 @@ export function asMapping(
   return entries;
 }
 
-/** A list with at least one item and at most MAX_ITEMS. */
+/** Returns the value as a list with at least one item and at most MAX_ITEMS. */
 export function asList(value: unknown, path: KeyPath, what: string, { error }: SourceDocument): readonly unknown[] {
   if (!Array.isArray(value)) {
     throw error(path, `must be a list of ${what}.`);
@@ -118,7 +123,7 @@ export function asList(value: unknown, path: KeyPath, what: string, { error }: S
   return value;
 }
 
-/** The hint that ends a message about a name nobody has. */
+/** Returns the hint at the end of a message about an unknown name. */
 export function suggestion(name: string, candidates: readonly string[]): string {
   const nearest = nearestName(name, candidates);
   return nearest === undefined ? `valid are ${candidates.join(', ')}.` : `did you mean '${nearest}'?`;

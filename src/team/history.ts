@@ -1,31 +1,32 @@
 /**
- * What a role reads in its later turns where an environment asks it anew in each of them: the environment's prompt as
- * it is, and before it what the role is to remember of its own turns (MAGRPO reference section 5).
+ * The input of a role's later turns if an environment asks it anew in each: the part of its own turns
+ * that the role remembers, and then the environment's prompt as it is (MAGRPO reference section 5).
  */
 import type { PromptMessage } from './promptMessage.ts';
 
 /**
- * What a role remembers of its own earlier turns; never of another role's. last: the instruction of its first turn and
- * its newest answer. full: all its prompts and answers; with exactly one earlier turn it renders like last. memoryful:
- * nothing is repeated, because the role continues its own conversation.
+ * The part of a role's own earlier turns that it remembers, never those of another role. last: the
+ * instruction of its first turn and its newest answer. full: all its prompts and answers; with exactly
+ * one earlier turn it is the same as last. memoryful: nothing is repeated, because the role continues
+ * its own conversation.
  */
 export const MEMORY_MODES = ['last', 'full', 'memoryful'] as const;
 export type MemoryMode = (typeof MEMORY_MODES)[number];
 
 export interface History {
   readonly memory: MemoryMode;
-  /** Whether earlier prompts are repeated; memoryful asks neither. */
+  /** True if earlier prompts are repeated; not used by memoryful. */
   readonly prompts: boolean;
-  /** Whether earlier answers are repeated. */
+  /** True if earlier answers are repeated; not used by memoryful. */
   readonly responses: boolean;
 }
 
 /** An earlier turn of a role. */
 export interface OwnTurn {
-  /** What it was asked, without what it was reminded of: its instruction in the first turn, an environment's after. */
+  /** The prompt without reminders: first the role's instruction, later the environment's prompt. */
   readonly prompt: string;
   readonly response: string;
-  /** What counts of the response, as the function in it; null where none was found. */
+  /** The relevant part of the response, such as the function in it; null if none was found. */
   readonly extracted: string | null;
 }
 
@@ -34,16 +35,19 @@ export interface TurnInput {
   readonly opening: readonly PromptMessage[];
   /** In order, at least one. */
   readonly turns: readonly OwnTurn[];
-  /** What the environment asks now. */
+  /** The environment's new prompt. */
   readonly asked: string;
-  /** What the role writes, as headings name it: `aux implementation`, or `response` where it is alone. */
+  /**
+   * The kind of text that the role writes, for headings: `aux implementation`, or `response` if it is
+   * the only role.
+   */
   readonly writes: string;
 }
 
-/** A marker for an answer without a function. */
+/** The marker for an answer without a function. */
 const NOTHING_FOUND = '(No implementation was found in it.)';
 
-/** The messages of a turn after the first. A pure function. */
+/** Returns the messages of a turn after the first. A pure function. */
 export function turnMessages(history: History, input: TurnInput): readonly PromptMessage[] {
   const { opening, turns, asked } = input;
   if (history.memory === 'memoryful') {

@@ -1,7 +1,7 @@
-/** Where the keys and values of a YAML document are. */
+/** Locations of the keys and values of a YAML document. */
 import { isAlias, isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml';
 
-/** Where a value is: keys and list indices from the top. */
+/** The path of a value: keys and list indices from the top. */
 export type KeyPath = readonly (string | number)[];
 
 /** A node of a document with its key; the key is null for the top and for an item of a list. */
@@ -10,7 +10,7 @@ export interface Located {
   readonly value: Node | null;
 }
 
-/** Finds nodes of one document; every mapping is read through once, however many paths lead into it. */
+/** Finds nodes of one document. It reads each mapping once, however many paths lead into it. */
 export class Locator {
   private readonly document: Document;
   private readonly pairs = new Map<Node, ReadonlyMap<string, Located>>();
@@ -20,7 +20,7 @@ export class Locator {
     this.document = document;
   }
 
-  /** The node at a path, or the deepest one above it that is there, with how many parts of the path lead to it. */
+  /** Returns the node at a path, or its deepest existing ancestor, with the depth reached. */
   find(path: KeyPath): Located & { readonly depth: number } {
     let found: Located = { key: null, value: nodeOrNull(this.document.contents) };
     for (const [depth, part] of path.entries()) {

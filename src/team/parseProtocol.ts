@@ -21,7 +21,7 @@ interface Turn {
   readonly path: KeyPath;
 }
 
-/** A name as it is in the file. */
+/** A name in the file, with its path. */
 interface Reference {
   readonly name: string;
   readonly path: KeyPath;
@@ -32,18 +32,18 @@ interface Reference {
  * - a list of roles `{role, prompt, with_answer?, depends_on?, max_new_tokens?}` (`name` may replace `role`), each of
  *   which speaks once;
  * - `{name?, roles, turns?, scored?}`, where `turns` lists `{id?, role, depends_on?}` with turn ids in `depends_on`,
- *   and `scored` lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... Beside `turns` no
+ *   and `scored` lists turn ids. A turn's id is its role's name by default, then role#2, role#3, ... With `turns`, no
  *   role has `depends_on`.
  *
- * With `rounds` these turns are one round, and come again as readRounds says.
+ * With `rounds`, these turns are one round, which is repeated as described for readRounds.
  *
- * Scored are the turns in `scored`; without it every turn of a role with `with_answer`; without any, the last in
- * canonical order.
- * @param source what the text was read from, for messages and for the default name (its file name without the
+ * The turns in `scored` are scored; without it, every turn of a role with `with_answer`; without any,
+ * the last turn in canonical order.
+ * @param source origin of the text, for messages and for the default name (its file name without the
  *   extension)
- * @param given what a run says of the rounds in the place of the file, where it has rounds
- * @throws C3Error('input') naming the source, line and key: text that cannot be parsed, a missing or wrong value, an
- *   unknown key, an unknown or repeated name, a cycle, nothing to say
+ * @param given settings of a run that replace the rounds of the file, if it has rounds
+ * @throws C3Error('input') with the source, line and key: text that cannot be parsed, a missing or
+ *   wrong value, an unknown key, an unknown or repeated name, a cycle, or no turns
  */
 export function parseProtocol(text: string, source: string, given: GivenRounds = {}): Protocol {
   const document = readDocument(text, source);
@@ -142,7 +142,7 @@ function readName(value: unknown, path: KeyPath, { error }: SourceDocument): str
   return name;
 }
 
-/** A list of names without repetition; empty where the key is missing or null. */
+/** Reads a list of names without repetition; empty if the key is missing or null. */
 function readReferences(value: unknown, path: KeyPath, document: SourceDocument): Reference[] {
   if (value === undefined || value === null) {
     return [];
@@ -204,7 +204,7 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
   return turns;
 }
 
-/** Orders the turns, resolves who sees whom and what is scored. */
+/** Orders the turns, and resolves their dependencies and the scored ones. */
 function assemble(
   name: string,
   roles: readonly RoleEntry[],
@@ -269,16 +269,15 @@ function assemble(
   };
 }
 
-/** The canonical order of a dependency graph and who sees whom in it. */
-
-/** A node of the graph: its parents as indices into the same list. */
+/** A node of the dependency graph: its parents as indices into the same list. */
 interface GraphNode {
   readonly parents: readonly number[];
 }
 
 /**
- * Kahn's order with a first-in-first-out queue, seeded and released in the list's order.
- * @returns the indices in canonical order; `cycle` instead, first index repeated at the end, when there is none
+ * Returns Kahn's order with a first-in-first-out queue, filled in the list's order.
+ * @returns the indices in canonical order; if there is none, a `cycle` with its first index repeated
+ *   at the end
  */
 function canonicalOrder(nodes: readonly GraphNode[]): { readonly order: number[] } | { readonly cycle: number[] } {
   const waiting = nodes.map((node) => node.parents.length);
@@ -289,7 +288,7 @@ function canonicalOrder(nodes: readonly GraphNode[]): { readonly order: number[]
     }
   }
   const order = [...waiting.keys()].filter((index) => waiting[index] === 0);
-  // The list grows while it is walked: it is the queue.
+  // The list grows during the loop: it is the queue.
   for (const index of order) {
     for (const child of children[index] ?? []) {
       const left = (waiting[child] ?? 0) - 1;
@@ -302,7 +301,7 @@ function canonicalOrder(nodes: readonly GraphNode[]): { readonly order: number[]
   return order.length === nodes.length ? { order } : { cycle: findCycle(nodes, new Set(order)) };
 }
 
-/** Walks from an unordered node to unordered parents until one comes again; every such node has one. */
+/** Follows parents from an unordered node until one repeats, since each has an unordered parent. */
 function findCycle(nodes: readonly GraphNode[], ordered: ReadonlySet<number>): number[] {
   const path: number[] = [];
   let next: number | undefined = [...nodes.keys()].find((index) => !ordered.has(index));
@@ -315,12 +314,12 @@ function findCycle(nodes: readonly GraphNode[], ordered: ReadonlySet<number>): n
   return cycle.reverse();
 }
 
-/** The transitive parents of each node, ascending, for a list in which parents are before their children. */
+/** Returns the transitive parents of each node, ascending. Parents must be before their children. */
 function transitiveParents(nodes: readonly GraphNode[]): number[][] {
   const ancestors: number[][] = [];
   for (const node of nodes) {
     const seen = new Set<number>();
-    // The last first: what one of them sees need not be looked at again.
+    // The last parent comes first: its own ancestors need no second visit.
     for (const parent of node.parents.toSorted((a, b) => b - a)) {
       if (seen.has(parent)) {
         continue;

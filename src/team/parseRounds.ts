@@ -1,4 +1,4 @@
-/** Reads how a team's turns come again: the key `rounds` of a protocol. */
+/** Reads the key `rounds` of a protocol, which repeats a team's turns. */
 import type { WholeOption } from '../environment/kind.ts';
 import { environmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
 import { asMapping, suggestion, type KeyPath, type SourceDocument } from './document.ts';
@@ -12,16 +12,16 @@ const CALL_KEYS = ['name', 'after', 'of'];
 const DEFAULT_MAX_EVENTS = 64;
 const LIMITS = { turns: 64, max_events: 512, calls: 16 } as const;
 
-/** What may be said of rounds in the place of a file. */
+/** Settings of rounds that replace those of a file. */
 export interface GivenRounds {
   readonly turns?: number;
   readonly discount?: number;
-  /** Called between two rounds instead of those that the file has there; its calls after a turn stay. */
+  /** The call between two rounds, in place of the file's calls there; the file's calls after a turn stay. */
   readonly environment?: Readonly<Record<string, unknown>>;
   readonly history?: Readonly<Record<string, unknown>>;
 }
 
-/** A call with the place at which it is made: the index of a turn, or null between two rounds. */
+/** A call with its place: the index of a turn, or null between two rounds. */
 interface PlacedCall {
   readonly call: EnvironmentCall;
   readonly after: number | null;
@@ -29,19 +29,20 @@ interface PlacedCall {
 
 /**
  * Reads `{turns, order?, environment?, until?, memory?, closing?, discount?, max_events?, history?}`:
- * - `turns`: rounds at most; needed unless the order is `chosen` or `drawn`: then as many as `max_events` allow.
+ * - `turns`: largest number of rounds; required unless the order is `chosen` or `drawn`, where the default is as many
+ *   as `max_events` allows.
  * - `order`: by_role (default), fixed, reverse, random, drawn or chosen. All but by_role need roles without
  *   `depends_on`.
- * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these; `after` is the id of a turn,
- *   without it the environment is called between two rounds; `of` is the role whose messages it reads.
+ * - `environment`: a name, or `{name, after?, of?, ...options}`, or a list of these. `after` is the id of a turn;
+ *   without it the environment is called between two rounds. `of` is the role whose messages it reads.
  * - `until`: ends the episode after a round whose rewards add up to it.
- * - `closing`: an environment that is called once in the end and whose event is scored; messages then are scored only
- *   where the file says so.
- * - `history`: `{memory, prompts, responses}`, where an environment asks every role anew between rounds.
+ * - `closing`: an environment that is called once at the end and whose event is scored. Messages are then scored only
+ *   if the file says so.
+ * - `history`: `{memory, prompts, responses}`, if an environment asks every role anew between rounds.
  * @param team one round
- * @param isScoringNamed whether the file says which messages are scored
- * @param given what holds in the place of what the file says
- * @throws C3Error('input') naming the source, line and key
+ * @param isScoringNamed true if the file names the scored messages
+ * @param given settings that replace those of the file
+ * @throws C3Error('input') with the source, line and key
  */
 export function readRounds(
   value: unknown,
@@ -129,7 +130,7 @@ export function readRounds(
   return { ...team, occurrences: unfolded(team, rounds, isScored), rounds };
 }
 
-/** What a role remembers of its own turns; needs an environment that asks it between rounds. */
+/** Reads a role's memory of its own turns; needs an environment that asks it between rounds. */
 function readHistory(
   value: unknown,
   path: KeyPath,
@@ -168,7 +169,7 @@ function oneOf<Value extends string>(
   return found;
 }
 
-/** A whole number, also one written as text; `all` stands for 0, and so do null and any other word that it lists. */
+/** Reads a whole number, also in text form. Null and every word in `all` stand for 0. */
 function wholeOption(value: unknown, { number, all }: WholeOption, path: KeyPath, { error }: SourceDocument): string {
   if (value === undefined) {
     return number;
@@ -246,7 +247,7 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
   };
 }
 
-/** @param reversed the last index, where the turns come in reverse */
+/** Groups calls by the turn before them. @param reversed the last index, if turns come in reverse */
 function placed(
   calls: readonly PlacedCall[],
   reversed: number | null,
@@ -261,7 +262,7 @@ function placed(
   return after;
 }
 
-/** Every occurrence that may come, round after round; `ancestors` are all that one may see. */
+/** Returns every possible occurrence, round after round; `ancestors` are all that one may see. */
 function unfolded(team: Protocol, { order, turns, memory, size }: Rounds, isScored: boolean): Occurrence[] {
   const body = order === 'reverse' ? team.occurrences.toReversed() : team.occurrences;
   const spoken = new Map<string, number>();

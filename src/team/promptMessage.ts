@@ -1,4 +1,4 @@
-/** A message of a request, in the roles that chat models know. */
+/** A message of a request, with the roles of chat models. */
 export interface PromptMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;

@@ -1,11 +1,11 @@
-/** Prompts of roles in the place of those that a protocol has. */
+/** Prompts that replace those of a protocol's roles. */
 import { suggestion, type KeyPath } from './document.ts';
 import { roleNamed, type Protocol } from './protocol.ts';
 
 /** Prompts by role. */
 export type Prompts = Readonly<Record<string, string>>;
 
-/** A protocol with other prompts for some of its roles; names that it has not are left alone. */
+/** Returns a protocol with other prompts for some of its roles. Unknown role names are ignored. */
 export const withPrompts = (protocol: Protocol, prompts: Prompts): Protocol => ({
   ...protocol,
   roles: protocol.roles.map((role) =>
@@ -14,9 +14,9 @@ export const withPrompts = (protocol: Protocol, prompts: Prompts): Protocol => (
 });
 
 /**
- * What keeps a text from being the prompt of a role, as a sentence that begins with the prompt's name; null where
- * nothing does. What the role's own prompt has in braces may stay.
- * @throws C3Error('input') for a role that the protocol has not
+ * Returns the fault in a new prompt of a role, as a sentence that begins with the prompt's name, or
+ * null if there is none. Names in braces that the role's own prompt has are valid.
+ * @throws C3Error('input') for an unknown role
  */
 export function promptFault(protocol: Protocol, role: string, prompt: string): string | null {
   const own = roleNamed(protocol, role).prompt;
@@ -35,7 +35,7 @@ export function promptFault(protocol: Protocol, role: string, prompt: string): s
     : `The new prompt of the role ${role} has {${unknown}}, for which nothing is put in; use {question}, {context} or {ROLE_output}, or double the braces.`;
 }
 
-/** What is wrong with the key `prompts` of a run, behind the key that has it; null where nothing is. */
+/** Returns the fault in the key `prompts` of a run, as words that follow the key, or null. */
 export function promptsFault(
   protocol: Protocol,
   prompts: Prompts = {},
@@ -52,6 +52,6 @@ export function promptsFault(
   return null;
 }
 
-/** Names in single braces. */
+/** Returns the names in single braces. */
 const namesIn = (text: string): string[] =>
   [...text.replaceAll(/\{\{|\}\}/gu, ' ').matchAll(/\{([A-Za-z_]\w*)\}/gu)].map(([, name = '']) => name);

@@ -1,4 +1,4 @@
-/** From a protocol, a question and the messages so far to what a model reads. */
+/** Renders a protocol, a question and the messages so far to the input of a model. */
 import { type LogEvent, extractedOf, promptFor, type EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
 import { turnMessages, type OwnTurn } from './history.ts';
@@ -12,11 +12,11 @@ export type { PromptMessage } from './promptMessage.ts';
 export interface RenderedContext {
   readonly system: string;
   readonly user: string;
-  /** The whole conversation where it is more, or less, than a system and a user message: these two are then empty. */
+  /** The whole conversation, if it is not a system and a user message, which are then empty. */
   readonly messages?: readonly PromptMessage[];
 }
 
-/** A context as messages, in order. What a model reads is written from them and nothing else. */
+/** Returns a context as messages, in order. The input of a model is written only from them. */
 export const promptMessages = ({ system, user, messages }: RenderedContext): readonly PromptMessage[] =>
   messages ?? [
     { role: 'system', content: system },
@@ -24,32 +24,35 @@ export const promptMessages = ({ system, user, messages }: RenderedContext): rea
   ];
 
 /**
- * Writes the two parts as the one text that a model reads, at once or later. A pure function: the same parts are always
- * the same text.
- * @param role whose model reads it; the run's own unless given
+ * Writes the two parts as the text that a model reads, synchronously or not. A pure function: equal
+ * parts give equal texts.
+ * @param role whose model reads it; the default is the run's own
  */
 export type Renderer = (context: RenderedContext, role?: string) => string | Promise<string>;
 
-/** Writes contexts as the model of each role reads them. @param others of roles with another model than the run's */
+/**
+ * Returns a renderer that uses the one of each role's model. @param others of roles with another model
+ * than the run's
+ */
 export function teamRenderer(own: Renderer, others: ReadonlyMap<string, Renderer>): Renderer {
   return (context, role) => ((role === undefined ? undefined : others.get(role)) ?? own)(context);
 }
 
-/** The wrapper that the published prompts carry; a chat template adds its own. */
+/** The chat wrapper in the published prompts; a chat template adds its own. */
 const CHAT_MARKER = /<\|im_(?:start|end)\|>/g;
-/** One pair of braces and what is between; longer than any name it is no placeholder. */
+/** A pair of braces and its content. A placeholder's name is not longer than this. */
 const BRACED = /\{([^{}]{1,120})\}/y;
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Renders the context of one occurrence (C3 reference section 1.4).
  *
- * The role's prompt may hold `{question}`, `{context}` and, for each role in it that this occurrence sees, `{role}` and
- * `{role_output}` (the newest visible message where the role spoke more than once). `{context}` is every visible
- * message that is not blank, in canonical order, joined by two newlines. The user part is the question, then the
- * context where there is one.
- * @param messages position -> text; must hold every ancestor, others are ignored
- * @param headed whether a context of empty messages keeps its heading; it has none otherwise
+ * The role's prompt may contain `{question}`, `{context}` and, for each role in it that this
+ * occurrence sees, `{role}` and `{role_output}` (the newest visible message if the role spoke more
+ * than once). `{context}` is every visible message that is not blank, in canonical order, joined by
+ * two newlines. The user part is the question, then the context if there is one.
+ * @param messages position -> text; must have every ancestor, others are ignored
+ * @param headed true if a context of empty messages keeps its heading; otherwise it has none
  * @throws C3Error('input') for an unknown position or the missing message of an ancestor
  */
 export function renderContext(
@@ -75,9 +78,9 @@ export function renderContext(
 }
 
 /**
- * Renders the context of one occurrence after a log: what it sees are messages, and events under the names of their
- * environments. Where the protocol has a history, a later turn of a role is what the environment asks, after what the
- * role remembers.
+ * Renders the context of one occurrence after a log. It sees messages, and events under the names of
+ * their environments. If the protocol has a history, a later turn of a role consists of the part that
+ * the role remembers and the environment's prompt.
  * @throws C3Error('input') for an unknown position
  */
 export function renderLog(
@@ -100,7 +103,7 @@ export function renderLog(
   return renderVisible(protocol, position, question, visible);
 }
 
-/** A text that a role sees, and who said it. */
+/** A text that a role sees, with the name of its speaker. */
 interface Said {
   readonly name: string;
   readonly text: string;
@@ -137,12 +140,12 @@ function renderVisible(
   };
 }
 
-/** The prompt of a model without a chat template: system, blank line, user, one newline at the end. */
+/** Returns the prompt without a chat template: system, blank line, user, one newline at the end. */
 export function renderPlain(rendered: RenderedContext): string {
   return plainText(promptMessages(rendered));
 }
 
-/** Messages for a model without a chat template: contents with blank lines between, one newline at the end. */
+/** Writes messages without a chat template: blank lines between, one newline at the end. */
 export function plainText(messages: readonly PromptMessage[]): string {
   return `${messages
     .map(({ content }) => content)
@@ -151,12 +154,12 @@ export function plainText(messages: readonly PromptMessage[]): string {
 }
 
 /**
- * Fills a template's placeholders in one pass; what is put in is not looked at again.
+ * Fills a template's placeholders in one pass; inserted text is not filled again.
  *
- * A placeholder is `{name}`, where the name is a key of `values` or an identifier (letters, digits, underscore); an
- * identifier without a value yields the empty text. `{{` and its `}}` represent literal braces. Every other brace is
- * literal, so `\boxed{}`, `\frac{1}{2}` and JSON keep theirs and disable nothing. For templates that Python's
- * str.format_map accepts the result is the same.
+ * A placeholder is `{name}`, where the name is a key of `values` or an identifier (letters, digits,
+ * underscore). An identifier without a value becomes the empty text. `{{` and its `}}` represent
+ * literal braces. Every other brace is literal, so that `\boxed{}`, `\frac{1}{2}` and JSON keep theirs
+ * and disable nothing. For templates that Python's str.format_map accepts, the result is the same.
  */
 export function fillPlaceholders(template: string, values: ReadonlyMap<string, string>): string {
   let result = '';
@@ -183,7 +186,7 @@ export function fillPlaceholders(template: string, values: ReadonlyMap<string, s
       result += '}';
       index += 2;
     } else if (character === '}') {
-      // A single brace closes a single one only.
+      // A single brace closes only a single one.
       if (open.at(-1) === false) {
         open.pop();
       }
@@ -197,10 +200,10 @@ export function fillPlaceholders(template: string, values: ReadonlyMap<string, s
   return result;
 }
 
-/** Takes off the chat wrapper of the published prompts: the markers, then a leading `system:`. */
+/** Removes the chat wrapper of the published prompts: the markers, then a leading `system:`. */
 function unwrapSystem(prompt: string): string {
   let text = prompt;
-  // Again until none is left: removing one may join the halves of another.
+  // Repeats until none is left, because removing one may join the halves of another.
   while (text.search(CHAT_MARKER) >= 0) {
     text = text.replace(CHAT_MARKER, '');
   }
@@ -210,13 +213,13 @@ function unwrapSystem(prompt: string): string {
     .trim();
 }
 
-// From a log to what a role reads in a turn after its first, where the protocol has a history.
+// Later turns of a role in a protocol with a history.
 
 const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== '').join('\n\n');
 
 /**
- * The messages that the role at a position reads after a log in which it has spoken.
- * @param opening what it read in its first turn
+ * Returns the messages that the role at a position reads after a log in which it has spoken.
+ * @param opening the messages of its first turn
  */
 function laterTurn(
   protocol: Protocol,
@@ -242,7 +245,7 @@ function laterTurn(
       extracted: found.length === 0 ? event.text : (found.at(-1) ?? null),
     };
   });
-  // What others said in this round already goes behind what is asked.
+  // Messages of others in this round follow the environment's prompt.
   const others = visibleInRound(protocol, position, log).map((event) =>
     event.kind === 'environment' ? promptFor(event, role) : event.text,
   );

@@ -1,23 +1,23 @@
 /**
- * Episodes that unfold in rounds. A round is the team's turns once; environments speak after a turn or between rounds,
- * and one may close the episode. What comes next is asked of the log, so branches of one tree may have different
- * lengths.
+ * Episodes that unfold in rounds. In a round, the team takes its turns once. Environments speak after
+ * a turn or between rounds, and one may close the episode. The log determines the next step, so
+ * branches of one tree may differ in length.
  */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
 import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
-/** What the words before the next speaker's name are, where the last message chooses. */
+/** The words before the next speaker's name, if the last message chooses the speaker. */
 export const NEXT_SPEAKER = 'next:';
 
-/** What an episode waits for. */
+/** The next step of an episode. */
 export type Step =
   /** Messages that do not see each other, in canonical order. */
   | { readonly kind: 'messages'; readonly positions: readonly number[] }
   | {
       readonly kind: 'environment';
       readonly call: EnvironmentCall;
-      /** Why the episode is over, where this event closes it; null where it continues. */
+      /** The reason why the episode is over, if this event closes it; null if it continues. */
       readonly closing: string | null;
     }
   | { readonly kind: 'end'; readonly reason: string };
@@ -26,8 +26,9 @@ const isSaid = (event: LogEvent): event is SaidEvent => event.kind === 'decision
 const isEnvironment = (event: LogEvent): event is EnvironmentEvent => event.kind === 'environment';
 
 /**
- * What comes next in an episode. A pure function of its arguments.
- * @param uniform a number in [0, 1) that belongs to this place of the episode; asked for where the order is random
+ * Returns the next step of an episode. A pure function of its arguments.
+ * @param uniform returns a number in [0, 1) that belongs to this place of the episode; called if the
+ *   order is random
  */
 export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () => number): Step {
   const { rounds } = protocol;
@@ -115,7 +116,10 @@ function speakers(
   return messagesAmong(open, rounds) ?? end('every role has spoken');
 }
 
-/** The first of some occurrences, with those after it that see none of these; an environment between ends them. */
+/**
+ * Returns the first of some occurrences and the following ones that see none of these, up to an
+ * environment between them.
+ */
 function messagesAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
   const together: number[] = [];
   for (const { position, ancestors } of open) {
@@ -129,7 +133,7 @@ function messagesAmong(open: readonly Occurrence[], rounds?: Rounds): Step | nul
   return together.length === 0 ? null : { kind: 'messages', positions: together };
 }
 
-/** The name after the last `next:` of a message, on its line. */
+/** Returns the name after the last `next:` of a message, on the same line. */
 function namedIn(text: string): string | null {
   const at = text.toLowerCase().lastIndexOf(NEXT_SPEAKER);
   const [line = ''] = at < 0 ? [] : text.slice(at + NEXT_SPEAKER.length).split('\n');
@@ -137,7 +141,7 @@ function namedIn(text: string): string | null {
   return name === '' ? null : name;
 }
 
-/** The reward of a round: the sum over its scored messages; null where one is masked or none is scored. */
+/** Returns the sum over a round's scored messages; null if one is masked or none is scored. */
 export function roundReward(messages: readonly SaidEvent[]): number | null {
   const rewards = messages.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
   return rewards.length === 0
@@ -145,26 +149,26 @@ export function roundReward(messages: readonly SaidEvent[]): number | null {
     : rewards.reduce<number | null>((sum, reward) => (sum === null || reward === null ? null : sum + reward), 0);
 }
 
-/** Messages of one round. */
+/** Returns the number of messages in one round. */
 const messagesPerRound = ({ order, size }: Rounds): number => (isOneByOne(order) ? 1 : size);
 
-/** Messages of one turn of the whole team: of one round, or of an episode that has no rounds. */
+/** Returns the messages in one turn of the whole team: one round, or an episode without rounds. */
 export const messagesPerTurn = ({ rounds, occurrences }: Protocol): number =>
   rounds === undefined ? occurrences.length : messagesPerRound(rounds);
 
-/** Whether the newest event of a log is the last message of a turn. */
+/** Returns true if the newest event of a log is the last message of a turn. */
 export function endsTurn(protocol: Protocol, log: readonly LogEvent[]): boolean {
   const newest = log.at(-1);
   return newest !== undefined && isSaid(newest) && log.filter(isSaid).length % messagesPerTurn(protocol) === 0;
 }
 
-/** Events of one round at most. */
+/** Returns the largest number of events in one round. */
 export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' | 'between'>): number {
   const calls = [...rounds.after.values()].reduce((sum, list) => sum + list.length, 0);
   return (isOneByOne(rounds.order) ? 1 : rounds.size) + calls + rounds.between.length;
 }
 
-/** The round of each event of a log, from 0; an environment event belongs to that of the message before it. */
+/** Returns the round of each event, from 0; environment events follow the message before them. */
 function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
   const perRound = messagesPerRound(rounds);
   let messages = 0;
@@ -175,7 +179,7 @@ function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
   });
 }
 
-/** What the role at a position sees of a log that it speaks after, in order. */
+/** Returns the events of a log that the role at a position sees before it speaks, in order. */
 export function visibleEvents(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
   const { rounds } = protocol;
   const { ancestors } = occurrenceAt(protocol, position);
@@ -196,7 +200,7 @@ export function visibleEvents(protocol: Protocol, position: number, log: readonl
   });
 }
 
-/** What environments said between two rounds: the round before it, from 0, with its events in order. */
+/** Returns the environment events between two rounds, by the number of the round before them, from 0. */
 export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): ReadonlyMap<number, EnvironmentEvent[]> {
   const perRound = messagesPerRound(rounds);
   const places = roundsOf(rounds, log);
@@ -213,7 +217,7 @@ export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): Readonl
   return between;
 }
 
-/** The messages of one role so far, in order, each with its round. */
+/** Returns the messages of one role so far, in order, each with its round. */
 export function ownMessages(
   rounds: Rounds,
   log: readonly LogEvent[],
@@ -225,7 +229,7 @@ export function ownMessages(
   );
 }
 
-/** What the role at a position sees of the round that it speaks in. */
+/** Returns the events of the current round that the role at a position sees. */
 export function visibleInRound(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
   const { rounds } = protocol;
   const made = log.filter(isSaid);
@@ -236,7 +240,7 @@ export function visibleInRound(protocol: Protocol, position: number, log: readon
   return visibleEvents(protocol, position, log).filter((event) => current.has(event));
 }
 
-/** What an environment reads: the messages of the newest round, or those of one role in it. */
+/** Returns the input of an environment: the messages of the newest round, or those of one role in it. */
 export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): SaidEvent[] {
   const { rounds } = protocol;
   const made = log.filter(isSaid);
@@ -246,7 +250,7 @@ export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonl
   return of === null ? newest : newest.filter(({ role }) => role === of);
 }
 
-/** The messages of the turn that the last message of a log is in, up to it. */
+/** Returns the messages of the current turn, up to the last message of a log. */
 export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): SaidEvent[] {
   const made = log.filter(isSaid);
   const spoken = rounds === undefined ? made.length : ((made.length - 1) % messagesPerRound(rounds)) + 1;
@@ -254,7 +258,7 @@ export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): SaidEven
 }
 
 /**
- * What the reward of a message, or of an event after it, counts of itself in the return.
+ * Returns the factor of the reward of a message, or of an event after it, in the return.
  * @param index its place among the messages of its episode
  */
 export function discountOf({ rounds }: Protocol, index: number): number {
@@ -263,27 +267,28 @@ export function discountOf({ rounds }: Protocol, index: number): number {
     : rounds.discount ** Math.floor(index / messagesPerRound(rounds));
 }
 
-/** Messages of an episode at most. */
+/** Returns the largest number of messages in an episode. */
 export const messagesAtMost = ({ occurrences, rounds }: Protocol): number =>
   rounds !== undefined && isOneByOne(rounds.order) ? rounds.turns : occurrences.length;
 
-/** Messages of an episode that may be scored, and its closing event where it has one. */
+/** Returns the largest number of scored messages in an episode, plus its closing event if it has one. */
 export const scoredAtMost = (protocol: Protocol): number =>
   protocol.occurrences.filter(({ scored }) => scored).length + closingScores(protocol);
 
-/** Closing events of an episode, each of which is scored. */
+/** Returns the number of closing events in an episode, each of which is scored. */
 export const closingScores = ({ rounds }: Pick<Protocol, 'rounds'>): 0 | 1 =>
   rounds === undefined || rounds.closing === null ? 0 : 1;
 
-/** The scores of an episode that ended with the message at a position. */
+/** Returns the number of scores in an episode that ended with the message at a position. */
 export function scoredThrough(protocol: Protocol, position: number): number {
   const { occurrences, rounds } = protocol;
-  // An episode of rounds ends with a whole one; where one message is a round, only its closing event is scored.
+  // An episode of rounds ends with a whole round. If one message is a round, only its closing event
+  // is scored.
   const end = rounds === undefined ? position : position - (position % rounds.size) + rounds.size - 1;
   return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(protocol);
 }
 
-/** The return of an episode from which on it counts as solved. */
+/** Returns the least return of a solved episode. */
 export function solvedReturn(protocol: Protocol): number {
   const { occurrences, rounds } = protocol;
   const perRound = occurrences.slice(0, rounds?.size).filter(({ scored }) => scored).length;
@@ -297,8 +302,8 @@ export function solvedReturn(protocol: Protocol): number {
 }
 
 /**
- * The highest return that an episode may have.
- * @param wholeScores whether each message is scored 0 or 1, and not in between
+ * Returns the highest possible return of an episode.
+ * @param wholeScores true if each message is scored 0 or 1, and not in between
  */
 export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
   const { occurrences, rounds } = protocol;
@@ -306,7 +311,7 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
     return solvedReturn(protocol);
   }
   const perRound = occurrences.slice(0, rounds.size).filter(({ scored }) => scored).length;
-  // What a round may have after which there is another one.
+  // The highest reward of a round that does not end the episode.
   const before = Math.max(0, Math.min(perRound, wholeScores ? Math.ceil(rounds.until) - 1 : rounds.until));
   const last = perRound + closingScores(protocol);
   let [most, sum] = [0, 0];
@@ -319,12 +324,13 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
 }
 
 /**
- * How a tree spends what it samples. nested: fanout[i] messages continue every message in the place before. spine:
- * one episode, with fanout[i] messages in the i-th context, its own among them; the others are continued once.
+ * The shape of a tree of samples. nested: fanout[i] messages continue every message in the place
+ * before. spine: one episode, with fanout[i] messages in the i-th context, including its own; the
+ * others are continued once.
  */
 export type Shape = 'nested' | 'spine';
 
-/** Messages that one tree has in each of some places, where no episode ends before. */
+/** Returns the number of messages of one tree in each of some places, if no episode ends before. */
 export function messagesOf(fanout: readonly number[], shape: Shape, places: number): number[] {
   let continued = shape === 'nested' ? 1 : 0;
   return Array.from({ length: places }, (_, level) => {
@@ -336,8 +342,8 @@ export function messagesOf(fanout: readonly number[], shape: Shape, places: numb
 }
 
 /**
- * Evaluator calls that one tree of this fan-out costs: one for every scored message, and one for every closing event.
- * Where episodes may end early or take turns by chance it is what they cost at most.
+ * Returns the evaluator calls of one tree with this fan-out: one for every scored message, and one for
+ * every closing event. If episodes may end early or choose turns by chance, this is an upper bound.
  */
 export function callsOfFanout(protocol: Protocol, fanout: readonly number[], shape: Shape = 'nested'): number {
   const { occurrences, rounds } = protocol;

@@ -1,7 +1,10 @@
 /** Teams that vote. */
 import type { Protocol } from './protocol.ts';
 
-/** Whether a protocol has one round of roles who do not see each other, which a vote of all of them ends. */
+/**
+ * Returns true if a protocol has one round of roles that do not see each other, and a vote of all of
+ * them ends it.
+ */
 export function isVotingTeam({ occurrences, rounds }: Protocol): boolean {
   return (
     rounds?.closing?.name === 'vote' &&

@@ -1,6 +1,6 @@
 /**
- * The counterfactual credit of CCPO (reference section 1): what the team's return is with a role's contribution, less
- * what it is without it.
+ * The counterfactual credit of CCPO (reference section 1): the team's return with a role's
+ * contribution minus its return without it.
  */
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -13,8 +13,8 @@ import { meanInterval } from '../interval.ts';
  *   b_j = R_without_j
  *   A_j = R_j - R_without_j
  *
- * The value of an alternative is its return without the role, taken as known. What a run of the method stores is this
- * difference shaped (training/methods/ccpoShaping.ts).
+ * The value of an alternative is its return without the role, assumed to be exact. A run of the method
+ * stores this difference after shaping (training/methods/ccpoShaping.ts).
  */
 export const ccpo = {
   name: 'ccpo',

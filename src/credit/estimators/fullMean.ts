@@ -1,10 +1,10 @@
-/** The ablation without leave-one-out: an alternative against the mean of all, itself included (eq. 26). */
+/** The ablation without leave-one-out: an alternative against the mean of all, including itself (eq. 26). */
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaled, sizeOf } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
 import { againstSiblings } from '../siblings.ts';
 
-/** The credit is the difference to the others times (C - c_j) / C, and so are its bounds. */
+/** The credit is the difference from the others times (C - c_j) / C; the bounds scale alike. */
 export const fullMean = {
   name: 'full_mean',
   label: 'replace (full mean)',
@@ -20,13 +20,13 @@ export const fullMean = {
 } as const satisfies Estimator;
 
 /**
- * The mean of all alternatives as the baseline, c_j returns of alternative j with mean R_j:
+ * Uses the mean of all alternatives as the baseline, with c_j returns of alternative j with mean R_j:
  *
  *   b   = sum over j of c_j R_j / C    (26)
  *   A_j = R_j - b
  *
- * C being the sum of the counts. Equals the leave-one-out credit times (C - c_j) / C; with n equal counts that is
- * (n - 1) / n.
+ * C is the sum of the counts. The credit equals the leave-one-out credit times (C - c_j) / C; with n
+ * equal counts the factor is (n - 1) / n.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function againstMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {

@@ -6,8 +6,9 @@ import { leftOut, MOST_AFRESH } from '../leftOut.ts';
 import { againstSiblings } from '../siblings.ts';
 
 /**
- * The interval is that of the alternative's expected return less that of the policy's messages in its context, of which
- * the others are draws (siblings.ts). A terminal role's alternative has a single return: its interval is wide.
+ * The interval is that of the alternative's expected return minus that of the policy's messages in its
+ * context. The others are draws of these messages (siblings.ts). A terminal role's alternative has a
+ * single return: its interval is wide.
  */
 export const loo = {
   name: 'loo',
@@ -20,7 +21,7 @@ export const loo = {
   bounds: (compared) => againstSiblings(compared) ?? NO_BOUNDS,
 } as const satisfies Estimator;
 
-/** Returns of some alternatives, added up. */
+/** The sum of the returns of some alternatives. */
 interface Sum {
   readonly weighted: number;
   readonly count: number;
@@ -29,14 +30,14 @@ interface Sum {
 const NOTHING: Sum = { weighted: 0, count: 0 };
 
 /**
- * Leave-one-out baseline and credit, c_i returns of alternative i with mean R_i:
+ * Returns leave-one-out baseline and credit, with c_i returns of alternative i with mean R_i:
  *
  *   b_-j = sum over i != j of c_i R_i / sum over i != j of c_i    (14)
  *   A_j  = R_j - b_-j                                             (15)
  *
- * Unbiased for the gradient of the expected return (eq. 21, with the factor 1/N) because b_-j does not depend on
- * alternative j; that needs independent alternatives, so duplicates must stay in. An alternative without any other to
- * compare with gets itself as the baseline and credit 0.
+ * The credit is unbiased for the gradient of the expected return (eq. 21, with the factor 1/N) because
+ * b_-j does not depend on alternative j. This needs independent alternatives, so duplicates must stay
+ * in. An alternative without any other is its own baseline and has credit 0.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
@@ -60,7 +61,7 @@ const joined = (one: Sum, other: Sum): Sum => ({
   count: one.count + other.count,
 });
 
-/** Added up afresh: subtracting from a total would lose digits. */
+/** Adds the others one by one, because subtracting from a total would lose digits. */
 function sumOfOthers(sums: readonly Sum[], index: number): Sum {
   let [weighted, count] = [0, 0];
   for (let other = 0; other < sums.length; other++) {

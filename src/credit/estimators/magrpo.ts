@@ -1,6 +1,6 @@
 /**
- * MAGRPO's credit: whole episodes of one problem against the mean of their group, the same for every role (C3 appendix
- * H; reference section 4.2).
+ * MAGRPO's credit: whole episodes of one problem against the mean of their group, the same for every
+ * role (C3 appendix H; reference section 4.2).
  */
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaled, sizeOf } from '../bounds.ts';
@@ -8,8 +8,8 @@ import type { Estimator } from '../estimator.ts';
 import { againstSiblings } from '../siblings.ts';
 
 /**
- * The credit is the difference between an alternative's episodes and the others' times (C - c_j) / C, and so are its
- * bounds.
+ * The credit is the difference between an alternative's episodes and the others times (C - c_j) / C,
+ * and the bounds scale in the same way.
  */
 export const magrpo = {
   name: 'magrpo',
@@ -25,13 +25,13 @@ export const magrpo = {
   },
 } as const satisfies Estimator;
 
-/** Every return of every alternative is one episode of the group. */
+/** The episodes of a group. Every return of every alternative is one episode. */
 export interface Episodes {
   readonly total: number;
   readonly count: number;
 }
 
-/** Sum and number of all episodes. */
+/** Returns the sum and number of all episodes. */
 export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): Episodes {
   let [total, count] = [0, 0];
   for (const { mean, count: own } of alternatives) {
@@ -42,14 +42,14 @@ export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'coun
 }
 
 /**
- * Group centring over the G episodes with returns R_1 ... R_G (the published default `group_mean`, without its
- * scaling):
+ * Centers the G episodes with returns R_1 ... R_G on their mean (the published default `group_mean`,
+ * without its scaling):
  *
  *   b   = 1 / G * sum over g of R_g
  *   A_j = R_j - b
  *
- * Over the alternatives of one context this is the full mean; what sets MAGRPO apart is the group, which is all
- * episodes of a problem whatever their contexts. Its sums weight every episode alike.
+ * Over the alternatives of one context this is the full mean. MAGRPO differs by its group: all
+ * episodes of a problem, whatever their contexts, with equal weights.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function episodeMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {

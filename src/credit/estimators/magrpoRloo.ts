@@ -9,8 +9,8 @@ import { againstSiblings } from '../siblings.ts';
 import { episodesOf } from './magrpo.ts';
 
 /**
- * The credit is the difference between an alternative's episodes and the others' times (C - c_j) / (C - 1), and so are
- * its bounds.
+ * The credit is the difference between an alternative's episodes and the others times (C - c_j) / (C -
+ * 1), and the bounds scale in the same way.
  */
 export const magrpoRloo = {
   name: 'magrpo_rloo',
@@ -27,12 +27,12 @@ export const magrpoRloo = {
 } as const satisfies Estimator;
 
 /**
- * Leave-one-out over episodes (`rloo`): an episode against the mean of all others, those of its own alternative
- * included; an alternative's credit is the mean over its episodes.
+ * Leaves one episode out (`rloo`): an episode against the mean of all others, including those of its
+ * own alternative. The credit of an alternative is the mean over its episodes.
  *
- * With n episodes it equals n / (n - 1) times group centring. With one return per alternative it equals C3's
- * leave-one-out; with more it does not, because the other replays of the same alternative are in its baseline. A lone
- * episode has credit 0.
+ * With n episodes it equals n / (n - 1) times group centering. With one return per alternative it
+ * equals C3's leave-one-out. With more it does not, because the baseline contains the other replays of
+ * the same alternative. A single episode has credit 0.
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function episodeLeaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {

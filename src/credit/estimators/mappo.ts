@@ -6,7 +6,7 @@ import { shifted } from '../bounds.ts';
 import type { CreditGroup, Estimator } from '../estimator.ts';
 import { meanInterval } from '../interval.ts';
 
-/** The interval is that of the alternative's mean return, shifted by the value, which is taken as known. */
+/** The interval of the alternative's mean return, shifted by the value, which counts as exact. */
 export const mappo = {
   name: 'mappo',
   label: 'mappo',
@@ -26,12 +26,12 @@ function contextValue({ value }: CreditGroup): number {
 }
 
 /**
- * An alternative against the value of its context (C3 appendix I):
+ * Compares an alternative with the value of its context (C3 appendix I):
  *
  *   b   = V(h)
  *   A_j = R_j - V(h)
  *
- * @param value what the value head says of the context
+ * @param value the value head's estimate for the context
  * @returns one estimate per alternative, in order; null for one without a return
  * @throws C3Error('input') for a value beyond MAX_RETURN
  */

@@ -11,8 +11,8 @@ import { leaveOneOut } from './loo.ts';
 import { fromValues, valued, type ValuedAlternative } from './valueOnly.ts';
 
 /**
- * The interval lies between that of leave-one-out and that of the alternative's mean return, shifted by the values,
- * which are taken as known.
+ * The interval lies between that of leave-one-out and that of the alternative's mean return. It is
+ * shifted by the values, which are assumed to be exact.
  */
 export const valueAssisted = {
   name: 'value_assisted',
@@ -26,11 +26,13 @@ export const valueAssisted = {
 } as const satisfies Estimator;
 
 /**
- * A return against a mixture of two leave-one-out baselines, that of the returns and that of the values:
+ * Compares a return with a mixture of two leave-one-out baselines, one of the returns and one of the
+ * values:
  *
  *   A_j = R_j - [(1 - alpha) b_-j(R) + alpha b_-j(q)]
  *
- * In b_-j(q) all weigh alike. C3 as the paper has it is alpha = 0, the published default alpha = 1.
+ * In b_-j(q) all alternatives have equal weights. The paper's C3 has alpha = 0; the published default
+ * is alpha = 1.
  * @param alpha in [0, 1]
  * @returns one estimate per alternative, in order; null for one without a return
  * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN

@@ -1,5 +1,6 @@
 /**
- * C3 with a learned value of each alternative and no return: the published code's `value_only` (reference section 3.3).
+ * C3 with a learned value of each alternative and no return: `value_only` of the published code
+ * (reference section 3.3).
  */
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -8,7 +9,7 @@ import { NO_BOUNDS } from '../bounds.ts';
 import type { CreditGroup, Estimator } from '../estimator.ts';
 import { leaveOneOut } from './loo.ts';
 
-/** It holds no return, so its interval cannot be estimated. */
+/** Uses no return, so its interval cannot be estimated. */
 export const valueOnly = {
   name: 'value_only',
   label: 'value_only',
@@ -21,13 +22,13 @@ export const valueOnly = {
   bounds: () => NO_BOUNDS,
 } as const satisfies Estimator;
 
-/** An alternative with what a learned critic says of it. */
+/** An alternative with the value that a learned critic gives it. */
 export interface ValuedAlternative extends Pick<Aggregate, 'mean' | 'count'> {
   /** q(h, a_j). */
   readonly value: number;
 }
 
-/** The alternatives with their values. @throws C3Error('input') where one is missing */
+/** Returns the alternatives with their values. @throws C3Error('input') if one is missing */
 export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggregate[]): ValuedAlternative[] {
   return alternatives.map(({ value }, index) => {
     if (value === undefined) {
@@ -42,7 +43,7 @@ export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggre
 }
 
 /**
- * The critic alone, no return enters:
+ * Uses the critic alone, without returns:
  *
  *   A_j = q_j - b_-j(q)
  *

@@ -1,25 +1,23 @@
-/** What the C3 paper says of its methods (section 5, Tables 1 and 2, Figure 4), against what a set of runs shows. */
+/** Claims of the C3 paper on its methods (section 5, Tables 1 and 2, Figure 4), compared with a set of runs. */
 import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { compareMethods, measureOf, type Budget, type MeasureName, type MethodRun } from './methodComparison.ts';
 
-/** A claim of the paper, and what came out here. */
+/** A claim of the paper, and the result here. */
 export interface Claim {
   readonly task: string;
   readonly budget: Budget;
   /** A sentence. */
   readonly claim: string;
-  /**
-   * held: the whole interval lies on the claim's side; reversed: on the other; undecided: it holds zero; not measured.
-   */
+  /** held: the whole interval is on the claim's side. reversed: on the other. undecided: it contains 0. */
   readonly verdict: 'held' | 'reversed' | 'undecided' | 'not measured';
-  /** The numbers that decide, in words. */
+  /** The deciding numbers, in words. */
   readonly evidence: string;
 }
 
 type RunsOf = (method: string) => readonly MethodRun[];
 
-/** Each claim of the paper on one task; those on credit and tokens at equal evaluator calls alone. */
+/** Returns the paper's claims on one task; those on credit and tokens only at equal evaluator calls. */
 export function claimsOf(task: string, budget: Budget, runsOf: RunsOf): Claim[] {
   const at = { task, budget };
   const more = (first: string, second: string, claim: string): Claim =>
@@ -67,12 +65,12 @@ interface Side {
   readonly measure: MeasureName;
   readonly better: string;
   readonly others: readonly string[];
-  /** 1 where more is claimed, -1 where less is. */
+  /** 1 if more is claimed, -1 if less is. */
   readonly side: 1 | -1;
   readonly claim: string;
 }
 
-/** Held where it holds against each of the others, reversed where it is reversed against any. */
+/** Compares a method with others: held if against all of them, reversed if against any. */
 function versus(at: Place, runsOf: RunsOf, { measure, better, others, side, claim }: Side): Claim {
   const found = others.flatMap((other) => {
     const comparison = compareMethods(runsOf(other), runsOf(better), measure);
@@ -93,7 +91,7 @@ function versus(at: Place, runsOf: RunsOf, { measure, better, others, side, clai
   return { ...at, claim, verdict, evidence: evidence === '' ? 'No seed has both.' : evidence };
 }
 
-/** The ratio of training tokens; the paper's ledger gives 0.59 to 0.69. */
+/** Compares training tokens by their ratio, which is 0.59 to 0.69 in the paper. */
 function tokensClaim(at: Place, runsOf: RunsOf): Claim {
   const claim = 'C3 trains with fewer tokens than MAGRPO (in the paper with about 0.6 of them).';
   const ratios = runsOf('c3').flatMap((run) =>

@@ -1,4 +1,4 @@
-/** Runs of methods on tasks, and two of them compared on the same problems and seeds. */
+/** Runs of methods on tasks, and comparisons of two methods on the same problems and seeds. */
 import { mean } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
@@ -11,7 +11,7 @@ import { pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
 export interface CurvePoint {
   readonly step: number;
   readonly meanReturn: number;
-  /** Of training so far. */
+  /** Evaluator calls of training up to this step, as for `tokens`. */
   readonly evaluatorCalls: number;
   readonly tokens: number;
 }
@@ -25,13 +25,13 @@ export interface Solved {
 }
 
 /**
- * What of a run is as large as that of the other methods: the evaluator calls, as in the paper, the tokens of training,
- * or its seconds.
+ * The quantity that is equal for all methods in a comparison: the evaluator calls, as in the paper,
+ * the tokens of training, or its seconds.
  */
 export const BUDGETS = ['calls', 'tokens', 'seconds'] as const;
 export type Budget = (typeof BUDGETS)[number];
 
-/** A finished run, as the table takes it. */
+/** A finished run, as the input of the table. */
 export interface MethodRun {
   readonly task: string;
   readonly budget: Budget;
@@ -45,21 +45,24 @@ export interface MethodRun {
   /** Null where it was not measured. */
   readonly fidelity: number | null;
   readonly variance: number | null;
-  /** Between distinct texts, less its permutation null; and as published. */
+  /**
+   * Influence between distinct texts, minus its permutation null; `publishedInfluence` is by the
+   * published formula.
+   */
   readonly influence: number | null;
   readonly publishedInfluence: number | null;
-  /** Contexts on which these were measured. */
+  /** Contexts on which fidelity, variance and influence were measured. */
   readonly contexts: number;
-  /** Of training alone. */
+  /** Calls of training alone, as for `tokens`. */
   readonly evaluatorCalls: number;
   readonly tokens: { readonly prompt: number; readonly reused: number; readonly completion: number };
   readonly decisions: Readonly<Record<string, number>>;
-  /** Null where they may not be compared: on other hardware than the other runs. */
+  /** Null if seconds cannot be compared, because the run used other hardware. */
   readonly seconds: number | null;
   readonly curve: readonly CurvePoint[];
 }
 
-/** Pass@1 first: the mean of ten samples is a more robust measure than one greedy answer. */
+/** Pass@1 is first: the mean of ten samples is more robust than one greedy answer. */
 export const MEASURES = [
   'pass1',
   'greedy',
@@ -82,8 +85,8 @@ export interface MethodComparison {
   readonly second: string;
   readonly measure: MeasureName;
   /**
-   * Student's t over the differences of the seeds. The paper's interval resamples problems within seeds (appendix G),
-   * which leaves out how much training with another seed changes.
+   * Student's t over the differences of the seeds. The paper's interval resamples problems within seeds
+   * (appendix G), and so omits the variation between seeds of training.
    */
   readonly difference: Interval;
   /** Over seeds; null for more than 20. */
@@ -92,10 +95,10 @@ export interface MethodComparison {
   readonly pairedT: PairedTest | null;
 }
 
-/** Samples that pass@10 is estimated from, at least. */
+/** Least number of samples for an estimate of pass@10. */
 const TEN = 10;
 
-/** One number of a run; null where it was not measured. */
+/** Returns one measure of a run, or null if it was not measured. */
 export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): number | null {
   if (name === 'tokens') {
     return run.tokens.prompt + run.tokens.completion;
@@ -109,7 +112,7 @@ export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): nu
 
 type AccuracyName = 'greedy' | 'pass1' | 'pass10';
 
-/** What each held-out problem counts, in their order; null where it cannot be said. */
+/** Returns the value of each held-out problem, in order; null if it is unknown. */
 function problemValues(
   { greedy, sampled }: Pick<MethodRun, 'greedy' | 'sampled'>,
   name: AccuracyName,
@@ -121,7 +124,7 @@ function problemValues(
 }
 
 /**
- * Two methods over the seeds that both have; null where no seed has the measure of both.
+ * Compares two methods over their common seeds. Null if no seed has the measure for both.
  * @throws C3Error('input') for runs of one seed on different problems
  */
 export function compareMethods(
@@ -154,7 +157,7 @@ export function compareMethods(
   };
 }
 
-/** @throws C3Error('input') for runs that were not evaluated on as many problems */
+/** Checks that two runs have the same number of problems. @throws C3Error('input') if they do not */
 function sameProblems(one: MethodRun, other: MethodRun): void {
   for (const kind of ['greedy', 'sampled'] as const) {
     if (one[kind].length !== other[kind].length) {

@@ -1,6 +1,6 @@
 /**
- * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and what came of the claims of the
- * C3 paper. Pure: runs in, tables out.
+ * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and the results
+ * for the claims of the C3 paper. Pure: runs in, tables out.
  */
 import { student } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
@@ -27,12 +27,12 @@ export interface MethodRow {
   readonly budget: Budget;
   readonly method: string;
   readonly seeds: readonly number[];
-  /** Null where no seed has it. */
+  /** Null if no seed has the measure. */
   readonly measures: Readonly<Record<MeasureName, SeedSummary | null>>;
   readonly decisions: Readonly<Record<string, SeedSummary>>;
   /**
-   * Per step: the mean over seeds of what the episodes returned, with its interval, at the mean of the tokens spent so
-   * far.
+   * For each step: the mean return of episodes over seeds with its interval, and the mean calls and
+   * tokens spent up to it.
    */
   readonly curve: readonly {
     readonly step: number;
@@ -50,7 +50,7 @@ export interface MethodTable {
 
 const COMPARED: readonly MeasureName[] = ['pass1', 'greedy', 'pass10', 'fidelity', 'variance', 'influence', 'tokens'];
 
-/** The table of all runs. @param methods in the order of rows; others come after them */
+/** Builds the table of all runs. @param methods in the order of rows; others come after them */
 export function methodTable(runs: readonly MethodRun[], methods: readonly string[]): MethodTable {
   const order = (method: string): number => (methods.includes(method) ? methods.indexOf(method) : methods.length);
   const tasks = [...Map.groupBy(runs, ({ task }) => task).values()].flatMap((ofTask) =>
@@ -101,7 +101,7 @@ function rowOf(runs: readonly MethodRun[]): MethodRow {
   };
 }
 
-/** The steps that all seeds have. */
+/** Returns the curve over the steps that all seeds have. */
 function curveOf(runs: readonly MethodRun[]): MethodRow['curve'] {
   const steps = Math.min(...runs.map(({ curve }) => curve.length));
   return Array.from({ length: Number.isFinite(steps) ? steps : 0 }, (_, index) => {

@@ -8,37 +8,39 @@ import type { Interval } from '../../domain/credit.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { passAtK } from './passAtK.ts';
 
-/** One problem's episodes: 1 solved, 0 not, null where the evaluator failed. */
+/** One problem's episodes: 1 solved, 0 not solved, null if the evaluator failed. */
 export type Samples = readonly (0 | 1 | null)[];
 
 export interface Accuracy {
   /** n counts problems. */
   readonly interval: Interval;
-  /** Bootstrap over problems, or Wilson where every problem has one sample. */
+  /** Bootstrap over problems, or Wilson if every problem has one sample. */
   readonly method: 'bootstrap' | 'wilson' | 'none';
-  /** Problems left out: too few unmasked samples. */
+  /** Problems left out because they have too few unmasked samples. */
   readonly leftOut: number;
 }
 
 /**
- * The unbiased pass@k of each problem, averaged over problems.
- * @returns null where no problem has k unmasked samples
- * @throws C3Error('input') for a k that is no whole number from 1
+ * Returns the unbiased pass@k of each problem, averaged over problems.
+ * @returns null if no problem has k unmasked samples
+ * @throws C3Error('input') for a k that is not a whole number from 1
  */
 export function passAtKOf(problems: readonly Samples[], k: number, seed = 0): Accuracy | null {
   return overProblems(problems, (n, c) => passAtK(n, c, k), k, seed);
 }
 
 /**
- * The mean of each problem's samples, averaged over problems: pass@1 by all samples. Null without an unmasked sample.
+ * Returns the mean of each problem's samples, averaged over problems: pass@1 from all samples. Null
+ * without an unmasked sample.
  */
 export function averageOf(problems: readonly Samples[], seed = 0): Accuracy | null {
   return overProblems(problems, (n, c) => (n === 0 ? null : c / n), 1, seed);
 }
 
 /**
- * The standard error that sampling alone gives avg@k: sqrt(mean of p (1 - p) / (N k)) for N problems of k samples.
- * @returns null without problems of the same number of unmasked samples, or for fewer than two of each
+ * Returns the standard error of avg@k from sampling alone: sqrt(mean of p (1 - p) / (N k)) for N
+ * problems of k samples.
+ * @returns null unless all problems have the same number of unmasked samples, at least two
  */
 export function samplingError(problems: readonly Samples[]): number | null {
   const counted = problems.map(countOf);

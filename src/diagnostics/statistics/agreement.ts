@@ -1,32 +1,35 @@
-/** Cohen's kappa: how far two ways of sorting the same cases agree beyond what their margins alone would give. */
+/** Cohen's kappa: the agreement of two classifications of the same cases beyond what their margins alone would give. */
 import type { Interval } from '../../domain/credit.ts';
 
 export interface Agreement {
   readonly n: number;
-  /** Cases that both sort alike. */
+  /** Cases with the same class in both. */
   readonly agreed: number;
-  /** Null where it is not measured; bounds are null where they cannot be estimated. */
+  /** Null if it is not measured; bounds are null if they cannot be estimated. */
   readonly kappa: Interval | null;
   readonly standardError: number | null;
-  /** Why kappa, or its interval, is not measured; null where both are. */
+  /** The reason why kappa or its interval is not measured, or null if both are. */
   readonly reason: string | null;
 }
 
 /** Two-sided 95 %. */
 const Z = 1.959963984540054;
-/** The large-sample standard error says nothing for fewer cases than this. */
+/** The large-sample standard error is not valid for fewer cases. */
 export const FEWEST_FOR_INTERVAL = 20;
-/** A variance that is nothing but rounding. */
+/** A variance up to this value is only rounding. */
 const NOTHING = 1e-15;
 
 /**
- * Kappa = (po - pe) / (1 - pe), po the share sorted alike and pe what the margins give by chance (Cohen 1960, equation
- * 1), with the large-sample standard error for a kappa that is not 0 (Fleiss, Cohen and Everitt 1969, equation 13) and
- * value +- 1.96 standard errors, cut at -1 and 1. Kappa is not measured below two cases, and where both sort every case
- * into one and the same class, for then there is nothing but chance. The interval is not measured below 20 cases, where
- * a large-sample error does not hold, nor where the standard error is 0, as it is in perfect agreement: nothing varied,
- * which is no certainty.
- * @param pairs what each of the two says of a case
+ * Returns kappa = (po - pe) / (1 - pe), with po the share of equal classes and pe the share that the
+ * margins give by chance (Cohen 1960, equation 1). The standard error is the large-sample one for a
+ * kappa that is not 0 (Fleiss, Cohen and Everitt 1969, equation 13), and the interval is value +- 1.96
+ * standard errors, clipped at -1 and 1.
+ *
+ * Kappa is not measured below two cases, or if both put every case into one and the same class, since
+ * there is then nothing but chance. The interval is not measured below 20 cases, where a large-sample
+ * error does not hold, or if the standard error is 0, as in perfect agreement: a lack of variation is
+ * not certainty.
+ * @param pairs the two classes of each case
  */
 export function cohenKappa(pairs: readonly (readonly [string, string])[]): Agreement {
   const n = pairs.length;
@@ -40,7 +43,7 @@ export function cohenKappa(pairs: readonly (readonly [string, string])[]): Agree
   const share = (margin: ReadonlyMap<string, number>, name: string): number => (margin.get(name) ?? 0) / n;
   const names = [...new Set([...rows.keys(), ...columns.keys()])];
   if (names.length < 2) {
-    return without('both say the same class of every case');
+    return without('both give every case the same class');
   }
   const observed = agreed / n;
   const expected = names.reduce((sum, name) => sum + share(rows, name) * share(columns, name), 0);

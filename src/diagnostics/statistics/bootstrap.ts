@@ -1,20 +1,22 @@
-/** Percentile bootstrap over units that are drawn whole, so that what belongs together stays together. */
+/** Percentile bootstrap over whole units, so that the values of a unit stay together. */
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
 import { LEVEL } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 
-/** Draws at most, over all resamples: more units are resampled less often. */
+/** Most draws over all resamples: with more units there are fewer resamples. */
 const MOST_DRAWS = 20_000_000;
 const FEWEST_RESAMPLES = 200;
 const RESAMPLES = 2000;
 
 /**
- * The interval of a statistic of units. Depends on the seed, the units and their order alone.
- * @param statistic of the drawn units; null where it is not defined for them, which leaves the resample out
- * @param size what a unit weighs in the bound on the work, 1 unless given
- * @returns null where the statistic of the units is null; null bounds for fewer than two units, or where less than half
- *   of the resamples have a value
+ * Returns the interval of a statistic of units. It depends only on the seed, the units and their
+ * order.
+ * @param statistic of the drawn units; null if it is not defined for them, which leaves the resample
+ *   out
+ * @param size weight of a unit in the bound on the work; the default is 1
+ * @returns null if the statistic of the units is null; null bounds for fewer than two units, or if
+ *   less than half of the resamples have a value
  */
 export function bootstrap<Unit>(
   units: readonly Unit[],
@@ -54,16 +56,16 @@ export function bootstrap<Unit>(
   found.sort((a, b) => a - b);
   const low = quantile(found, (1 - LEVEL) / 2);
   const high = quantile(found, (1 + LEVEL) / 2);
-  // Resampling cannot show an uncertainty where it always gives the same.
+  // Resampling cannot show an uncertainty if it always gives the same value.
   return low === high ? bare : { value, low, high, n };
 }
 
-/** The bootstrap interval of a mean; null without values. */
+/** Returns the bootstrap interval of a mean, or null without values. */
 export function bootstrapMean(values: readonly number[], seed = 0): Interval | null {
   return values.length === 0 ? null : bootstrap(values, (drawn) => mean(drawn), seed);
 }
 
-/** Quantile of ascending values, linear between order statistics (R's type 7, NumPy's default). */
+/** Returns a quantile of ascending values, linear between order statistics (R's type 7). */
 export function quantile(sorted: readonly number[], p: number): number {
   const place = p * (sorted.length - 1);
   const below = sorted[Math.floor(place)] ?? Number.NaN;

@@ -2,9 +2,9 @@
 import { C3Error } from '../../shared/errors.ts';
 
 /**
- * Unbiased estimate 1 - C(n-c, k) / C(n, k) from n samples of which c succeeded, as a product: the binomials themselves
- * would overflow.
- * @returns in [0, 1]; null where k > n, which n samples cannot estimate
+ * Returns the unbiased estimate 1 - C(n-c, k) / C(n, k) from n samples of which c succeeded. It is
+ * computed as a product, because the binomials would overflow.
+ * @returns in [0, 1]; null if k > n, which n samples cannot estimate
  * @throws C3Error('input') unless n, c and k are whole numbers with 0 <= c <= n and k >= 1
  */
 export function passAtK(n: number, c: number, k: number): number | null {

@@ -3,7 +3,7 @@ import { hasSpread, mean } from '../../credit/describe.ts';
 
 export type Pair = readonly [first: number, second: number];
 
-/** Ranks from 1; tied values share the mean of the places that they take. */
+/** Returns ranks from 1; tied values share the mean of their ranks. */
 export function averageRanks(values: readonly number[]): number[] {
   const order = values.map((_, index) => index).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0));
   const ranks = new Array<number>(values.length).fill(0);
@@ -21,8 +21,8 @@ export function averageRanks(values: readonly number[]): number[] {
 }
 
 /**
- * Pearson's correlation.
- * @returns in [-1, 1]; null for fewer than two pairs, or where either side is constant
+ * Returns Pearson's correlation.
+ * @returns in [-1, 1]; null for fewer than two pairs, or if either side is constant
  */
 export function pearson(pairs: readonly Pair[]): number | null {
   const first = pairs.map(([value]) => value);
@@ -42,8 +42,8 @@ export function pearson(pairs: readonly Pair[]): number | null {
 }
 
 /**
- * Spearman's correlation: Pearson's of the average ranks.
- * @returns null where pearson is
+ * Returns Spearman's correlation: Pearson's of the average ranks.
+ * @returns null if pearson does
  */
 export function spearman(pairs: readonly Pair[]): number | null {
   const first = averageRanks(pairs.map(([value]) => value));

@@ -1,4 +1,4 @@
-/** Over seeds, and method against method (C3 appendix G; reference section 6.4). */
+/** Summaries over seeds, and paired tests of methods (C3 appendix G; reference section 6.4). */
 import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
 import { student } from '../../credit/interval.ts';
 import { regularisedBeta } from '../../credit/studentT.ts';
@@ -15,7 +15,7 @@ export interface SeedSummary {
   readonly interval: Interval;
 }
 
-/** Mean and standard deviation over seeds; null without any. */
+/** Returns mean and standard deviation over seeds, or null without any. */
 export function overSeeds(values: readonly number[]): SeedSummary | null {
   const interval = student(values);
   if (interval === null) {
@@ -40,7 +40,8 @@ export interface PairedTest {
 }
 
 /**
- * McNemar's exact test: of the items that only one of two methods solves, how unlikely is this split under a fair coin.
+ * McNemar's exact test: the probability, with a fair coin, of a split at least this uneven among the
+ * items that only one of two methods solves.
  * @param pairs 0 or 1 of each item by the first and the second method
  * @returns null without pairs
  * @throws C3Error('input') for a value that is neither 0 nor 1
@@ -62,7 +63,7 @@ export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
 
 /**
  * The paired t test.
- * @returns null for fewer than two pairs, or where all differences are equal
+ * @returns null for fewer than two pairs, or if all differences are equal
  */
 export function pairedT(pairs: readonly Pair[]): PairedTest | null {
   const differences = pairs.map(([first, second]) => second - first);
@@ -74,12 +75,12 @@ export function pairedT(pairs: readonly Pair[]): PairedTest | null {
   return { name: 't', difference: mean(differences), p: regularisedBeta((n - 1) / (n - 1 + t2), (n - 1) / 2, 0.5), n };
 }
 
-/** More pairs than this have too many signs to go through. */
+/** More pairs than this have too many combinations of signs. */
 const MOST_FLIPPED = 20;
 
 /**
- * The exact sign-flip test of paired differences, for a few seeds: how many of the 2^n choices of signs give a sum as
- * large. With five seeds p cannot fall below 2/32.
+ * The exact sign-flip test of paired differences, for a few seeds: the share of the 2^n choices of
+ * signs whose sum is at least as large. With five seeds p cannot fall below 2/32.
  * @returns null without pairs, or for more than 20
  */
 export function signFlip(pairs: readonly Pair[]): PairedTest | null {
@@ -90,7 +91,7 @@ export function signFlip(pairs: readonly Pair[]): PairedTest | null {
   }
   const sumOf = (signs: number): number =>
     differences.reduce((sum, value, index) => sum + ((signs >> index) & 1 ? -value : value), 0);
-  // A sum that is the same but for its rounding is as large.
+  // The tolerance counts sums that differ only by rounding.
   const observed = Math.abs(sumOf(0)) * (1 - 1e-12) - 1e-300;
   let asLarge = 0;
   for (let signs = 0; signs < 2 ** n; signs++) {

@@ -1,11 +1,9 @@
-/**
- * Sums in NumPy's order of operations, so that numbers which tie in the published code tie here too and ranks agree.
- */
+/** Sums in NumPy's order of operations, so that ties in the published code are ties here, and ranks agree. */
 
 const BLOCK = 128;
 const LANES = 8;
 
-/** The sum of the values as `numpy.sum` adds doubles: eight lanes in blocks of 128, halves above. */
+/** Returns the sum as `numpy.sum` adds doubles: eight lanes in blocks of 128, halves above. */
 export function pairwiseSum(values: readonly number[], start = 0, end = values.length): number {
   const count = end - start;
   if (count > BLOCK) {

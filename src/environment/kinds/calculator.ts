@@ -1,7 +1,7 @@
-/** The roles write an expression of whole numbers, and its value comes back. Nothing is evaluated as code. */
+/** Computes an expression of whole numbers that the roles write. Nothing is evaluated as code. */
 import type { EnvironmentKind } from '../kind.ts';
 
-/** Longer expressions are refused. */
+/** Longest expression, in characters. */
 const MAX_EXPRESSION = 200;
 const CALL = /calc\(([^()\n]{1,200})\)/gi;
 const FLAT = /^\s*-?\d{1,15}(?:\s*[-+*/]\s*\d{1,15})*\s*$/;
@@ -9,8 +9,8 @@ const FLAT = /^\s*-?\d{1,15}(?:\s*[-+*/]\s*\d{1,15})*\s*$/;
 export const calculator: EnvironmentKind = {
   name: 'calculator',
   words: 'Computes the last calc(...) of the last message, or the message itself where it is an expression.',
-  // The bundled arithmetic reads 2+3*4 as (2+3)*4. Where nothing is asked, a loop ends; in the middle of a round it
-  // does not.
+  // The bundled arithmetic reads 2+3*4 as (2+3)*4. Without an expression, a loop ends, but the
+  // middle of a round does not.
   options: { reading: ['precedence', 'left_to_right'], unasked: ['end', 'continue'] },
   derived: true,
   run({ messages, options }) {
@@ -30,7 +30,7 @@ export const calculator: EnvironmentKind = {
   },
 };
 
-/** @returns null for a division that leaves a rest or divides by 0 */
+/** Evaluates an expression. @returns null for a division with a remainder or by 0 */
 function compute(expression: string, leftToRight: boolean): bigint | null {
   const [first = '0', ...rest] = expression.match(/(?:^\s*-)?\d+|[-+*/]/g) ?? [];
   const numbers = [BigInt(first.replace(/\s/g, ''))];

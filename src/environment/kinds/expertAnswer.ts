@@ -1,21 +1,21 @@
 /**
- * A model as the expert of `expert_edits` (MAGRPO reference section 6): what it is asked, and the edits in its answer.
- * It reads the problem and the program, never a test.
+ * A model as the expert of `expert_edits` (MAGRPO reference section 6): its prompt, and the edits in
+ * its answer. It reads the problem and the program, never a test.
  */
 
 import { isRecord } from '../../shared/guard.ts';
 
-/** The edits of each function; `perfect` where nothing is to change. */
+/** The edits of each function; `perfect` if nothing is to change. */
 export type ExpertEdits = Readonly<Record<'aux' | 'main', string>>;
 
-/** Of an answer as much is read, from its end. */
+/** Characters of an answer that are read, from its end. */
 const MOST_READ = 4000;
-/** Of the edits of a function as much is shown. */
+/** Characters of the edits of a function that are shown. */
 const MOST_SHOWN = 2000;
 
 /**
- * What an expert is asked. A pure function.
- * @param program of both functions, or of the main one where a single role writes all
+ * Returns the prompt of an expert. A pure function.
+ * @param program of both functions, or of the main one if a single role writes all
  * @param name of the main function
  */
 export function expertPrompt(
@@ -34,8 +34,9 @@ export function expertPrompt(
 }
 
 /**
- * The edits in an answer: of the JSON objects in it the last that has a text for each function. A pure function.
- * @returns null where there is none
+ * Reads the edits in an answer: the last JSON object in it that has a text for each function. A pure
+ * function.
+ * @returns null if there is none
  */
 export function editsIn(answer: string, isPair: boolean): ExpertEdits | null {
   const text = answer.slice(-MOST_READ);
@@ -49,7 +50,10 @@ export function editsIn(answer: string, isPair: boolean): ExpertEdits | null {
   return found;
 }
 
-/** Where the object that begins here ends, by its braces outside texts; null where it stays open. */
+/**
+ * Returns the end of the object that begins at `from`, by its braces outside strings, or null if it
+ * stays open.
+ */
 function objectEnd(text: string, from: number): number | null {
   let depth = 0;
   let inText = false;

@@ -1,7 +1,7 @@
 /**
- * The external modes of the MAGRPO scripts (reference sections 6 and 7): between two turns each of a helper and a main
- * role is asked anew, with more or less of what its last function came to. A single role is asked about the main
- * function alone.
+ * The external modes of the MAGRPO scripts (reference sections 6 and 7): between two turns, a helper
+ * and a main role are each asked anew, with more or less detail on the result of their last function.
+ * A single role is asked only about the main function.
  */
 import type { Examination } from '../../domain/message.ts';
 import {
@@ -14,26 +14,26 @@ import {
 import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 import { editsIn, expertPrompt, type ExpertEdits } from './expertAnswer.ts';
 
-// What feedback says about a program in two functions, to the one who wrote a part of it.
+// Feedback on a program of two functions, for the author of one of them.
 
 /** A role's part of the program. */
 interface Part {
   readonly role: string;
   readonly isMain: boolean;
-  /** False where one role writes all. */
+  /** False if one role writes all. */
   readonly isPair: boolean;
-  /** Of its function. */
+  /** The name of its function. */
   readonly name: string;
   readonly source: string | null;
 }
 
-/** More failed tests are counted, not listed. */
+/** Most failed tests that are listed; further ones are only counted. */
 const MOST_LISTED = 10;
 const MOST_SOURCE = 200;
 
 const passedOf = ({ tests }: Examination): number => tests.filter((test) => test.passed).length;
 
-/** Every level in a line of its own: a role's own function first. */
+/** Describes every level in its own line, a role's own function first. */
 function diagnostics({ isMain, isPair }: Part, examination: Examination): string[] {
   const { helper, main, entryPoint, syntax, tests } = examination;
   const definitions = [...(isPair ? [definition('aux', helper)] : []), definition(entryPoint, main)];
@@ -51,7 +51,7 @@ function diagnostics({ isMain, isPair }: Part, examination: Examination): string
   ];
 }
 
-/** Every level in a few words. */
+/** Describes every level in a few words. */
 function signals({ isMain, isPair }: Part, examination: Examination): string[] {
   const { helper, main, syntax, tests } = examination;
   const passed = passedOf(examination);
@@ -66,7 +66,7 @@ function signals({ isMain, isPair }: Part, examination: Examination): string[] {
   ];
 }
 
-/** Whether a program passed all levels: it can be parsed, has its main function, and passed one or more tests, all. */
+/** Judges all levels: the program parses, has its main function, and passed all of its tests. */
 function verdict(examination: Examination): string {
   const { main, syntax, tests } = examination;
   const isPassed =
@@ -91,10 +91,10 @@ function usageWords({ usage }: Examination): string[] {
 
 const short = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim().slice(0, MOST_SOURCE);
 
-/** What is said to a role about its part of the program; null where nothing is. */
+/** Describes a role's part of the program for the role; empty for no description. */
 type Words = (part: Part, examination: Examination) => readonly string[];
 
-/** How many of the tests feedback executes: the first n, the last |n| for -n, all for 0, null and `all`. */
+/** Number of tests that feedback executes: the first n; the last |n| for -n; all for 0, null and `all`. */
 const SLICE = { number: '1', all: ['all', 'None'] } as const;
 
 const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => ({
@@ -152,9 +152,9 @@ export const plain: EnvironmentKind = {
   run: (input) => asked(input, () => []),
 };
 
-/** Of why a model failed, as much is said. */
+/** Most characters of the reason why a model failed. */
 const MOST_FAILURE = 300;
-/** How often a model is asked for edits that can be read. */
+/** Most attempts to get readable edits from a model. */
 const ATTEMPTS = 3;
 
 export const expertEdits: EnvironmentKind = {
@@ -177,13 +177,13 @@ export const expertEdits: EnvironmentKind = {
     return {
       ...outcome,
       ...('note' in edits && !isAsked ? {} : { json: { ...recordOf(outcome.json), ...said } }),
-      // A model's answer is its own machine's: it is kept, not asked for again.
+      // A model's answer depends on its machine, so it is recorded and not requested again.
       ...(isAsked && { derived: false }),
     };
   },
 };
 
-/** Why there are no edits, in a few words. */
+/** The reason why there are no edits, in a few words. */
 interface NoEdits {
   readonly note: string;
 }
@@ -193,12 +193,12 @@ async function editsOfRules({ problem, messages, examine }: EnvironmentInput): P
     problem,
     messages.map(({ text }) => text),
   );
-  // Tests are left out of what the expert reads.
+  // The expert does not see the tests.
   const found = examine === undefined ? null : await examine({ ...problem, ...untested(problem) }, program, 0);
   return found === null || 'masked' in found ? { note: 'it could not read the program' } : { ...editsOf(found) };
 }
 
-/** Asks until there are edits; a model that fails, or says none, proposes none. */
+/** Asks until there are edits. A model that fails or gives none proposes none. */
 async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
   const { problem, ask } = input;
   const { parts } = partsOf(input);
@@ -222,13 +222,16 @@ async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEd
 
 const recordOf = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
 
-/** The problem without what its tests expect; the function keeps its name. */
+/** Returns the problem without the expectations of its tests; the function keeps its name. */
 function untested({ tests, question }: EnvironmentInput['problem']): Pick<EnvironmentInput['problem'], 'tests'> {
   const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
   return tests === undefined ? {} : { tests: { ...tests, tests: [], test: '', setup: '', entryPoint } };
 }
 
-/** Who wrote what: the first role the helper, the last the main function; a single role both. */
+/**
+ * Returns the parts by author: the first role wrote the helper, the last the main function; a single
+ * role wrote both.
+ */
 function partsOf({ problem, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
   const entryPoint = entryPointOf(problem);
   const [first, last] = [messages[0], messages.at(-1)];
@@ -247,7 +250,7 @@ function partsOf({ problem, messages }: EnvironmentInput): { entryPoint: string 
   };
 }
 
-/** What each role is asked: what is said about its part, and the request to revise it. */
+/** Writes the request to each role: the description of its part, and the request to revise it. */
 function asked(input: EnvironmentInput, say: (part: Part) => readonly string[]): EnvironmentOutcome {
   const { parts } = partsOf(input);
   const prompts = parts.map((part): [string, string] => {
@@ -263,15 +266,15 @@ function asked(input: EnvironmentInput, say: (part: Part) => readonly string[]):
   };
 }
 
-// The edits that rules propose for a program in two functions, without any knowledge of its tests.
+// The edits that rules propose for a program of two functions, without any knowledge of its tests.
 
-/** What each function should become; `perfect` where nothing is to change. */
+/** The proposed change of each function; `perfect` if nothing is to change. */
 interface Edits {
   readonly aux: string;
   readonly main: string;
 }
 
-/** One edit for each function, the first that applies. A pure function. */
+/** Proposes one edit for each function, the first that applies. A pure function. */
 function editsOf({ helper, main, entryPoint, syntax, usage }: Examination): Edits {
   return {
     aux: functionEdit('aux', helper, syntax) ?? 'perfect',

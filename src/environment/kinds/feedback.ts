@@ -1,4 +1,4 @@
-/** What the evaluator gave the newest message that it scored. */
+/** The evaluator's score of the newest scored message. */
 import type { EnvironmentKind } from '../kind.ts';
 
 export const feedback: EnvironmentKind = {

@@ -1,4 +1,4 @@
-/** The code of several messages as one program, such as a helper's and the main function. */
+/** The code of several messages as one program, such as a helper and the main function. */
 import { CODE_BLOCKS, extractCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import {
   entryPointOf,
@@ -23,7 +23,7 @@ export const join: EnvironmentKind = {
   },
 };
 
-/** The functions that the roles were asked for; one message alone may hold both. */
+/** Joins the functions that the roles were asked for; a single message may contain both. */
 function joinedFunctions(input: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
   const { problem, messages } = input;
   const blocks = blocksOf(input);

@@ -1,4 +1,4 @@
-/** The last message, to be scored in the end. */
+/** The last message, as the outcome that is scored at the end. */
 import type { EnvironmentKind } from '../kind.ts';
 
 export const last: EnvironmentKind = {

@@ -1,4 +1,4 @@
-/** The exact referee of guessing numbers. */
+/** The exact referee of the game of guessing numbers. */
 import { compareGuess, guessIn, parseSecret } from '../../evaluate/puzzles/numbers.ts';
 import type { EnvironmentKind } from '../kind.ts';
 
@@ -6,7 +6,7 @@ export const referee: EnvironmentKind = {
   name: 'referee',
   words:
     'Says how many digits of the newest guess are in place and how many elsewhere, for secret numbers; the right guess ends the episode.',
-  // As AR-Bench words it, or in short.
+  // The wording of AR-Bench, or a short one.
   options: { words: ['short', 'published'] },
   derived: true,
   run({ problem, messages, options }) {

@@ -1,4 +1,4 @@
-/** The answer that most messages state. A message that states none has no vote. */
+/** The answer that most messages state. A message without an answer has no vote. */
 import type { EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 import { ballotOf, tallyOf, TIE_RULES, winnersOf } from '../voting.ts';
 

@@ -1,6 +1,6 @@
 /** A credit as it is stored and sent. */
 
-/** An estimator's word on one alternative, appended, never rewritten. */
+/** One estimator's credit for one alternative. Credits are appended, never rewritten. */
 export interface Credit {
   readonly estimator: string;
   readonly value: number;
@@ -13,6 +13,6 @@ export interface Credit {
    */
   readonly n: number;
   readonly evaluatorCalls: number;
-  /** How the bounds were found: newcombe, welch, betting, ... or none. */
+  /** The method of the bounds: newcombe, welch, betting, ... or none. */
   readonly interval: string;
 }

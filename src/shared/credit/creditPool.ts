@@ -1,46 +1,46 @@
-/**
- * What a headline credit is computed from: everything that was replayed in one context under one continuation
- * distribution. Plain data.
- */
+/** The input of a headline credit: all replays in one context under one continuation distribution. Plain data. */
 
-/** One result: what one continuation of a message returned. */
+/** The result of one continuation of a message. */
 export interface PoolResult {
-  /** Which random stream of its bucket continued the message, from 0: results on one stream are paired. */
+  /** Index of the random stream in its bucket, from 0. Results on one stream are paired. */
   readonly stream: number;
   /**
-   * Equal for two results of equal messages that cannot differ, because they drew the same numbers; null where nothing
-   * is known to be shared.
+   * Equal for two results of equal messages that cannot differ, because they drew the same numbers; null
+   * if nothing is known to be shared.
    */
   readonly source: string | null;
-  /** Null where the evaluator failed. */
+  /** Null if the evaluator failed. */
   readonly value: number | null;
   readonly evaluatorCalls: number;
 }
 
 /** One message in one bucket. */
 export interface PoolMember {
-  /** Equal for messages of equal tokens, which are one alternative. */
+  /** Equal for messages with equal tokens, which are one alternative. */
   readonly key: string;
   /**
-   * Whether the policy drew it for this bucket: only then it belongs in a baseline. A typed message and one that a
-   * person chose do not.
+   * True if the policy drew it for this bucket. Only then it belongs in a baseline; typed messages and
+   * those that a person chose do not.
    */
   readonly drawn: boolean;
   /**
-   * The very draw of an earlier bucket, on the same numbers in the same context: it shows nothing new and counts
-   * nowhere.
+   * True for the same draw as in an earlier bucket, on the same numbers in the same context: it adds no
+   * information and does not count.
    */
   readonly repeated?: boolean;
   readonly results: readonly PoolResult[];
 }
 
-/** Messages sampled, typed or chosen together; another bucket's are independent of them, repeated ones apart. */
+/**
+ * Messages sampled, typed or chosen together. Except for repeated messages, buckets are independent of
+ * each other.
+ */
 export interface PoolBucket {
   readonly id: number;
   readonly members: readonly PoolMember[];
 }
 
-/** The least and the largest return that there can be. */
+/** The least and the largest possible return. */
 export interface ReturnRange {
   readonly low: number;
   readonly high: number;
@@ -49,8 +49,8 @@ export interface ReturnRange {
 export interface CreditPool {
   /** In the order of their ids. */
   readonly buckets: readonly PoolBucket[];
-  /** Whether the message ends the episode, so that its return is a function of its text. */
+  /** True if the message ends the episode, so that its return is a function of its text. */
   readonly terminal: boolean;
-  /** Null where it is not known. */
+  /** Null if it is unknown. */
   readonly range: ReturnRange | null;
 }

@@ -1,17 +1,14 @@
-/**
- * The one credit that a message shows everywhere, pooled over all that was replayed in its context, and the words for
- * it. Pure.
- */
+/** The one credit that a message shows everywhere, pooled over all replays in its context, and its words. Pure. */
 import type { Credit } from './credit.ts';
 
 /**
- * helped, hurt: the whole interval lies above or below 0. alone: no other message was sampled, so there is nothing to
- * compare with.
+ * helped, hurt: the whole interval lies above or below 0. alone: no other message was sampled, so
+ * there is nothing to compare.
  */
 export const VERDICTS = ['helped', 'hurt', 'undecided', 'alone'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
-/** Beyond so many further replays no number is given. */
+/** Largest number of further replays that is estimated. */
 export const MOST_MORE = 1000;
 
 /**
@@ -27,21 +24,21 @@ export interface Headline extends Credit {
    * @term effectiveN effective n
    */
   readonly effectiveN: number;
-  /** Results that were taken from an equal message on an equal stream instead of being evaluated again. */
+  /** Results that were taken from an equal message on an equal stream instead of a new evaluation. */
   readonly reused: number;
-  /** How many times this text was drawn in the pool; 0 for one that was only typed. */
+  /** Number of draws of this text in the pool; 0 for a text that was only typed. */
   readonly copies: number;
   readonly verdict: Verdict;
   /**
-   * About how many further replays would settle it; 0 where it is settled, null where it cannot be said or is more than
-   * MOST_MORE.
+   * Approximate number of further replays that would settle it; 0 if it is settled, null if unknown or
+   * more than MOST_MORE.
    */
   readonly more: number | null;
-  /** Why the interval has no bounds; null where it has. */
+  /** The reason why the interval has no bounds, or null if it has. */
   readonly reason: string | null;
 }
 
-/** The form of a headline in JSON documents; the value is null where there was nothing to compare with. */
+/** The form of a headline in JSON documents; the value is null if there was nothing to compare. */
 export interface HeadlineJson {
   readonly value: number | null;
   readonly low: number | null;
@@ -53,10 +50,10 @@ export interface HeadlineJson {
   readonly sentence: string;
 }
 
-/** A value below this is called no difference where settling it is out of reach. */
+/** A smaller value is described as no difference if settling it is out of reach. */
 const NO_DIFFERENCE = 0.05;
 
-/** What a headline says, in words: `helped`, `undecided: about 12 more replays would settle it`. */
+/** Describes a headline in words: `helped`, `undecided: about 12 more replays would settle it`. */
 export function sentence({
   verdict,
   more,
@@ -79,15 +76,15 @@ export function sentence({
   return `undecided: ${seen}more than ${MOST_MORE.toLocaleString('en-US')} replays would be needed`;
 }
 
-/** Whether the interval leaves 0. */
+/** Returns true if the interval excludes 0. */
 export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean =>
   verdict === 'helped' || verdict === 'hurt';
 
-/** Whether an interval leaves open on which side of 0 a credit is: it holds 0, or there is none. */
+/** Returns true if an interval does not decide the sign of a credit: it contains 0, or there is none. */
 export const isOpen = ({ low, high }: Pick<Credit, 'low' | 'high'>): boolean =>
   low === null || high === null || (low <= 0 && high >= 0);
 
-/** The bound nearest to 0 where the interval leaves 0, with its sign; 0 elsewhere. */
+/** Returns the bound nearest to 0, with its sign, if the interval excludes 0; otherwise 0. */
 export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
   if (verdict === 'helped') {
     return low ?? 0;
@@ -95,7 +92,7 @@ export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low'
   return verdict === 'hurt' ? (high ?? 0) : 0;
 }
 
-/** The form of a headline in JSON documents. */
+/** Returns the form of a headline in JSON documents. */
 export function headlineJson(headline: Headline): HeadlineJson {
   const { value, low, high, n, effectiveN, verdict, more } = headline;
   return {

@@ -1,28 +1,31 @@
 /**
- * The two orders in which credits are listed: the clearest first, and the lowest first. Every list, panel, command and
- * statement of the store takes them from here; what a statement sorts by is tested against these functions. Pure.
+ * The two orders in which credits are listed: the clearest first, and the lowest first. Every list,
+ * panel, command and statement of the store uses them; the sort keys of a statement are tested against
+ * these functions. Pure.
  */
 import { isDecided, type Headline } from './headline.ts';
 
-/** What both orders read of a credit. */
+/** The fields of a credit that both orders use. */
 export type Ordered = Pick<Headline, 'value' | 'low' | 'high' | 'verdict'>;
 
-/** An interval is taken to be at least this wide on either side, so that one without width still has an order. */
+/** Least half width of an interval in both orders, so that an interval without width has an order. */
 export const LEAST_HALF_WIDTH = 1e-9;
 
 /**
- * A credit in units of its uncertainty: its value over half the width of its interval, which stands for the standard
- * error times a factor that all credits share. Signed, without unit. A value near 0 in a wide interval says the least.
- * @returns null where the interval has no bounds
+ * Returns a credit in units of its uncertainty, signed: its value divided by half the width of its
+ * interval, which is the standard error times a factor that all credits share. A value near 0 in a
+ * wide interval has the smallest amount.
+ * @returns null if the interval has no bounds
  */
 export function standardized({ value, low, high }: Omit<Ordered, 'verdict'>): number | null {
   return low === null || high === null ? null : value / Math.max((high - low) / 2, LEAST_HALF_WIDTH);
 }
 
 /**
- * How clear a credit is; more is clearer. From 1 on where its interval leaves 0, below 0 where it does not, and among
- * those by its amount in units of its uncertainty, z: 1 + z, and -1 / (1 + z), which lies in [-1, 0).
- * @returns null where nothing is to be said: of a message that is alone, and of an undecided one without bounds
+ * Returns the clearness of a credit; more is clearer. It is at least 1 if the interval excludes 0,
+ * else below 0. Within both groups it increases with the amount in units of the uncertainty, z: 1 + z,
+ * and -1 / (1 + z), which is in [-1, 0).
+ * @returns null for a message that is alone, and for an undecided one without bounds
  */
 export function clearness(credit: Ordered): number | null {
   const own = standardized(credit);
@@ -33,36 +36,40 @@ export function clearness(credit: Ordered): number | null {
   return isDecided(credit) ? 1 + z : -1 / (1 + z);
 }
 
-/** A message with its credit; its id is what decides between equals. */
+/** A message with its credit. The id decides between equal credits. */
 export interface OrderedMessage {
   readonly id: number;
   readonly credit: Ordered | null;
 }
 
-/** The clearest first; where nothing is to be said, last. A total order: equals are in the order of their ids. */
+/**
+ * Compares by clearness, the clearest first, and null last. The order is total: equal messages are in
+ * the order of ids.
+ */
 export function clearestFirst(a: OrderedMessage, b: OrderedMessage): number {
   const of = ({ credit }: OrderedMessage): number => (credit === null ? null : clearness(credit)) ?? -Infinity;
   const [left, right] = [of(a), of(b)];
   return left === right ? a.id - b.id : right - left;
 }
 
-/** The clearest of some; null where nothing is to be said of any. */
+/** Returns the clearest of some messages, or null if none has a clearness. */
 export function clearestOf<M extends OrderedMessage>(messages: readonly M[]): M | null {
   const said = messages.filter(({ credit }) => credit !== null && clearness(credit) !== null);
   return said.toSorted(clearestFirst)[0] ?? null;
 }
 
 /**
- * Whether a message can be the one of the lowest credit: one that hurt, or of which that is not decided. The others
+ * Returns true if a message may have the lowest credit: it hurt, or is undecided. Other messages
  * helped, or were not compared.
  */
 export const mayBeLowest = (credit: Ordered | null): credit is Ordered =>
   credit !== null && (credit.verdict === 'hurt' || credit.verdict === 'undecided');
 
 /**
- * The lowest first: those that hurt, then those that are undecided, and among each those that lie the most below 0 in
- * units of their uncertainty. Without bounds nothing is said, as if that were 0: after all that lie below 0. Equals are
- * in the order of their values, then of their ids, so that the order is total. Only for those that may be lowest.
+ * Compares by credit, the lowest first: messages that hurt, then undecided ones, and in each group
+ * those farthest below 0 in units of their uncertainty. A credit without bounds counts as 0. Equal
+ * credits are in the order of their values, then of their ids, so that the order is total. Only for
+ * messages that may be lowest.
  */
 export function lowestFirst(
   a: { readonly id: number; readonly credit: Ordered },

@@ -1,36 +1,40 @@
-/** Which numbers can be returns, and values of contexts and messages, and which returns are a success. Pure. */
+/** Valid numbers for returns and for values of contexts and messages, and the returns that are a success. Pure. */
 import type { ReturnRange } from './creditPool.ts';
 
 /**
- * The largest amount of a return. Squares of returns, their sums over millions and the quotients of these stay far
- * inside the range of doubles, with digits to spare, so no credit or interval is lost to a number that nobody meant.
+ * The largest amount of a return. Squares of returns, sums of millions of them and their quotients
+ * stay well inside the range of doubles, so that credits and intervals stay finite for any valid
+ * input.
  */
 export const MAX_RETURN = 1e6;
 
-/** What a return must be, as the end of a sentence. */
+/** The condition on a return, as the end of a sentence. */
 export const RETURN_WORDS = 'a number from -1e6 to 1e6';
 
-/** Whether a number can be a return; NaN and infinities cannot. */
+/** Returns true if a number can be a return; NaN and infinities cannot. */
 export const isReturn = (value: number): boolean => Math.abs(value) <= MAX_RETURN;
 
-/** What the returns of a run can be, and from which one on an episode is solved, as its evaluator and protocol say. */
+/**
+ * The range of the returns of a run, and the least return of a solved episode, from its evaluator and
+ * protocol.
+ */
 export interface ReturnScale extends ReturnRange {
   readonly solved: number;
 }
 
-/** How an episode ended: solved, between, or with the least return. It is lost where it is not won. */
+/** The outcome of an episode: solved, between, or with the least return. It is lost unless it is won. */
 export type Outcome = 'won' | 'between' | 'failed';
 
-/** Sums of rewards, and means over equal returns, miss what they stand for by roundings. */
+/** Tolerance for the rounding errors of sums of rewards and of means over equal returns. */
 const ROUNDING = 1e-9;
 
-/** Whether a return reaches that of a solved episode. @param solved the least one that counts */
+/** Returns true if a return reaches a solved episode's. @param solved the least such return */
 export const isSolved = (value: number, solved: number): boolean => value >= solved - ROUNDING;
 
 /**
- * The returns of an outcome, both bounds included; `between` is what is left.
- * @param scale null where no evaluator is known, as of what another program recorded: 1 and 0 are then taken for
- *   success and failure, and nothing is said of any other number
+ * Returns the range of returns of an outcome, both bounds included; `between` is the rest.
+ * @param scale null if no evaluator is known, as in recordings of other programs: 1 and 0 are then
+ *   success and failure, and other numbers belong to no outcome
  */
 export function returnsOf(outcome: Exclude<Outcome, 'between'>, scale: ReturnScale | null): readonly [number, number] {
   if (scale === null) {
@@ -40,11 +44,11 @@ export function returnsOf(outcome: Exclude<Outcome, 'between'>, scale: ReturnSca
   return outcome === 'won' ? [scale.solved - ROUNDING, MAX_RETURN] : [-MAX_RETURN, scale.low + ROUNDING];
 }
 
-/** How an episode of this return ended. @param scale as of returnsOf */
+/** Returns the outcome of an episode with this return. @param scale as in returnsOf */
 export function outcomeOf(value: number, scale: ReturnScale | null): Outcome {
   const isWithin = ([low, high]: readonly [number, number]): boolean => value >= low && value <= high;
   return isWithin(returnsOf('won', scale)) ? 'won' : isWithin(returnsOf('failed', scale)) ? 'failed' : 'between';
 }
 
-/** Whether an episode of this return was lost. @param scale as of returnsOf */
+/** Returns true if an episode with this return was lost. @param scale as in returnsOf */
 export const isLost = (value: number, scale: ReturnScale | null): boolean => outcomeOf(value, scale) !== 'won';

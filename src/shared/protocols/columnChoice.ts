@@ -1,20 +1,20 @@
-/** Which columns of a table are shown: those that some row fills, unless its user says otherwise. */
+/** The visible columns of a table: by default those with a value in some row, otherwise the user's choice. */
 import { list, object, text, type Guarded } from '../guard.ts';
 
 const names = list(text(300), 500);
 
-/** What the user said of columns, by their names. */
+/** The user's choices, by the names of columns. */
 export const isColumnChoice = object({ shown: names, hidden: names });
 export type ColumnChoice = Guarded<typeof isColumnChoice>;
 
 export const NO_CHOICE: ColumnChoice = { shown: [], hidden: [] };
 
-/** @param usual whether it is shown where nothing is said of it */
+/** Returns true if a column is shown. @param usual true if it is shown by default */
 export function isColumnShown({ shown, hidden }: ColumnChoice, name: string, usual: boolean): boolean {
   return shown.includes(name) || (usual && !hidden.includes(name));
 }
 
-/** The choice in which a column is shown or not; where that is as usual, nothing is said of it. */
+/** Returns the choice that shows or hides a column. It does not list a column that is as by default. */
 export function withColumn(choice: ColumnChoice, name: string, shown: boolean, usual: boolean): ColumnChoice {
   const others = (of: readonly string[]): string[] => of.filter((one) => one !== name);
   return {

@@ -8,28 +8,28 @@ import { integer, list, literal, nullable, object, text } from '../guard.ts';
 import type { RunStage } from './jobs.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 
-/** Most runs that are compared with the shown one: as many as lines can be distinguished without colour. */
+/** Most compared runs: as many as there are lines that can be distinguished without color. */
 export const COMPARED_MOST = 5;
-/** Most steps of a run that are shown; the first ones of a longer run. */
+/** Most steps of a run that are shown, counted from its first. */
 export const STEPS_MOST = 20_000;
 /** Longest table that is copied, in UTF-16 units. */
 export const COPY_MOST = 32_000_000;
 
-/** What charts can run over. */
+/** Horizontal axes of charts. */
 export const CHART_AXES = ['step', 'tokens', 'calls', 'time'] as const;
 export type ChartAxis = (typeof CHART_AXES)[number];
 
 const run = text(200);
 const runs = list(run, COMPARED_MOST);
 
-/** What the panel keeps across a reload. */
+/** The state that the panel keeps across a reload. */
 export const isDashboardState = object({
   version: literal(5),
   run: nullable(run),
   compared: runs,
   /** The charts whose tables are open. */
   tables: list(text(200), 100),
-  /** Over how many steps drawn lines are averaged. */
+  /** Number of steps over which drawn lines are averaged. */
   smoothing: literal('automatic', 'none', '10', '50'),
   axis: literal(...CHART_AXES),
   scale: literal('linear', 'x', 'y', 'xy'),
@@ -40,7 +40,7 @@ export const isDashboardState = object({
 });
 
 export interface RunTask {
-  /** The same for runs that are evaluated alike. */
+  /** Equal for runs that are evaluated on the same problems. */
   readonly key: string;
   readonly label: string;
 }
@@ -49,13 +49,13 @@ export interface RunTask {
 export interface RunChoice {
   readonly id: string;
   readonly title: string;
-  /** The time of day, as the user writes it. */
+  /** The local time of day. */
   readonly started: string;
-  /** What it is evaluated on: only runs of one task can be compared. */
+  /** The task that it is evaluated on: only runs of one task can be compared. */
   readonly task: RunTask;
 }
 
-/** Of the runs named, those of the same task as another one. */
+/** Returns the named runs that have the same task as another one. */
 export function ofSameTask(
   named: readonly string[],
   run: string,
@@ -74,13 +74,13 @@ export interface LiveProgress {
   readonly remainingSeconds: number | null;
 }
 
-/** What a run reached, and what training it took: a point of the Pareto chart. */
+/** The accuracy of a run, and the cost of its training: a point of the Pareto chart. */
 export interface RunOutcome {
   readonly run: string;
   readonly title: string;
   readonly method: string;
   readonly seed: number;
-  /** What it was evaluated on, as far as its configuration says: only runs of one task can be compared. */
+  /** The task that it was evaluated on by its configuration: only runs of one task can be compared. */
   readonly task: RunTask;
   /** Prompt and completion tokens, evaluator calls and seconds of training alone. */
   readonly tokens: number;
@@ -90,44 +90,42 @@ export interface RunOutcome {
   readonly accuracy: Interval;
 }
 
-/** What is known of what loses the episodes of a run. */
+/** The losses of a run's episodes, as far as they are known. */
 export interface ShownLosses {
-  /** Null until it was asked for. */
+  /** Null until they are requested. */
   readonly found: RunBlame | null;
-  /** Whether it is being looked for. */
+  /** True while they are searched for. */
   readonly isAsked: boolean;
 }
 
-/**
- * Everything that the dashboard shows but the steps; always whole, so that a hidden panel can skip any number of them.
- */
+/** Everything shown except the steps; always complete, so that a hidden panel can skip snapshots. */
 export interface DashboardSnapshot {
   readonly runs: readonly RunChoice[];
   readonly run: RunRecord;
   readonly status: ShownStatus;
-  /** The runs that are laid over it, in the order in which they were chosen. */
+  /** The runs that are drawn over it, in the order in which they were chosen. */
   readonly compared: readonly RunRecord[];
-  /** The complete evaluations of each run, the shown one first, then those compared with it. */
+  /** The complete evaluations of each run, first of the shown one, then of those compared with it. */
   readonly evaluations: readonly (readonly StoredEvaluation[])[];
-  /** Of each of these runs, in the same order. */
+  /** For each of these runs, in the same order. */
   readonly regions: readonly RegionFacts[];
   readonly models: readonly RoleModels[];
-  /** What loses the episodes of the shown run; null where it cannot be asked here. */
+  /** The losses of the shown run's episodes; null if they cannot be searched for here. */
   readonly losses: ShownLosses | null;
-  /** Cumulative cost at the last finished step; null before the first. */
+  /** Cumulative cost at the last finished step, or null before the first. */
   readonly ledger: Ledger | null;
-  /** What is said of the model judge that scored the shown run; null where none did. */
+  /** The sentence on the model judge that scored the shown run, or null if there is none. */
   readonly judge: string | null;
-  /** Of the newest runs of the store. */
+  /** Outcomes of the newest runs of the store. */
   readonly outcomes: readonly RunOutcome[];
-  /** Of the shown run, where it credits by removal and has solo rollouts. */
+  /** Outcomes of the shown run, if it credits by removal and has solo rollouts. */
   readonly removal: RemovalOutcomes | null;
   readonly live: LiveProgress | null;
 }
 
 /**
- * Finished steps of one run in order, from the `from`-th on. 0 begins anew; what does not go on where the page's rows
- * end is out of date.
+ * Finished steps of one run in order, from index `from`. 0 replaces all rows; a window that does not
+ * start at the end of the page's rows is out of date.
  */
 export interface StepWindow {
   readonly run: string;
@@ -141,7 +139,7 @@ export type DashboardFromHost =
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What the page sends. */
+/** The events that the page sends. */
 const DASHBOARD_EVENTS = {
   ready: {},
   choose: { run },

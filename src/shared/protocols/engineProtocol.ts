@@ -31,13 +31,13 @@ export interface InitializeResult {
   readonly version: string;
   readonly protocol: number;
   readonly pid: number;
-  /** What the engine logged last, one line each. */
+  /** The last lines of the engine's log. */
   readonly log: readonly string[];
   readonly list: JobList;
 }
 
 export interface YieldResult {
-  /** Whether the engine ends now, because nothing is in progress in it. */
+  /** True if the engine ends now, because nothing is in progress in it. */
   readonly ending: boolean;
 }
 
@@ -46,44 +46,47 @@ export interface StartRunParams {
   readonly config: string | null;
   /** `key.path=value`, as on the command line. */
   readonly overrides: readonly string[];
-  /** What paths are relative to that no configuration file names; the workspace unless given. */
+  /** The folder for relative paths if no configuration file names them; the default is the workspace. */
   readonly folder?: string;
 }
 
-/** What is done where a policy of a trained team is replaced: after stage 0, directly, or with none of the training. */
+/**
+ * The training before the run when a policy of a trained team is replaced: stage 0, none (direct), or
+ * all anew (retrain).
+ */
 export type ReplaceStrategy = 'align' | 'direct' | 'retrain';
 
 export interface ReplaceParams {
-  /** The run whose team it is. */
+  /** The run that trained the team. */
   readonly run: string;
   readonly role: string;
   /**
-   * What takes the place: `base`, `bundled-small`, the folder of an adapter or of a model, or RUN, RUN:STEP or
-   * RUN:STEP:ROLE.
+   * The replacement: `base`, `bundled-small`, the folder of an adapter or of a model, or RUN, RUN:STEP
+   * or RUN:STEP:ROLE.
    */
   readonly source: string;
   readonly strategy: ReplaceStrategy;
-  /** `key.path=value`, changes of the run that begins so. */
+  /** `key.path=value`, changes of the new run's configuration. */
   readonly overrides: readonly string[];
-  /** What a path is relative to. */
+  /** The folder for relative paths. */
   readonly folder: string;
 }
 
-/** A job by its id, or the run that it is about. */
+/** A job by its id, or by its run. */
 export interface JobParams {
   readonly job: string;
 }
 
 export interface CancelResult {
   /**
-   * What was cancelled: the run that went on, one that waited for its turn, one that another process runs, one that had
-   * never begun; null where there was none.
+   * The cancelled job: the run in progress, one that waited for its turn, one of another process, or one
+   * that had never begun; null if there was none.
    */
   readonly cancelled: 'running' | 'queued' | 'elsewhere' | 'unstarted' | null;
 }
 
 export interface StoreWait {
-  /** For whom the engine waits to write the store, in words; null when the wait is over. */
+  /** The process that the engine waits for to write the store, in words; null when the wait is over. */
   readonly words: string | null;
 }
 
@@ -100,26 +103,32 @@ export interface ReplayParams {
   readonly message: number;
   /** Fresh samples from the frozen context. */
   readonly alternatives: number;
-  /** Continuations of each alternative; a terminal role is scored once whatever this says. */
+  /** Continuations of each alternative; a terminal role is always scored once. */
   readonly replays: number;
-  /** A typed alternative, beside the sampled ones. */
+  /** A typed alternative, in addition to the sampled ones. */
   readonly text: string | null;
-  /** What the tool that a recorded message called gave instead; its alternative is beside the sampled ones. */
+  /**
+   * Another result of the tool that a recorded message called; its alternative is in addition to the
+   * sampled ones.
+   */
   readonly result?: string | null;
-  /** True: no common random numbers; every alternative draws its own. */
+  /** If true, there are no common random numbers; every alternative draws its own. */
   readonly independent?: boolean;
-  /** Another snapshot, temperature or model for the alternatives and what continues them; as recorded unless given. */
+  /** Another snapshot, temperature or model for the continuations; by default as recorded. */
   readonly continuation?: ContinuationChoice;
   /**
-   * Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a text or
-   * independent numbers.
+   * Paired replays until the credit is decided, in place of `alternatives` and `replays`; refused with a
+   * text or independent numbers.
    */
   readonly settle?: Settle;
-  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
+  /** The spending limit at each server for the run and its replays; by default the configuration's. */
   readonly spending?: SpendingChoice;
-  /** Of a message that was recorded elsewhere: the file that says who answers and which program goes on. */
+  /**
+   * For a message that was recorded elsewhere: the file that names its policies and the program that
+   * continues it.
+   */
   readonly team?: string;
-  /** SHA-256 of the team file's bytes that the user agreed to, in hexadecimal; a file with others is refused. */
+  /** SHA-256 (hex) of the team file's bytes that the user agreed to; other bytes are refused. */
   readonly teamHash?: string;
 }
 
@@ -128,9 +137,9 @@ export interface ReplayAsked {
   readonly message: number;
   readonly alternatives?: number;
   readonly replays?: number;
-  /** Words to try in the place of the message, beside what is sampled. */
+  /** A text to try in the place of the message, in addition to sampled ones. */
   readonly text?: string;
-  /** What the tool that the message called gave instead; of recorded messages only. */
+  /** Another result of the tool that the message called; for recorded messages only. */
   readonly result?: string;
   /** The team file of a recorded message, relative to the folder; the program that it names is started. */
   readonly team?: string;
@@ -143,21 +152,21 @@ export interface AssistantReplayParams extends Pick<ReplayParams, 'spending'> {
   readonly folder: string;
 }
 
-/** What the user agrees to before an assistant's replay is made, and what is asked of the engine then. */
+/** The request for a replay of an assistant, with the text that the user must agree to first. */
 export interface AssistantReplay {
   readonly request: ReplayParams;
-  /** What it costs at most and what it starts, as a sentence without its end. */
+  /** The largest cost and the programs to start, as a sentence without its end. */
   readonly words: string;
 }
 
 export interface BlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 'spending'> {
-  /** Any message of the episode; of several episodes through it, the one that returned least is meant. */
+  /** Any message of the episode; of several episodes, the one with the least return is searched. */
   readonly message: number;
   /** Evaluator calls that may be spent. */
   readonly budget: number;
 }
 
-/** A search for the message that lost an episode that an assistant asks for. */
+/** An assistant's request to find the message that lost an episode. */
 export interface SearchAsked {
   /** Any message of the episode. */
   readonly message: number;
@@ -172,22 +181,22 @@ export interface AssistantSearchParams extends Pick<ReplayParams, 'spending'> {
   readonly folder: string;
 }
 
-/** What the user agrees to before an assistant's search is made, and what is asked of the engine then. */
+/** The request for a search of an assistant, with the text that the user must agree to first. */
 export interface AssistantSearch {
   readonly request: BlameParams;
-  /** What it costs at most and what it starts, as a sentence without its end. */
+  /** The largest cost and the programs to start, as a sentence without its end. */
   readonly words: string;
 }
 
 export interface RunBlameParams extends Pick<ReplayParams, 'team' | 'teamHash' | 'spending'> {
   readonly run: string;
-  /** Which of its lost episodes; all unless given. */
+  /** The selected lost episodes; the default is all. */
   readonly only?: Selection;
   /** Evaluator calls that may be spent. */
   readonly budget: number;
 }
 
-/** A search for what loses the episodes of a run that an assistant asks for. */
+/** An assistant's request to find the losses of a run's episodes. */
 export interface RunSearchAsked {
   readonly run: string;
   /** The team file of a run that was recorded elsewhere, relative to the folder; its program is started. */
@@ -201,10 +210,10 @@ export interface AssistantRunSearchParams extends Pick<ReplayParams, 'spending'>
   readonly folder: string;
 }
 
-/** What the user agrees to before an assistant's search of a run is made, and what is asked of the engine then. */
+/** The request for a run search of an assistant, with the text that the user must agree to first. */
 export interface AssistantRunSearch {
   readonly request: RunBlameParams;
-  /** What it costs at most and what it starts, as a sentence without its end. */
+  /** The largest cost and the programs to start, as a sentence without its end. */
   readonly words: string;
 }
 
@@ -212,19 +221,19 @@ export interface TrialParams {
   readonly run: string;
   readonly change: TeamChange;
   readonly problems: TrialProblems;
-  /** Which of them; all unless given. */
+  /** The selected problems; the default is all. */
   readonly only?: Selection;
-  /** The message in whose context both sides begin, in the place of problems. */
+  /** The message in whose context both sides begin, instead of problems. */
   readonly message?: number;
   /** Evaluator calls of both sides together. */
   readonly budget: number;
-  /** The most that the run and its replays may spend at each server; what the configuration says unless given. */
+  /** The spending limit at each server for the run and its replays; by default the configuration's. */
   readonly spending?: SpendingChoice;
 }
 
 export interface KeepFindingParams {
   readonly message: number;
-  /** Absolute path of the file, or of the folder that it is written to under a name of its own. */
+  /** Absolute path of the file, or of the folder that gets a file with a generated name. */
   readonly out: string;
   readonly draws: number;
   readonly expect: Expectation;
@@ -233,43 +242,43 @@ export interface KeepFindingParams {
 export interface CheckFindingParams {
   /** Absolute path. */
   readonly file: string;
-  /** A model folder that draws in the place of the finding's own weights; null for these. */
+  /** A model folder that draws in place of the finding's own weights, or null for the latter. */
   readonly model: string | null;
 }
 
-/** How far a search for what lost an episode, or loses those of a run, has come. */
+/** Progress of a search for the losses of an episode or of a run. */
 export interface BlameProgress {
   readonly words: string;
 }
 
-/** How far a trial of a change has come. */
+/** Progress of a trial of a change. */
 export interface TrialProgress {
   readonly words: string;
 }
 
 export interface OfferKeysParams {
-  /** Keys of servers by the names of their variables (C3_KEY_HOST). They are kept in memory and nowhere else. */
+  /** Keys of servers by the names of their variables (C3_KEY_HOST). They are kept only in memory. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
 export interface ReplayProgress {
   readonly message: number;
   readonly bucket: BucketView;
-  /** Complete alternatives, of how many; while a credit is being settled, replays, of how many at most. */
+  /** Complete alternatives of `total`. While a credit is being settled, replays of at most `total`. */
   readonly done: number;
   readonly total: number;
 }
 
 export interface VerifyParams {
-  /** The replays that this message represents are re-executed. */
+  /** The message whose replays are re-executed. */
   readonly message: number;
-  /** Whether those that no seed gives again are sampled again, which costs as much as they did. */
+  /** If true, replays that no seed reproduces are sampled again, at their original cost. */
   readonly again?: boolean;
 }
 
 export interface VerifyProgress {
   readonly message: number;
-  /** Replays re-executed, of how many. */
+  /** Re-executed replays of `total`. */
   readonly done: number;
   readonly total: number;
 }
@@ -281,18 +290,18 @@ export interface ContextTokensParams {
 export interface ProviderReport {
   readonly name: string;
   readonly available: boolean;
-  /** What its self-test said, or why it is not available. */
+  /** The result of its self-test, or the reason why it is not available. */
   readonly selfTest: string | null;
-  /** Whether a row's result depends on the rows beside it; null where that was not measured. */
+  /** The dependence of a row's result on the rows of its batch; null if it was not measured. */
   readonly batchInvariance: string | null;
-  /** Name of the device behind it. */
+  /** Name of its device. */
   readonly device: string | null;
 }
 
 export interface DoctorReport {
   readonly providers: readonly ProviderReport[];
   readonly versions: Readonly<Record<string, string>>;
-  /** What is wrong with the store, one sentence each, and how far it was examined; both empty where there is none. */
+  /** Faults of the store, one sentence each, and the extent examined; empty if there is no store. */
   readonly store: {
     readonly path: string;
     readonly state: string;
@@ -306,16 +315,16 @@ export interface InspectModelParams {
   readonly folder: string;
 }
 
-/** A run that is not started. */
+/** A plan of a run, which does not start it. */
 export interface PlanParams extends StartRunParams {
-  /** What the file of `config` holds in an editor, where that is not saved; the file need not be there then. */
+  /** Unsaved content of the file of `config` in an editor; the file then need not exist. */
   readonly text?: string;
 }
 
 export interface TestModelParams {
   /** Absolute path. */
   readonly folder: string;
-  /** Where it computes; the CPU unless given. */
+  /** The device; the default is the CPU. */
   readonly provider?: DeviceRequest;
 }
 
@@ -327,139 +336,142 @@ export interface TestModelProgress {
 export interface ImportLogParams {
   /** Absolute path of the log. */
   readonly path: string;
-  /** Whether texts that look like keys are masked before anything is stored. */
+  /** If true, texts that look like keys are masked before anything is stored. */
   readonly maskSecrets: boolean;
-  /** Other names for speakers; none unless given. */
+  /** Other names for speakers; the default is none. */
   readonly renames?: readonly Rename[];
 }
 
 export interface RecordParams {
   /** The program and its arguments. */
   readonly command: readonly [string, ...string[]];
-  /** Where it runs; absolute. */
+  /** Absolute path of its working directory. */
   readonly folder: string;
-  /** The server that answers its calls; null for the one that the environment names, or the usual one. */
+  /** The server that answers its calls; null for the one in the environment, or else the default one. */
   readonly upstream: string | null;
-  /** The bundled team, or the folder, of a model that is served here and answers; null where a server does. */
+  /** The bundled team, or the folder, of a model that this machine serves; null if a server answers. */
   readonly serve: string | null;
-  /** The environment of the program, which may hold its keys; the engine's own where it is left out. */
+  /** The environment of the program, which may hold its keys; the default is the engine's own. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether texts that look like keys are masked before anything is stored. */
+  /** If true, texts that look like keys are masked before anything is stored. */
   readonly maskSecrets: boolean;
-  /** What is right for the question that the program asks; null where that is unknown or the program scores itself. */
+  /** The right answer to the program's question; null if it is unknown or the program scores itself. */
   readonly right: RightAnswer | null;
 }
 
-/** Messages that are stored by now, or a line that the program printed. */
+/** The number of messages stored so far, or a line that the program printed. */
 export type RecordProgress = { readonly messages: number } | { readonly line: string };
 
 export const InitializeRequest = new RequestType<InitializeParams, InitializeResult, void>('initialize');
-/** Asks an engine of another version to end where nothing is in progress in it. */
+/** Asks an engine of another version to end if nothing is in progress in it. */
 export const YieldRequest = new RequestType0<YieldResult, void>('engine/yield');
-/** Gives the engine the keys that the user keeps in the editor, in the place of those that were given before. */
+/** Gives the engine the keys that the user keeps in the editor; they replace earlier ones. */
 export const OfferKeysRequest = new RequestType<OfferKeysParams, null, void>('keys/offer');
-/** Ends the engine: what is in progress is cancelled. */
+/** Ends the engine and cancels all work in progress. */
 export const ShutdownRequest = new RequestType0<null, void>('shutdown');
 
 /**
- * What a client may ask: each is a method of `EngineClient` and has its handler in `EngineServer`. Those that take long
- * answer at the end of the work, honor JSON-RPC cancellation and report progress meanwhile.
+ * The requests of a client. Each is a method of `EngineClient` and has its handler in `EngineServer`.
+ * Long ones return at the end of the work, honor JSON-RPC cancellation and report progress meanwhile.
  */
 export const REQUESTS = {
   /**
-   * This, `resumeRun` and `restartJob` answer with the job as soon as it is in the queue; what cannot be run is refused
-   * before. Progress comes to all clients. The run continues whether or not the client stays.
+   * Like `resumeRun` and `restartJob`, it returns the job as soon as it is in the queue, and refuses a
+   * run that cannot start. All clients get progress. The run continues even if the client leaves.
    */
   startRun: new RequestType<StartRunParams, RunJob, void>('run/start'),
-  /** Answers with the run that begins with a policy replaced; nothing is started. */
+  /** Returns the parameters of the run that begins with a policy replaced; nothing is started. */
   replacement: new RequestType<ReplaceParams, StartRunParams, void>('run/replace'),
-  /** Takes a run that is not done to its end: one that was cancelled, has failed, or was left behind by a crash. */
+  /** Continues a run that was cancelled, failed, or was interrupted by a crash, to its end. */
   resumeRun: new RequestType<RunParams, RunJob, void>('run/resume'),
-  /** The runs that are asked for, wait, go on or have ended. */
+  /** Returns the jobs that are queued, in progress or ended. */
   jobs: new RequestType0<JobList, void>('runs/status'),
   /** Cancels a run of this or another client. */
   cancelRun: new RequestType<JobParams, CancelResult, void>('runs/cancel'),
-  /** Asks again for a job that had never begun. */
+  /** Queues a job again that had never begun. */
   restartJob: new RequestType<JobParams, RunJob, void>('runs/restart'),
-  /** Replays one message; alternatives arrive as progress meanwhile. */
+  /** Replays one message; alternatives arrive as progress. */
   replay: new RequestType<ReplayParams, ReplayResult, void>('replay/start'),
   /**
-   * Finds which message lost an episode; what is known arrives as progress meanwhile, and what was sampled by a cancel
-   * stays.
+   * Finds the message that lost an episode. Partial results arrive as progress, and samples from before
+   * a cancellation stay.
    */
   blame: new RequestType<BlameParams, Blame, void>('blame/start'),
-  /** What such a search may ask of the servers of a recorded team at most; nothing is asked. */
+  /** Returns upper bounds of what such a search asks of the servers of a recorded team; nothing is asked. */
   blameCosts: new RequestType<BlameParams, readonly EndpointCost[], void>('blame/costs'),
-  /** What the user is asked before an assistant's search; nothing is started. */
+  /** Returns the question to the user before an assistant's search; nothing is started. */
   assistantSearch: new RequestType<AssistantSearchParams, AssistantSearch, void>('blame/assistant'),
-  /** Finds what loses the episodes of a run, in the same way. */
+  /** Finds the losses of the episodes of a run, in the same way. */
   blameRun: new RequestType<RunBlameParams, RunBlame, void>('blame/run'),
-  /** The same of an assistant's search of a run as of one of an episode. */
+  /** Returns the question to the user before an assistant's search of a run; nothing is started. */
   assistantRunSearch: new RequestType<AssistantRunSearchParams, AssistantRunSearch, void>('blame/assistantRun'),
-  /** What the searches so far found of the lost problems of a run; nothing is replayed. */
+  /** Returns the results of earlier searches for the lost problems of a run; nothing is replayed. */
   lostProblems: new RequestType<RunParams, readonly LostProblemRow[], void>('blame/problems'),
-  /** What such a trial may ask of servers at most; nothing is asked. */
+  /** Returns upper bounds of what such a trial asks of servers; nothing is asked. */
   trialCosts: new RequestType<TrialParams, readonly EndpointCost[], void>('trial/costs'),
   /** Tries a change of a run's team on its held-out problems; nothing is stored. */
   tryChange: new RequestType<TrialParams, Trial, void>('trial/start'),
   /** Keeps a message as a test, in a file. */
   keepFinding: new RequestType<KeepFindingParams, KeptFinding, void>('finding/keep'),
-  /** Draws a finding again; why it could not be is part of the answer. */
+  /** Draws a finding again. The answer contains the reason if this was not possible. */
   checkFinding: new RequestType<CheckFindingParams, CheckedFinding, void>('finding/check'),
-  /** What a replay may ask of servers at most; nothing is asked. */
+  /** Returns upper bounds of what a replay asks of servers; nothing is asked. */
   replayCosts: new RequestType<ReplayParams, readonly EndpointCost[], void>('replay/costs'),
-  /** What the user is asked before an assistant's replay; nothing is started. */
+  /** Returns the question to the user before an assistant's replay; nothing is started. */
   assistantReplay: new RequestType<AssistantReplayParams, AssistantReplay, void>('replay/assistant'),
-  /** What verifying a message may ask of servers at most, where what no seed gives again is sampled again. */
+  /**
+   * Returns upper bounds of what verifying a message asks of servers if replays without seeds are
+   * sampled again.
+   */
   verifyCosts: new RequestType<{ readonly message: number }, readonly EndpointCost[], void>('verify/costs'),
   /** Re-executes the replays of one message. */
   verify: new RequestType<VerifyParams, VerificationReport, void>('verify/start'),
-  /** The failure taxonomy of a run. */
+  /** Returns the failure taxonomy of a run. */
   taxonomy: new RequestType<TaxonomyParams, TaxonomyView, void>('taxonomy'),
-  /** Brings a store of an older version up to date. */
+  /** Updates a store of an older version. */
   updateStore: new RequestType0<null, void>('store/update'),
   /** Appends a label; waits while another process writes the store. */
   label: new RequestType<LabelParams, CaseLabel, void>('taxonomy/label'),
-  /** Appends what the user calls a run and says of it. */
+  /** Appends the user's title, note and tags of a run. */
   noteRun: new RequestType<NoteRunParams, RunNote, void>('run/note'),
-  /** Appends what the user says of an episode. */
+  /** Appends the user's score, note and tags of an episode. */
   noteEpisode: new RequestType<NoteEpisodeParams, NotedEpisode, void>('episode/note'),
-  /** Deletes a run with its files; answers with the bytes that are free now. */
+  /** Deletes a run with its files; returns the bytes that were freed. */
   deleteRun: new RequestType<RunParams, number, void>('run/delete'),
   /** Stores what other programs recorded of their agents; a log that is stored already changes nothing. */
   importLog: new RequestType<ImportLogParams, LogImport, void>('log/import'),
   /**
-   * Runs a user's own program and stores what its agents say; answers when it has ended, and ends it where it is
-   * cancelled.
+   * Runs a user's own program and stores the messages of its agents. It returns when the program has
+   * ended; cancellation ends the program.
    */
   record: new RequestType<RecordParams, Recorded, void>('record/start'),
-  /** Token boundaries of a stored message; needs no model, only the run's tokenizer. */
+  /** Returns the token boundaries of a stored message; needs no model, only the run's tokenizer. */
   contextTokens: new RequestType<ContextTokensParams, ContextTokens, void>('context/tokens'),
-  /** Looks at the headers of a folder's files; refused with one sentence where the model could not be loaded. */
+  /** Reads the headers of a folder's files; refused with one sentence if the model could not be loaded. */
   inspectModel: new RequestType<InspectModelParams, ModelFacts, void>('model/inspect'),
-  /** Nothing is loaded and nothing stored. A plan that does not fit is an answer, not an error. */
+  /** Plans a run without loading or storing. A plan that does not fit is an answer, not an error. */
   plan: new RequestType<PlanParams, RunPlan, void>('run/plan'),
-  /** Answers with all steps at the end, among them those that failed; honours cancellation. */
+  /** Returns all steps at the end, including failed ones; honors cancellation. */
   testModel: new RequestType<TestModelParams, readonly SelfTestStep[], void>('model/test'),
-  /** What the machine can do. */
+  /** Reports the capabilities of the machine. */
   doctor: new RequestType0<DoctorReport, void>('doctor'),
 } as const;
 
 export type RequestName = keyof typeof REQUESTS;
-/** The parameters, result and error types of a request; one without parameters has two of them. */
+/** The parameters, result and error types of a request; one without parameters has only the last two. */
 type Parts<Name extends RequestName> = NonNullable<(typeof REQUESTS)[Name]['_']>;
-/** What a request is given; nothing where it needs nothing. */
+/** The parameters of a request, or undefined if it has none. */
 export type ParamsOf<Name extends RequestName> =
   Parts<Name> extends [infer Params, unknown, unknown, unknown] ? Params : undefined;
 export type ResultOf<Name extends RequestName> =
   Parts<Name> extends [unknown, infer Result, unknown, unknown] ? Result : Parts<Name>[0];
 
-/** To all clients. */
+/** Notifications to all clients. */
 export const JobsChangedNotification = new NotificationType<JobList>('runs/changed');
 export const StoreWaitNotification = new NotificationType<StoreWait>('store/waiting');
 export const LogNotification = new NotificationType<LogLine>('engine/log');
 export const RunProgressNotification = new NotificationType<RunProgress>('run/progress');
-/** To the client that asked. */
+/** Notifications to the client that asked. */
 export const ReplayProgressNotification = new NotificationType<ReplayProgress>('replay/progress');
 export const BlameProgressNotification = new NotificationType<BlameProgress>('blame/progress');
 export const TrialProgressNotification = new NotificationType<TrialProgress>('trial/progress');
@@ -467,6 +479,6 @@ export const TestModelProgressNotification = new NotificationType<TestModelProgr
 export const RecordProgressNotification = new NotificationType<RecordProgress>('record/progress');
 export const VerifyProgressNotification = new NotificationType<VerifyProgress>('verify/progress');
 
-/** JSON-RPC error codes of the engine: the user cancelled, or a C3Error whose `data` are its FailureData. */
+/** JSON-RPC error codes: the user cancelled, or a C3Error whose `data` is its FailureData. */
 export const CANCELLED_CODE = -32800;
 export const FAILED_CODE = -32001;

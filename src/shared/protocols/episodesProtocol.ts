@@ -36,13 +36,14 @@ export const isProblemFilter = object({
 export const isProblemSort = object({ column: literal(...PROBLEM_COLUMNS), descending: literal(true, false) });
 
 /**
- * What is where: the row with the keyboard, the first row in sight, and how many pixels of that are scrolled away.
+ * A place in the list: the row with the keyboard focus, the first visible row, and the pixels of that
+ * row that are scrolled away.
  */
 const isPlace = object({ active: nullable(integer()), top: nullable(integer()), offset: integer(0, 1000) });
 export type ProblemPlace = Guarded<typeof isPlace>;
 export const NO_PLACE: ProblemPlace = { active: null, top: null, offset: 0 };
 
-/** What the panel keeps across a reload. */
+/** The state that the panel keeps across a reload. */
 export const isEpisodesState = object({
   version: literal(1),
   run: text(200),
@@ -52,21 +53,21 @@ export const isEpisodesState = object({
   details: literal(true, false),
 });
 
-/** A filter with a name; the sort goes with it. */
+/** A named filter together with its sort order. */
 export const isSavedFilter = object({ name: text(FILTER_NAME_LIMIT), filter: isProblemFilter, sort: isProblemSort });
 export type SavedFilter = Guarded<typeof isSavedFilter>;
 
 /** A problem with its class, as a row shows it. */
 export interface ShownProblem extends ProblemRow {
-  /** What the returns of its run mean; null where its evaluator is not known. */
+  /** The scale of its run's returns; null if its evaluator is unknown. */
   readonly scale: ReturnScale | null;
-  /** Null where no class is known. */
+  /** Null if no class is known. */
   readonly problemClass: ProblemClass | null;
-  /** Null where its lost episode was not searched. */
+  /** Null if its lost episode was not searched. */
   readonly lost: LostProblem | null;
 }
 
-/** The order of the problems changed, or what passes the filter. */
+/** A new order of the problems, or a new set that passes the filter. */
 export interface ProblemLayout {
   readonly revision: number;
   /** Rows that pass the filter. */
@@ -74,19 +75,19 @@ export interface ProblemLayout {
   readonly facets: ProblemFacets;
   readonly filter: ProblemFilter;
   readonly sort: ProblemSort;
-  /** Where the rows of the panel's place are now; null where they do not pass the filter any more. */
+  /** The current indices of the rows of the panel's place; null if they no longer pass the filter. */
   readonly active: number | null;
   readonly top: number | null;
-  /** The problem of which `active` is the row; null where the panel had named none when this was made. */
+  /** The problem in row `active`; null if the panel had named none when this layout was made. */
   readonly of: number | null;
-  /** Milliseconds that the store took. */
+  /** Milliseconds of the store's query. */
   readonly milliseconds: number;
 }
 
-/** What is known of the classes of the run's problems. */
+/** The state of the classes of the run's problems. */
 export interface ClassState {
   readonly state: 'none' | 'working' | 'known' | 'failed';
-  /** Why there are none. */
+  /** The reason why there are none. */
   readonly reason: string | null;
   /** Class names that some problem has. */
   readonly names: readonly string[];
@@ -95,11 +96,11 @@ export interface ClassState {
 export interface EpisodesRun {
   readonly id: string;
   readonly title: string;
-  /** Method, seed, steps: what distinguishes runs of one title. */
+  /** Method, seed and steps, which distinguish runs of one title. */
   readonly description: string;
   readonly status: ShownStatus;
   readonly plannedSteps: number;
-  /** What is said of the model judge that scored the run, beside its credits; null where none did. */
+  /** The sentence on the run's model judge, to show beside its credits; null if there is none. */
   readonly judge: string | null;
 }
 
@@ -118,9 +119,9 @@ export type EpisodesFromHost =
   | { readonly type: 'empty' }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What the page asks and waits for. */
+/** The requests of the page. */
 export const EPISODES_REQUESTS = {
-  /** A window of rows; null where another order is shown by now. */
+  /** A window of rows; null if another order is shown now. */
   rows: {
     asked: object({ revision: integer(), offset: integer() }),
     answer: nullable(
@@ -131,7 +132,7 @@ export const EPISODES_REQUESTS = {
 
 const isRound = object({ phase: literal('train', 'evaluate'), iteration: integer() });
 
-/** What the page sends. */
+/** The events that the page sends. */
 const EPISODES_EVENTS = {
   ready: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
   list: { filter: isProblemFilter, sort: isProblemSort, place: isPlace },
@@ -150,7 +151,7 @@ const EPISODES_EVENTS = {
   startRun: {},
 } as const satisfies Events;
 
-/** What is saved for a workspace. */
+/** The filters that are saved for a workspace. */
 export const isSavedFilters = list(isSavedFilter, 100);
 
 export const EPISODES_PANEL = {

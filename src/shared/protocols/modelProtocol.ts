@@ -7,28 +7,28 @@ import type { Events, Panel, ToHost } from './panel.ts';
 /** Longest path of a model folder, in UTF-16 units. */
 const PATH_LIMIT = 4096;
 
-/** What the panel plans for, and what "Use for the next run" writes down. */
+/** The settings that the panel plans with, and that "Use for the next run" writes. */
 export const isModelSettings = object({
-  /** Rank of the adapter that is trained; null where all of the model is. */
+  /** Rank of the trained adapter, or null if the whole model is trained. */
   adapterRank: nullable(integer(1, 4096)),
   device: literal(...DEVICE_REQUESTS),
 });
 export type ModelSettings = Guarded<typeof isModelSettings>;
 
-/** What the panel starts with: the adapter of the configuration's defaults, on the device that is always there. */
+/** The initial settings: the default adapter, on the device that every machine has. */
 export const DEFAULT_MODEL_SETTINGS: ModelSettings = { adapterRank: 16, device: DEFAULT_PROVIDER };
 
 /** Ranks that the panel offers. */
 export const ADAPTER_RANKS: readonly number[] = [4, 8, 16, 32, 64, 128];
 
-/** What the panel keeps across a reload. */
+/** The state that the panel keeps across a reload. */
 export const isModelState = object({ version: literal(1), folder: text(PATH_LIMIT), settings: isModelSettings });
 
-/** Something that the engine was asked for. While it is asked again, the last answer stays. */
+/** A result of the engine. While it is requested again, the last value stays. */
 export interface Asked<T> {
   readonly working: boolean;
   readonly value: T | null;
-  /** Why the last try gave no answer, in one sentence. */
+  /** The reason in one sentence why the last request failed. */
   readonly error: string | null;
 }
 
@@ -36,15 +36,15 @@ export interface ModelTestState {
   readonly status: 'running' | 'done' | 'cancelled' | 'failed';
   /** Steps that have ended, in order. */
   readonly steps: readonly SelfTestStep[];
-  /** What is in progress, in a few words; null where nothing does. */
+  /** Description of the current step in a few words, or null if there is none. */
   readonly current: string | null;
-  /** How far that is, in [0, 1]; null where nobody knows. */
+  /** Progress of the current step in [0, 1], or null if it is unknown. */
   readonly share: number | null;
-  /** Why the test failed as a whole; null where its steps say all. */
+  /** The reason why the whole test failed; null if its steps show it. */
   readonly error: string | null;
 }
 
-/** Everything that the panel shows; always whole, so that a hidden panel can skip any number of them. */
+/** Everything that the panel shows; always complete, so that a hidden panel can skip snapshots. */
 export interface ModelSnapshot {
   /** Absolute path. */
   readonly folder: string;
@@ -57,7 +57,7 @@ export interface ModelSnapshot {
 
 export type ModelFromHost = { readonly type: 'snapshot'; readonly snapshot: ModelSnapshot };
 
-/** What the page sends. */
+/** The events that the page sends. */
 const MODEL_EVENTS = {
   ready: {},
   chooseFolder: {},

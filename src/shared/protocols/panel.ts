@@ -1,11 +1,11 @@
 /**
- * What describes a panel of the editor: its protocol file holds it, and a row in extension.ts adds it. A page sends
- * events and asks requests; each is one entry of a table here, and one of its session.
+ * The description of an editor panel: its protocol file holds it, and a row in extension.ts adds it. A
+ * page sends events and requests; each is one entry of a table here, and one of its session.
  */
 import { isRecord, literal, object, type Guard, type Guarded } from '../guard.ts';
 import { requestOf, type RequestMessage, type Requests } from './requests.ts';
 
-/** What a page may send without waiting for an answer: by type, what an event of it carries. */
+/** The events that a page sends without waiting for an answer, by type, with their fields. */
 export type Events = Readonly<Record<string, Readonly<Record<string, Guard<unknown>>>>>;
 
 export interface Panel<E extends Events = Events, R extends Requests = Requests> {
@@ -13,7 +13,7 @@ export interface Panel<E extends Events = Events, R extends Requests = Requests>
   readonly view: string;
   /** The title of its tab until it has something to show. */
   readonly title: string;
-  /** Its folder below webview/, whose main.ts is its page; the bundle in dist/webview has the same name. */
+  /** Its folder in webview/, whose main.ts is its page; the bundle in dist/webview has the same name. */
   readonly bundle: string;
   /** Its icon: media/ICON-light.svg and media/ICON-dark.svg. */
   readonly icon: string;
@@ -26,10 +26,10 @@ export type EventOf<E extends Events, Type extends keyof E & string = keyof E & 
   readonly [T in Type]: { readonly type: T } & { readonly [Key in keyof E[T]]: Guarded<E[T][Key]> };
 }[Type];
 
-/** All that the page of a panel may send. */
+/** All messages that the page of a panel may send. */
 export type ToHost<P extends Panel> = EventOf<P['events']> | RequestMessage<P['requests']>;
 
-/** What passes for a message of the panel's page: everything else is refused. */
+/** Returns a guard for the messages of the panel's page; all others are refused. */
 export function toHost<P extends Panel>({ events, requests }: P): Guard<ToHost<P>> {
   const isRequest = requestOf(requests);
   const guards = new Map(

@@ -1,6 +1,7 @@
 /**
- * Requests of a page that its host answers. A panel names them in one table, each with a guard for what is asked and
- * one for the answer; the helpers of both sides do the rest. A request that fails is not answered: the host shows why.
+ * Requests of a page that its host answers. A panel names them in one table, each with a guard for the
+ * question and one for the answer; the helpers of both sides do the rest. A request that fails is not
+ * answered: the host shows the reason.
  */
 import { isRecord, literal, type Guard, type Guarded } from '../guard.ts';
 
@@ -18,14 +19,14 @@ export type AnswerOf<R extends Requests, K extends KindOf<R>> = Guarded<R[K]['an
 export type RequestMessage<R extends Requests, K extends KindOf<R> = KindOf<R>> = {
   readonly [Kind in K]: {
     readonly type: 'request';
-    /** Counted by the page. */
+    /** Number of the request, counted by the page. */
     readonly id: number;
     readonly kind: Kind;
     readonly asked: AskedOf<R, Kind>;
   };
 }[K];
 
-/** An answer on its way to the page; the page checks what it holds against the kind that it asked for. */
+/** An answer on its way to the page, which checks it against the kind of its request. */
 export interface ReplyMessage {
   readonly type: 'reply';
   readonly id: number;
@@ -33,7 +34,7 @@ export interface ReplyMessage {
   readonly answer: unknown;
 }
 
-/** What passes for a request of the table: one of its kinds, with what that kind asks. */
+/** Returns a guard for the requests of a table: one of its kinds, with the fields of that kind. */
 export function requestOf<R extends Requests>(requests: R): Guard<RequestMessage<R>> {
   const isKind = literal(...Object.keys(requests));
   return (value): value is RequestMessage<R> =>
@@ -45,7 +46,7 @@ export function requestOf<R extends Requests>(requests: R): Guard<RequestMessage
     requests[value['kind']]?.asked(value['asked']) === true;
 }
 
-/** Whether an answer is one of its kind. */
+/** Returns true if an answer has the form of its kind. */
 export function isAnswer<R extends Requests, K extends KindOf<R>>(
   requests: R,
   kind: K,
@@ -54,15 +55,12 @@ export function isAnswer<R extends Requests, K extends KindOf<R>>(
   return requests[kind]?.answer(answer) === true;
 }
 
-/** How a host answers each kind; null where what is asked about is no longer there. */
+/** The host's answer to each kind; null if the subject no longer exists. */
 export type Answers<R extends Requests> = {
   readonly [K in KindOf<R>]: (asked: AskedOf<R, K>) => AnswerOf<R, K> | PromiseLike<AnswerOf<R, K>>;
 };
 
-/**
- * Answers a request.
- * @throws what the answer throws
- */
+/** Answers a request. @throws errors of the answer */
 export async function replyTo<R extends Requests, K extends KindOf<R>>(
   answers: Answers<R>,
   { id, kind, asked }: RequestMessage<R, K>,

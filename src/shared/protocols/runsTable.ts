@@ -1,6 +1,6 @@
 /**
- * Runs against their hyperparameters: rows, the columns they differ in, and the messages of the panel that shows them.
- * Pure.
+ * Runs and their hyperparameters: rows, the columns in which they differ, and the messages of the
+ * panel that shows them. Pure.
  */
 import type { Interval } from '../../domain/credit.ts';
 import type { ShownStatus } from '../../domain/run.ts';
@@ -8,7 +8,7 @@ import { isRecord, list, literal, object, text } from '../guard.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 
-/** One run with what it was set to and what came out. */
+/** One run with its settings and results. */
 export interface RunTableRow {
   readonly id: string;
   readonly title: string;
@@ -27,7 +27,7 @@ export interface RunTableRow {
   readonly accuracyAfter: Interval | null;
   readonly passAt1Before: Interval | null;
   readonly passAt1After: Interval | null;
-  /** Of the whole run so far; null before its first step has ended. */
+  /** Cost of the whole run so far; null before its first step has ended. */
   readonly evaluatorCalls: number | null;
   readonly tokens: number | null;
   readonly seconds: number | null;
@@ -35,14 +35,11 @@ export interface RunTableRow {
 
 /** Keys with a column of their own. */
 const OWN_COLUMNS: ReadonlySet<string> = new Set(['title', 'method', 'seed']);
-/** Longest value of a setting that a cell carries. */
+/** Longest value of a setting in a cell, in UTF-16 units. */
 const VALUE_LIMIT = 400;
 const KEYS_MOST = 400;
 
-/**
- * The settings in a run's configuration as it is stored, by dotted key; lists are one value. What is no configuration
- * has none.
- */
+/** Reads the settings in a stored configuration, by dotted key; lists are one value. */
 export function settingsOf(stored: string): Readonly<Record<string, string>> {
   let parsed: unknown;
   try {
@@ -69,8 +66,8 @@ export function settingsOf(stored: string): Readonly<Record<string, string>> {
 }
 
 /**
- * Every key that some run sets, in alphabetical order, and those in which runs differ; one that only some runs have
- * differs.
+ * Returns every key that some run sets, in alphabetical order, and the keys in which runs differ. A
+ * key that only some runs have differs.
  */
 export function settingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): {
   readonly all: readonly string[];
@@ -103,10 +100,10 @@ export const RUN_COLUMNS = [
 ] as const;
 export type RunColumn = (typeof RUN_COLUMNS)[number];
 
-/** In front of a setting's key where a column is named. */
+/** Prefix of a setting's key in the name of a column. */
 export const SETTING_PREFIX = 'setting:';
 
-/** What a row is sorted by; null comes last in both directions. */
+/** Returns the value that a row is sorted by; null comes last in both directions. */
 export function sortValue(row: RunTableRow, column: string): number | string | null {
   if (column.startsWith(SETTING_PREFIX)) {
     const key = column.slice(SETTING_PREFIX.length);
@@ -128,14 +125,14 @@ export function sortValue(row: RunTableRow, column: string): number | string | n
   return typeof value === 'object' ? (value?.value ?? null) : value;
 }
 
-/** Rows in order; equal ones stay as they are. */
+/** Returns the rows in order; equal rows keep their order. */
 export function sortedRuns(rows: readonly RunTableRow[], column: string, descending: boolean): readonly RunTableRow[] {
   return rows.toSorted((a, b) => {
     const [x, y] = [sortValue(a, column), sortValue(b, column)];
     if (x === null || y === null) {
       return Number(x === null) - Number(y === null);
     }
-    // A setting may be a number in one run and a word in another: numbers first.
+    // A setting may be a number in one run and a word in another: numbers come first.
     const order =
       typeof x === 'number' && typeof y === 'number'
         ? x - y
@@ -148,12 +145,12 @@ export function sortedRuns(rows: readonly RunTableRow[], column: string, descend
   });
 }
 
-/** Runs that are listed, newest first. */
+/** Most runs in the list, newest first. */
 export const RUNS_LISTED = 500;
 
 const run = text(200);
 
-/** What the panel keeps across a reload. */
+/** The state that the panel keeps across a reload. */
 export const isRunsTableState = object({
   version: literal(1),
   column: text(300),
@@ -172,7 +169,7 @@ export type RunsTableFromHost =
     }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What the page sends. */
+/** The events that the page sends. */
 const RUNS_EVENTS = {
   ready: {},
   compare: { runs: list(run, RUNS_LISTED) },

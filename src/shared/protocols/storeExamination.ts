@@ -1,22 +1,25 @@
-/** What was found when a store was examined. */
+/** The result of examining a store. */
 import { integer, list, nullable, object, text, type Guarded } from '../guard.ts';
 
 /**
- * How far a store is examined: the pages of the file alone, so that reading it ends; also its rows, with the hashes of
- * a sample; or with the hashes of all.
+ * The extent of an examination. pages: the pages of the file alone, so that reading it ends. sampled:
+ * also its rows, with the hashes of a sample. all: also all hashes.
  */
 export type ExaminedExtent = 'pages' | 'sampled' | 'all';
 
 const count = integer();
 
 export const isStoreExamination = object({
-  /** One sentence for each thing that is wrong; empty for a store that is whole as far as can be known. */
+  /** One sentence for each fault; empty if none was found. */
   findings: list(text()),
-  /** How far that is, one sentence. */
+  /** One sentence on the extent of the examination. */
   extent: text(),
-  /** Why C3 does not use the file at all, which may be no damage: it is of a newer version, or none of ours. */
+  /**
+   * The reason why C3 does not use the file at all. This may be no damage: it has a newer version, or is
+   * not a store.
+   */
   refusal: nullable(text()),
-  /** Null where they could not be had. */
+  /** Null if they could not be read. */
   counts: nullable(
     object({
       runs: count,

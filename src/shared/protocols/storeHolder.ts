@@ -1,10 +1,10 @@
-/** Who writes a store, as its lock file names it, and how that is put in words. */
+/** The writer of a store, as its lock file names it, and its description in words. */
 import { isRecord } from '../guard.ts';
 import { oneLine } from '../text/oneLine.ts';
 
 /**
- * What a writer does: a run is in progress, an engine writes what a window asked for, or a command of the command line
- * does.
+ * The kinds of writers. window: an engine that writes for a window. run: a run in progress. command: a
+ * command of the command line.
  */
 export const HOLDER_KINDS = ['window', 'run', 'command'] as const;
 
@@ -12,7 +12,7 @@ export type HolderKind = (typeof HOLDER_KINDS)[number];
 
 export interface HolderPurpose {
   readonly kind: HolderKind;
-  /** The run by its id (or title before it has one), the work of a window, the command as it is typed. */
+  /** The run by its id (or title before it has one), the work of a window, or the typed command. */
   readonly what: string;
 }
 
@@ -21,8 +21,8 @@ export interface StoreHolder {
   readonly host: string;
   readonly startedAt: string;
   /**
-   * What the operating system says of when the process began, where it can be read; it sets a reused pid apart from its
-   * predecessor.
+   * The start of the process as the operating system reports it, if it can be read. It distinguishes a
+   * reused pid from its predecessor.
    */
   readonly processStart: string | null;
   /** Null in a lock of an older version. */
@@ -31,7 +31,7 @@ export interface StoreHolder {
 
 const LONGEST_WHAT = 120;
 
-/** Reads a lock file's text; null where it is none. */
+/** Parses a lock file's text; null if it is not valid. */
 export function parseHolder(content: string): StoreHolder | null {
   let value: unknown;
   try {
@@ -57,7 +57,7 @@ export function parseHolder(content: string): StoreHolder | null {
   };
 }
 
-/** Who writes, in words that fit into a sentence: `run c3-1-ab (process 12)`. */
+/** Describes the writer in words that fit into a sentence: `run c3-1-ab (process 12)`. */
 export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose'>): string {
   const process = `process ${pid}`;
   switch (purpose?.kind) {
@@ -72,7 +72,7 @@ export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose
   }
 }
 
-/** What somebody reads who waits for the store. */
+/** Returns the text for users who wait for the store. */
 export function waitingWords(holder: Pick<StoreHolder, 'pid' | 'purpose'> | null): string {
   return holder === null
     ? 'Waiting for another process, which is writing to the store'

@@ -14,9 +14,9 @@ import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Cases listed at first, and with each "Show more". */
 export const CASES_SHOWN = 50;
-/** Cases listed at most; beyond that a filter helps more. */
+/** Most cases that are listed; above this number a filter is more useful. */
 export const CASES_MOST = 2000;
-/** Characters of a message that the alternatives of a case show. */
+/** Characters of a message in the alternatives of a case. */
 export const ALTERNATIVE_PREVIEW = 600;
 
 const isThresholds = object({
@@ -35,7 +35,7 @@ const isFilter = object({
 // A surrogate pair is one character and two units.
 const isDraft = object({ bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) });
 
-/** What the panel keeps across a reload: what is looked at and what was typed, never what was counted. */
+/** The state that the panel keeps across a reload: the view and typed text, but no counts. */
 export const isTaxonomyState = object({
   version: literal(2),
   run: text(200),
@@ -48,7 +48,7 @@ export const isTaxonomyState = object({
 });
 export type LabelDraft = Guarded<typeof isDraft>;
 
-/** One case with what can be seen of it. */
+/** One case with its details. */
 export interface CaseDetail {
   readonly bucket: number;
   readonly alternatives: readonly CaseAlternative[];
@@ -61,11 +61,11 @@ export interface CaseAlternative {
   /** The first ALTERNATIVE_PREVIEW characters. */
   readonly text: string;
   readonly cut: boolean;
-  /** The one that was really said. */
+  /** True for the message that was really said. */
   readonly real: boolean;
   readonly returns: readonly (number | null)[];
   readonly evaluatorCalls: number;
-  /** The one credit of the message, as everywhere; null where none is known. */
+  /** The credit of the message, the same as everywhere; null if none is known. */
   readonly credit: Headline | null;
 }
 
@@ -74,24 +74,24 @@ export type TaxonomyFromHost =
   | { readonly type: 'working' }
   | { readonly type: 'view'; readonly view: TaxonomyView }
   | ReplyMessage
-  /** The run has so many buckets by now. */
+  /** The current number of buckets of the run. */
   | { readonly type: 'grown'; readonly buckets: number }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What the page asks and waits for. */
+/** The requests of the page. */
 export const TAXONOMY_REQUESTS = {
   case: {
     asked: object({ bucket: integer() }),
     answer: holding<CaseDetail>({ bucket: true, alternatives: true, labels: true }),
   },
-  /** An empty name removes the label; the answer is why it cannot be written, or null where it was. */
+  /** An empty name removes the label. The answer is why it cannot be written, or null if it was. */
   label: {
     asked: object({ bucket: integer(), name: text(400), note: text(2 * NOTE_LIMIT) }),
     answer: nullable(text()),
   },
 } as const satisfies Requests;
 
-/** What the page sends. */
+/** The events that the page sends. */
 const TAXONOMY_EVENTS = {
   ready: { filter: isFilter, limit: integer(1, CASES_MOST) },
   show: { thresholds: isThresholds, filter: isFilter, limit: integer(1, CASES_MOST) },

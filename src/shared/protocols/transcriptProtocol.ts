@@ -1,10 +1,10 @@
 /**
  * Messages between the extension host and the transcript panel.
  *
- * A transcript is the tree of messages of one problem in one iteration. The host lays it out depth first; row 0 is the
- * question. Rows travel in windows of WINDOW; `descendants` lets the panel fold a subtree that it has never loaded.
- * Under a filter the layout holds the messages that match, with those above them. `revision` changes whenever the
- * layout does, and the panel then drops the rows that it holds.
+ * A transcript is the tree of messages of one problem in one iteration. The host lays it out depth
+ * first; row 0 is the question. Rows travel in windows of WINDOW. `descendants` lets the panel fold a
+ * subtree that it has never loaded. With a filter, the layout holds the matching messages and their
+ * ancestors. `revision` changes with the layout, and the panel then drops its rows.
  */
 import type { MessageEstimate } from '../../domain/credit.ts';
 import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
@@ -35,13 +35,13 @@ import type { ReplyMessage, Requests } from './requests.ts';
 
 /** Rows in one window. */
 export const WINDOW = 200;
-/** Characters of a message that a row carries. */
+/** Characters of a message in a row. */
 export const PREVIEW = 240;
-/** Upper bounds of what one replay request may ask for. */
+/** Upper bounds of one replay request. */
 export const MAX_ALTERNATIVES = 64;
 export const MAX_REPLAYS = 64;
 
-/** Which transcript a panel shows. */
+/** Identifies the transcript of a panel. */
 export const isTranscriptTarget = object({
   run: text(200),
   phase: literal('train', 'evaluate', 'replay'),
@@ -50,60 +50,60 @@ export const isTranscriptTarget = object({
 });
 export type TranscriptTarget = Guarded<typeof isTranscriptTarget>;
 
-/** Whether two targets are the same transcript. */
+/** Returns true if two targets are the same transcript. */
 export function sameTarget(a: TranscriptTarget, b: TranscriptTarget): boolean {
   return a.run === b.run && a.phase === b.phase && a.iteration === b.iteration && a.problem === b.problem;
 }
 
-/** Hits of a search that the panel receives, the first in the order of rows. */
+/** Most hits of a search that the panel receives, the first in the order of rows. */
 export const MOST_HITS = 20_000;
-/** Longest search. */
+/** Longest search, in UTF-16 units. */
 export const QUERY_LIMIT = 500;
 
-/** What names a row: the id of its message, or that id negated for the lane of the message's replays. */
+/** The key of a row: the id of its message, or the negated id for the lane of the message's replays. */
 const isRowKey = integer(-Number.MAX_SAFE_INTEGER);
 
-/** The key of the lane that holds the replays of a message. */
+/** Returns the key of the lane with the replays of a message. */
 export function laneOf(message: number): number {
   return -message;
 }
 
-/** Which messages a transcript is filtered for; null leaves a property open. */
+/** The filter of a transcript; null leaves a property open. */
 export const isTranscriptFilter = object({
   role: nullable(text(200)),
   credit: nullable(literal('positive', 'negative', 'zero', 'none')),
-  /** Won; lost; lost with more than the least return; or without a return. */
+  /** won, lost, lost with more than the least return (`between`), or without a return (`none`). */
   outcome: nullable(literal('won', 'lost', 'between', 'none')),
   /** `label:NAME` for a label of the user's, `class:NAME` for a class of the failure taxonomy. */
   label: nullable(text(1000)),
-  /** Only what the run sampled itself, or only what replay requests sampled. */
+  /** Only messages that the run itself sampled, or only those that replay requests sampled. */
   lane: nullable(literal('run', 'replays')),
 });
 export type TranscriptFilter = Guarded<typeof isTranscriptFilter>;
 
-/** Every message. */
+/** Passes every message. */
 export const NO_FILTER: TranscriptFilter = { role: null, credit: null, outcome: null, label: null, lane: null };
 
 /** Two messages whose branches are compared. */
 const isPair = object({ left: integer(), right: integer() });
 
-/** The first row in sight: its key, null for the question, and the pixels of it that are scrolled away. */
+/** The first visible row: its key, null for the question, and the pixels of it scrolled away. */
 const isTop = object({ message: nullable(isRowKey), offset: integer() });
 export type TranscriptTop = Guarded<typeof isTop>;
 
-/** What a panel keeps across a reload: what is looked at, how it is arranged and what is begun, never data. */
+/** The state that a panel keeps across a reload: its view, its arrangement and drafts, but no data. */
 export const isTranscriptState = object({
   version: literal(5),
   target: isTranscriptTarget,
   selected: nullable(integer()),
   collapsed: list(isRowKey),
-  /** Lanes of replays that were opened: they are folded otherwise. */
+  /** Lanes of replays that the user opened; they are folded by default. */
   opened: list(isRowKey),
   filter: isTranscriptFilter,
   query: text(QUERY_LIMIT),
-  /** Whether messages are shown to the letter. */
+  /** True if messages are shown exactly as written. */
   asWritten: literal(true, false),
-  /** Whether the keys and hashes of a message, and why an episode was lost, are open. */
+  /** True if a message's keys and hashes are open; `whyOpen` is for the reason of a loss. */
   keysOpen: literal(true, false),
   whyOpen: literal(true, false),
   compared: nullable(isPair),
@@ -115,7 +115,7 @@ export const isTranscriptState = object({
   scroll: integer(),
 });
 
-/** What replay requests about a message, or about all of a transcript, made. */
+/** The results of replay requests about a message, or in a whole transcript. */
 export interface Replays {
   readonly requests: number;
   /** Continuations to the end of the episode. */
@@ -126,21 +126,21 @@ export interface TranscriptRow {
   readonly index: number;
   /** 0 for the question. */
   readonly depth: number;
-  /** Index of the row above it in the tree; null for the question. */
+  /** Index of its parent row in the tree; null for the question. */
   readonly parent: number | null;
-  /** Rows below this one in its subtree; they follow it directly. */
+  /** Number of rows in its subtree, which follow it directly. */
   readonly descendants: number;
-  /** Null for the question; a lane has that of the message whose replays it holds. */
+  /** Null for the question. For a lane, the message whose replays it holds. */
   readonly message: number | null;
-  /** What names the row; null for the question. */
+  /** The key of the row; null for the question. */
   readonly key: number | null;
-  /** What a lane of replays holds; null for a message and the question. */
+  /** The content of a lane of replays; null for a message and the question. */
   readonly lane: Replays | null;
   readonly role: string;
   readonly turn: number;
-  /** Of rollouts between two updates of a training step; left out for all others. */
+  /** Number of the rollouts between two updates of a training step; absent for all others. */
   readonly stage?: number;
-  /** One-based position and number of alternatives under the same parent; replays count among replays only. */
+  /** One-based position and number of alternatives under the same parent. Replays are counted separately. */
   readonly position: number;
   readonly siblings: number;
   /** The first PREVIEW characters. */
@@ -148,41 +148,44 @@ export interface TranscriptRow {
   readonly finish: FinishReason | null;
   readonly return: number | null;
   readonly leaves: number;
-  /** Where the user gave the return, or some of those that it is the mean of. */
+  /** Present if the user gave the return, or part of the returns that it is the mean of. */
   readonly byHand?: true;
   readonly credit: Headline | null;
   /**
-   * What training learned from it, where nothing else was sampled in its context or it is a voter beside others that
-   * was not replayed; left out for all others.
+   * The credit that training learned from, if nothing else was sampled in its context or it is a voter
+   * that was not replayed beside others; absent for all other messages.
    */
   readonly learned?: Credit;
-  /** True when a replay request sampled it, so that it is no part of the run itself. */
+  /** True if a replay request sampled it, so that it is not part of the run itself. */
   readonly branch: boolean;
-  /** False for a row that a filter left only because of what is below it. */
+  /** False for a row that a filter kept only because of its descendants. */
   readonly match: boolean;
 }
 
-/** A row with the mark that it has. */
+/** A row with its marks. */
 export interface MarkedRow extends TranscriptRow {
-  /** How its episodes ended by their mean return; null where none was scored. */
+  /** The outcome of its episodes by their mean return; null if none was scored. */
   readonly outcome: Outcome | null;
-  /** What environments added beside it; null where they added nothing. */
+  /** Events that environments added beside it; null if there are none. */
   readonly events: ShownEvents | null;
-  /** What it did to the vote that ended its episode; left out where none did, and for a message of several episodes. */
+  /** Its part in the vote that ended its episode; absent without a vote or with several episodes. */
   readonly vote?: ShownVoter;
-  /** What re-executing its replays showed; on every branch, and on a message of the run once it was verified. */
+  /** The verification of its replays: for every branch, and for verified messages of the run. */
   readonly verification: VerificationMark | null;
-  /** What continued it, in words, where that is another distribution than that of the message asked about. */
+  /**
+   * Description of its continuation, if the distribution differs from that of the message asked about;
+   * otherwise null.
+   */
   readonly other: string | null;
 }
 
-/** Where a row is in the layout. */
+/** The place of a row in the layout. */
 export interface RowPlace {
   /** The row's key. */
   readonly message: number;
   readonly index: number;
   readonly descendants: number;
-  /** Indexes of the rows above it, from the question down. */
+  /** Indices of its ancestor rows, from the question down. */
   readonly ancestors: readonly number[];
 }
 
@@ -192,29 +195,29 @@ export interface TranscriptHeader {
   readonly question: string;
   readonly answer: string;
   readonly source: string;
-  /** Who speaks when and sees what; null where the run does not say. */
+  /** The speakers, their order, and what each sees; null if the run does not record it. */
   readonly protocol: ProtocolGraph | null;
-  /** What was measured of all its messages. */
+  /** Measurements of all its messages. */
   readonly measured: readonly MeasuredFact[];
 }
 
-/** What a transcript can be filtered for. */
+/** The choices for filters of a transcript. */
 export interface FilterChoices {
   readonly roles: readonly string[];
   /** Names of the user's labels in this run. */
   readonly labels: readonly string[];
 }
 
-/** Where the words of a search are. */
+/** The matches of a search. */
 export interface SearchHits {
   readonly query: string;
-  /** Rows, ascending; at most MOST_HITS. */
+  /** Indices of rows, ascending; at most MOST_HITS. */
   readonly rows: readonly number[];
   /** Hits in the rows of the layout. */
   readonly total: number;
   /** Hits in this transcript that the filter hides. */
   readonly hidden: number;
-  /** Hits in other transcripts of the run; null where there were too many to count. */
+  /** Hits in other transcripts of the run; null if there were too many to count. */
   readonly elsewhere: number | null;
 }
 
@@ -226,75 +229,72 @@ export interface ReplayState {
   readonly done: number;
   readonly total: number;
   readonly error: string | null;
-  /** What it may spend, and spent, where it is to settle the message's credit; null for any other. */
+  /** The replays it may spend and spent, if it settles the message's credit; otherwise null. */
   readonly settle: { readonly most: number; readonly spent: number | null } | null;
 }
 
-/** A bucket with how the continuations in it drew their random numbers; null where there are none to compare. */
+/** A bucket with the sharing of random numbers in it; null if there are no continuations to compare. */
 export interface DrawnBucket extends BucketView {
   readonly draws: Draws | null;
 }
 
 export interface MessageDetail {
   readonly message: Message;
-  /** What the returns of its run mean; null where its evaluator is not known. */
+  /** The scale of its run's returns; null if its evaluator is unknown. */
   readonly scale: ReturnScale | null;
-  /** Whether the message is what the evaluator runs as code. */
+  /** True if the evaluator runs the message as code. */
   readonly code: boolean;
-  /** What answered in place of the run's model; null where the model did. */
+  /** The policy that answered instead of the run's model; null for the model. */
   readonly policy: PolicyKind | null;
-  /** How far the model judge that scored its run is to be believed, in one sentence; null where none scored. */
+  /** One sentence on the reliability of the model judge that scored its run, or null if there is none. */
   readonly judge: string | null;
-  /** What the user says of its episode; null where nothing, and for a message of several episodes. */
+  /** The user's note on its episode; null if there is none, and for a message of several episodes. */
   readonly noted: StoredEpisodeNote | null;
-  /** What was measured of the call; of one that another program recorded, what was not too. */
+  /** Measurements of the call. For a call that another program recorded, missing ones are listed too. */
   readonly measured: readonly MeasuredFact[];
-  /** What environments added before it, and after it where it ends its episode. */
+  /** Events that environments added before it, and after it if it ends its episode. */
   readonly events: ShownEvents;
-  /** The vote that ended its episode; null where none did, and for a message of several episodes. */
+  /** The vote that ended its episode; null if there is none, and for a message of several episodes. */
   readonly vote: ShownVote | null;
-  /** Its round, from 1; null where the protocol has none. */
+  /** Its round, from 1; null if the protocol has none. */
   readonly round: number | null;
-  /** The exact model input that this message answered; null when it is not stored. */
+  /** The exact model input that this message answered; null if it is not stored. */
   readonly context: string | null;
-  /** The random stream that it drew from, and the hash of its tokens. */
+  /** The random stream that it drew from; `tokenHash` is the hash of its tokens. */
   readonly streamKey: string;
   readonly tokenHash: string;
-  /** Buckets that hold the message or that were asked for from it: the run's own first, then requests, newest first. */
+  /** Buckets that hold the message or were requested from it: the run's first, then newest first. */
   readonly buckets: readonly DrawnBucket[];
-  /** What the message was worth under its own continuation distribution. */
+  /** Estimates of the message's credit under its own continuation distribution. */
   readonly estimates: readonly MessageEstimate[];
-  /**
-   * What its replays are continued with as recorded, and the snapshots of the run that they can be continued with
-   * instead.
-   */
+  /** The recorded continuation of its replays; `snapshots` are alternatives from the run. */
   readonly own: OwnContinuation;
   readonly snapshots: readonly OfferedSnapshot[];
-  /** What the tool gave that the message called, where it was recorded elsewhere: another result can be tried. */
+  /** The result of the tool that a recorded message called: another one can be tried. */
   readonly result?: { readonly source: string; readonly text: string };
 }
 
 export interface ReplayDefaults {
   readonly alternatives: number;
   readonly replays: number;
-  /** Why replays cannot be asked for here; null when they can. */
+  /** The reason why replays cannot be requested here, or null if they can. */
   readonly unavailable: string | null;
 }
 
 export interface TranscriptLayout {
   readonly revision: number;
-  /** Rows in all, the question included. */
+  /** Number of all rows, including the question. */
   readonly rows: number;
-  /** Messages that the run sampled, and those of them that match the filter. */
+  /** Number of messages that the run sampled; `matching` counts those that match the filter. */
   readonly messages: number;
   readonly matching: number;
-  /** What replay requests made, the messages that they sampled, and those of them that match the filter. */
+  /** The results of replay requests, their sampled messages, and those of them that match the filter. */
   readonly replayed: Replays & { readonly messages: number; readonly matching: number };
-  /** The lanes of replays that are folded unless the user opened them. */
+  /** The lanes of replays, which are folded unless the user opened them. */
   readonly lanes: readonly RowPlace[];
   /** Places of the messages that the panel named and that are in the layout. */
   readonly places: readonly RowPlace[];
-  /** For those named that the filter hides: the nearest row before them that is left. */
+  /** For named messages that the filter hides: the nearest remaining row before them. */
   readonly near: readonly { readonly message: number; readonly index: number }[];
 }
 
@@ -307,10 +307,10 @@ export type TranscriptFromHost =
       readonly selected: number | null;
       readonly defaults: ReplayDefaults;
       readonly replay: ReplayState | null;
-      /** The filter in force. */
+      /** The current filter. */
       readonly filter: TranscriptFilter;
       readonly choices: FilterChoices;
-      /** The message that waits to be compared with another. */
+      /** The message that was marked for a comparison. */
       readonly marked: number | null;
     }
   | { readonly type: 'marked'; readonly message: number | null }
@@ -319,12 +319,12 @@ export type TranscriptFromHost =
   | { readonly type: 'changed' }
   | { readonly type: 'reveal'; readonly place: RowPlace }
   | { readonly type: 'replay'; readonly state: ReplayState }
-  /** The editor shows the panel to whoever asked for it: the tree takes the keyboard. */
+  /** The editor shows the panel on request: the tree takes the keyboard focus. */
   | { readonly type: 'focus' }
   | ReplyMessage
   | { readonly type: 'failed'; readonly message: string };
 
-/** What a page asks and waits for; null is the answer about a layout that is out of date. */
+/** The requests of a page; null is the answer about a layout that is out of date. */
 export const TRANSCRIPT_REQUESTS = {
   /** A window of rows. */
   rows: {
@@ -335,7 +335,7 @@ export const TRANSCRIPT_REQUESTS = {
     asked: object({ message: integer() }),
     answer: holding<MessageDetail>({ message: true, buckets: true, estimates: true, own: true, snapshots: true }),
   },
-  /** Why the episode of a message was lost; null where it was not. */
+  /** The reason why the episode of a message was lost, or null if it was not. */
   why: {
     asked: object({ message: integer() }),
     answer: nullable(holding<WhyLost>({ leaf: true, decided: true, decisive: true, best: true })),
@@ -344,20 +344,20 @@ export const TRANSCRIPT_REQUESTS = {
     asked: object({ revision: integer(), query: text(QUERY_LIMIT) }),
     answer: nullable(holding<SearchHits>({ query: true, rows: true, total: true })),
   },
-  /** The folder of another model; null where the question was left. */
+  /** The folder of another model, or null if the user cancelled the question. */
   chooseModel: { asked: object({}), answer: nullable(text()) },
 } as const satisfies Requests;
 
-/** What the page sends. */
+/** The events that the page sends. */
 const TRANSCRIPT_EVENTS = {
-  // `others`: messages whose places the panel needs besides, to keep what is read where it is.
+  // `others`: further messages whose places the panel needs, to keep its scroll position.
   ready: {
     selected: nullable(integer()),
     collapsed: list(isRowKey),
     others: list(isRowKey, 8),
     filter: isTranscriptFilter,
   },
-  // Another filter, with what `ready` says.
+  // Another filter, with the fields of `ready`.
   filter: { filter: isTranscriptFilter, collapsed: list(isRowKey), others: list(isRowKey, 8) },
   locate: { message: integer() },
   selected: { message: nullable(integer()) },
@@ -369,28 +369,28 @@ const TRANSCRIPT_EVENTS = {
     independent: literal(true, false),
     continuation: isContinuationChoice,
   },
-  // Continue a message that was recorded elsewhere with another result of the tool that it called.
+  // Continues a message that was recorded elsewhere with another result of the tool that it called.
   replayResult: { message: integer(), replays: integer(1, MAX_REPLAYS), result: text(MAX_EVENT_TEXT) },
-  // Re-execute the replays that a message represents.
+  // Re-executes the replays that a message represents.
   verify: { message: integer() },
   exportReport: { message: integer() },
   copyLink: { message: integer() },
   cancelReplay: {},
-  // Replay a message until its credit is decided or the replays are spent.
+  // Replays a message until its credit is decided or the replays are spent.
   settle: { message: integer(), replays: integer(SETTLE_LIMITS.least, SETTLE_LIMITS.most) },
-  // Settle the credit of every message of the episode that a message is of, and select the lowest.
+  // Settles the credit of every message in the episode of a message, and selects the lowest.
   findLost: { message: integer() },
-  // Where a row is, to bring it into sight.
+  // Requests the place of a row, to scroll to it.
   locateRow: { revision: integer(), index: integer() },
-  // Select the lowest-credit message, or the clearest candidate.
+  // Selects the lowest-credit message, or the clearest candidate.
   goToCostliest: {},
-  // Mark a message to be compared, or compare the marked one with it.
+  // Marks a message for a comparison, or compares the marked one with it.
   compare: { message: integer() },
   comparePair: { left: integer(), right: integer() },
   endComparison: {},
-  // The comparison that was asked for last, which may not be drawn yet, in the diff editor.
+  // Opens the last requested comparison in the diff editor, even if it is not drawn yet.
   openDiff: {},
-  // The context of a message with its token boundaries.
+  // Shows the context of a message with its token boundaries.
   showContext: { message: integer() },
 } as const satisfies Events;
 

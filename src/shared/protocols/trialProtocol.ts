@@ -3,25 +3,25 @@ import type { Trial } from '../../domain/trial.ts';
 import { integer } from '../guard.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 
-/** A pair that flipped, without what was said: the editor's own diff shows that. */
+/** A pair whose success differs, without its messages, which the editor's diff shows. */
 export interface ShownCase {
   readonly question: string;
   readonly before: number;
   readonly after: number;
 }
 
-/** A trial, as the panel shows it. */
+/** A trial in the form of the panel. */
 export interface ShownTrial extends Omit<Trial, 'cases' | 'run'> {
   /** The title of its run. */
   readonly run: string;
-  /** What was changed, in a few words. */
+  /** The change in a few words. */
   readonly change: string;
   readonly cases: readonly ShownCase[];
-  /** The role whose prompt was changed; null where that is none. */
+  /** The role whose prompt was changed, or null if none was. */
   readonly prompt: string | null;
-  /** Whether more pairs may decide it. */
+  /** True if more pairs may decide it. */
   readonly isOpen: boolean;
-  /** Where the change was kept; null where it was not. */
+  /** The file in which the change was kept, or null if it was not kept. */
   readonly kept: string | null;
 }
 
@@ -29,16 +29,16 @@ export type TrialFromHost =
   | { readonly type: 'trial'; readonly trial: ShownTrial }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What the page sends. */
+/** The events that the page sends. */
 const TRIAL_EVENTS = {
   ready: {},
-  /** Shows what both sides of a pair said, by its number in the list. */
+  /** Shows the messages of both sides of a pair, by its number in the list. */
   openCase: { index: integer() },
   /** Writes the change into a configuration that the user chooses. */
   keep: {},
   /** Tries it on twice as many pairs. */
   further: {},
-  /** Opens the prompt, to be written anew. */
+  /** Opens the prompt for editing. */
   edit: {},
 } as const satisfies Events;
 

@@ -1,9 +1,9 @@
-/** What is between braces in a text of others. */
+/** Finds text between braces. */
 
 /**
- * The last stretch from a brace that opens at the outermost level to the one that closes it; braces alone count, those
- * inside quotes too.
- * @returns null where no brace is closed at that level
+ * Returns the last stretch from an opening brace at the outermost level to its closing brace. Only
+ * braces count, also those inside quotes.
+ * @returns null if no brace is closed at that level
  */
 export function lastBraced(text: string): string | null {
   let [depth, start] = [0, 0];

@@ -1,6 +1,6 @@
-/** Whether a text has another in it, in linear time, whatever the two are. */
+/** Searches a text for another in linear time, for any two texts. */
 
-/** Characters of a text that is looked for as the engine does, which may compare each with every place. */
+/** Longest search text for the engine's own search, which may compare each character with every place. */
 const SHORT = 64;
 
 export function contains(text: string, part: string): boolean {
@@ -15,7 +15,7 @@ export function contains(text: string, part: string): boolean {
   return matched === part.length;
 }
 
-/** Of each beginning of a text how much of its end is a beginning too. */
+/** Returns, for each prefix of a text, the length of its longest proper suffix that is also a prefix. */
 function bordersOf(text: string): Uint32Array {
   const borders = new Uint32Array(text.length);
   for (let at = 1; at < text.length; at++) {
@@ -24,7 +24,7 @@ function bordersOf(text: string): Uint32Array {
   return borders;
 }
 
-/** How much of a text is matched with one character more, where `matched` of it were before. */
+/** Returns the matched length after one more character, with `matched` characters before it. */
 function longer(text: string, borders: Uint32Array, matched: number, code: number): number {
   let length = matched;
   while (length > 0 && text.charCodeAt(length) !== code) {

@@ -3,8 +3,9 @@
 export type CsvValue = string | number | boolean | null;
 
 /**
- * @returns lines that end in CRLF; null is an empty cell. A text that a spreadsheet would take for a formula has an
- *   apostrophe in front: texts come from models and from others.
+ * Formats a table. A text that a spreadsheet would take for a formula gets an apostrophe in front,
+ * because texts come from models and other sources.
+ * @returns lines that end in CRLF; null is an empty cell
  */
 export function csvOf(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
   return [header, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');

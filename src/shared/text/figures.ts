@@ -1,10 +1,8 @@
-/**
- * How figures are written wherever a person reads them, so that the same figure looks the same in every place. Pure.
- */
+/** Formats of figures for readers, the same in every place. Pure. */
 
 const MINUS = '\u2212';
 
-/** A decimal with a true minus sign; what the digits would make 0 is written with an exponent. */
+/** Formats a decimal with a true minus sign, with an exponent if it would round to 0. */
 export function decimal(value: number, digits: number): string {
   if (!Number.isFinite(value)) {
     return String(value).replace('-', MINUS);
@@ -13,7 +11,7 @@ export function decimal(value: number, digits: number): string {
   return (vanishes ? value.toExponential(1) : value.toFixed(digits)).replaceAll('-', MINUS);
 }
 
-/** A number with its sign: `+0.25`, `−0.50`, `0.00`. */
+/** Formats a number with its sign: `+0.25`, `−0.50`, `0.00`. */
 export function signed(value: number, digits: number): string {
   return value > 0 ? `+${decimal(value, digits)}` : decimal(value, digits);
 }

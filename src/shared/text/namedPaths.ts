@@ -1,8 +1,8 @@
-/** What a configuration may name on the disk, and what is said where it is not there. */
+/** Paths in a configuration, and the message about missing ones. */
 
 export type NamedPath = 'folder' | 'protocol' | 'rows';
 
-/** The Problems panel and a run that is refused say the same. @param path absolute */
+/** Returns the message of the Problems panel and of a refused run. @param path absolute */
 export function absentPath(names: NamedPath, path: string): string {
   return `There is no such ${names === 'folder' ? 'folder' : 'file'}: ${path}`;
 }

@@ -1,8 +1,8 @@
-/** Texts of models and of files from outside, as part of a line. */
+/** Text of models and of foreign files, as part of a line. */
 
 /**
- * Text of a model on one line: control characters and other line ends shown, length bounded; no more of it is read than
- * is shown.
+ * Shows text of a model on one line: control characters and line ends become visible, the length is
+ * bounded, and only the shown part of the text is read.
  */
 export function oneLine(text: string, limit: number): string {
   const visible = text

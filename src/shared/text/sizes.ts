@@ -1,11 +1,11 @@
-/** Large numbers as people read them. */
+/** Large numbers in a readable form. */
 
 const scaled = (value: number, units: readonly (readonly [size: number, name: string])[], smallest: string): string => {
   const unit = units.find(([size]) => value >= 0.9995 * size);
   return unit === undefined ? `${Math.round(value)} ${smallest}`.trim() : `${shortest(value / unit[0])} ${unit[1]}`;
 };
 
-/** Three digits at most. */
+/** Formats a number with at most three digits. */
 const shortest = (value: number): string =>
   value >= 99.95
     ? value.toFixed(0)
@@ -13,7 +13,7 @@ const shortest = (value: number): string =>
       ? value.toFixed(1).replace(/\.0$/, '')
       : value.toFixed(2).replace(/\.?0+$/, '');
 
-/** `0`, `512 B`, `1.5 kB`, `64.5 MB`, `9.12 GB`: powers of ten. */
+/** Formats `0`, `512 B`, `1.5 kB`, `64.5 MB`, `9.12 GB`, with powers of ten. */
 export const bytesWords = (bytes: number): string =>
   scaled(
     bytes,
@@ -26,7 +26,7 @@ export const bytesWords = (bytes: number): string =>
     'B',
   );
 
-/** `812`, `85.8 thousand`, `494 million`, `4.02 billion`. */
+/** Formats `812`, `85.8 thousand`, `494 million`, `4.02 billion`. */
 export const countWords = (count: number): string =>
   scaled(
     count,

@@ -1,13 +1,13 @@
 /** Slices of a list as data sets write them: `test[16:]`, `train[:-10]`, or a name alone for all of it. */
 
-/** A name and, in brackets, where the slice begins and ends. */
+/** A name and, in brackets, the begin and end of the slice. */
 export const SLICE = /^\s*[\w.-]{1,60}\s*(?:\[\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*\])?\s*$/u;
 
 /**
- * Where a slice begins and ends, as Python counts: numbers below 0 from the end, and what is out of the list is cut.
- * The name before the brackets says nothing.
+ * Returns the bounds of a slice by Python's rules: negative numbers count from the end, and bounds
+ * outside the list are clipped. The name before the brackets is ignored.
  * @param length of the list
- * @returns offsets with `from <= to`, `to` behind the last; null where it is no slice
+ * @returns offsets with `from <= to`, `to` exclusive; null if the text is not a slice
  */
 export function sliceBounds(slice: string, length: number): { readonly from: number; readonly to: number } | null {
   const found = SLICE.exec(slice);

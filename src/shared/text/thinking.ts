@@ -1,16 +1,17 @@
-/** Messages of models that think aloud before they answer. */
+/** Messages of models that write their thinking before the answer. */
 
-/** A fence of code, or a tag of thinking at the beginning of a line or, where it closes, anywhere. */
+/** A code fence, or a thinking tag at the beginning of a line; closing tags match anywhere. */
 const MARK = /^[ \t]*(?:```|~~~)|^[ \t]*<think(?:ing)?>|<\/think(?:ing)?>/gimu;
 
 /**
- * What a message says besides its thinking: without all from each `<think>` at the beginning of a line to its
- * `</think>`, or to the end of a message that was cut off while it thought; and without all before a first `</think>`
- * at the beginning of a line, whose opening tag the prompt wrote. Tags within fenced code are code.
+ * Returns a message without its thinking. It removes the text from each `<think>` at the beginning of
+ * a line to its `</think>`, or to the end of a message that was cut off. It also removes the text
+ * before a first `</think>` at the beginning of a line, whose opening tag was in the prompt. Tags
+ * within fenced code are code.
  */
 export function withoutThinking(message: string): string {
   let said = '';
-  /** Where what is said, or thought, began. */
+  /** Start of the current part, said or thought. */
   let start = 0;
   let state: 'said' | 'code' | 'thought' = 'said';
   let opened = false;

@@ -1,26 +1,32 @@
-/** Spans of time as people read them: what a run will take, and what remains of one in progress. */
+/** Readable spans of time: the estimated duration of a run, and the time remaining. */
 
-/** What a run will take, in seconds, and from what that is known. */
+/** The estimated duration of a run in seconds, and its basis. */
 export interface TimeEstimate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** earlier-runs: of this store and machine; model: it was tried; products: matrix products and the model's size. */
+  /**
+   * earlier-runs: runs of this store and machine. model: a trial of the model. products: matrix products
+   * and the model's size.
+   */
   readonly basis: 'earlier-runs' | 'model' | 'products';
-  /** How many earlier runs; 0 for the other bases. */
+  /** Number of earlier runs; 0 for the other bases. */
   readonly runs: number;
 }
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Shorter than this, seconds are shown; longer, minutes. */
+/** Shorter spans are shown in seconds, longer ones in minutes. */
 const IN_SECONDS = 90;
-/** Spans up to so many hours, and so many days, show the next smaller unit too. */
+/** Spans up to these limits also show the next smaller unit. */
 const HOURS_WITH_MINUTES = 10 * HOUR;
 const DAYS_WITH_HOURS = 4 * DAY;
 
-/** `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`: no finer than an estimate deserves. @param seconds 0 or more */
+/**
+ * Formats `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`, no finer than an estimate is. @param
+ * seconds 0 or more
+ */
 export function spanWords(seconds: number): string {
   if (seconds < 10) {
     return `${Math.max(1, Math.round(seconds))} s`;
@@ -43,7 +49,7 @@ export function spanWords(seconds: number): string {
   return `${Math.round(seconds / DAY)} days`;
 }
 
-/** Two units, the smaller one rounded to `grain` and left out where it is 0. */
+/** Formats two units; the smaller one is rounded to `grain` and left out if it is 0. */
 function pair(
   seconds: number,
   size: number,
@@ -59,7 +65,7 @@ function pair(
   return `${whole} ${whole === 1 ? one : many}${rest === 0 ? '' : ` ${rest} ${name}`}`;
 }
 
-/** `about 2 min left`, `a few seconds left`; empty while nothing is known. */
+/** Formats `about 2 min left` or `a few seconds left`; empty while the time is unknown. */
 export function remainingWords(seconds: number | null): string {
   if (seconds === null) {
     return '';
@@ -73,7 +79,7 @@ const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
   products: "the model's size and this machine's speed",
 };
 
-/** Where an estimate is from, as the end of a sentence: `from 3 earlier runs like it`. */
+/** Describes the basis of an estimate as the end of a sentence: `from 3 earlier runs like it`. */
 export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
   if (basis !== 'earlier-runs') {
     return `from ${BASES[basis]}`;
@@ -81,7 +87,7 @@ export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>
   return runs === 1 ? 'from an earlier run like it' : `from ${runs} ${BASES[basis]}`;
 }
 
-/** `about 2 min (65 s to 3 min), from a short trial of the model on this machine`; without an estimate, `unknown`. */
+/** Formats `about 2 min (65 s to 3 min), from a short trial of the model on this machine`. */
 export function estimateWords(estimate: TimeEstimate | null): string {
   if (estimate === null) {
     return 'unknown';

@@ -1,4 +1,4 @@
-/** Characters that a text hides, made visible. Pure. */
+/** Makes hidden characters of a text visible. Pure. */
 
 /**
  * Control characters, format characters (bidirectional marks, joiners, byte order mark), line and paragraph separators,
@@ -8,44 +8,47 @@ const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\ufe00-\ufe0f\uffa0]/gu;
 
 /**
- * What acts in a text without being seen, or is not seen at all, in runs: controls but tab and line feed, bidirectional
- * controls and others of no width, line and paragraph separators, unpaired surrogates. Left alone: blanks of other
- * widths, and what joins or varies an emoji.
+ * Runs of invisible characters that affect a text: controls except tab and line feed, bidirectional
+ * and other zero-width controls, line and paragraph separators, unpaired surrogates. Blanks of other
+ * widths, and joiners and variation selectors of emoji, do not match.
  */
 const ACTING =
   /(?:(?![\t\n]|(?<=\p{Emoji})[\ufe0e\ufe0f]|(?<=\p{Extended_Pictographic}[\ufe0f\p{EMod}]?)\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}\ufff9-\ufffb])+/gu;
 
-// Not the pictures of control characters: many fonts have none.
+// The pictures of control characters are not used, because many fonts lack them.
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['\n', '⟨LF⟩'],
   ['\t', '⟨TAB⟩'],
   ['\r', '⟨CR⟩'],
 ]);
 
-/** The text on one line: line feed, tab and carriage return by name, others that cannot be seen by their code. */
+/**
+ * Returns the text on one line: line feed, tab and carriage return by name, other invisible characters
+ * by their code.
+ */
 export function visible(text: string): string {
   return text.replaceAll(HIDDEN, codeOf);
 }
 
-/** The text in its own lines, what acts in it unseen by its code. */
+/** Returns the text in its own lines, with invisible control characters replaced by their codes. */
 export function disarmed(text: string): string {
   return text.replaceAll(ACTING, codesOf);
 }
 
-/** Whether something acts in a text unseen. */
+/** Returns true if a text contains invisible control characters. */
 export function hides(text: string): boolean {
   return text.search(ACTING) >= 0;
 }
 
-/** A piece of a text as it is to be shown; `written` is what the text has there, null where it is shown as it is. */
+/** A piece of a text for display; `written` is the original of a replaced piece, or null. */
 export interface Shown {
   readonly text: string;
   readonly written: string | null;
 }
 
 /**
- * Cuts a text where something acts in it unseen. The pieces beyond `most` of these are one: by their codes, but not set
- * apart.
+ * Splits a text at its invisible control characters. Those after the first `most` are replaced by
+ * their codes within one last piece.
  */
 export function pieces(text: string, most: number): readonly Shown[] {
   const cut: Shown[] = [];
@@ -69,7 +72,7 @@ export function pieces(text: string, most: number): readonly Shown[] {
   return cut;
 }
 
-/** The first characters of a text, never half of one. @param most UTF-16 units */
+/** Returns the first characters of a text without half of a surrogate pair. @param most UTF-16 units */
 export function beginning(text: string, most: number): string {
   const code = text.charCodeAt(most - 1);
   const next = text.charCodeAt(most);

@@ -1,6 +1,6 @@
-/** Text in lines. */
+/** Line breaks in text. */
 
-/** Words in lines of at most so many characters; a longer word has a line to itself. */
+/** Breaks text into lines of at most `width` characters; a longer word gets its own line. */
 export function wrapped(words: string, width: number): string[] {
   return words.split(' ').reduce<string[]>((lines, word) => {
     const last = lines.at(-1);

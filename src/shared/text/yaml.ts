@@ -1,4 +1,4 @@
-/** YAML of anybody, parsed in time that grows with its length alone. */
+/** Parses untrusted YAML in time linear in its length. */
 import {
   Composer,
   Document,
@@ -12,18 +12,18 @@ import {
   type ErrorCode,
 } from 'yaml';
 
-/** Characters of a text; no configuration or protocol is as long. */
+/** Most characters of a text; configurations and protocols are shorter. */
 export const MAX_YAML_CHARACTERS = 1 << 18;
-/** Bytes of its file: UTF-8 takes up to four for a character. */
+/** Most bytes of its file: UTF-8 takes up to four bytes for a character. */
 export const MAX_YAML_BYTES = 4 * MAX_YAML_CHARACTERS;
-/** Collections within each other; beyond, the composer's recursion would exhaust the stack. */
+/** Deepest nesting of collections; more would exhaust the stack of the recursive composer. */
 const MAX_DEPTH = 64;
 
 /**
- * Parses one JSON or YAML 1.2 document; what is wrong with it is in its errors, in the order of the text. As the
- * library parses it, but that keys are single values, that depth and length are bounded, and that repeated keys are
- * found in linear time.
- * @param lines learns where the lines begin
+ * Parses one JSON or YAML 1.2 document; its errors are in the order of the text. It differs from the
+ * library in three points: keys must be single values, depth and length are bounded, and repeated keys
+ * are found in linear time.
+ * @param lines receives the starts of the lines
  */
 export function parseYaml(text: string, lines = new LineCounter()): Document {
   if (text.length > MAX_YAML_CHARACTERS) {
@@ -53,7 +53,7 @@ export function parseYaml(text: string, lines = new LineCounter()): Document {
 const fault = (start: number, code: ErrorCode, message: string): YAMLParseError =>
   new YAMLParseError([start, start + 1], code, message);
 
-/** The plain value of a document. @throws the first fault of it */
+/** Returns the plain value of a document. @throws its first error or warning */
 export function yamlValue(document: Document): unknown {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
@@ -68,7 +68,7 @@ function refused(start: number, message: string): Document {
   return document;
 }
 
-/** Where nesting goes too deep; null where it does not. */
+/** Returns the offset at which nesting is too deep, or null. */
 function tooDeep(tokens: readonly CST.Token[]): number | null {
   const open: (readonly [token: CST.Token, depth: number])[] = tokens.map((token) => [token, 0]);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -94,7 +94,7 @@ function tooDeep(tokens: readonly CST.Token[]): number | null {
   return null;
 }
 
-/** Keys that come again in their mapping, and keys that are collections or aliases. */
+/** Returns errors for repeated keys of a mapping, and for keys that are collections or aliases. */
 function keyFaults(contents: unknown): YAMLParseError[] {
   const found: YAMLParseError[] = [];
   const open = [contents];

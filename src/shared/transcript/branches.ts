@@ -1,49 +1,49 @@
-/** Two branches of transcripts side by side: where they part. Pure. */
+/** Two branches of transcripts, and the place where they diverge. Pure. */
 import type { Outcome } from '../credit/returns.ts';
 
-/** One message on the way from the question to the end of an episode. */
+/** One message between the question and the end of an episode. */
 export interface BranchMessage {
   readonly message: number;
   readonly role: string;
   readonly turn: number;
   readonly text: string;
   readonly tokens: number;
-  /** Mean return of what was scored at or below it; null where nothing was. */
+  /** Mean return of the scored messages at or below it; null if there are none. */
   readonly return: number | null;
 }
 
-/** A way through a transcript: down to a message and on to the end of its first continuation. */
+/** A path through a transcript: down to a message and on to the end of its first continuation. */
 export interface Branch {
-  /** The message that it was chosen by. */
+  /** The message that selected it. */
   readonly message: number;
-  /** What distinguishes it from others: `Step 1, actor 2 of 4`. */
+  /** A title that distinguishes it from others: `Step 1, actor 2 of 4`. */
   readonly title: string;
   readonly question: string;
   readonly messages: readonly BranchMessage[];
-  /** What the end of the branch returned; null where it was not scored or was masked. */
+  /** Return of the end of the branch; null if it was not scored or was masked. */
   readonly return: number | null;
-  /** Where the user gave the return. */
+  /** Present if the user gave the return. */
   readonly byHand?: true;
-  /** How it ended; null where it was not scored or was masked. */
+  /** Outcome of the branch; null if it was not scored or was masked. */
   readonly outcome: Outcome | null;
-  /** Continuations that the chosen message has beside the one shown. */
+  /** Number of further continuations of the selected message. */
   readonly otherContinuations: number;
 }
 
-/** Where two branches stop being the same. */
+/** The place where two branches diverge. */
 export type Parting =
   | { readonly kind: 'same' }
   | { readonly kind: 'question'; readonly character: number }
   /**
-   * Both have a message there, which differ from this character on (counted from 0 in code points), or whose roles
-   * differ.
+   * Both have a message there. Their texts differ from this character on, counted from 0 in code points,
+   * or their roles differ.
    */
   | { readonly kind: 'text'; readonly index: number; readonly character: number }
   | { readonly kind: 'role'; readonly index: number }
-  /** One ends where the other continues. */
+  /** One branch ends, and the other continues. */
   | { readonly kind: 'end'; readonly index: number };
 
-/** The first message and character at which two branches differ. */
+/** Returns the first message and character at which two branches differ. */
 export function partingOf(left: Branch, right: Branch): Parting {
   const question = firstDifference(left.question, right.question);
   if (question !== null) {
@@ -67,8 +67,8 @@ export function partingOf(left: Branch, right: Branch): Parting {
 }
 
 /**
- * The first difference of two texts, in code points and in UTF-16 units; never inside a surrogate pair. Null for equal
- * texts.
+ * Returns the first difference of two texts, in code points and in UTF-16 units, never inside a
+ * surrogate pair. Null for equal texts.
  */
 export function firstDifference(
   left: string,
@@ -88,7 +88,7 @@ export function firstDifference(
   return unit >= left.length && unit >= right.length ? null : { character, unit };
 }
 
-/** Tokens and characters of a branch's messages together; characters are code points. */
+/** Returns the total tokens and characters of a branch's messages; characters are code points. */
 export function lengthOf(branch: Branch): {
   readonly messages: number;
   readonly tokens: number;

@@ -1,4 +1,4 @@
-/** What a panel shows of two branches: where they part, what they returned, how long they are. Pure. */
+/** The comparison of two branches in a panel: the place where they diverge, their returns and lengths. Pure. */
 import type { Outcome } from '../credit/returns.ts';
 import { firstDifference, lengthOf, partingOf, type Branch, type Parting } from './branches.ts';
 
@@ -10,14 +10,14 @@ export interface ComparedSide {
   readonly message: number;
   readonly title: string;
   readonly return: number | null;
-  /** Where the user gave the return. */
+  /** Present if the user gave the return. */
   readonly byHand?: true;
   readonly outcome: Outcome | null;
   readonly otherContinuations: number;
   readonly messages: number;
   readonly tokens: number;
   readonly characters: number;
-  /** The message at which the branches part; null where this branch has none there. */
+  /** The message at which the branches diverge; null if this branch has none there. */
   readonly parted: {
     readonly message: number;
     readonly role: string;
@@ -72,13 +72,13 @@ function partedOf(own: Branch, other: Branch, index: number): ComparedSide['part
   };
 }
 
-/** The same place, or the one before it where a surrogate pair would be cut. */
+/** Returns the same offset, or the one before it if a surrogate pair would be cut. */
 function whole(text: string, unit: number): number {
   const code = text.charCodeAt(unit);
   return unit > 0 && code >= 0xdc00 && code <= 0xdfff ? unit - 1 : unit;
 }
 
-/** Where two branches part, in one sentence. */
+/** Describes the place where two branches diverge in one sentence. */
 export function partingText({ parting, left, right }: Comparison): string {
   switch (parting.kind) {
     case 'same':

@@ -1,34 +1,33 @@
-/** Token boundaries of a model input and of what answered it. */
+/** Token boundaries of a model input and of its answer. */
 
-/** Tokens that together represent a stretch of text; several where a character is spread over them. */
+/** Tokens that together represent a piece of text; several if a character consists of several tokens. */
 export interface TokenSpan {
   readonly ids: readonly number[];
   readonly text: string;
 }
 
-/** What the engine says of one message's tokens. */
+/** The engine's answer about one message's tokens. */
 export interface ContextTokens {
   readonly message: number;
   readonly context: readonly TokenSpan[];
-  /** The stored tokens of the message itself, the token that ended it among them. */
+  /** The stored tokens of the message itself, including the token that ended it. */
   readonly answer: readonly TokenSpan[];
-  /** False where the tokenizer changes texts, so that the pieces do not join to the exact text. */
+  /** False if the tokenizer changes texts, so that the pieces do not join to the exact text. */
   readonly exact: boolean;
-  /** Tokens that the message counted when it was sampled; another number says that the tokenizer has changed since. */
+  /** Prompt tokens at sampling. A different number now means that the tokenizer has changed. */
   readonly storedPromptTokens: number;
 }
 
 export interface TokenSpans {
   readonly spans: readonly TokenSpan[];
-  /** Whether they join to the text. */
+  /** True if the spans join to the text. */
   readonly exact: boolean;
 }
 
 /**
- * Groups tokens so that the pieces join to the text: a token whose own text is only a part of a character is
- * grouped with those after it.
- * @param decode text of some ids, special tokens included
- * @returns the spans, and whether they join to the text
+ * Groups tokens so that the pieces join to the text. A token whose own text is only part of a
+ * character is grouped with those after it.
+ * @param decode returns the text of some ids, including special tokens
  */
 export function spansOf(ids: readonly number[], text: string, decode: (ids: readonly number[]) => string): TokenSpans {
   const spans: TokenSpan[] = [];
@@ -36,7 +35,7 @@ export function spansOf(ids: readonly number[], text: string, decode: (ids: read
   for (let from = 0; from < ids.length;) {
     let to = from + 1;
     let piece = decode(ids.slice(from, to));
-    // No character takes more than four bytes, and so no more than four tokens.
+    // A character has at most four bytes, and therefore at most four tokens.
     while (!text.startsWith(piece, at) && to < ids.length && to - from < 4) {
       piece = decode(ids.slice(from, ++to));
     }

@@ -1,9 +1,9 @@
-/** From a message to the episode that it is part of. */
+/** Finds the episode of a message. */
 
-/** Longer episodes are cut: a transcript may be one chain without end. */
+/** Longer episodes are cut, because a transcript may be one very long chain. */
 const MOST_MESSAGES = 1_000;
 
-/** What is looked at of a message. */
+/** The fields of a message that are used. */
 interface Said {
   readonly id: number;
   readonly phase: string;
@@ -11,14 +11,14 @@ interface Said {
   readonly return: number | null;
 }
 
-/** What is read of a store. */
+/** The queries that read a store. */
 interface EpisodeReader<Message> {
-  /** The path from the root to a message. */
+  /** Returns the path from the root to a message. */
   chain(message: number): readonly Message[];
   children(message: number): readonly Message[];
 }
 
-/** The messages of the episode that goes through a message; of several, the one that returned least. */
+/** Returns the messages of the episode with a message; of several, the one with the least return. */
 export function episodeThrough<Message extends Said>(reader: EpisodeReader<Message>, id: number): readonly Message[] {
   const messages = [...reader.chain(id)];
   for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {

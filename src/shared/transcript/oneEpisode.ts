@@ -1,16 +1,16 @@
-/** The one episode that a stored message is part of. */
+/** Finds the only episode of a stored message. */
 
-/** Longer episodes are not followed: a transcript may be one chain without end. */
+/** Longer episodes are not followed, because a transcript may be one very long chain. */
 const MOST_MESSAGES = 200;
 
-/** What it asks of a message. */
+/** The fields of a message that are used. */
 interface Placed {
   readonly id: number;
   readonly phase: string;
   readonly iteration: number;
 }
 
-/** Its messages, in order; null where the message is part of several episodes, or of one that is very long. */
+/** Returns its messages, or null if the message is in several episodes or in a very long one. */
 export function oneEpisode<Message extends Placed>(
   reader: { readonly chain: (id: number) => readonly Message[]; readonly children: (id: number) => readonly Message[] },
   id: number,

@@ -1,10 +1,10 @@
-/** A protocol as a picture: who speaks in which column, and whom each one sees. Pure. */
+/** A protocol as a picture: the column of each speaker, and the messages that each one sees. Pure. */
 
 export interface ProtocolNode {
   readonly id: string;
   readonly role: string;
   readonly turn: number;
-  /** Positions that it depends on directly. */
+  /** Positions of its direct dependencies. */
   readonly parents: readonly number[];
   readonly scored: boolean;
 }
@@ -14,44 +14,44 @@ export interface ProtocolEnvironment {
   readonly name: string;
   /** Positions of the messages that it follows. */
   readonly parents: readonly number[];
-  /** Called once at the end of the episode, and scored. */
+  /** True if it is called once at the end of the episode, and scored. */
   readonly closing: boolean;
 }
 
-/** The occurrences of a protocol in canonical order; of one round where it unfolds in rounds. */
+/** The occurrences of a protocol in canonical order; those of one round if it unfolds in rounds. */
 export interface ProtocolGraph {
   readonly name: string;
   readonly nodes: readonly ProtocolNode[];
-  /** Where it unfolds in rounds: what of it, in one line, and what speaks beside the roles. */
+  /** Present if it unfolds in rounds: a description in one line, and the environments. */
   readonly rounds?: {
     readonly words: string;
-    /** False where each message chooses the next speaker, so that messages have no round. */
+    /** False if each message chooses the next speaker, so that messages have no round. */
     readonly numbered: boolean;
-    /** Whether there is one round, in which every message sees the same others each time. */
+    /** True if there is one round, in which every message always sees the same others. */
     readonly once: boolean;
     readonly environments: readonly ProtocolEnvironment[];
   };
 }
 
-/** The place of a message in its protocol, or in a round of it; undefined where it has none. */
+/** Returns the node of a message in its protocol or round; undefined if it has none. */
 export function nodeOf({ nodes }: ProtocolGraph, role: string, turn: number): ProtocolNode | undefined {
   const own = nodes.filter((node) => node.role === role);
   return own[own.length === 0 ? 0 : turn % own.length];
 }
 
-/** The round of a message, from 1; null where the protocol has none. */
+/** Returns the round of a message, from 1; null if the protocol has none. */
 export function roundOf({ nodes, rounds }: ProtocolGraph, role: string, turn: number): number | null {
   const own = nodes.filter((node) => node.role === role).length;
   return rounds?.numbered === true && own > 0 ? Math.floor(turn / own) + 1 : null;
 }
 
-/** Whether a vote ends the episodes of a protocol. */
+/** Returns true if a vote ends the episodes of a protocol. */
 export const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
   rounds?.environments.some(({ name, closing }) => closing && name === 'vote') === true;
 
 /**
- * Whom each role of a team sees that speaks once and then votes. A transcript has a message below the last one that it
- * sees, so that voters who answer the same question are side by side.
+ * Returns the roles that each role sees in a team that speaks once and then votes. In the transcript,
+ * a message is below the last one that it sees, so that voters on the same question are side by side.
  * @returns null for every other protocol, where each message is below the one before it
  */
 export function seenByVoters(graph: ProtocolGraph): ReadonlyMap<string, ReadonlySet<string>> | null {
@@ -70,15 +70,16 @@ export function seenByVoters(graph: ProtocolGraph): ReadonlyMap<string, Readonly
 export interface PlacedNode extends ProtocolNode {
   readonly environment: boolean;
   readonly position: number;
-  /** Longest way from a beginning: parallel roles share a column. */
+  /** Length of the longest path from a beginning: parallel roles share a column. */
   readonly column: number;
   readonly row: number;
 }
 
 /**
- * Places every node and environment: columns by depth, rows in canonical order. A graph whose parents are before
- * their children, as canonical order has it. What sees a message sees the environments after it.
- * @returns in an order to which the parents refer
+ * Places every node and environment, with columns by depth and rows in canonical order. Parents must
+ * come before their children, as in canonical order. A node that sees a message also sees the
+ * environments after it.
+ * @returns nodes in the order that their parents refer to
  */
 export function placeNodes({ nodes, rounds }: ProtocolGraph): readonly PlacedNode[] {
   const placed: PlacedNode[] = [];
@@ -89,7 +90,7 @@ export function placeNodes({ nodes, rounds }: ProtocolGraph): readonly PlacedNod
     filled.set(column, row + 1);
     return placed.push({ ...node, environment, position: placed.length, column, row }) - 1;
   };
-  /** By position: the place of a message, then those of the environments that it alone leads to. */
+  /** By position: the place of a message, then those of the environments that follow it alone. */
   const places = new Map<number, number[]>();
   nodes.forEach((node, position) => {
     const own = [place({ ...node, parents: node.parents.flatMap((parent) => places.get(parent) ?? []) }, false)];

@@ -1,23 +1,23 @@
-/** Environment events as a page shows them. */
+/** Environment events in the form of a page. */
 
-/** What an environment added to an episode: feedback, the result of a tool, a vote. */
+/** An addition of an environment to an episode: feedback, the result of a tool, a vote. */
 export interface ShownEvent {
   readonly source: string;
   readonly text: string;
-  /** The round that it belongs to, from 1; null where the protocol has none. */
+  /** The round that it belongs to, from 1; null if the protocol has none. */
   readonly round: number | null;
-  /** True for the one that closes the episode and is scored. */
+  /** True for the event that closes the episode and is scored. */
   readonly closing: boolean;
-  /** False: it was recorded as it came, and is not executed again. */
+  /** False if it was recorded as it came, and is not executed again. */
   readonly derived: boolean;
-  /** Why it ended the episode; null where it did not. */
+  /** The reason why it ended the episode, or null if it did not. */
   readonly done: string | null;
-  /** What the evaluator gave it; null where it is not scored, or masked. */
+  /** The score of the evaluator; null if it is not scored, or masked. */
   readonly reward: number | null;
 }
 
 export interface ShownEvents {
   readonly before: readonly ShownEvent[];
-  /** Where the message ends its episode. */
+  /** Present only if the message ends its episode. */
   readonly after: readonly ShownEvent[];
 }

@@ -1,21 +1,21 @@
-/** The vote that ended an episode, as a page shows it. */
+/** The vote that ended an episode, in the form of a page. */
 
-/** One who was asked. */
+/** One voter. */
 export interface ShownVoter {
   /** The id of its message. */
   readonly message: number;
   readonly role: string;
-  /** As it states it; null where it states none, and so has no vote. */
+  /** The stated answer; null if there is none, so that the voter has no vote. */
   readonly answer: string | null;
-  /** Whether the vote chose its answer. */
+  /** True if the vote chose its answer. */
   readonly chosen: boolean;
   /** The answers that the vote chooses without this voter. */
   readonly without: readonly string[];
-  /** Whether they are others than those that it chose: the voter was pivotal. */
+  /** True if `without` differs from the chosen answers. */
   readonly pivotal: boolean;
-  /** What the reward of the vote loses without the voter; null where an answer cannot be scored here. */
+  /** The loss of the vote's reward without the voter; null if an answer cannot be scored here. */
   readonly contribution: number | null;
-  /** Its Shapley value; null where that is so, and in votes of very many. */
+  /** Its Shapley value; null if `contribution` is, and in votes with too many voters. */
   readonly shapley: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface ShownVoter {
 export interface ShownTally {
   readonly answer: string;
   readonly votes: number;
-  /** Whether the vote chose it; several are chosen where a tie counts as the mean over its answers. */
+  /** True if the vote chose it. Several answers are chosen if a tie counts as the mean over its answers. */
   readonly chosen: boolean;
 }
 
@@ -34,13 +34,13 @@ export interface ShownVote {
   readonly tally: readonly ShownTally[];
   /** The rule for answers with equally many votes. */
   readonly ties: 'first' | 'expected' | 'abstain' | 'seeded';
-  /** Whether several answers had the most votes, so that the rule decided. */
+  /** True if several answers had the most votes, so that the rule decided. */
   readonly tied: boolean;
-  /** Evaluator calls that contributions took: each answer that is stated is scored once. */
+  /** Evaluator calls for the contributions: each stated answer is scored once. */
   readonly evaluatorCalls: number;
 }
 
-/** What a rule for ties makes of them. */
+/** The effect of each rule for ties. */
 export const TIE_WORDS: Readonly<Record<ShownVote['ties'], string>> = {
   first: 'the first of them is chosen',
   expected: 'the reward is the mean over them',

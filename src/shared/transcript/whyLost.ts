@@ -1,43 +1,43 @@
 /**
- * What is said of a lost episode: the message that decided it, or may have, and the best that was sampled in its place.
- * Pure.
+ * The summary of a lost episode: the message that decided it, or may have, and the best one sampled in
+ * its place. Pure.
  */
 import type { Headline } from '../credit/headline.ts';
 import { lowestFirst, mayBeLowest } from '../credit/order.ts';
 import type { Outcome } from '../credit/returns.ts';
 
-/** A message in the summary; its text is cut where it is too long to be compared. */
+/** A message in the summary; its text is cut if it is too long for a comparison. */
 export interface WhyMessage {
   readonly message: number;
   readonly role: string;
   readonly turn: number;
   readonly text: string;
-  /** A user typed it. */
+  /** True if a user typed it. */
   readonly typed: boolean;
   readonly return: number | null;
   readonly credit: Headline;
 }
 
 export interface WhyLost {
-  /** The last message of the episode, and what the episode returned. */
+  /** The last message of the episode; `return` is the episode's return. */
   readonly leaf: number;
   readonly return: number;
   readonly outcome: Exclude<Outcome, 'won'>;
   /** True for the first message whose whole interval is below 0; false for the clearest candidate. */
   readonly decided: boolean;
-  /** Null where no message of the episode was compared with others. */
+  /** Null if no message of the episode was compared with others. */
   readonly decisive: WhyMessage | null;
-  /** The alternative with the highest credit; null where none has a higher one than the message. */
+  /** The alternative with the highest credit; null if none has a higher credit than the message. */
   readonly best: WhyMessage | null;
 }
 
-/** What an episode's messages are looked through for. */
+/** A message with the credit that decides. */
 export type Credited = { readonly credit: Headline | null };
 
 /**
- * The message that decided a lost episode: the first in order that hurt; where there is none, the clearest candidate,
- * which is the lowest of those that are undecided.
- * @returns null where no message was compared with others
+ * Returns the message that decided a lost episode: the first in order that hurt, or else the clearest
+ * candidate, which is the lowest of the undecided ones.
+ * @returns null if no message was compared with others
  */
 export function decisiveOf<M extends Credited>(
   messages: readonly M[],
@@ -53,8 +53,8 @@ export function decisiveOf<M extends Credited>(
 }
 
 /**
- * The alternative with the highest credit among those with another text, where that is higher than the message's own;
- * null where there is none.
+ * Returns the alternative with the highest credit among those with another text, if it is higher than
+ * the message's own; otherwise null.
  */
 export function bestOf<A extends Credited & { readonly text: string }>(
   of: { readonly text: string; readonly credit: Headline },

@@ -1,24 +1,22 @@
-/**
- * What two texts share and where they differ, word by word: a longest common subsequence of words, spaces and signs.
- * Pure.
- */
+/** The differences of two texts by a longest common subsequence of words, spaces and signs. Pure. */
 
 export interface DiffPart {
   readonly kind: 'same' | 'removed' | 'added';
   readonly text: string;
 }
 
-/** Characters of each text that are compared; longer ones are cut there. */
+/** Characters of each text that are compared; the rest of longer texts is cut off. */
 export const DIFF_LIMIT = 4_000;
 /**
- * Words of each text, between what both begin and end with, that are compared one by one; where there are more, all of
- * them differ.
+ * Largest number of words of each text, between its common beginning and end, that are compared one by
+ * one. If there are more, all of them count as different.
  */
 const MOST_WORDS = 600;
 
 /**
- * The parts of two texts in reading order; what was removed is before what was added in its place.
- * The parts other than `added` join to `before`, those other than `removed` to `after`, each cut at DIFF_LIMIT.
+ * Returns the parts of two texts in reading order, removed text before the text added in its place.
+ * The parts other than `added` join to `before`, those other than `removed` to `after`, each cut at
+ * DIFF_LIMIT.
  */
 export function wordDiff(before: string, after: string): readonly DiffPart[] {
   const [a, b] = [wordsOf(before), wordsOf(after)];
@@ -34,12 +32,12 @@ export function wordDiff(before: string, after: string): readonly DiffPart[] {
   return joined([part('same', a.slice(0, start)), ...middle, part('same', a.slice(a.length - end))]);
 }
 
-/** Words, numbers, runs of white space and single signs. */
+/** Splits a text into words, numbers, runs of white space and single signs. */
 function wordsOf(text: string): readonly string[] {
   return cut(text).match(/[\p{L}\p{M}]+|\p{N}+|\s+|[^\p{L}\p{M}\p{N}\s]/gu) ?? [];
 }
 
-/** Cut between two characters, never within one. */
+/** Cuts a text between two characters, never within one. */
 function cut(text: string): string {
   if (text.length <= DIFF_LIMIT) {
     return text;
@@ -57,7 +55,7 @@ function between(a: readonly string[], b: readonly string[]): readonly DiffPart[
     return [part('removed', a), part('added', b)];
   }
   const width = b.length + 1;
-  // Lengths of the longest common subsequence of what is left from i and j on.
+  // Lengths of the longest common subsequence of the rests from i and j on.
   const lengths = new Uint16Array((a.length + 1) * width);
   const at = (i: number, j: number): number => lengths[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i--) {
@@ -83,7 +81,7 @@ function between(a: readonly string[], b: readonly string[]): readonly DiffPart[
   return parts;
 }
 
-/** Neighbors of one kind become one part; between two that both texts share, what was removed comes first. */
+/** Joins neighbors of one kind. Between two common parts, removed text comes first. */
 function joined(parts: readonly DiffPart[]): readonly DiffPart[] {
   const result: DiffPart[] = [];
   let [removed, added, same] = ['', '', ''];

@@ -1,7 +1,7 @@
 /**
- * The bundled task: word problems of two to four steps in eight graded levels, with demonstrations for both roles of
- * the bundled team. A plan is the flat expression, read strictly left to right without precedence: `12+7-5*2` is
- * ((12+7)-5)*2 = 28.
+ * The bundled arithmetic task: word problems of two to four steps in eight graded levels, with
+ * demonstrations for both roles of the bundled team. A plan is the flat expression, read strictly left
+ * to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../../shared/errors.ts';
 import { planned, type PlannedProblem } from '../demonstration.ts';
@@ -21,15 +21,18 @@ import {
 export interface ArithmeticProblem extends PlannedProblem {
   /** `12+7-5*2`, read left to right. */
   readonly plan: string;
-  /** `12+7=19\n19-5=14\n14*2=28\n#### 28`: one step a line, then the answer. */
+  /** `12+7=19\n19-5=14\n14*2=28\n#### 28`: one step in each line, then the answer. */
   readonly solution: string;
 }
 
 export interface ArithmeticRequest {
   readonly seed: string;
-  /** Distinct questions wanted. */
+  /** Number of distinct questions. */
   readonly count: number;
-  /** Mix weights of the levels 1 to 8, by position; missing ones are 0. Default: levels 1 to 4 alike. */
+  /**
+   * Weights of the levels 1 to 8, by position; missing ones are 0. The default is levels 1 to 4 with
+   * equal weights.
+   */
   readonly levels?: readonly number[];
 }
 
@@ -45,9 +48,9 @@ interface LevelRule {
   readonly limit: number;
   readonly largestStart: number;
   readonly largestTerm: number;
-  /** Above 1: at least one step multiplies or divides, by at most this; 0: none does. */
+  /** The largest factor or divisor. Above 1, at least one step multiplies or divides; for 0, none does. */
   readonly largestFactor: number;
-  /** True: an irrelevant number may be in the story. */
+  /** True if the story may contain an irrelevant number. */
   readonly distracted: boolean;
 }
 
@@ -73,8 +76,8 @@ interface Step {
 }
 
 /**
- * Distinct problems of a seed, in the order of their draws.
- * @throws C3Error('input') for a count or levels that cannot be served
+ * Returns distinct problems of a seed, in the order of their draws.
+ * @throws C3Error('input') for an impossible count or invalid levels
  */
 export function generateArithmetic(request: ArithmeticRequest): ArithmeticProblem[] {
   checkCount(request.count);
@@ -89,9 +92,10 @@ export function generateArithmetic(request: ArithmeticRequest): ArithmeticProble
 }
 
 /**
- * Every distinct problem of a seed, without end; a question drawn before is passed over.
- * Its uid holds the index of its draw, so under one mix of levels a uid names one question whatever the count.
- * @throws C3Error('input') for levels that are no mix
+ * Yields every distinct problem of a seed, without end; repeated questions are skipped. The uid
+ * contains the index of the draw, so that with one mix of levels a uid always has the same question,
+ * whatever the count.
+ * @throws C3Error('input') for invalid levels
  */
 export function distinctProblems(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<ArithmeticProblem> {
   checkLevels(levels);
@@ -104,7 +108,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Arith
   }
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawProblem(seed: string, index: number, levels: readonly number[]): ArithmeticProblem {
   const stream = new HashedStream(`arithmetic\0${seed}\0${index}`);
   const rule = stream.weighted(LEVEL_RULES, levels);
@@ -141,7 +145,7 @@ function drawSteps(stream: HashedStream, rule: LevelRule): { start: number; step
   }
 }
 
-/** One step from `value`, every operator that has an operand being equally likely; some operator always has one. */
+/** Draws one step from `value`. Each operator with an operand is equally likely; there is one. */
 function drawStep(stream: HashedStream, value: number, rule: LevelRule): Step {
   const additions = candidates(2, Math.min(rule.largestTerm, rule.limit - value), () => true);
   const subtractions = candidates(2, Math.min(rule.largestTerm, value - 1), () => true);
@@ -160,7 +164,7 @@ function candidates(low: number, high: number, fits: (operand: number) => boolea
   return Array.from({ length: Math.max(0, high - low + 1) }, (_, offset) => low + offset).filter(fits);
 }
 
-/** The story of the steps in their order, with at most one irrelevant number after any of its sentences. */
+/** Writes the story of the steps, with at most one irrelevant number after a sentence. */
 function storyOf(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
   const name = stream.pick(NAMES);
   const objects = stream.pick(OBJECTS);
@@ -201,7 +205,7 @@ function fill(template: string, words: Readonly<Record<string, string>>): string
 }
 
 /**
- * A plan worked out, one step a line, then the answer: `12+7=19\n19-5=14\n#### 14`.
+ * Works out a plan, one step in each line, then the answer: `12+7=19\n19-5=14\n#### 14`.
  * @param plan of whole numbers, read strictly left to right; divisions without a remainder
  */
 export function workedOut(plan: string): string {
@@ -234,7 +238,7 @@ function workOut(start: number, steps: readonly Step[]): string {
   return lines;
 }
 
-/** @throws C3Error('input') unless count is a whole number from 0 to MAX_PROBLEMS */
+/** Checks a count. @throws C3Error('input') unless it is a whole number from 0 to MAX_PROBLEMS */
 export function checkCount(count: number): void {
   if (!Number.isInteger(count) || count < 0 || count > MAX_PROBLEMS) {
     throw new C3Error('input', `Cannot generate ${count} problems: ask for a whole number from 0 to ${MAX_PROBLEMS}.`);

@@ -1,5 +1,6 @@
 /**
- * The vocabulary of the arithmetic task: {x} is the person asked about, {y} another, {o} the objects, {n} the number.
+ * The vocabulary of the arithmetic task: {x} is the person asked about, {y} another, {o} the objects,
+ * {n} the number.
  */
 
 export const NAMES: readonly string[] = [
@@ -118,7 +119,7 @@ export const SHARED_ENDINGS: readonly Ending[] = [
   { event: '{x} packs the {o} equally into {n} boxes.', question: 'How many {o} are in each box?' },
 ];
 
-/** Sentences whose number matters to nothing; {p} are objects other than {o}. */
+/** Sentences with an irrelevant number; {p} are objects other than {o}. */
 export const DISTRACTORS: readonly string[] = [
   '{x} is {n} years old.',
   '{y} is {n} years old.',

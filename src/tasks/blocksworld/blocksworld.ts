@@ -1,7 +1,7 @@
 /**
- * A bundled task: plans for 3 or 4 blocks in the English of PlanBench, executed exactly. The answer of a problem is
- * its problem in PDDL, of which any plan that reaches the goal is right. It comes without a team, for a model of the
- * user's.
+ * A bundled task: plans for 3 or 4 blocks in the English of PlanBench, executed exactly. The answer of
+ * a problem is the problem in PDDL, for which any plan that reaches the goal is right. It comes
+ * without a team, for the user's own model.
  */
 import { actionWords, BLOCK_COLORS, BLOCKS, blocksQuestion } from '../../evaluate/puzzles/blocks.ts';
 import { writeProblem, type PddlProblem, type Domain } from '../../evaluate/puzzles/pddl.ts';
@@ -14,7 +14,7 @@ import { uidSha } from '../uid.ts';
 interface LevelRule {
   readonly level: number;
   readonly blocks: number;
-  /** The goal names where one block lies, or every block that lies on another. */
+  /** The goal names the place of one block, or of every block that lies on another. */
   readonly goal: 'one' | 'all';
 }
 
@@ -28,10 +28,11 @@ const LEVEL_RULES: readonly LevelRule[] = [
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
 /**
- * Every distinct problem of a seed, until there are no more.
- * @param levels mix weights of the levels 1 to 4 (3 and 4 blocks, each with one goal and with all), by position
- * @param sizes team sizes, drawn alike
- * @throws C3Error('input') for levels that are no mix; while it is read, where all problems of the mix were drawn
+ * Yields every distinct problem of a seed, until there are no more.
+ * @param levels weights of the levels 1 to 4 (3 and 4 blocks, each with one goal and with all), by
+ *   position
+ * @param sizes team sizes, with equal chances
+ * @throws C3Error('input') for invalid levels; during iteration, if all problems of the mix were drawn
  */
 export function distinctBlocks(
   seed: string,
@@ -42,7 +43,7 @@ export function distinctBlocks(
   return drawDistinct('blocksworld', levels, (index) => drawBlocks(seed, index, levels, sizes));
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawBlocks(
   seed: string,
   index: number,
@@ -69,7 +70,7 @@ function drawBlocks(
   };
 }
 
-/** Two arrangements of the same blocks: one to begin with, and one in which all holds that the goal names. */
+/** Draws two arrangements of the same blocks: the initial one, and one in which the goal holds. */
 function solvable(
   stream: HashedStream,
   count: number,
@@ -94,7 +95,7 @@ function solvable(
   }
 }
 
-/** The blocks in piles, each from its bottom: one after another is put on the table or on a pile. */
+/** Draws the blocks in piles, from the bottom: each block goes on the table or on a pile. */
 function drawPiles(stream: HashedStream, objects: readonly string[]): string[][] {
   const rest = [...objects];
   const piles: string[][] = [];
@@ -108,9 +109,9 @@ function drawPiles(stream: HashedStream, objects: readonly string[]): string[][]
 const factsOn = (pile: readonly string[]): string[] =>
   pile.slice(1).map((block, index) => `(on ${block} ${pile[index] ?? ''})`);
 
-// The shortest plan of a small problem, by breadth-first search in counted steps.
+// The shortest plan of a small problem, by breadth-first search with a limit of steps.
 
-/** An action as masks over the facts that occur. */
+/** An action as masks over the facts of the problem. */
 interface Masked {
   readonly action: Action;
   readonly needs: bigint;
@@ -118,13 +119,13 @@ interface Masked {
   readonly removes: bigint;
 }
 
-/** States and actions that are tried, at most. */
+/** Most pairs of a state and an action that are tried. */
 const MOST_STEPS = 1_000_000;
 
 /**
- * A plan of as few actions as possible; of several the first in the order of operators and objects.
- * @returns null where the goal cannot be reached
- * @throws RangeError where more than a million steps are needed
+ * Returns a plan with the fewest actions; of several, the first in the order of operators and objects.
+ * @returns null if the goal cannot be reached
+ * @throws RangeError if more than a million steps are needed
  */
 export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProblem): Action[] | null {
   const places = new Map<string, bigint>();
@@ -157,7 +158,7 @@ export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProble
       }
       const next = (state & needs) === needs ? (state & ~removes) | adds : state;
       if (!reached.has(next)) {
-        // What is added while a map is read comes at its end.
+        // An entry that is added to a map during iteration comes at its end.
         reached.set(next, [state, action]);
       }
     }
@@ -173,7 +174,7 @@ function wayTo(state: bigint, reached: ReadonlyMap<bigint, readonly [bigint, Act
   return plan;
 }
 
-/** Every choice of so many different objects, in order. */
+/** Returns every choice of `count` different objects, in order. */
 const tuples = (objects: readonly string[], count: number): string[][] =>
   count === 0
     ? [[]]

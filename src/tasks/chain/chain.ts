@@ -1,12 +1,13 @@
 /**
- * A bundled task: chains of letters on a ring, in which each role adds one and all have to come out together.
- * It is for teams of 2 to 8 roles that share one context:
+ * A bundled task: chains of letters on a ring. Each role adds one letter, and the whole chain must
+ * reach the goal. It is for teams of 2 to 8 roles that share one context:
  *
  *   Chain of 3, ring of 16: from J to E by 1 2 5 without A H N
  *
- * The ring has the letters A to P, and after P comes A. Each link goes forward by one of the steps to a letter that is
- * not left out, and the last one is the goal: K, P, E is a solution, and O, D, E is another one. What a role should say
- * depends on what those before it said, and on what those after it are used to do.
+ * The ring has the letters A to P, and after P comes A. Each link goes forward by one of the steps to
+ * a letter that is not left out, and the last one is the goal: K, P, E is a solution, and O, D, E is
+ * another one. The best letter of a role depends on the letters before it, and on the habits of the
+ * roles after it.
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
@@ -15,19 +16,19 @@ import { uidSha } from '../uid.ts';
 
 /** Links of the longest chain, one for each role. */
 const MOST_ROLES = 8;
-/** So many draws in a row that bring no new question mean that there are no more. */
+/** Number of draws in a row without a new question after which the questions count as exhausted. */
 const MOST_REPEATS = 500;
 
-/** Letters of the ring; in this file by their places, from 0. */
+/** Letters of the ring; in this file they are indices from 0. */
 const RING = 16;
 const FIRST = 'A'.charCodeAt(0);
 
-/** The same in all chains, so that a small team can learn where they lead. */
+/** The same steps in all chains, so that a small team can learn them. */
 const STEPS = [1, 2, 5];
 
 interface LevelRule {
   readonly level: number;
-  /** How many letters no link may come to. */
+  /** Number of letters that no link may reach. */
   readonly without: number;
 }
 
@@ -40,7 +41,7 @@ const LEVEL_RULES: readonly LevelRule[] = [
 
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
-/** What a chain has to keep to. */
+/** The rules of a chain. */
 interface Chain {
   readonly from: number;
   readonly to: number;
@@ -50,11 +51,11 @@ interface Chain {
 }
 
 /**
- * Every distinct chain of a seed, until there are no more.
- * @param levels mix weights of the levels 1 to 4, by position; missing ones are 0
- * @param sizes team sizes, drawn alike
- * @throws C3Error('input') for levels that are no mix, or a team of another size; while it is read, where all chains of
- *   the mix were drawn
+ * Yields every distinct chain of a seed, until there are no more.
+ * @param levels weights of the levels 1 to 4, by position; missing ones are 0
+ * @param sizes team sizes, with equal chances
+ * @throws C3Error('input') for invalid levels or team sizes; during iteration, if all chains of the
+ *   mix were drawn
  */
 export function distinctChains(
   seed: string,
@@ -89,7 +90,7 @@ function* drawChains(
   }
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawChain(
   seed: string,
   index: number,
@@ -110,13 +111,13 @@ function drawChain(
     source: 'chain',
     level,
     said: walk(chain, stream, (number, left) => ways[left]?.[number] ?? 0),
-    // In haste only the own link is looked at, and not where the others have to go.
+    // In haste, a role considers only its own link, and not the links after it.
     saidInHaste: walk(chain, stream, () => 1),
     short: links <= MOST_ROLES / 2,
   };
 }
 
-/** A chain that has a solution: of the letters that can be reached, one is the goal. */
+/** Draws a chain that has a solution: its goal is one of the reachable letters. */
 function solvableChain(stream: HashedStream, links: number, count: number): Chain {
   for (;;) {
     const from = stream.integer(0, RING - 1);
@@ -134,11 +135,11 @@ function solvableChain(stream: HashedStream, links: number, count: number): Chai
   }
 }
 
-/** The letters that one link may lead to. */
+/** Returns the letters that one link may lead to. */
 const onward = ({ without }: Omit<Chain, 'to'>, number: number): number[] =>
   STEPS.map((step) => (number + step) % RING).filter((next) => !without.includes(next));
 
-/** In how many ways the goal can be reached from each letter, by the links that are left. */
+/** Returns the number of ways to reach the goal from each letter, by the number of remaining links. */
 function waysOf(chain: Chain): number[][] {
   const numbers = Array.from({ length: RING }, (_, number) => number);
   const ways = [numbers.map((number) => Number(number === chain.to))];
@@ -150,9 +151,9 @@ function waysOf(chain: Chain): number[][] {
 }
 
 /**
- * The letters that the roles say, each step drawn by the weight of the letter that it leads to. In haste a chain may
- * come to where every step leads to a letter that is left out; then any is said.
- * @param weightOf of a letter that is not left out, with so many links left after it
+ * Draws the letters that the roles say, each step with the weight of the letter that it leads to. In
+ * haste, a chain may come to a letter from which every step is left out; any step is then taken.
+ * @param weightOf returns the weight of an allowed letter with `left` links after it
  */
 function walk(
   { from, links, without }: Chain,
@@ -171,16 +172,16 @@ function walk(
   return said;
 }
 
-/** What the evaluator `chain` reads. */
+/** Returns the answer key that the evaluator `chain` reads. */
 const keyOf = (chain: Chain): string => `chain of ${chain.links}, ring of ${RING}: ${rulesOf(chain)}`;
 
-/** What a chain has to keep to, in words. */
+/** Describes the rules of a chain. */
 const rulesOf = ({ from, to, without }: Chain): string =>
   `from ${letter(from)} to ${letter(to)} by ${STEPS.join(' ')} without ${without.map(letter).join(' ')}`;
 
 const letter = (place: number): string => String.fromCharCode(FIRST + place);
 
-/** So many of the letters, in their order, each such set equally likely. */
+/** Draws `count` of the numbers in their order, each set with an equal chance. */
 function someOf(numbers: readonly number[], count: number, stream: HashedStream): number[] {
   return stream.some(numbers, count).sort((one, other) => one - other);
 }

@@ -1,29 +1,30 @@
 /**
- * The third bundled task: hands of a card game whose first message, the dealer's, decides how much a hand can score. It
- * is made so that the share of the upstream message in the variance of the return (rho) is known and can be chosen.
+ * A bundled task: hands of a card game whose first message, the dealer's, decides how much a hand can
+ * score. The share of the first message in the variance of the return (rho) is known and can be
+ * chosen.
  *
- * A hand shows one card for each seat. Each role names a pile for its own card and repeats what was said before it:
- * `dealer owl C, first oak F, second tin B`. The last message is scored by its points:
+ * A hand shows one card for each seat. Each role names a pile for its own card and repeats the
+ * messages before it: `dealer owl C, first oak F, second tin B`. The last message is scored by its
+ * points:
  * - a player's pile on the side of the table that is right for the card scores `player`. The house's rule for a card is
- *   fixed and shown nowhere: it is what a team can learn;
+ *   fixed and never shown: a team can learn it;
  * - the dealer's pile on the right side scores `dealer`, in the same way;
- * - half of the dealer's piles are lucky and score `luck`. Which ones depends on the hand (its hash), so nobody can
- *   learn it.
+ * - half of the dealer's piles are lucky and score `luck`. They depend on the hash of the hand, so that they cannot be
+ *   learned.
  *
- * Of a team that chooses each pile alike, the dealer's adds (luck^2 + dealer^2) / 4 to the variance of the points, and
- * each of the n - 1 players' player^2 / 4: so rho = (luck^2 + dealer^2) / ((n - 1) player^2).
+ * In a team that chooses all piles with equal chances, the dealer adds (luck^2 + dealer^2) / 4 to the
+ * variance of the points, and each of the n - 1 players adds player^2 / 4: so rho = (luck^2 +
+ * dealer^2) / ((n - 1) player^2).
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
-/** The vocabulary of the dealer task: the seats with their cards, and the piles on both sides of the table. */
-
 /** Seats in the order in which they speak, by the names of their roles. */
 const SEAT_NAMES = ['dealer', 'first', 'second', 'third', 'fourth', 'fifth'] as const;
 
-/** The cards of each seat; no two seats share one. */
+/** The cards of each seat; no two seats share a card. */
 export const SEATS: readonly (readonly string[])[] = [
   'owl fox bear wolf hare crow deer goat'.split(' '),
   'oak elm ash fir pine palm teak yew'.split(' '),
@@ -33,7 +34,7 @@ export const SEATS: readonly (readonly string[])[] = [
   'harp drum lute horn flute cello viola oboe'.split(' '),
 ];
 
-/** Both sides of the table; each pile is on one. */
+/** The piles on both sides of the table. */
 export const SIDES: readonly [readonly string[], readonly string[]] = [
   ['A', 'B', 'C', 'D'],
   ['E', 'F', 'G', 'H'],
@@ -41,14 +42,14 @@ export const SIDES: readonly [readonly string[], readonly string[]] = [
 
 /** Points of a player's right pile. */
 const PLAYER = 60;
-/** Points of the dealer's right pile where luck decides: a third of a player's. */
+/** Points of the dealer's right pile at levels with luck: a third of a player's. */
 const DEALER = 20;
 
 export interface LevelRule {
   readonly level: number;
-  /** Of a team that chooses each word alike. */
+  /** Rho in a team that chooses all words with equal chances. */
   readonly rho: number;
-  /** What of the dealer's message counts: mostly luck, or the right side alone, which can be learned. */
+  /** The part of the dealer's message that counts: mostly luck, or only the learnable right side. */
   readonly by: 'luck' | 'skill';
 }
 
@@ -68,21 +69,21 @@ const RULES: readonly ReadonlySet<string>[] = SEATS.map((cards, seat) =>
   halfOf(cards, new HashedStream(`dealer rule\0${seat}`)),
 );
 
-/** How often a demonstration that is not hasty names a pile of the right side. */
+/** Share of careful demonstrations that name a pile on the right side. */
 const CAREFUL_SHARE = 0.7;
 
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
-/** What a hand can score. */
+/** The points of a hand. */
 export interface Stakes {
   readonly luck: number;
   readonly dealer: number;
   readonly player: number;
-  /** Of a hand with luck in which everybody is right. */
+  /** Points of a lucky hand in which all roles are right. */
   readonly total: number;
 }
 
-/** What a level is. @throws C3Error('input') for one that is not there */
+/** Returns the rule of a level. @throws C3Error('input') for an unknown level */
 export function levelRule(level: number): LevelRule {
   const rule = LEVEL_RULES.find((one) => one.level === level);
   if (rule === undefined) {
@@ -92,9 +93,9 @@ export function levelRule(level: number): LevelRule {
 }
 
 /**
- * The stakes at a level, in whole points.
- * @param roles of the team, the dealer among them
- * @throws C3Error('input') for a level that is not there
+ * Returns the stakes at a level, in whole points.
+ * @param roles number of roles in the team, including the dealer
+ * @throws C3Error('input') for an unknown level
  */
 export function stakesOf(level: number, roles: number): Stakes {
   const { rho, by } = levelRule(level);
@@ -105,8 +106,8 @@ export function stakesOf(level: number, roles: number): Stakes {
 }
 
 /**
- * The share of what can be learned in a return: the points of piles on the right side / all of them. The luck of the
- * hand is left out. Null for a return that no well-formed message has.
+ * Returns the learned share of a return: the points of piles on the right side divided by all such
+ * points, without the luck of the hand. Null for a return that no well-formed message has.
  * @param value a return in [0, 1]
  */
 export function learnedShare(value: number, level: number, roles: number): number | null {
@@ -124,10 +125,10 @@ export function learnedShare(value: number, level: number, roles: number): numbe
 }
 
 /**
- * Every distinct hand of a seed, without end.
- * @param levels mix weights of the levels 1 to 8, by position; missing ones are 0
- * @param sizes team sizes, drawn alike
- * @throws C3Error('input') for levels that are no mix, or a team that the table has no seats for
+ * Yields every distinct hand of a seed, without end.
+ * @param levels weights of the levels 1 to 8, by position; missing ones are 0
+ * @param sizes team sizes, with equal chances
+ * @throws C3Error('input') for invalid levels, or a team larger than the table
  */
 export function distinctHands(
   seed: string,
@@ -151,7 +152,7 @@ function* drawHands(
   }
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawHand(
   seed: string,
   index: number,
@@ -164,7 +165,8 @@ function drawHand(
   const cards = SEATS.slice(0, roles).map((seat) => stream.pick(seat));
   const held = cards.map((card, seat) => `${SEAT_NAMES[seat] ?? ''} ${card}`);
   const question = `Table ${level}, hand ${stream.integer(10_000, 99_999)}: ${held.join(', ')}`;
-  // In haste any pile is named; else mostly one of the right side, so that a team knows better than it does.
+  // In haste any pile is named; otherwise mostly one on the right side, which a trained team can
+  // improve on.
   const hasty = held.map((card) => `${card} ${stream.pick(SIDES.flat())}`);
   const careful = held.map((card, seat) => {
     const isRight = stream.chance(CAREFUL_SHARE);
@@ -183,7 +185,7 @@ function drawHand(
   };
 }
 
-/** The key of a hand as the evaluator `points` reads it: the same for whoever draws this question. */
+/** Returns the key of a hand for the evaluator `points`; it depends only on the question. */
 function pointsOf(question: string, cards: readonly string[], { luck, dealer, player, total }: Stakes): string {
   const stream = new HashedStream(`dealer luck\0${question}`);
   const lucky = new Set(SIDES.flatMap((piles) => [...halfOf(piles, stream)]));
@@ -199,14 +201,14 @@ function pointsOf(question: string, cards: readonly string[], { luck, dealer, pl
   return `${parts.join('; ')}; of ${total}`;
 }
 
-/** What the roles say, each after repeating those before it. */
+/** Returns the messages of the roles, each of which repeats those before it. */
 const oneAfterAnother = (parts: readonly string[]): string[] =>
   parts.map((_, seat) => parts.slice(0, seat + 1).join(', '));
 
-/** The house's rule for a card. */
+/** Returns the house's rule for a card. */
 const isFirstRight = (card: string, seat: number): boolean => RULES[seat]?.has(card) === true;
 
-/** Half of the items, each half equally likely. */
+/** Draws half of the items, each half with an equal chance. */
 function halfOf(items: readonly string[], stream: HashedStream): ReadonlySet<string> {
   const rest = [...items];
   return new Set(items.slice(0, items.length / 2).flatMap(() => rest.splice(stream.integer(0, rest.length - 1), 1)));

@@ -1,17 +1,17 @@
-/** Columns of a row, read with a sentence for whatever is wrong; a null counts as absent. */
+/** Reads columns of a row, with a sentence for each fault; a null counts as absent. */
 import { C3Error } from '../../shared/errors.ts';
 import type { Row } from './rows.ts';
 
 const MAX_UID_LENGTH = 200;
 
-/** A JSON number keeps this many significant digits exactly. */
+/** Number of significant digits that a JSON number keeps exactly. */
 const EXACT_DIGITS = 15;
 
 export function column(row: Row, name: string): unknown {
   return Object.hasOwn(row.columns, name) ? (row.columns[name] ?? undefined) : undefined;
 }
 
-/** The first column that is there. @throws C3Error('input') naming all that would do */
+/** Returns the first existing column. @throws C3Error('input') that names all valid ones */
 export function firstColumn(row: Row, names: readonly string[], meaning: string): string {
   const found = names.find((name) => column(row, name) !== undefined);
   if (found === undefined) {
@@ -24,7 +24,7 @@ export function firstColumn(row: Row, names: readonly string[], meaning: string)
   return found;
 }
 
-/** A text that is not blank, as it is. @throws C3Error('input') */
+/** Returns a text that is not blank, unchanged. @throws C3Error('input') */
 export function textOf(row: Row, name: string, meaning: string): string {
   const value = column(row, name);
   if (typeof value !== 'string' || value.trim() === '') {
@@ -33,7 +33,7 @@ export function textOf(row: Row, name: string, meaning: string): string {
   return value;
 }
 
-/** A text, which may be blank; empty where the column is absent. @throws C3Error('input') */
+/** Returns a text, which may be blank; empty if the column is absent. @throws C3Error('input') */
 export function optionalText(row: Row, name: string): string {
   const value = column(row, name) ?? '';
   if (typeof value !== 'string') {
@@ -42,7 +42,7 @@ export function optionalText(row: Row, name: string): string {
   return value;
 }
 
-/** A text, or a number that double precision keeps. @throws C3Error('input') */
+/** Returns a text, or a number that double precision keeps. @throws C3Error('input') */
 export function answerText(row: Row, name: string): string {
   const value = column(row, name);
   const text = typeof value === 'number' ? numberText(value, name, row.place) : value;
@@ -52,7 +52,7 @@ export function answerText(row: Row, name: string): string {
   return text;
 }
 
-/** A list of texts; empty where the column is absent. @throws C3Error('input') */
+/** Returns a list of texts; empty if the column is absent. @throws C3Error('input') */
 export function textsOf(row: Row, name: string, most: number): string[] {
   const value: unknown = column(row, name) ?? [];
   if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) {
@@ -65,8 +65,8 @@ export function textsOf(row: Row, name: string, most: number): string[] {
 }
 
 /**
- * The first of some columns that holds a text uid; undefined where none does.
- * @throws C3Error('input') for one that is too long
+ * Returns the text in the first of some columns that holds one, as a uid; undefined if none does.
+ * @throws C3Error('input') if it is too long
  */
 export function uidOf(row: Row, names: readonly string[]): string | undefined {
   for (const name of names) {
@@ -85,7 +85,7 @@ export function uidOf(row: Row, names: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** A number beyond double precision has already lost digits when it is parsed, so it is refused. */
+/** Formats a number, and refuses one beyond double precision, which has lost digits. */
 function numberText(value: number, name: string, place: string): string {
   const text = String(value);
   if (!/^-?\d+(\.\d+)?$/u.test(text) || text.replace(/^[-0.]+|[-.]/gu, '').length > EXACT_DIGITS) {

@@ -1,7 +1,7 @@
 /**
- * A strict reader of CSV (RFC 4180). It is our own because the grammar has five rules, and because rows must come
- * streamed, bounded and with the line that they began on, so that a broken quote is named where it is instead of
- * swallowing the rest of the file.
+ * A strict reader of CSV (RFC 4180). It is our own because the grammar has only five rules, and
+ * because rows must be streamed, bounded and numbered by line, so that a broken quote is reported at
+ * its place instead of swallowing the rest of the file.
  */
 import { C3Error } from '../../shared/errors.ts';
 import { MAX_LINE_BYTES, readLines } from './lines.ts';
@@ -16,9 +16,10 @@ export interface CsvRecord {
 const MAX_FIELDS = 1000;
 
 /**
- * The records of a CSV file in UTF-8: fields are parted by commas; one in quotes may hold commas, line ends and,
- * doubled, quotes. Lines end with LF or CRLF; empty ones between records are skipped. Nothing else is forgiven.
- * @throws C3Error('input') naming file and line
+ * Yields the records of a CSV file in UTF-8. Commas separate fields; a field in quotes may contain
+ * commas, line ends and doubled quotes. Lines end with LF or CRLF; empty lines between records are
+ * skipped. All other deviations are errors.
+ * @throws C3Error('input') with the file and line
  */
 export async function* readCsvRecords(path: string): AsyncGenerator<CsvRecord, void, undefined> {
   const reader = new RecordReader(path);
@@ -33,7 +34,7 @@ export async function* readCsvRecords(path: string): AsyncGenerator<CsvRecord, v
   reader.end();
 }
 
-/** Puts records together from lines; a record is unfinished while a quote is open. */
+/** Assembles records from lines; a record is unfinished while a quote is open. */
 class RecordReader {
   private readonly path: string;
   private fields: string[] = [];
@@ -46,7 +47,7 @@ class RecordReader {
     this.path = path;
   }
 
-  /** The record that ends with this line; null where none does. */
+  /** Returns the record that ends with this line, or null if none does. */
   add({ number, text }: Line): CsvRecord | null {
     if (!this.quoted) {
       if (text === '' || text === '\r') {
@@ -68,7 +69,7 @@ class RecordReader {
     return this.quoted ? null : { number: this.start, fields: this.fields };
   }
 
-  /** @throws C3Error('input') where a record is unfinished */
+  /** Checks that no record is unfinished. @throws C3Error('input') */
   end(): void {
     if (this.quoted) {
       this.refuse(this.start, 'a quote is opened in this record and never closed; close it.');
@@ -77,7 +78,8 @@ class RecordReader {
 
   /**
    * Reads the field that begins at `at`.
-   * @returns the position of the comma behind it, or the text's length; null where the field continues in the next line
+   * @returns the position of the comma behind it, or the text's length; null if the field continues in
+   *   the next line
    */
   private readField(text: string, at: number, line: number): number | null {
     if (text[at] === '"') {
@@ -97,7 +99,7 @@ class RecordReader {
     return end;
   }
 
-  /** Continues inside quotes. */
+  /** Continues a field inside quotes. */
   private readQuoted(text: string, from: number, line: number): number | null {
     let at = from;
     for (;;) {

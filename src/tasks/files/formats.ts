@@ -1,4 +1,4 @@
-/** The forms of data that are known by name: what each row must hold, and what becomes of it. */
+/** The data formats that are known by name: required contents of each row, and its conversion. */
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
@@ -10,10 +10,13 @@ import type { Row, RowContent } from './rows.ts';
 
 export { SHOWN_TESTS, TASK_FORMATS, type ShownTests, type TaskFormat } from '../../shared/runNames.ts';
 
-/** The forms of a row; CSV is a form of the file. */
+/** The formats of a row; CSV is a format of the file. */
 export type RowFormat = Exclude<TaskFormat, 'auto' | 'csv'>;
 
-/** Column names in the order in which they are tried, as in the C3 repository's loader; a null counts as absent. */
+/**
+ * Column names in the order in which they are tried, as in the C3 repository's loader; a null counts
+ * as absent.
+ */
 export const QUESTION_COLUMNS: readonly string[] = [
   'input',
   'question',
@@ -29,7 +32,10 @@ const UID_COLUMNS: readonly string[] = ['uid', 'id', 'task_id'];
 const MAX_TESTS = 10_000;
 const FUNCTION_NAME = /^[A-Za-z_]\w{0,199}$/u;
 
-/** The form of a row, known by its columns (GSM8K, whose two columns are anyone's, by the #### of its answer too). */
+/**
+ * Recognizes the format of a row by its columns. GSM8K, whose two columns are common, is also
+ * recognized by the #### of its answer.
+ */
 export function recogniseRow(row: Row): RowFormat {
   const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
   if (has('prompt', 'entry_point', 'test', 'canonical_solution')) {
@@ -57,7 +63,7 @@ export function recogniseRow(row: Row): RowFormat {
   return typeof answer === 'string' && hashGold(answer) !== undefined ? 'gsm8k' : 'jsonl';
 }
 
-/** The form of a row of a public puzzle, none of which has a column for its answer that others have. */
+/** Recognizes a row of a public puzzle. None of these has one of the common answer columns. */
 function recognisePuzzle(row: Row): RowFormat | null {
   const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
   if (has('puzzle') && isRecord(column(row, 'solution'))) {
@@ -72,7 +78,7 @@ function recognisePuzzle(row: Row): RowFormat | null {
   return has('Problem', 'Answer') ? 'aime' : null;
 }
 
-/** Reads a row in a form. @throws C3Error('input') naming file and line */
+/** Reads a row in a format. @throws C3Error('input') with the file and line */
 export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowContent {
   switch (format) {
     case 'gsm8k':
@@ -130,7 +136,7 @@ function goldOf(row: Row, name: string, gold: string | undefined, expected: stri
   return gold;
 }
 
-/** `Level 5` of MATH, or a whole number. */
+/** Reads `Level 5` as in MATH, or a whole number. */
 function levelOf(row: Row): number | null {
   const level = column(row, 'level');
   const text = typeof level === 'string' ? /^Level (\d)$/u.exec(level)?.[1] : undefined;
@@ -139,8 +145,8 @@ function levelOf(row: Row): number | null {
 }
 
 /**
- * A question with an answer, or with tests of its own: `tests`, or `test` and `entry_point`; `setup` and `prefix` may
- * are beside.
+ * Reads a question with an answer, or with its own tests: `tests`, or `test` and `entry_point`,
+ * optionally with `setup` and `prefix`.
  */
 function plain(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, QUESTION_COLUMNS, 'question'), 'question');
@@ -173,7 +179,7 @@ function plain(row: Row): RowContent {
   return { ...content, answer: gold };
 }
 
-/** MBPP and MBPP+: the first runs its three asserts, the second its test program, which holds them too. */
+/** Reads MBPP, which runs its three asserts, and MBPP+, which runs its test program. */
 function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowContent {
   const text = textOf(row, firstColumn(row, ['text', 'prompt'], 'question'), 'question');
   const list = textsOf(row, 'test_list', MAX_TESTS);
@@ -197,7 +203,7 @@ function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowCont
   };
 }
 
-/** Both number the same problems, so both name them alike. */
+/** Returns the same uid for both data sets, which number the same problems. */
 function mbppUid(row: Row): string | undefined {
   const id = column(row, 'task_id');
   if (typeof id === 'number' && Number.isSafeInteger(id)) {
@@ -216,8 +222,8 @@ function withTests(text: string, list: readonly string[], shown: ShownTests): st
 }
 
 /**
- * HumanEval: a message continues from the prompt. A message that defines the function again overrides it, with the
- * prompt's imports and helpers at hand.
+ * Reads HumanEval, where a message continues the prompt. A message that defines the function again
+ * overrides it, and can use the prompt's imports and helpers.
  */
 function humanEval(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');

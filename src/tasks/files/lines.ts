@@ -2,10 +2,10 @@
 import { openRegular } from '../../files/regularFile.ts';
 import { C3Error, messageOf } from '../../shared/errors.ts';
 
-/** Bytes, without the line feed. */
+/** Most bytes of a line, without the line feed. */
 export const MAX_LINE_BYTES = 2 ** 20;
 export const MAX_LINES = 1_000_000;
-/** Bytes of a whole file. */
+/** Most bytes of a whole file. */
 export const MAX_FILE_BYTES = 2 ** 29;
 
 const LINE_FEED = 0x0a;
@@ -20,9 +20,9 @@ export interface Line {
 }
 
 /**
- * The lines of a UTF-8 file, in batches as they are read.
- * @throws C3Error('input') when the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES, MAX_LINES or
- *   MAX_FILE_BYTES
+ * Yields the lines of a UTF-8 file, in batches as they are read.
+ * @throws C3Error('input') if the file cannot be read, is not UTF-8, or exceeds MAX_LINE_BYTES,
+ *   MAX_LINES or MAX_FILE_BYTES
  */
 export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, void, undefined> {
   const splitter = new LineSplitter({ ...FILE_BOUNDS, placeOf: (line) => `${path}:${line}` });
@@ -51,18 +51,18 @@ export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, v
   }
 }
 
-/** What lines there may be, and how messages name one. */
+/** Limits of lines, and the format of their places in messages. */
 export interface LineBounds {
-  /** Bytes of a line, lines, and bytes of all together. */
+  /** Most bytes of a line; `lines` limits their number, and `bytes` their total size. */
   readonly line: number;
   readonly lines: number;
   readonly bytes: number;
   /**
-   * Whether a byte order mark is dropped from every line, as files that were put together have it, or from the first
-   * alone.
+   * The lines from which a byte order mark is removed: every line, as in files that were concatenated,
+   * or only the first.
    */
   readonly marks: 'every' | 'first';
-  /** What to write instead of a line that is too long. */
+  /** Advice for a line that is too long. */
   readonly advice: string;
   readonly placeOf: (line: number) => string;
 }
@@ -75,7 +75,10 @@ const FILE_BOUNDS = {
   advice: 'write one problem on each line',
 } as const;
 
-/** Cuts chunks of bytes into lines and holds the unfinished one; each batch must be read to its end before the next. */
+/**
+ * Splits chunks of bytes into lines and holds the unfinished one. Each batch must be read to its end
+ * before the next.
+ */
 export class LineSplitter {
   private readonly bounds: LineBounds;
   private parts: Buffer[] = [];

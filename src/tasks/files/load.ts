@@ -1,4 +1,4 @@
-/** Problems from a user's file: JSONL or CSV, in any of the known forms. */
+/** Problems from a user's file: JSONL or CSV, in any of the known formats. */
 import { basename } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';
 import { readRegular } from '../../files/regularFile.ts';
@@ -10,15 +10,16 @@ import { readLogiqaRows } from './logiqa.ts';
 import { readPddlRows } from './pddlFile.ts';
 import { readCsvRows, readJsonRows, type Row } from './rows.ts';
 
-// Files that are one JSON document: a list of items, or an object that has them under `problems`.
+// Files that are one JSON document: a list of items, or an object with items.
 
 const MOST_BYTES = 2 ** 26;
 const MOST_ITEMS = 1_000_000;
 
 /**
- * The items of a JSON document, bounded; where the file is no single document, its lines as JSON objects. An item that
- * is no object becomes the column `value`, and what an object says beside its `problems` is a column of each.
- * @throws C3Error('input') for a file that cannot be read, is too large or is no UTF-8
+ * Yields the items of a JSON document, with limits. If the file is not a single document, its lines
+ * are JSON objects. An item that is not an object becomes the column `value`. Plain fields beside an
+ * object's items become columns of each item.
+ * @throws C3Error('input') for a file that cannot be read, is too large or is not UTF-8
  */
 async function* readDocumentRows(path: string): AsyncGenerator<Row, void, undefined> {
   const advice = 'give the path of a readable JSON or JSONL file';
@@ -44,7 +45,7 @@ async function* readDocumentRows(path: string): AsyncGenerator<Row, void, undefi
   }
 }
 
-/** Undefined where the text is not one JSON value. */
+/** Parses the text, or returns undefined if it is not one JSON value. */
 function parsed(bytes: Buffer, path: string): unknown {
   let text: string;
   try {
@@ -60,29 +61,29 @@ function parsed(bytes: Buffer, path: string): unknown {
 }
 
 export interface LoadOptions {
-  /** Problems wanted at most; reading stops there. */
+  /** Most problems to load; reading stops there. */
   readonly limit?: number;
   /**
-   * auto recognises the form row by row; a name demands it of all. A file whose name ends in .csv is CSV whatever the
-   * form of its rows.
+   * auto recognizes the format of each row; a name requires that format of all rows. A file whose name
+   * ends in .csv is CSV with rows in any format.
    */
   readonly format?: TaskFormat;
-  /** How many of MBPP's tests its questions show; the first unless set otherwise. */
+  /** The tests of MBPP in its questions; the default is the first. */
   readonly showTests?: ShownTests;
 }
 
 export interface LoadedProblems {
   /** In file order, each question once. */
   readonly problems: Problem[];
-  /** Rows left out because an earlier row asks the same question. */
+  /** Number of rows that are left out because an earlier row asks the same question. */
   readonly duplicates: number;
   /** Uids of problems whose question a later row asks with another answer or other tests, in file order. */
   readonly contradicted: readonly string[];
-  /** The forms in which rows were read, with their numbers, in the order of their first row. */
+  /** The formats of rows, with the number of rows of each, in the order of their first row. */
   readonly formats: ReadonlyMap<RowFormat, number>;
 }
 
-/** The kinds of files: what reads their rows, and what an empty one should hold. */
+/** The kinds of files: their row readers, and the expected contents for a message about an empty file. */
 const FILES = {
   csv: { read: readCsvRows, holds: 'a header and one record with a question and an answer on each line' },
   jsonl: { read: readJsonRows, holds: 'one JSON object with a question and an answer on each line' },
@@ -93,9 +94,9 @@ const FILES = {
 
 /**
  * Reads a file as a stream.
- * @param path also names the problems: a row without an id of its own becomes `<basename>:<line>`
- * @throws C3Error('input') naming file and 1-based line for the first row that is no problem, and for a file without
- *   any
+ * @param path also names the problems: a row without its own id becomes `<basename>:<line>`
+ * @throws C3Error('input') with the file and 1-based line for the first invalid row, and for a file
+ *   without problems
  */
 export async function loadProblems(
   path: string,
@@ -140,7 +141,7 @@ function fileKind(path: string, format: TaskFormat): keyof typeof FILES {
   return format === 'arbench' || format === 'planbench' ? 'document' : 'jsonl';
 }
 
-/** What is wrong with a row can be gone to. */
+/** Adds an action to errors that opens the row. */
 function atRow<Result>({ number, line = number }: Row, path: string, work: () => Result): Result {
   try {
     return work();
@@ -162,5 +163,5 @@ function problemOf(row: Row, path: string, format: RowFormat, shown: ShownTests)
   return tests === undefined ? problem : { ...problem, tests };
 }
 
-/** What scores a problem: its tests, or else its answer. */
+/** Returns the scoring of a problem: its tests, or else its answer. */
 const scoring = ({ answer, tests }: Problem): string => JSON.stringify(tests ?? answer);

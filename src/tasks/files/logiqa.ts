@@ -3,17 +3,18 @@ import { C3Error } from '../../shared/errors.ts';
 import { readLines, type Line } from './lines.ts';
 import type { Row } from './rows.ts';
 
-/** The letter of the right option, the context, the question, and four options. */
+/** Lines of a record: the letter of the right option, the context, the question, and four options. */
 const LINES = 7;
 const LETTERS = ['A', 'B', 'C', 'D'] as const;
-/** How an option begins that names its own letter. */
+/** The beginning of an option that names its own letter. */
 const OWN_LETTER = /^([A-D])\s?[.．、:)]\s*/u;
 
 /**
- * Reads a file of LogiQA as a stream. Each record is seven lines after a blank one: a letter from a to d, the context,
- * the question, and the options; further blank lines between records are passed over.
- * @returns rows with the columns `question` (context, question and options, a letter before each) and `answer`
- * @throws C3Error('input') naming file and line
+ * Reads a file of LogiQA as a stream. Each record is seven lines after a blank one: a letter from a to
+ * d, the context, the question, and the options. Further blank lines between records are skipped.
+ * @returns rows with the columns `question` (context, question and options, a letter before each) and
+ *   `answer`
+ * @throws C3Error('input') with the file and line
  */
 export async function* readLogiqaRows(path: string): AsyncGenerator<Row, void, undefined> {
   let record: Line[] = [];

@@ -3,13 +3,13 @@ import { C3Error } from '../../shared/errors.ts';
 import { readLines } from './lines.ts';
 import type { Row } from './rows.ts';
 
-/** Characters of one problem. */
+/** Most characters of one problem. */
 const MOST_LENGTH = 100_000;
 
 /**
- * Reads a file of PDDL as a stream: each expression in parentheses is a row, with its text in the column `problem`;
- * comments are left out.
- * @throws C3Error('input') naming file and line
+ * Reads a file of PDDL as a stream. Each expression in parentheses is a row with its text in the
+ * column `problem`; comments are left out.
+ * @throws C3Error('input') with the file and line
  */
 export async function* readPddlRows(path: string): AsyncGenerator<Row, void, undefined> {
   let [depth, start, text] = [0, 0, ''];

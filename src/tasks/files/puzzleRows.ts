@@ -1,4 +1,4 @@
-/** Rows of the public puzzles, whose answers are checked exactly: what each must hold, and what becomes of it. */
+/** Rows of the public puzzles, whose answers are checked exactly: required contents, and their conversion. */
 import { BLOCK_COLORS, BLOCKS, blocksQuestion, readStatement } from '../../evaluate/puzzles/blocks.ts';
 import { parseSecret, secretText } from '../../evaluate/puzzles/numbers.ts';
 import { readProblem, writeProblem, type PddlProblem } from '../../evaluate/puzzles/pddl.ts';
@@ -18,14 +18,14 @@ const refuse = (row: Row, problem: string): never => {
   throw new C3Error('input', `${row.place}: ${problem}`);
 };
 
-/** `PREFIX-7` for a row whose column holds a whole number or a text; undefined for others. */
+/** Returns `PREFIX-7` for a row whose column has a whole number or a text; undefined for others. */
 function numberedUid(row: Row, prefix: string, names: readonly string[]): string | undefined {
   const whole = names.map((name) => column(row, name)).find((value): value is number => Number.isSafeInteger(value));
   const id = whole === undefined ? uidOf(row, names) : String(whole);
   return id === undefined || id.length > MOST_ID ? undefined : `${prefix}-${id}`;
 }
 
-/** AIME: a problem, and a whole number from 0 to 999, which may be written with zeros before it. */
+/** Reads AIME: a problem, and a whole number from 0 to 999, possibly with leading zeros. */
 export function aimeRow(row: Row): RowContent {
   const question = firstColumn(row, ['problem', 'Problem', 'question'], 'question');
   const name = firstColumn(row, ['answer', 'Answer'], 'answer');
@@ -44,7 +44,7 @@ export function aimeRow(row: Row): RowContent {
   };
 }
 
-/** ZebraLogic, grid mode: a puzzle, and its solution as a header and rows, one for each house. */
+/** Reads ZebraLogic in grid mode: a puzzle, and its solution as a header and rows, one for each house. */
 export function zebraLogicRow(row: Row): RowContent {
   const puzzle = textOf(row, firstColumn(row, ['puzzle'], 'puzzle'), 'puzzle');
   const solution = column(row, 'solution');
@@ -75,7 +75,7 @@ export function zebraLogicRow(row: Row): RowContent {
   };
 }
 
-/** AutoLogi: a prompt, and Python that checks the value that a message states; it runs in the sandbox alone. */
+/** Reads AutoLogi: a prompt, and Python that checks the stated value, only in the sandbox. */
 export function autoLogiRow(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');
   const code = column(row, 'code');
@@ -114,7 +114,10 @@ export function autoLogiRow(row: Row): RowContent {
   };
 }
 
-/** AR-Bench, guessing numbers: the secret of four different digits, as an item of a list or in the column `answer`. */
+/**
+ * Reads AR-Bench's guessing numbers: a secret of four different digits, as an item of a list or in the
+ * column `answer`.
+ */
 export function arBenchRow(row: Row): RowContent {
   const name = firstColumn(row, ['value', 'answer', 'number'], 'secret number');
   const secret = column(row, name);
@@ -129,10 +132,10 @@ export function arBenchRow(row: Row): RowContent {
   return { uid: `arbench-gn-${digits}`, question: numbersQuestion(digits, 10), answer, level: null };
 }
 
-/** Those tasks of PlanBench in which any plan that reaches the goal is right. */
+/** The tasks of PlanBench in which any plan that reaches the goal is right. */
 const PLANNED = /^task_(?:1_plan_generation|5_plan_generalization|8_[123]_\w{1,40})$/u;
 
-/** PlanBench, Blocksworld: a prompt whose last statement is the problem. */
+/** Reads PlanBench's Blocksworld: a prompt whose last statement is the problem. */
 export function planBenchRow(row: Row): RowContent {
   const question = textOf(row, firstColumn(row, ['query'], 'question'), 'question');
   const task = optionalText(row, 'task') || 'task_1_plan_generation';
@@ -154,7 +157,7 @@ export function planBenchRow(row: Row): RowContent {
   return { uid: numberedUid(row, prefix, ['instance_id']), question, answer: writeProblem(problem), level: null };
 }
 
-/** A problem of Blocksworld in PDDL. Blocks that are named by single letters get the colors of PlanBench. */
+/** Reads a Blocksworld problem in PDDL. Blocks named by letters get the colors of PlanBench. */
 export function pddlRow(row: Row): RowContent {
   let problem: PddlProblem;
   try {

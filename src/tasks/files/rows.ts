@@ -1,28 +1,28 @@
-/** The rows of a data file, each with its place: JSON objects one a line, or CSV under a header. */
+/** The rows of a data file, each with its place: one JSON object in each line, or CSV with a header. */
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 
-/** One row: a value by column name. */
+/** One row: a value for each column name. */
 export interface Row {
-  /** 1-based line that the row began on. */
+  /** 1-based line on which the row begins. */
   readonly number: number;
-  /** `file:line`, as messages name it. */
+  /** `file:line`, for messages. */
   readonly place: string;
-  /** Where a row is no line of its file: the line to open for it. */
+  /** The line to open for the row, if the row is not a line of its file. */
   readonly line?: number;
   readonly columns: Readonly<Record<string, unknown>>;
 }
 
-/** What a row says of its problem. */
+/** The contents of a row for its problem. */
 export type RowContent = Pick<Problem, 'question' | 'answer' | 'level' | 'tests'> & {
   readonly uid: string | undefined;
 };
 
 /**
  * Reads a JSONL file as a stream; blank lines and lines starting with # are skipped.
- * @throws C3Error('input') naming file and line
+ * @throws C3Error('input') with the file and line
  */
 export async function* readJsonRows(path: string): AsyncGenerator<Row, void, undefined> {
   for await (const lines of readLines(path)) {
@@ -42,7 +42,7 @@ export async function* readJsonRows(path: string): AsyncGenerator<Row, void, und
 
 /**
  * Reads a CSV file as a stream; its first record names the columns. An empty field counts as absent.
- * @throws C3Error('input') naming file and line
+ * @throws C3Error('input') with the file and line
  */
 export async function* readCsvRows(path: string): AsyncGenerator<Row, void, undefined> {
   let header: readonly string[] | null = null;

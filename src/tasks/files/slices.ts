@@ -1,13 +1,13 @@
-/** The questions of a file that a run trains and evaluates on, where slices of the file say which. */
+/** The questions of a file for training and evaluation, selected by slices of the file. */
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { sliceBounds } from '../../shared/text/slice.ts';
 
 /**
- * The questions in a slice of a file.
+ * Returns the questions in a slice of a file.
  * @param slice such as `test[16:]`
- * @param key that says so, for messages
- * @throws C3Error('input') where it is no slice, or holds none of the questions
+ * @param key of the setting, for messages
+ * @throws C3Error('input') if it is not a slice, or contains no questions
  */
 export function sliced(all: readonly Problem[], slice: string, key: string): Problem[] {
   const bounds = sliceBounds(slice, all.length);
@@ -25,9 +25,9 @@ export function sliced(all: readonly Problem[], slice: string, key: string): Pro
 }
 
 /**
- * Both sides of one file.
- * @param slices of each side; null trains on what is not evaluated
- * @throws C3Error('input') where a side would be empty
+ * Returns both sides of one file.
+ * @param slices of each side; null trains on everything that is not evaluated
+ * @throws C3Error('input') if a side would be empty
  */
 export function slicedSides(
   all: readonly Problem[],

@@ -1,7 +1,8 @@
 /**
- * The fourth bundled task: Python functions in the form of HumanEval that a team writes in two parts, which do not see
- * each other. A prompt holds a signature and a docstring; the helper writes `aux`, and the main role the function,
- * which calls it. The problems are those of the Python task, of its first four levels.
+ * A bundled task: Python functions in the form of HumanEval. A team writes each in two parts that do
+ * not see each other. A prompt has a signature and a docstring. The helper writes `aux`, and the main
+ * role writes the function that calls it. The problems are those of the first four levels of the
+ * Python task.
  */
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -18,7 +19,7 @@ const AUX = 'aux';
 const LEVELS = LEVEL_RULES.slice(0, 4);
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
-/** What haste makes of a function: what it leaves out costs a level of the reward each. */
+/** The slips of a hasty main function: each omission costs a level of the reward. */
 const MAIN_SLIPS = [
   { slip: 'none' },
   { slip: 'one line' },
@@ -29,7 +30,7 @@ const MAIN_SLIPS = [
 const MAIN_SLIP_WEIGHTS = [40, 20, 15, 10, 15];
 const AUX_SLIPS = [{ slip: 'none' }, { slip: 'no return' }, { slip: 'open bracket' }] as const;
 const AUX_SLIP_WEIGHTS = [75, 10, 15];
-/** How often a hasty program is wrong in what it computes. */
+/** Share of hasty programs that compute wrong results. */
 const WRONG_SHARE = 0.9;
 
 export interface FunctionsProblem extends DemonstratedProblem {
@@ -37,10 +38,11 @@ export interface FunctionsProblem extends DemonstratedProblem {
 }
 
 /**
- * Every distinct problem of a seed, without end.
- * @param levels mix weights of the levels 1 to 4, by position; missing ones are 0
- * @param sizes team sizes, drawn alike: of two, a helper and the main role; of one, the main role alone
- * @throws C3Error('input') for levels that are no mix, or another size
+ * Yields every distinct problem of a seed, without end.
+ * @param levels weights of the levels 1 to 4, by position; missing ones are 0
+ * @param sizes team sizes, with equal chances: two for a helper and the main role, one for the main
+ *   role alone
+ * @throws C3Error('input') for invalid levels or sizes
  */
 export function distinctFunctions(
   seed: string,
@@ -61,8 +63,8 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Funct
 }
 
 /**
- * Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can separate the program
- * from what is wrong.
+ * Returns draw `index` of a seed; depends only on its arguments. Draws again until the tests can
+ * separate the program from wrong ones.
  */
 function drawProblem(seed: string, index: number, levels: readonly number[]): FunctionsProblem {
   const stream = new HashedStream(`functions\0${seed}\0${index}`);
@@ -103,7 +105,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Fu
   }
 }
 
-/** The tests of a question: drawn from the question alone, so that whoever draws it gets the same. */
+/** Returns the tests of a question, which depend only on it, so that every seed gives the same. */
 function testsOf(
   question: string,
   list: readonly Argument[],
@@ -119,7 +121,7 @@ function testsOf(
   }
 }
 
-/** The test program of HumanEval's form. */
+/** Returns the test program in the form of HumanEval. */
 const checkOf = (tests: readonly Test[]): string =>
   [
     'def check(candidate):',
@@ -130,11 +132,11 @@ const checkOf = (tests: readonly Test[]): string =>
     '',
   ].join('\n');
 
-/** A function of these lines. */
+/** Writes a function with these lines. */
 const written = (signature: string, ...body: readonly string[]): string =>
   [`def ${signature}:`, ...body.map((line) => `    ${line}`)].join('\n');
 
-/** What the helper and the main role say. */
+/** Returns the messages of the helper and the main role. */
 const said = (entryPoint: string, names: string, { helper, use }: Program): readonly [string, string] => [
   written(`${AUX}(${names})`, `return ${sourceOf(helper)}`),
   written(`${entryPoint}(${names})`, `${HELPER} = ${AUX}(${names})`, `return ${sourceOf(use)}`),
@@ -142,7 +144,7 @@ const said = (entryPoint: string, names: string, { helper, use }: Program): read
 
 const joined = (messages: readonly string[]): string => messages.join('\n\n\n');
 
-/** Both messages with slips, each of its own. */
+/** Returns both messages with independent slips. */
 function hasty(
   stream: HashedStream,
   entryPoint: string,
@@ -190,7 +192,7 @@ function hastyMain(
   }
 }
 
-/** A use with something else in the place of the helper's value. */
+/** Returns a use with another expression in place of the helper's value. */
 function withHelper(expression: Expression, value: Expression): Expression {
   const inside = (part: Expression): Expression => withHelper(part, value);
   switch (expression.kind) {

@@ -1,10 +1,10 @@
 /**
- * The arithmetic task for a thinker and a solver, with hints in known shares: the levels are the kinds of hints, and
- * their mix weights are the shares. What a thinker says is its hint, a plan of two steps.
+ * The arithmetic task for a thinker and a solver, with hints in known shares: the levels are the kinds
+ * of hints, and their weights are the shares. A thinker's message is its hint, a plan of two steps.
  *
- *   1, helps:     only the story is asked, and the solver needs the plan
+ *   1, helps:     the question is only the story, and the solver needs the plan
  *   2, redundant: the question states the expression, and the solver needs no plan
- *   3, misleads:  the question states it, and something else that is wrong, which the thinker is shown to repeat
+ *   3, misleads:  the question states it, and also a wrong one, which the demonstrated thinker repeats
  */
 import { C3Error } from '../../shared/errors.ts';
 import { distinctProblems, workedOut } from '../arithmetic/arithmetic.ts';
@@ -12,7 +12,7 @@ import { planned, type Demonstration, type PlannedProblem } from '../demonstrati
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
-/** A problem with what its solver says where the thinker says nothing. */
+/** A problem with the solver's message after an empty message of the thinker. */
 export interface HintProblem extends PlannedProblem {
   readonly alone: string;
 }
@@ -29,14 +29,14 @@ const RULES: readonly HintRule[] = [
 ];
 const DEFAULT_MIX: readonly number[] = [1, 1, 1];
 const MOST_WEIGHTS = 4;
-/** The stories of the two easiest levels of the arithmetic task: two steps. */
+/** The stories of the two easiest levels of the arithmetic task, with two steps. */
 const STORIES: readonly number[] = [1, 1];
 
 /**
- * Every distinct question of a seed, without end.
- * @param levels mix weights of hints that help, are redundant and mislead; missing ones are 0, and a fourth, which the
- *   mix of a configuration has unless set, counts nothing
- * @throws C3Error('input') for levels that are no mix
+ * Yields every distinct question of a seed, without end.
+ * @param levels weights of hints that help, are redundant and mislead; missing ones are 0. A fourth
+ *   weight, which the default configuration has, is ignored.
+ * @throws C3Error('input') for invalid levels
  */
 export function distinctHints(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<HintProblem> {
   const shares = levels.slice(0, RULES.length);
@@ -67,7 +67,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<HintP
       source: 'hints',
       level,
       ...(hint === 'misleads' ? planned(wrong, right) : planned(right, wrong)),
-      // The story alone has no plan to read: an answer at once.
+      // The story alone has no plan to read, so the answer comes at once.
       alone: hint === 'helps' ? `#### ${answer}` : right.solution,
       short: hint !== 'misleads',
     };
@@ -77,7 +77,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<HintP
 
 const demonstrated = (plan: string): Demonstration => ({ plan, solution: workedOut(plan) });
 
-/** A plan whose last step is another one, with another result that is not negative. */
+/** Returns a plan with another last step, and with another result that is not negative. */
 function slipOf(plan: string, stream: HashedStream): string {
   const [, before = '', operator = '+', operand = '1'] = /^(.*)([-+*/])(\d+)$/u.exec(plan) ?? [];
   const value = valueOf(plan);

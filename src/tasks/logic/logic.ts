@@ -1,7 +1,8 @@
 /**
- * The fifth bundled task: logic questions with four options, of which exactly one follows from the rules given. It is
- * made for teams that vote: a voter who guesses is right in a quarter of the cases. Half of the levels put people in an
- * order, half follow a chain of implications; the answer is the letter of the option.
+ * A bundled task: logic questions with four options, exactly one of which follows from the given
+ * rules. It is made for teams that vote: a voter who guesses is right in a quarter of the cases. Half
+ * of the levels put people in an order, half follow a chain of implications. The answer is the letter
+ * of the option.
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
@@ -25,13 +26,13 @@ const LEVEL_RULES: readonly LevelRule[] = [
 ];
 
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
-/** The easier half of the levels. */
+/** The last level of the easier half. */
 const LAST_SHORT = 2;
 
 /**
- * Every distinct question of a seed, without end.
- * @param levels mix weights of the levels 1 to 6, by position; missing ones are 0
- * @throws C3Error('input') for levels that are no mix
+ * Yields every distinct question of a seed, without end.
+ * @param levels weights of the levels 1 to 6, by position; missing ones are 0
+ * @throws C3Error('input') for invalid levels
  */
 export function distinctLogic(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<DemonstratedProblem> {
   checkLevels(levels);
@@ -44,7 +45,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Demon
   }
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawProblem(seed: string, index: number, levels: readonly number[]): DemonstratedProblem {
   const stream = new HashedStream(`logic\0${seed}\0${index}`);
   const { level, draw } = stream.weighted(LEVEL_RULES, levels);
@@ -59,7 +60,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): De
     answer,
     source: 'logic',
     level,
-    // Voters are asked the same, so that one demonstration serves all of them.
+    // All voters get the same question, so that one demonstration serves all of them.
     said: [`so ${steps.join(' ')} thus ${right}\n#### ${answer}`],
     // Without the steps it is hard to be right.
     saidInHaste: [`#### ${answer}`],
@@ -77,30 +78,31 @@ function checkLevels(levels: readonly number[]): void {
   }
 }
 
-// Questions about a chain of implications, read forward from what is there or backward from what is not.
+// Questions about a chain of implications, read forward from a fact or backward from its negation.
 
 interface ImplicationRule {
-  /** Implications of the chain. */
+  /** Number of implications in the chain. */
   readonly links: number;
-  /** forward: the first holds, so all do. backward: the last does not hold, so none does (contraposition). */
+  /** forward: the first holds, so all do. backward: the last does not, so none does (contraposition). */
   readonly reading: 'forward' | 'backward' | 'either';
-  /** Whether an implication may be about there being none of something. */
+  /** True if an implication may be about the absence of something. */
   readonly negated: boolean;
 }
 
-/** There is some of it, or none. */
+/** The presence or absence of something. */
 interface Literal {
   readonly thing: string;
   readonly holds: boolean;
 }
 
-/** Implications beside the chain that decide nothing. */
+/** Number of implications beside the chain that decide nothing. */
 const TRAPS = 2;
 
 /**
- * Draws a chain of implications, a fact at one end of it, and implications that hang on the chain by one side: they
- * lead into it where it is read forward, and out of it where it is read backward, so that nothing follows about their
- * other side. Each thing of theirs occurs once, so the chain is all that can be concluded.
+ * Draws a chain of implications, a fact at one end of it, and implications that share one side with
+ * the chain. They lead into the chain if it is read forward, and out of it if it is read backward, so
+ * that nothing follows about their other side. Each of their other things occurs once, so that only
+ * the chain allows conclusions.
  */
 function drawImplication(stream: HashedStream, { links, reading, negated }: ImplicationRule): LogicCase {
   const things = drawn(stream, WEATHER, links + 1 + TRAPS);
@@ -113,10 +115,11 @@ function drawImplication(stream: HashedStream, { links, reading, negated }: Impl
     const on = stream.pick(chain);
     return backward ? implied(on, trap) : implied(trap, on);
   });
-  // What follows, one after the other; the fact comes first.
+  // The conclusions, one after the other; the fact comes first.
   const [fact, ...follows] = backward ? chain.map(opposite).reverse() : chain;
   const open = traps.flatMap((trap) => [trap, opposite(trap)]);
-  // A far conclusion: the nearest one is the rule that names the fact, read alone.
+  // The right option is a far conclusion, because the nearest one is simply the rule that names the
+  // fact.
   const right = stream.pick(follows.slice(1));
   return {
     premises: `${shuffled(stream, [...linked, ...hung]).join(' ')} There is ${fact === undefined ? '' : words(fact)}.`,
@@ -131,17 +134,20 @@ const opposite = ({ thing, holds }: Literal): Literal => ({ thing, holds: !holds
 const words = ({ thing, holds }: Literal): string => (holds ? thing : `no ${thing}`);
 const implied = (condition: Literal, then: Literal): string => `If ${words(condition)} then ${words(then)}.`;
 
-// Questions about an order: rules about pairs decide the place of everybody.
+// Questions about an order: rules about pairs decide the place of everyone.
 
 interface OrderingRule {
   readonly people: number;
-  /** Whether rules come in any order and say `after` as well as `before`; else one continues the other. */
+  /**
+   * True if rules come in random order and use both `after` and `before`; otherwise each continues the
+   * one before it.
+   */
   readonly mixed: boolean;
 }
 
 /**
- * Draws an order and a rule for each two neighbors in it, which leave no other order; asks who has some place.
- * Unmixed questions ask for the first or the last.
+ * Draws an order, and a rule for each two neighbors in it; the rules leave no other order. The
+ * question asks for the person in some place; unmixed questions ask for the first or the last.
  */
 function drawOrdering(stream: HashedStream, { people, mixed }: OrderingRule): LogicCase {
   const order = drawn(stream, PEOPLE, people);

@@ -1,19 +1,19 @@
-/** What a question of the logic task is made of. */
+/** The parts of a question of the logic task. */
 import type { HashedStream } from '../hashedStream.ts';
 
 export interface LogicCase {
   /** The rules and facts, as sentences. */
   readonly premises: string;
   readonly asked: string;
-  /** What follows. */
+  /** The option that follows. */
   readonly right: string;
-  /** Three that do not follow, each different. */
+  /** Three different options that do not follow. */
   readonly wrong: readonly string[];
-  /** What a careful answer goes through, in order. */
+  /** The steps of a careful answer, in order. */
   readonly steps: readonly string[];
 }
 
-/** Some of the items, none twice, each choice and order equally likely. */
+/** Draws some of the items, none twice, each choice and order with an equal chance. */
 export function drawn<Item extends string | object>(
   stream: HashedStream,
   items: readonly Item[],
@@ -23,6 +23,6 @@ export function drawn<Item extends string | object>(
   return Array.from({ length: count }, () => rest.splice(stream.integer(0, rest.length - 1), 1)).flat();
 }
 
-/** The items in any order, each equally likely. */
+/** Returns the items in random order, each order with an equal chance. */
 export const shuffled = <Item extends string | object>(stream: HashedStream, items: readonly Item[]): Item[] =>
   drawn(stream, items, items.length);

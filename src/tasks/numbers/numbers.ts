@@ -1,6 +1,7 @@
 /**
- * A bundled task: a secret number is guessed in turns, and an exact referee says of each guess how many digits are in
- * place and how many elsewhere (the environment `referee`). It comes without a team, for a model of the user's.
+ * A bundled task: a team guesses a secret number in turns. After each guess an exact referee (the
+ * environment `referee`) says how many digits are in place and how many elsewhere. It comes without a
+ * team, for the user's own model.
  */
 import { compareGuess, secretText } from '../../evaluate/puzzles/numbers.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
@@ -12,7 +13,7 @@ import { numbersQuestion } from './numbersQuestion.ts';
 interface LevelRule {
   readonly level: number;
   readonly length: number;
-  /** Different digits that there are to choose from. */
+  /** Number of different digits to choose from. */
   readonly digits: number;
 }
 
@@ -29,16 +30,17 @@ const DIGITS: readonly string[] = Array.from('0123456789');
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
 /**
- * Every distinct game of a seed, until there are no more: 30, 120, 720 and 5,040 of the levels 1 to 4.
- * @param levels mix weights of the levels, by position
- * @throws C3Error('input') for levels that are no mix; while it is read, where all games of the mix were drawn
+ * Yields every distinct game of a seed, until there are no more: 30, 120, 720 and 5,040 at the levels
+ * 1 to 4.
+ * @param levels weights of the levels, by position
+ * @throws C3Error('input') for invalid levels; during iteration, if all games of the mix were drawn
  */
 export function distinctNumbers(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<DemonstratedProblem> {
   checkLevels('numbers', levels, LEVEL_RULES.length);
   return drawDistinct('numbers', levels, (index) => drawGame(seed, index, levels));
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawGame(seed: string, index: number, levels: readonly number[]): DemonstratedProblem {
   const stream = new HashedStream(`numbers\0${seed}\0${index}`);
   const { level, length, digits } = stream.weighted(LEVEL_RULES, levels);
@@ -59,8 +61,8 @@ function drawGame(seed: string, index: number, levels: readonly number[]): Demon
 }
 
 /**
- * The guesses of a player who always says the least number that agrees with all the referee has said: an exact solver,
- * which ends with the secret.
+ * Returns the guesses of a player that always says the least number consistent with all answers of the
+ * referee. This exact solver ends with the secret.
  */
 export function consistentGuesses(secret: string, digits: number): string[] {
   let possible = allNumbers(secret.length, digits);
@@ -89,7 +91,7 @@ function allNumbers(length: number, digits: number): readonly string[] {
   return known;
 }
 
-/** Every number of so many different digits, in ascending order. */
+/** Returns every number of `length` different digits, in ascending order. */
 const numbersOf = (length: number, digits: readonly string[]): string[] =>
   length === 0
     ? ['']

@@ -1,10 +1,10 @@
-/** How a game of guessing numbers is asked. */
+/** The question of a game of guessing numbers. */
 import { createHash } from 'node:crypto';
 
 /**
- * The question of a game. Its name is a hash of the secret, so that each secret has a question of its own, the same in
- * every file and for every seed, which does not show the secret.
- * @param digits how many different digits there are to choose from, 0 the first
+ * Returns the question of a game. Its name is a hash of the secret, so that each secret has its own
+ * question, the same in every file and for every seed, which does not reveal the secret.
+ * @param digits number of different digits to choose from, starting at 0
  */
 export function numbersQuestion(secret: string, digits: number): string {
   const name = createHash('sha256').update(`numbers\0${digits}\0${secret}`, 'utf8').digest('hex').slice(0, 12);

@@ -1,7 +1,7 @@
 /**
- * The second bundled task: tiny Python functions of one helper idea and one expression in six graded levels, with unit
- * tests and with demonstrations for both roles of a team. A plan is the helper line, `h = max(a, b)`; the solution is
- * the function that begins with it.
+ * A bundled task: tiny Python functions of one helper idea and one expression in six graded levels,
+ * with unit tests and with demonstrations for both roles of a team. A plan is the helper line, `h =
+ * max(a, b)`; the solution is the function that begins with it.
  */
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -20,10 +20,11 @@ export interface PythonProblem extends PlannedProblem {
 const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 
 /**
- * Every distinct problem of a seed, without end; a question drawn before is passed over.
- * Its uid holds the index of its draw, so under one mix of levels a uid names one question whatever the count.
- * @param levels mix weights of the levels 1 to 6, by position; missing ones are 0
- * @throws C3Error('input') for levels that are no mix
+ * Yields every distinct problem of a seed, without end; repeated questions are skipped. The uid
+ * contains the index of the draw, so that with one mix of levels a uid always has the same question,
+ * whatever the count.
+ * @param levels weights of the levels 1 to 6, by position; missing ones are 0
+ * @throws C3Error('input') for invalid levels
  */
 export function distinctPythonProblems(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<PythonProblem> {
   checkLevels(levels);
@@ -37,8 +38,8 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<Pytho
 }
 
 /**
- * Draw `index` of a seed; depends on nothing but its arguments. Draws again until the tests can separate the program
- * from what is wrong.
+ * Returns draw `index` of a seed; depends only on its arguments. Draws again until the tests can
+ * separate the program from wrong ones.
  */
 function drawProblem(seed: string, index: number, levels: readonly number[]): PythonProblem {
   const stream = new HashedStream(`python\0${seed}\0${index}`);
@@ -86,9 +87,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
   }
 }
 
-/**
- * The tests of a question: drawn from the question alone, so that whoever draws it, under whatever seed, gets the same.
- */
+/** Returns the tests of a question, which depend only on it, so that every seed gives the same. */
 function testsOf(
   question: string,
   list: readonly Argument[],

@@ -1,6 +1,6 @@
 /**
- * A tiny part of Python: expressions over whole numbers, lists of them and strings, written out and evaluated as Python
- * does.
+ * A tiny part of Python: expressions over whole numbers, lists of them and strings, with Python's
+ * source and values.
  */
 
 export type Value = number | string | readonly number[];
@@ -57,15 +57,15 @@ export const slice = (
   step: number | null = null,
 ): Expression => ({ kind: 'slice', of, from, to, step });
 
-/** Where Python would raise. */
+/** Thrown for errors that Python would raise. */
 export class PythonError extends Error {}
 
 const STRENGTH: Readonly<Record<Operator, number>> = { '+': 1, '-': 1, '*': 2, '//': 2, '%': 2 };
-/** Longer strings and lists, and larger numbers, are an error: no test needs them. */
+/** Longer strings and lists, and larger numbers, are errors, because no test needs them. */
 const MAX_LENGTH = 1000;
 const MAX_NUMBER = 1e9;
 
-/** The expression as Python source, with the parentheses that it needs. */
+/** Writes the expression as Python source, with the necessary parentheses. */
 export function sourceOf(expression: Expression): string {
   switch (expression.kind) {
     case 'name':
@@ -89,7 +89,7 @@ export function sourceOf(expression: Expression): string {
   }
 }
 
-/** A value as Python writes it. */
+/** Writes a value as Python source. */
 export function literalSource(value: Value): string {
   if (typeof value === 'number') {
     return String(value);
@@ -97,7 +97,7 @@ export function literalSource(value: Value): string {
   return typeof value === 'string' ? `'${value}'` : `[${value.join(', ')}]`;
 }
 
-/** @throws PythonError where Python raises, and for values beyond the bounds */
+/** Evaluates an expression. @throws PythonError as Python raises, and for values beyond the bounds */
 export function evaluateExpression(expression: Expression, environment: Environment): Value {
   switch (expression.kind) {
     case 'name': {
@@ -172,7 +172,7 @@ function operate(operator: Operator, left: Value, right: Value): Value {
     case '-':
       return a - b;
     case '*':
-      // No negative zero: Python's whole numbers have none.
+      // Adding 0 removes negative zero, which Python's whole numbers do not have.
       return a * b + 0;
     case '//':
       return Math.floor(a / b) + 0;
@@ -216,7 +216,7 @@ function apply(of: FunctionName, values: readonly Value[], fallback: number | nu
   return of === 'max' ? Math.max(...numbers) : Math.min(...numbers);
 }
 
-/** Python's slice; the step is 1, 2 or -1, the last without bounds. */
+/** Slices as Python does. The step is 1, 2 or -1; steps of -1 have no bounds. */
 function cut(value: Value, from: number | null, to: number | null, step: number): Value {
   if (typeof value === 'number') {
     throw new PythonError('a number has no parts');

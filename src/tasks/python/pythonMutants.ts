@@ -1,6 +1,6 @@
 /**
- * Wrong versions of an expression, each wrong in one place: what a problem's unit tests must distinguish from the right
- * one.
+ * Wrong versions of an expression, each with one fault, which a problem's unit tests must distinguish
+ * from the right one.
  */
 import {
   binary,
@@ -15,9 +15,9 @@ import {
 
 export interface Mutant {
   readonly expression: Expression;
-  /** True: what haste leaves out or turns round, such as a guard, an edge case, an order. */
+  /** True for a fault of haste: a missing guard or edge case, or a reversed order. */
   readonly careless: boolean;
-  /** True: operands exchanged, which may change nothing. */
+  /** True for exchanged operands, which may give the same results. */
   readonly exchanged: boolean;
 }
 
@@ -30,8 +30,8 @@ const OTHER_FUNCTION: Readonly<Record<Exclude<FunctionName, 'abs'>, FunctionName
 };
 
 /**
- * All mutants of an expression, in a fixed order.
- * @param alike names that may be taken for one another (arguments of one type)
+ * Returns all mutants of an expression, in a fixed order.
+ * @param alike names that may be mistaken for each other (arguments of one type)
  */
 export function mutantsOf(expression: Expression, alike: readonly string[]): Mutant[] {
   const whole = wholeMutants(expression, alike);
@@ -68,7 +68,7 @@ export function mutantsOf(expression: Expression, alike: readonly string[]): Mut
   }
 }
 
-/** Mutants of the outermost part alone. */
+/** Returns mutants of the outermost part only. */
 function wholeMutants(expression: Expression, alike: readonly string[]): Mutant[] {
   const wrong = (mutant: Expression): Mutant => ({ expression: mutant, careless: false, exchanged: false });
   const careless = (mutant: Expression): Mutant => ({ expression: mutant, careless: true, exchanged: false });

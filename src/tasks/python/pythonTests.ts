@@ -1,16 +1,16 @@
-/** Chooses the unit tests of a problem: few, and such that every wrong version at hand fails one of them. */
+/** Chooses a few unit tests of a problem, such that every known wrong version fails one of them. */
 import type { HashedStream } from '../hashedStream.ts';
 import { evaluateExpression, PythonError, type Environment, type Expression, type Value } from './pythonExpression.ts';
 import type { Mutant } from './pythonMutants.ts';
 import { HELPER, type Argument } from './pythonWords.ts';
 
-/** Two lines: `h = helper`, `return use`. */
+/** A program of two lines: `h = helper`, `return use`. */
 export interface Program {
   readonly helper: Expression;
   readonly use: Expression;
 }
 
-/** A program that is wrong in one place. */
+/** A program with one fault. */
 export type WrongProgram = Program & Omit<Mutant, 'expression'>;
 
 export interface ChosenTests {
@@ -27,12 +27,12 @@ export interface Test {
 
 const FEWEST_TESTS = 4;
 const MOST_TESTS = 5;
-/** Inputs before the edge cases. */
+/** Number of ordinary inputs, which come before the edge cases. */
 const ORDINARY = 8;
 const FEWEST_EDGES = 2;
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 
-/** What a program returns; null where Python raises. */
+/** Returns the result of a program, or null if Python raises. */
 export function runProgram({ helper, use }: Program, inputs: Environment): Value | null {
   try {
     return evaluateExpression(use, { ...inputs, [HELPER]: evaluateExpression(helper, inputs) });
@@ -45,9 +45,9 @@ export function runProgram({ helper, use }: Program, inputs: Environment): Value
 }
 
 /**
- * Four or five tests, the first an ordinary one, two or more of them edge cases.
- * @returns null where five tests do not catch every wrong version (exchanged operands may be right), or the program
- *   itself raises
+ * Chooses four or five tests. The first is ordinary, and at least two are edge cases.
+ * @returns null if five tests do not catch every wrong version (except exchanged operands, which may
+ *   be right), or if the program itself raises
  */
 export function chooseTests(
   stream: HashedStream,
@@ -90,7 +90,7 @@ export function chooseTests(
     : { tests: [...chosen].flatMap((index) => tests[index] ?? []), caught: caught.map(({ version }) => version) };
 }
 
-/** The versions of a program that are wrong in one place. */
+/** Returns the versions of a program with one fault. */
 export function wrongVersions({ helper, use }: Program, mutants: (expression: Expression) => Mutant[]): WrongProgram[] {
   return [
     ...mutants(helper).map(({ expression, careless, exchanged }) => ({ helper: expression, use, careless, exchanged })),
@@ -102,7 +102,7 @@ export function named(list: readonly Argument[], inputs: readonly Value[]): Envi
   return Object.fromEntries(list.map(({ name }, index): [string, Value] => [name, inputs[index] ?? 0]));
 }
 
-/** The first of the indices that occur in the most sets. */
+/** Returns the first of the indices that occur in the most sets. */
 function mostFrequent(sets: readonly ReadonlySet<number>[]): number {
   const counts = new Map<number, number>();
   for (const set of sets) {
@@ -126,8 +126,8 @@ function sameValue(left: Value | null, right: Value): boolean {
 }
 
 /**
- * Ordinary inputs first, then edge cases: zero, signs and ties, the empty, the single and the short, sizes below and
- * beyond.
+ * Returns ordinary inputs, then edge cases: zero, signs and ties, empty, single and short values, and
+ * counts below and above the sizes.
  */
 function candidateInputs(stream: HashedStream, list: readonly Argument[]): Value[][] {
   const ordinary = Array.from({ length: ORDINARY }, () => list.map((argument) => ordinaryValue(stream, argument)));

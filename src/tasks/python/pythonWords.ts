@@ -1,6 +1,6 @@
 /**
- * The vocabulary of the Python task: what a helper line may find and what may be made of it, each in words and as an
- * expression.
+ * The vocabulary of the Python task: the values of a helper line and their uses, each in words and as
+ * an expression.
  */
 import type { HashedStream } from '../hashedStream.ts';
 import { binary, call, callOr, literal, name, slice, type Expression } from './pythonExpression.ts';
@@ -8,7 +8,8 @@ import { binary, call, callOr, literal, name, slice, type Expression } from './p
 export type ValueType = 'number' | 'list' | 'text';
 
 /**
- * A phrase and its meaning. Helpers are noun phrases (`the sum of xs`), uses are requests about `it` (`add 3 to it`).
+ * A phrase and its meaning. Helpers are noun phrases (`the sum of xs`), uses are requests about `it`
+ * (`add 3 to it`).
  */
 export interface Piece {
   readonly words: readonly string[];
@@ -16,7 +17,7 @@ export interface Piece {
 }
 
 export interface Helper extends Piece {
-  /** Of what the helper line finds. */
+  /** The type of the helper's value. */
   readonly type: ValueType;
 }
 
@@ -93,7 +94,7 @@ const TEXTS: readonly string[] = ['s', 'word', 'text', 'name'];
 const COUNTS: readonly string[] = ['n', 'k', 'count', 'size'];
 const MARKS: readonly string[] = ['!', '?', '-', '.', '*'];
 
-/** What the question opens with: {f} is the signature, {h} the helper's phrase, {u} the use. */
+/** The frames of questions: {f} is the signature, {h} the helper's phrase, {u} the use. */
 export const FRAMES: readonly string[] = [
   'Write {f}. Take {h}, then {u}.',
   'Define {f}: find {h}, {u} and return that.',
@@ -108,7 +109,7 @@ export interface Argument {
 
 export interface LevelRule {
   readonly level: number;
-  /** The easier half of the task. */
+  /** True for the easier half of the task. */
   readonly short: boolean;
   readonly draw: (stream: HashedStream) => {
     readonly arguments: readonly Argument[];
@@ -128,7 +129,7 @@ const helperLike = (type: 'list' | 'text', expression: Expression, ...words: str
 });
 const piece = (expression: Expression, ...words: string[]): Piece => ({ words, expression });
 
-/** Two whole numbers. */
+/** Helpers of two whole numbers. */
 function pairHelpers(a: string, b: string): Helper[] {
   const [left, right] = [name(a), name(b)];
   return [
@@ -145,7 +146,7 @@ function pairHelpers(a: string, b: string): Helper[] {
   ];
 }
 
-/** Three whole numbers and a constant. */
+/** Helpers of three whole numbers and a constant. */
 function tripleHelpers(a: string, b: string, c: string, k: number): Helper[] {
   const [first, second, third] = [name(a), name(b), name(c)];
   return [
@@ -182,7 +183,7 @@ function sums(k: number): Piece[] {
   ];
 }
 
-/** A whole list. */
+/** Helpers of a whole list. */
 function listHelpers(xs: string): Helper[] {
   const list = name(xs);
   const [greatest, least] = [callOr('max', list, 0), callOr('min', list, 0)];
@@ -198,7 +199,7 @@ function listHelpers(xs: string): Helper[] {
   ];
 }
 
-/** A part of a list or a string; `part` is `items` or `letters`. */
+/** Helpers that take a part of a list or a string; `part` is `items` or `letters`. */
 function partHelpers(type: 'list' | 'text', of: string, k: number): Helper[] {
   const whole = name(of);
   const part = type === 'list' ? 'items' : 'letters';
@@ -212,7 +213,7 @@ function partHelpers(type: 'list' | 'text', of: string, k: number): Helper[] {
   ];
 }
 
-/** A part whose size is an argument; a size below 0 counts as 0. */
+/** Helpers that take a part whose size is an argument; a negative size counts as 0. */
 function countedHelpers(type: 'list' | 'text', of: string, count: string): Helper[] {
   const [whole, size] = [name(of), call('max', name(count), ZERO)];
   const part = type === 'list' ? 'items' : 'letters';

@@ -1,6 +1,7 @@
 /**
- * A bundled task: logic grids of 2 and 3 houses in the form of ZebraLogic, whose clues leave exactly one solution. It
- * comes without a team: its questions are English and its answers JSON, for a model of the user's.
+ * A bundled task: logic grids of 2 and 3 houses in the form of ZebraLogic, whose clues leave exactly
+ * one solution. It comes without a team: its questions are English and its answers JSON, for the
+ * user's own model.
  */
 import { zebraForm, zebraText, type ZebraGrid } from '../../evaluate/puzzles/zebra.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
@@ -8,13 +9,13 @@ import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { uidSha } from '../uid.ts';
 
-/** More placings than these are not looked at. */
+/** Largest number of placings of a grid. */
 const MOST_PLACINGS = 1_000_000;
 
 interface LevelRule {
   readonly level: number;
   readonly houses: number;
-  /** The names of the people among them. */
+  /** Number of attributes, including the names of the people. */
   readonly attributes: number;
 }
 
@@ -31,10 +32,10 @@ const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
 const ALL = new Map(LEVEL_RULES.map(({ level, houses, attributes }) => [level, placings(houses, attributes)]));
 
 /**
- * Every distinct grid of a seed, until there are no more.
- * @param levels mix weights of the levels 1 to 4 (2*2, 2*3, 3*2, 3*3 houses and attributes), by position
- * @param sizes team sizes, drawn alike
- * @throws C3Error('input') for levels that are no mix; while it is read, where all grids of the mix were drawn
+ * Yields every distinct grid of a seed, until there are no more.
+ * @param levels weights of the levels 1 to 4 (2*2, 2*3, 3*2, 3*3 houses and attributes), by position
+ * @param sizes team sizes, with equal chances
+ * @throws C3Error('input') for invalid levels; during iteration, if all grids of the mix were drawn
  */
 export function distinctZebras(
   seed: string,
@@ -45,7 +46,7 @@ export function distinctZebras(
   return drawDistinct('zebra', levels, (index) => drawZebra(seed, index, levels, sizes));
 }
 
-/** Draw `index` of a seed; depends on nothing but its arguments. */
+/** Returns draw `index` of a seed; depends only on its arguments. */
 function drawZebra(
   seed: string,
   index: number,
@@ -86,7 +87,7 @@ function drawZebra(
   };
 }
 
-/** The clues that hold in a placing, in any order but for those that name a house, which come first. */
+/** Returns the clues that hold in a placing, those that name a house first, in random order. */
 function trueClues(stream: HashedStream, attributes: readonly Attribute[], houses: number, placing: Placing): Clue[] {
   const cells = attributes.flatMap(({ values }, one) => values.map((_, value): Cell => [one, value]));
   const at = ([one, value]: Cell): number => placing[one]?.[value] ?? 0;
@@ -106,7 +107,7 @@ function trueClues(stream: HashedStream, attributes: readonly Attribute[], house
       ];
     }),
   ]);
-  // What gives a house away is left out first, so that puzzles are mostly made of relations.
+  // Clues that give away a house are removed first, so that puzzles consist mostly of relations.
   const isGiven = ({ kind }: Clue): boolean => kind === 'at';
   return [
     ...stream.some(clues.filter(isGiven), Infinity),
@@ -140,7 +141,7 @@ function clueWords(clue: Clue, attributes: readonly Attribute[]): string {
 }
 
 function introWords(attributes: readonly Attribute[], houses: number): string {
-  // In alphabetical order, so that the list shows nothing of the solution.
+  // In alphabetical order, so that the list reveals nothing of the solution.
   const lists = attributes.map(
     ({ intro, values }) =>
       ` - ${intro}: ${values
@@ -162,12 +163,10 @@ const gridOf = (attributes: readonly Attribute[], houses: number, placing: Placi
     ]),
   );
 
-/** Grids of houses as constraints, and all their solutions. */
-
 /** A value of a puzzle: the index of its attribute, and its own index among the attribute's values. */
 type Cell = readonly [attribute: number, value: number];
 
-/** What a clue says of one value and a house, or of two values; houses from 0. */
+/** A clue about one value and a house, or about two values; houses count from 0. */
 type Clue =
   | { readonly kind: 'at' | 'notAt'; readonly one: Cell; readonly house: number }
   | {
@@ -179,7 +178,7 @@ type Clue =
 /** The house of each value, by attribute and value. */
 type Placing = readonly (readonly number[])[];
 
-/** Every order of the numbers below a count. */
+/** Returns every order of the numbers below a count. */
 function orders(count: number): number[][] {
   const longer = (order: readonly number[]): number[][] =>
     order.length === count
@@ -191,8 +190,8 @@ function orders(count: number): number[][] {
 }
 
 /**
- * Every placing of a puzzle, in a fixed order.
- * @throws RangeError where there are more than a million
+ * Returns every placing of a puzzle, in a fixed order.
+ * @throws RangeError if there are more than a million
  */
 function placings(houses: number, attributes: number): Placing[] {
   const each = orders(houses);
@@ -205,7 +204,7 @@ function placings(houses: number, attributes: number): Placing[] {
   );
 }
 
-/** Whether a clue holds. */
+/** Returns true if a clue holds. */
 function holds(clue: Clue, placing: Placing): boolean {
   const at = ([attribute, value]: Cell): number => placing[attribute]?.[value] ?? -1;
   const one = at(clue.one);
@@ -228,11 +227,12 @@ function holds(clue: Clue, placing: Placing): boolean {
 }
 
 /**
- * Clues that leave one placing, of which none can be left out.
- * @param clues that leave one placing all together; the first are left out first
+ * Returns clues that leave one placing, none of which can be removed.
+ * @param clues that together leave one placing; the first are removed first
  */
 function fewest(clues: readonly Clue[], all: readonly Placing[]): Clue[] {
-  // What each clue excludes, as bits over the placings; a clue is needed where it alone excludes one of them.
+  // The placings that each clue excludes. A clue is needed if it is the only one that excludes a
+  // placing.
   const excluded = clues.map((clue) => all.flatMap((placing, index) => (holds(clue, placing) ? [] : [index])));
   const by = new Uint16Array(all.length);
   for (const index of excluded.flat()) {
@@ -250,16 +250,14 @@ function fewest(clues: readonly Clue[], all: readonly Placing[]): Clue[] {
   });
 }
 
-/** The vocabulary of the zebra task. */
-
 /** One attribute of the houses. */
 interface Attribute {
   /** Its key in an answer. */
   readonly name: string;
-  /** How the question introduces its values. */
+  /** The introduction of its values in the question. */
   readonly intro: string;
   readonly values: readonly string[];
-  /** Who has a value, as clues say it. */
+  /** Names the person with a value, for clues. */
   readonly who: (value: string) => string;
 }
 
@@ -278,7 +276,7 @@ const NAMES = attribute(
   (value) => value,
 );
 
-/** The others, of which a puzzle has one or two. */
+/** The other attributes; a puzzle has one or two of them. */
 const ATTRIBUTES: readonly Attribute[] = [
   attribute(
     'Drink',
@@ -318,5 +316,5 @@ const ATTRIBUTES: readonly Attribute[] = [
   ),
 ];
 
-/** Houses by their numbers from 1, as clues say them. */
+/** Houses by their numbers from 1, in the wording of clues. */
 const ORDINALS: readonly string[] = ['', 'first', 'second', 'third'];

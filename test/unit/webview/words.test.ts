@@ -167,7 +167,7 @@ test('agreement comes with its interval and n, and says why it is not measured',
     'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labeled in your own words are left out.',
   );
   assert.match(
-    agreementWords({ ...none, n: 3, agreed: 3, reason: 'both say the same class of every case' }),
-    /not measured: both say the same class of every case\./,
+    agreementWords({ ...none, n: 3, agreed: 3, reason: 'both give every case the same class' }),
+    /not measured: both give every case the same class\./,
   );
 });

@@ -84,7 +84,7 @@ describe('c3 check', () => {
     assert.equal(missing.code, 1);
     assert.match(String(only(missing).error), /^Its weights, [0-9a-f]{12}, are not here: .* or --model DIR/u);
     const { stdout } = await c3(moved, ['check', '.', '--model', TEAM]);
-    assert.match(stdout, /Other than then: the weights are [0-9a-f]{12}, and were [0-9a-f]{12}\./u);
+    assert.match(stdout, /Changed since then: the weights are [0-9a-f]{12}, and were [0-9a-f]{12}\./u);
   });
 
   it('fails where a finding is worse than it expects', async (t) => {

@@ -66,7 +66,7 @@ describe('c3 try where a server answers for a role', () => {
     assert.deepEqual([found['unseeded'], found['masked'], found['better'], found['worse']], [['actor'], 0, 0, 0]);
     assert.match(
       String(found['sentence']),
-      /pairs\. Unpaired: what answers for actor keeps to no seeds, so that the two sides share no random numbers\. \d+ calls\.$/u,
+      /pairs\. Unpaired: the policy of actor does not reproduce seeds, so the two sides share no random numbers\. \d+ calls\.$/u,
     );
     const most = Number(/At most (\d+) requests to the endpoint of the role actor/u.exec(stderr)?.[1] ?? NaN);
     assert.ok(asked() > 0 && asked() <= most, `${asked()} of ${most}`);
@@ -121,7 +121,7 @@ describe('c3 try with a server in the place of a role', () => {
     assert.equal(code, 0, stderr);
     const found = parseLine(stdout);
     assert.deepEqual([found['unseeded'], found['masked']], [['actor'], 0]);
-    assert.match(String(found['sentence']), / Unpaired: what answers for actor keeps to no seeds, /u);
+    assert.match(String(found['sentence']), / Unpaired: the policy of actor does not reproduce seeds, /u);
     const most = Number(/At most ([\d,]+) requests to the endpoint of the role actor/u.exec(stderr)?.[1] ?? NaN);
     const requests = asked() - before;
     assert.ok(requests >= 32 && requests <= most, `${requests} of ${most}`);
