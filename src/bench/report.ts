@@ -1,20 +1,22 @@
 /**
- * What a suite of `c3 bench` reports: figures, each with the ceiling and the peer that were measured in the same run,
- * where there are any.
+ * The report of a suite of `c3 bench`: its figures, each with the ceiling and the peer that were
+ * measured in the same run, if there are any.
  */
 import { cpus } from 'node:os';
 import type { DeviceRequest } from '../shared/devices.ts';
 
 export interface BenchFigure {
   readonly name: string;
-  /** Null where it was not measured. */
+  /** Null if it was not measured. */
   readonly value: number | null;
   readonly unit: string;
-  /** The same work at the limit of what this machine can do, in the same unit, and value / ceiling. */
+  /** The same work at the limit of this machine, in the same unit. */
   readonly ceiling: number | null;
+  /** Value / ceiling. */
   readonly ratio: number | null;
-  /** The same work by another program, in the same unit, and how many times better the value is. */
+  /** The same work by another program, in the same unit. */
   readonly peer: number | null;
+  /** Factor by which the value is better than that of the peer. */
   readonly peerRatio: number | null;
 }
 
@@ -22,11 +24,11 @@ export interface BenchReport {
   readonly suite: string;
   readonly figures: readonly BenchFigure[];
   readonly hardware: string;
-  /** The programs that are the peer; null where none was measured, absent where the suite has none. */
+  /** The peer programs. Null if no peer was measured, absent if the suite has none. */
   readonly peer?: string | null;
-  /** What came of the peer; absent where the suite has none. */
+  /** Absent if the suite has no peer. */
   readonly peerStatus?: PeerStatus;
-  /** Why no peer was measured, in one line; null where one was. */
+  /** The reason why no peer was measured, in one line, or null if one was measured. */
   readonly peerReason?: string | null;
 }
 
@@ -38,7 +40,7 @@ const PEER_WORDS: Readonly<Record<Exclude<PeerStatus, 'measured'>, string>> = {
   'too-slow': 'the peer is installed and was given up',
 };
 
-/** `peer not installed: python3 has no module torch`. */
+/** Describes a missing peer, as in `peer not installed: python3 has no module torch`. */
 export function peerWords({
   status,
   reason,
@@ -49,35 +51,39 @@ export function peerWords({
   return `${PEER_WORDS[status]}: ${reason}`;
 }
 
-/** What every suite gets. */
+/** The options of every suite. */
 export interface BenchOptions {
-  /** A shorter form that shows the same figures less exactly. */
+  /** True for a shorter form that measures the same figures less exactly. */
   readonly quick: boolean;
-  /** Asked between the parts of the work; a suite that hears yes throws CancelledError and leaves nothing behind. */
+  /**
+   * Checked between the parts of the work. On abort, a suite cleans up and throws CancelledError.
+   */
   readonly signal: AbortSignal;
   /** Receives one line after each part of the work. */
   readonly note: (line: string) => void;
 }
 
-/** What the suites that run a team get besides. */
+/** The options of the suites that run a team. */
 export interface TeamBenchOptions extends BenchOptions {
-  /** A *.c3.yaml, or null for the bundled team's defaults. */
+  /** Path of a *.c3.yaml file, or null for the defaults of the bundled team. */
   readonly config: string | null;
-  /** The current folder, which that path is relative to. */
+  /** The current folder, which the path is relative to. */
   readonly folder: string;
 }
 
-/** What the suite that runs a model of a given shape gets besides. */
+/** The options of the suite that runs a model of a given shape. */
 export interface ModelBenchOptions extends BenchOptions {
-  /** A model's config.json, or null for the built-in one. */
+  /** Path of a model's config.json, or null for the built-in one. */
   readonly config: string | null;
-  /** The current folder, which that path is relative to. */
+  /** The current folder, which the path is relative to. */
   readonly folder: string;
-  /** Where it computes; the CPU unless given. */
+  /** The device that the model runs on. The default is the CPU. */
   readonly device?: DeviceRequest | null;
 }
 
-/** A figure; what is left out of `beside` was not measured. Numbers are rounded to five digits. */
+/**
+ * Creates a figure with its numbers rounded to five digits. Fields missing in `beside` become null.
+ */
 export function figure(
   name: string,
   value: number | null,
@@ -97,28 +103,30 @@ export function figure(
 }
 
 /**
- * Work per second in what one time is longer than another; null where a busy machine made the shorter work take as
- * long.
+ * Returns the work per second in the difference of two times. Returns null if the work that should
+ * be shorter took as long as the longer one, as happens on a busy machine.
  */
 export const rateBetween = (work: number, longer: number, shorter: number): number | null =>
   longer > shorter ? work / (longer - shorter) : null;
 
-/** A value as a share of another; null where it was not measured. */
+/** Returns a value as a share of its ceiling, or null if the value was not measured. */
 export const shareOf = (value: number | null, ceiling: number): number | null =>
   value === null ? null : value / ceiling;
 
-/** The processor and its number of cores, and what else the figures depend on. */
+/** Names the processor, its number of cores, and further details that the figures depend on. */
 export function hardwareName(...details: readonly string[]): string {
   const processors = cpus();
   return [processors[0]?.model.trim() ?? 'unknown processor', `${processors.length} cores`, ...details].join(', ');
 }
 
-/** The middle of the values, the upper one of two; null of none. */
+/**
+ * Returns the median, the upper of the two middle values for an even count, or null without values.
+ */
 export function medianOf(values: readonly number[]): number | null {
   return quantileOf(values, 0.5);
 }
 
-/** The value at this share of the way through the sorted values; null of none. @param share from 0 to 1 */
+/** Returns a quantile of the values, or null without values. @param share from 0 to 1 */
 export function quantileOf(values: readonly number[], share: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;

@@ -5,15 +5,18 @@ import type { PaperTableOptions } from './experiments/paper/paperTable.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
 import { reportTable } from './table.ts';
 
-/** What any suite may be given. */
+/** The options of all suites. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
 
 interface Suite {
-  /** What --config describes: the team that runs, or the model. Null where nothing can be chosen. */
+  /**
+   * The subject that --config describes: the team or the model. Null if the suite takes no
+   * --config.
+   */
   readonly measures: 'team' | 'model' | null;
-  /** Whether it keeps what it made in a folder, which --out names. */
+  /** True if the suite keeps its results in a folder, which --out names. */
   readonly keeps?: true;
-  /** Whether it goes on from the finished runs of a file, which --continue names. */
+  /** True if the suite can continue from the finished runs of a file, which --continue names. */
   readonly continues?: true;
   readonly measure: (options: SuiteOptions) => Promise<BenchReport>;
 }
@@ -54,7 +57,11 @@ const SUITES: Readonly<Record<SuiteName, Suite>> = {
   },
 };
 
-/** Runs a suite. @throws C3Error('input') for an unknown one, or a choice that it does not have; CancelledError */
+/**
+ * Runs a suite.
+ * @throws C3Error('input') if the suite is unknown or does not take one of the options;
+ * CancelledError
+ */
 export async function runSuite(name: string | undefined, options: SuiteOptions): Promise<BenchReport> {
   const suite = name === undefined ? undefined : new Map<string, Suite>(Object.entries(SUITES)).get(name);
   if (name === undefined || suite === undefined) {

@@ -1,11 +1,11 @@
-/** A report of `c3 bench` as text. */
+/** Formats a report of `c3 bench` as text. */
 import { peerWords, type BenchFigure, type BenchReport } from './report.ts';
 
 const COLUMNS = ['figure', 'value', 'unit', 'ceiling', 'ratio', 'peer', 'times peer'] as const;
-/** Columns of words; the others hold numbers and end at one place. */
+/** Columns that are aligned to the left. The others hold numbers and are aligned to the right. */
 const WORDS: ReadonlySet<number> = new Set([0, 2]);
 
-/** An aligned table, then the machine and the peers. */
+/** Returns the machine and the peers, then an aligned table of the figures. */
 export function reportTable({ suite, figures, hardware, peer, peerStatus, peerReason }: BenchReport): string {
   const rows = [COLUMNS, ...figures.map(cells)];
   const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -35,7 +35,9 @@ function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigu
   ];
 }
 
-/** Thousands apart, and no more digits after the point than say something. */
+/**
+ * Formats a number with thousands separators and at most three decimals, fewer for larger values.
+ */
 function number(value: number | null): string {
   if (value === null) {
     return '-';

@@ -1,10 +1,13 @@
-/** Timing pieces of work that take turns, so that whatever else this machine does meets all of them alike. */
+/**
+ * Times pieces of work in turns, so that other load on this machine affects all of them equally.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../shared/errors.ts';
 import { medianOf, type BenchOptions } from './report.ts';
 
 /**
- * Median seconds of each side over `rounds` rounds, after one that does not count; every other round goes backwards.
+ * Returns the median seconds of each side over `rounds` rounds. A first round warms up and does not
+ * count. Every other round runs the sides in reverse order.
  * @throws CancelledError
  */
 export async function medianSeconds<Side extends string>(
@@ -21,7 +24,7 @@ export async function medianSeconds<Side extends string>(
       if (round > 0) {
         times.get(name)?.push((performance.now() - started) / 1000);
       }
-      // Lets signals in.
+      // Lets Node.js handle signals such as Ctrl-C.
       await setImmediate();
       if (signal.aborted) {
         throw new CancelledError();

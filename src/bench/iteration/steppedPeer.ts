@@ -1,4 +1,7 @@
-/** A Python program that makes one iteration whenever it is asked to, so that it can take turns with others. */
+/**
+ * Controls a Python program that runs one iteration on request, so that it can take turns with
+ * others.
+ */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -10,11 +13,11 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
 import { peerWords, type BenchOptions } from '../report.ts';
 import { failure, installedPythons, missing, worse, type PeerFailure } from '../speed/peer.ts';
 
-/** What is to be done in every iteration. */
+/** The work of every iteration. */
 export interface IterationTask {
   readonly shape: TransformerConfig;
   readonly threads: number;
-  /** Token ids, all prompts of one length. */
+  /** Token ids. All prompts have the same length. */
   readonly prompts: readonly (readonly number[])[];
   /** Completions of each prompt. */
   readonly group: number;
@@ -30,14 +33,14 @@ export const PEERS = ['pytorch', 'trl'] as const;
 export type IterationPeer = (typeof PEERS)[number];
 
 export interface SteppedSettings {
-  /** Commands to try, one after the other. */
+  /** Python commands to try in order. */
   readonly pythons?: readonly string[];
-  /** Milliseconds after which an answer is not waited for any longer. */
+  /** Milliseconds to wait for an answer. */
   readonly limit?: number;
 }
 
 const LIMIT = 240_000;
-/** Characters of what a peer says on its error stream that are read. */
+/** Maximum number of characters that are kept of a peer's error stream. */
 const LONGEST_ERRORS = 10_000;
 
 const answerSchema = z.union([
@@ -47,10 +50,10 @@ const answerSchema = z.union([
 ]);
 type Answer = z.infer<typeof answerSchema>;
 
-/** A peer that is ready, or why there is none. */
+/** A peer that is ready, or the reason why there is none. */
 export type SteppedOutcome = { readonly status: 'ready'; readonly peer: SteppedPeer } | PeerFailure;
 
-/** A program that waits for its turn; to be ended. */
+/** A running program that waits for its turn. The caller must end it. */
 export class SteppedPeer {
   readonly name: string;
   private readonly talk: Talk;
@@ -61,8 +64,8 @@ export class SteppedPeer {
   }
 
   /**
-   * Starts a peer with the first Python that has it; a note says what came of it.
-   * @throws CancelledError, when the program has been ended
+   * Starts a peer with the first Python that has its modules, and notes the outcome.
+   * @throws CancelledError after the program has ended
    */
   static async start(
     which: IterationPeer,
@@ -93,9 +96,9 @@ export class SteppedPeer {
   }
 
   /**
-   * One iteration.
-   * @returns the seconds that it took of processors
-   * @throws C3Error('engine') with what went wrong in the program; CancelledError
+   * Runs one iteration.
+   * @returns its seconds of processor time
+   * @throws C3Error('engine') with the reason of the failure; CancelledError
    */
   async step(): Promise<number> {
     this.talk.ask();
@@ -107,13 +110,13 @@ export class SteppedPeer {
     return answer.processor;
   }
 
-  /** Ends the program. @returns once it has ended */
+  /** Ends the program and waits until it has ended. */
   end(): Promise<void> {
     return this.talk.end();
   }
 }
 
-/** The lines of one process. */
+/** A conversation with one process, line by line. */
 class Talk {
   private readonly python: string;
   private readonly signal: AbortSignal;
@@ -152,7 +155,10 @@ class Talk {
     this.child.stdin.write('\n');
   }
 
-  /** The next line, or how the process ended or was given up. @throws CancelledError, when it has been ended */
+  /**
+   * Returns the next answer, or the failure if the process ended or took too long.
+   * @throws CancelledError after the process has ended
+   */
   async answer(): Promise<Answer | PeerFailure> {
     const late = AbortSignal.timeout(this.limit);
     try {
@@ -181,18 +187,19 @@ class Talk {
         return answer.data;
       }
     } catch {
-      // Not even JSON.
+      // The line is not JSON.
     }
     return failure('failed', `${this.python} printed something else than an answer`);
   }
 }
 
 /**
- * The peers of the suite iteration, as a Python program: whole iterations of group-relative policy optimization by
- * TRL's GRPOTrainer, or by a plain PyTorch loop with Transformers' `generate`, on a Llama of the same shape with random
- * weights. Its arguments are `pytorch` or `trl` and the task. It prints `{"missing": module}` and ends, or
- * `{"name": versions}`; then it makes one iteration for each line that it reads and prints `{"done": true, "processor":
- * seconds}`. It loads no file but what TRL wrote to a temporary folder.
+ * The peers of the suite iteration, as a Python program: whole iterations of group-relative policy
+ * optimization by TRL's GRPOTrainer, or by a plain PyTorch loop with Transformers' `generate`, on a
+ * Llama of the same shape with random weights. Its arguments are `pytorch` or `trl` and the task.
+ * It prints `{"missing": module}` and ends, or prints `{"name": versions}`. Then it runs one
+ * iteration for each line that it reads and prints `{"done": true, "processor": seconds}`. It loads
+ * no files except those that TRL wrote to a temporary folder.
  */
 const ITERATION_PROGRAM = String.raw`
 import copy, json, os, sys, tempfile, time

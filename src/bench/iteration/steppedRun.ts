@@ -1,4 +1,6 @@
-/** A run of the product that makes one iteration whenever it is asked to, so that it can take turns with its peers. */
+/**
+ * Controls a C3 run that makes one iteration on request, so that it can take turns with its peers.
+ */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';
@@ -18,14 +20,14 @@ import type { RunControl, RunDependencies } from '../../training/runContext.ts';
 import { runTraining } from '../../training/startRun.ts';
 import type { IterationTask } from './steppedPeer.ts';
 
-/** One role, whose messages are scored. */
+/** A protocol with one role, whose messages are scored. */
 const PROTOCOL = parseProtocol(
   JSON.stringify({ name: 'single', roles: [{ role: 'writer', prompt: '{question}', with_answer: true }] }),
   'single.json',
 );
-/** Steps that are never reached: whoever asks ends the run. */
+/** More steps than are ever reached: the caller ends the run. */
 const STEPS = 1_000_000;
-/** The first of the characters that each are one token. */
+/** The code point of token 0. Each token is one character. */
 const FIRST_CHARACTER = 0x4e00;
 
 const textOf = (ids: Iterable<number>): string =>
@@ -33,7 +35,7 @@ const textOf = (ids: Iterable<number>): string =>
 const idsOf = (text: string): Int32Array =>
   Int32Array.from(text, (character) => (character.codePointAt(0) ?? FIRST_CHARACTER) - FIRST_CHARACTER);
 
-/** Every token is a character, and none ends a message. */
+/** Returns a tokenizer in which every token is one character and no token ends a message. */
 const characters = (vocabularySize: number): Tokenizer => ({
   endToken: -1,
   otherEndTokens: [],
@@ -47,7 +49,7 @@ const characters = (vocabularySize: number): Tokenizer => ({
   spans: (ids) => ({ spans: Array.from(ids, (id) => ({ ids: [id], text: textOf([id]) })), exact: true }),
 });
 
-/** The share of even tokens: what the peers score, too. */
+/** Scores the share of even tokens, as the peers do. */
 const evenTokens: Evaluator = {
   name: 'even tokens',
   evaluate: (_, text) => {
@@ -71,8 +73,9 @@ export class SteppedRun {
   }
 
   /**
-   * Begins a run with MAGRPO's credit on a random model, as a user's run goes: in a worker thread, stored with its
-   * snapshots and checkpoints in a temporary folder. It waits before each iteration; to be ended.
+   * Starts a run with MAGRPO's credit on a random model. Like a run of a user, it computes in a
+   * worker thread and stores its rows, snapshots and checkpoints, here in a temporary folder. It
+   * waits before each iteration. The caller must end it.
    * @throws C3Error; CancelledError
    */
   static async begin(task: IterationTask, signal: AbortSignal): Promise<SteppedRun> {
@@ -123,14 +126,17 @@ export class SteppedRun {
     return new SteppedRun(home, finish, work);
   }
 
-  /** One iteration: rollout, evaluation, credit, reference and update, stored. @throws what ended the run */
+  /**
+   * Runs and stores one iteration: rollout, evaluation, credit, reference and update.
+   * @throws the error that ended the run
+   */
   async step(): Promise<void> {
     this.made = Promise.withResolvers();
     this.turn.resolve(undefined);
     await Promise.race([this.made.promise, this.going]);
   }
 
-  /** Ends the run and removes what it left. */
+  /** Ends the run and removes its folder. */
   async end(): Promise<void> {
     this.finish.abort();
     this.turn.resolve(undefined);
@@ -138,7 +144,7 @@ export class SteppedRun {
     await rm(this.home, { recursive: true, force: true });
   }
 
-  /** The next iteration waits. */
+  /** Reports the iteration as made and makes the next one wait. */
   private iterationMade(): void {
     this.turn = Promise.withResolvers();
     this.made.resolve(undefined);

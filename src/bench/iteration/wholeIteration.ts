@@ -1,6 +1,7 @@
 /**
- * `c3 bench iteration`: whole training iterations, with rollout, evaluation, credit, reference and update, beside TRL
- * and a plain PyTorch loop that do the same work with the same prompts, completions and loss. All of them take turns.
+ * `c3 bench iteration`: whole training iterations with rollout, evaluation, credit, reference and
+ * update, compared with TRL and a plain PyTorch loop that do the same work with the same prompts,
+ * completions and loss. All of them take turns.
  */
 import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
 import { worse, type PeerFailure } from '../speed/peer.ts';
@@ -11,7 +12,10 @@ import { SteppedRun } from './steppedRun.ts';
 
 const FULL = { prompts: 32, rounds: 3 };
 const QUICK = { prompts: 8, rounds: 2 };
-/** With several, a machine that does other things holds up programs that spin at their barriers more than others. */
+/**
+ * One thread, because other load slows down programs with several threads that spin at barriers
+ * most.
+ */
 const THREADS = 1;
 const GROUP = 8;
 const PROMPT = 64;
@@ -20,7 +24,7 @@ const NEW = 64;
 const PEER_ROWS = 32;
 const NAMES: Readonly<Record<IterationPeer, string>> = { pytorch: 'plain PyTorch', trl: 'TRL' };
 
-/** Measures whole iterations. @throws CancelledError; C3Error */
+/** @throws CancelledError; C3Error */
 export async function benchWholeIteration(options: BenchOptions, settings?: SteppedSettings): Promise<BenchReport> {
   const { prompts, rounds } = options.quick ? QUICK : FULL;
   const task: IterationTask = {
@@ -36,7 +40,7 @@ export async function benchWholeIteration(options: BenchOptions, settings?: Step
   return measureIterations(task, rounds, options, settings);
 }
 
-/** The same for any task. */
+/** Measures iterations of any task. */
 export async function measureIterations(
   task: IterationTask,
   rounds: number,
@@ -82,7 +86,7 @@ export async function measureIterations(
       suite: 'iteration',
       figures: [
         ...figuresOf(task, seconds, ''),
-        // On a machine that does other things this says more.
+        // More reliable than wall time on a machine with other load.
         ...figuresOf(task, Object.fromEntries(ofProcessor), ', processor time'),
       ],
       hardware: hardwareName('CPU provider', `${task.threads} ${task.threads === 1 ? 'thread' : 'threads'}`),

@@ -1,13 +1,16 @@
 /** Programs that attack the sandbox that grades them. None solves its problem. */
-/** What a program that escapes could reach: bait outside of the sandbox. */
+/** Bait outside the sandbox that only an escaped program can reach. */
 export interface Bait {
-  /** A folder of the machine; a program that escaped can make a file in it. */
+  /** A folder in which an escaped program can make a file. */
   readonly folder: string;
-  /** A file in that folder that holds the secret. */
+  /** A file in that folder that contains the secret. */
   readonly file: string;
-  /** What the file and the server say, and what the environment holds: the tests of those that seek it expect it. */
+  /**
+   * The content of the file, the reply of the server, and the value of an environment variable. The
+   * tests of programs that seek the secret expect it.
+   */
   readonly secret: string;
-  /** Of a server on this machine. */
+  /** Port of a server on this machine that sends the secret. */
   readonly port: number;
 }
 
@@ -15,18 +18,20 @@ export type HostileKind = 'loop' | 'memory' | 'file' | 'process' | 'network' | '
 
 interface Hostile {
   readonly code: string;
-  /** Whether its tests expect the secret, so that it passes where it got hold of it. */
+  /**
+   * True if its tests expect the secret, so that the program passes only if it obtained the secret.
+   */
   readonly seeks?: true;
 }
 
-/** A program for this bait; the index names the file that an escape would make. */
+/** Creates a program for this bait. The index names the file that an escaped program would make. */
 type Form = (bait: Bait, index: number) => Hostile;
 
 const plain =
   (code: string): Form =>
   () => ({ code });
 
-/** Python's form of a text. */
+/** Returns a text as a Python literal. */
 const python = (text: string): string => JSON.stringify(text);
 
 const made = ({ folder }: Bait, index: number): string => python(`${folder}/made-${index}`);
@@ -35,7 +40,9 @@ const seeking =
   (code: (bait: Bait) => string): Form =>
   (bait) => ({ code: code(bait), seeks: true });
 
-/** Statements that change their process, before an answer that is wrong: whoever comes next must not meet them. */
+/**
+ * Statements that leave something in their process or its files. A later program must not see it.
+ */
 const LEAVING: readonly string[] = [
   'open("/tmp/left", "w").write("x")',
   'builtins.left = 1',

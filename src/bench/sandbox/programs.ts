@@ -1,4 +1,4 @@
-/** Honest and hostile programs for the load of the sandbox, each with the score that it deserves. */
+/** Honest and hostile programs for the sandbox bench, each with the score that it deserves. */
 import type { PythonTests } from '../../evaluate/python/rules.ts';
 import { HashedStream } from '../../tasks/hashedStream.ts';
 import { HOSTILE, type Bait, type HostileKind } from './hostile.ts';
@@ -9,11 +9,13 @@ export interface LoadProgram {
   readonly kind: ProgramKind;
   readonly code: string;
   readonly tests: PythonTests;
-  /** 1 for those that solve their problem and for no others. */
+  /** 1 if the program solves its problem, otherwise 0. */
   readonly deserves: 0 | 1;
 }
 
-/** Of 100 programs: 45 that solve their problem, 20 that are honest and wrong, 35 that are hostile. */
+/**
+ * Programs of each kind in 100: 45 solve their problem, 20 are honest and wrong, 35 are hostile.
+ */
 const MIX: readonly (readonly [kind: ProgramKind, share: number])[] = [
   ['right', 45],
   ['wrong', 20],
@@ -26,7 +28,7 @@ const MIX: readonly (readonly [kind: ProgramKind, share: number])[] = [
   ['flood', 3],
 ];
 
-/** A problem with what the right function gives; the wrong one gives something else for the input of every test. */
+/** A problem with a right and a wrong solution, and its tests. The wrong one fails every test. */
 interface GradedProblem {
   readonly right: string;
   readonly wrong: string;
@@ -94,16 +96,16 @@ const PROBLEMS: readonly ((stream: HashedStream) => GradedProblem)[] = [
   },
 ];
 
-/** Looks for what a program before it could have left in its process; it solves its problem where there is nothing. */
+/** Python code that raises an error if an earlier program left something in the process. */
 const CLEAN =
   'import builtins, os, sys\nLEFT = [os.path.exists("/tmp/left"), hasattr(builtins, "left"), "LEFT" in os.environ, abs(-1) != 1]\nif any(LEFT): raise ValueError(LEFT)\n';
 
-/** Every so many of those that solve their problem look for something left first. */
+/** Every third program that solves its problem runs CLEAN first. */
 const LOOKS_EVERY = 3;
 
 /**
- * The programs in the order in which they are graded, kinds mixed; the same for the same count and bait. No two have
- * the same text, so that no verdict is taken from another's.
+ * Returns the programs in the order of grading, with their kinds mixed. The same count and bait
+ * give the same programs. No two programs have the same text, so that no verdict is reused.
  */
 export function loadPrograms(count: number, bait: Bait): readonly LoadProgram[] {
   const stream = new HashedStream('sandbox load');
@@ -118,7 +120,10 @@ export function loadPrograms(count: number, bait: Bait): readonly LoadProgram[] 
   });
 }
 
-/** @param turn counts down the programs of this kind, so that each of its forms gets its share */
+/**
+ * @param turn countdown over the programs of this kind, so that each form of the kind gets its
+ * share
+ */
 function program(kind: ProgramKind, turn: number, index: number, stream: HashedStream, bait: Bait): LoadProgram {
   const problem = PROBLEMS[turn % PROBLEMS.length]?.(stream);
   if (problem === undefined) {

@@ -1,6 +1,7 @@
 /**
- * `c3 bench sandbox`: honest and hostile Python programs graded in one run. Each has the score that it deserves, and
- * around the sandbox lies bait: whatever an escaped program does to it is counted.
+ * `c3 bench sandbox`: grades honest and hostile Python programs in one run and compares each score
+ * with the one that the program deserves. Bait lies outside the sandbox, and every trace of an
+ * escaped program on it is counted.
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -16,34 +17,37 @@ import { loadPrograms, type LoadProgram } from './programs.ts';
 
 const PROGRAMS = 1000;
 const QUICK_PROGRAMS = 100;
-/** That the goal is about. */
+/** Number of cores that the goal assumes. */
 const CORES = 2;
-/** Programs at a time: one more, so that no core waits while a process starts. */
+/**
+ * Programs that run at a time: one more than the cores, so that no core waits while a process
+ * starts.
+ */
 const LANES = CORES + 1;
-/** Seconds of processor time that each program may use. */
+/** Limit of processor time of each program, in seconds. */
 const SECONDS = 1;
 /** Programs per second. */
 const GOAL = 15;
 const NOTE_EVERY = 250;
 const VARIABLE = 'C3_BENCH_SECRET';
 
-/** One program with what came of it. */
+/** One program with its verdict. */
 export interface Graded {
   readonly program: LoadProgram;
   readonly verdict: Pick<PythonVerdict, 'score' | 'rule' | 'detail'>;
   readonly seconds: number;
 }
 
-/** Traces of programs outside of the sandbox. */
+/** Traces of programs outside the sandbox. */
 export interface Traces {
   readonly connections: number;
-  /** Files of the folder of the bait that were made, changed or removed. */
+  /** Files in the bait folder that were made, changed or removed. */
   readonly files: number;
 }
 
 /**
  * Grades all programs, LANES at a time.
- * @throws C3Error('engine') where no sandbox starts; CancelledError
+ * @throws C3Error('engine') if no sandbox starts; CancelledError
  */
 export async function benchSandbox(
   { quick, signal, note }: BenchOptions,
@@ -92,14 +96,18 @@ export async function benchSandbox(
   }
 }
 
-/** How long all programs took together; the processor's time is null where the system does not say it. */
+/** Seconds that all programs took together. */
 export interface LoadSeconds {
+  /** Wall time. */
   readonly clock: number;
-  /** Of all sandboxes, their starts among it, and of the process that asks them. */
+  /**
+   * Processor time of all sandboxes, including their starts, and of this process. Null if the
+   * system does not report it.
+   */
   readonly processor: number | null;
 }
 
-/** The figures of programs that took so many seconds together. */
+/** Returns the report on the graded programs. */
 export function report(graded: readonly Graded[], traces: Traces, { clock, processor }: LoadSeconds): BenchReport {
   const hostile = graded.filter(({ program }) => program.kind !== 'right' && program.kind !== 'wrong');
   const honest = graded.filter((one) => !hostile.includes(one));
@@ -131,14 +139,14 @@ export function report(graded: readonly Graded[], traces: Traces, { clock, proce
   };
 }
 
-/** Every trace outside, and every program that was right about the secret. */
+/** Counts the traces outside the sandbox and the programs that obtained the secret. */
 const escaped = (hostile: readonly Graded[], { connections, files }: Traces): number =>
   connections + files + hostile.filter(({ verdict }) => verdict.score === 1).length;
 
 const stopped = (graded: readonly Graded[]): number =>
   graded.filter(({ verdict }) => verdict.rule === 'time-limit').length;
 
-/** A line on each program whose score is not what it deserves; one without a score is wrong too. */
+/** Returns a line for each program with another score than it deserves, or without a score. */
 const wrongOnes = (graded: readonly Graded[]): string[] =>
   graded
     .filter(({ program, verdict }) => verdict.score !== program.deserves)
@@ -156,7 +164,7 @@ async function gradeAll(
 ): Promise<readonly Graded[]> {
   const graded: Graded[] = [];
   const rest = programs.values();
-  // Lanes of its own, so that the seconds of a program hold no waiting for its turn.
+  // The bench has its own lanes, so that a program's seconds include no wait for a free lane.
   const lane = async (): Promise<void> => {
     for (const program of rest) {
       if (signal.aborted) {
@@ -174,7 +182,7 @@ async function gradeAll(
   return graded;
 }
 
-/** The port of a server on this machine that listens from now on. @throws C3Error('engine') */
+/** Starts a server on this machine. @returns its port @throws C3Error('engine') */
 async function listening(server: Server): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,7 +1,7 @@
 /**
- * `c3 bench activation`: how long the extension takes from its first byte to the end of activation. Every turn is a
- * bare process of its own that loads the bundle against an empty stand-in for the editor's interface: what the editor
- * itself does is no part of it.
+ * `c3 bench activation`: the time from loading the extension's bundle to the end of activation.
+ * Every turn is a separate Node.js process that loads the bundle with an empty stand-in for the API
+ * of the editor. The work of the editor itself is not measured.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
@@ -16,13 +16,13 @@ const TURNS = 21;
 const QUICK_TURNS = 7;
 const TURN_TIMEOUT = 60_000;
 
-/** What activation may take, in milliseconds. */
+/** Milliseconds that activation may take. */
 const GOAL = 100;
 
 /**
- * The program of one turn, with the bundle and an empty folder as its arguments. Whatever is asked of the stand-in is
- * there, can be called, made and read, and answers with more of the same; a list is empty, a setting has its default,
- * and every path is that folder.
+ * The program of one turn. Its arguments are the bundle and an empty folder. Every member of the
+ * stand-in exists and can be called, constructed and read, and returns another stand-in. Lists are
+ * empty, settings have their defaults, and every path is the empty folder.
  */
 export const ACTIVATION_PROGRAM = `
 const Module = require('node:module');
@@ -65,13 +65,14 @@ Promise.resolve(extension.activate(context)).then(() => {
 interface Turn {
   readonly load: number;
   readonly activate: number;
-  /** Milliseconds of all cores: what others do on the machine does not count. */
+  /** Processor time of the turn's process on all cores, in milliseconds. */
   readonly processor: number;
 }
 
 /**
  * Measures the bundle that was built last.
- * @throws C3Error('input') where there is none; C3Error('engine') where it does not activate; CancelledError
+ * @throws C3Error('input') if there is no bundle; C3Error('engine') if it does not activate;
+ * CancelledError
  */
 export async function benchActivation(
   { quick, signal, note }: BenchOptions,
@@ -83,7 +84,7 @@ export async function benchActivation(
   const turns: Turn[] = [];
   const folder = temporaryFolder('bench-activation');
   try {
-    // The first turn warms the disk's cache: a cold disk is no property of the extension.
+    // The first turn fills the cache of the disk and does not count.
     for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
       if (signal.aborted) {
         throw new CancelledError();

@@ -1,6 +1,6 @@
 /**
- * How soon a running replay stops when it is cancelled: asked of an engine process of its own, through the door that
- * the editor uses.
+ * Measures how soon a running replay stops after a cancel, in a separate engine process and over
+ * the protocol that the editor uses.
  */
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
@@ -24,29 +24,33 @@ import { figure, medianOf, quantileOf, type BenchFigure, type BenchOptions } fro
 
 const CANCELS = 24;
 const QUICK_CANCELS = 6;
-/** Long enough to be under way whenever it is cancelled. */
+/** A request that is long enough to be still running at each cancel. */
 const REQUEST = { alternatives: 64, replays: 64, text: null } as const;
 /**
- * Progress messages, and milliseconds after the last of them, that are waited for before a cancel: it finds other work
- * each time.
+ * Upper bounds of the progress messages before a cancel, and of the milliseconds after the last of
+ * them. The values differ from turn to turn, so that cancels hit different stages of the work.
  */
 const MOMENTS = { messages: 24, milliseconds: 40 } as const;
-/** Milliseconds without an answer pending in which nothing may be stored any more. */
+/** Milliseconds after the answer in which nothing more may be stored. */
 const AFTERWARDS = 250;
 
 interface Stop {
-  /** Milliseconds from the cancel to the last write to the store, 0 where that came before; and to the answer. */
+  /**
+   * Milliseconds from the cancel to the last write to the store, or 0 if that came before the
+   * cancel.
+   */
   readonly stored: number;
+  /** Milliseconds from the cancel to the answer. */
   readonly answered: number;
   /** Messages that were stored after the answer. */
   readonly late: number;
 }
 
 /**
- * Cancels replay requests about these messages in turn, at different moments. A request that ended before its cancel
- * does not count.
- * @param store path of a store that nobody else writes
- * @throws CancelledError; C3Error('engine') where the engine ends or refuses
+ * Cancels replay requests about these messages in turn, at different moments. A request that ended
+ * before its cancel does not count.
+ * @param store path of a store that no other process writes
+ * @throws CancelledError; C3Error('engine') if the engine ends or refuses the request
  */
 export async function cancelling(
   store: string,
@@ -88,7 +92,7 @@ export async function cancelling(
   ];
 }
 
-/** @returns null where the replay ended by itself */
+/** @returns null if the replay ended by itself */
 async function cancelOnce(
   connection: MessageConnection,
   reader: StoreReader,
@@ -137,15 +141,18 @@ async function cancelOnce(
 }
 
 /**
- * When the store was last written to, in milliseconds of the epoch; the file system's clock is a few milliseconds
- * coarse.
+ * Returns the time of the last write to the store, in milliseconds since the epoch. The clock of
+ * the file system has a resolution of a few milliseconds.
  */
 function lastWrite(store: string): number {
   const times = [store, `${store}-wal`].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   return Math.max(...times);
 }
 
-/** Starts the engine of a store, and ends it. @throws C3Error('engine') when it ends by itself */
+/**
+ * Starts the engine of a store, runs the work, and ends the engine.
+ * @throws C3Error('engine') if the engine ends by itself
+ */
 async function withEngine(store: string, work: (connection: MessageConnection) => Promise<void>): Promise<void> {
   const socket = await connectOrStart(store, fileURLToPath(ENGINE_ENTRY));
   const closed = once(socket, 'close');

@@ -1,6 +1,6 @@
 /**
- * `c3 bench first-run`: what a new user's first run costs and gains, with three seeds, and how soon a replay shows
- * something.
+ * `c3 bench first-run`: the cost and the gain of a new user's first run, with three seeds, and the
+ * time until a replay shows its first alternative.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,10 @@ import {
 const SEEDS = [0, 1, 2];
 const CLICKS = 15;
 
-/** Measures whole runs; the short form is one seed with a tenth of the steps. @throws CancelledError; C3Error */
+/**
+ * Measures whole runs. The quick form is one seed with a tenth of the steps.
+ * @throws CancelledError; C3Error
+ */
 export async function benchFirstRun({ quick, config, folder, signal, note }: TeamBenchOptions): Promise<BenchReport> {
   const { steps, evaluation } = (await readRecipe(config, [], folder)).config;
   const shortened = [`steps=${Math.ceil(steps / 10)}`, `evaluation.instances=${Math.min(64, evaluation.instances)}`];
@@ -90,7 +93,10 @@ function addAccuracy(
   add(`${name} gain, high`, percent(difference, 'high'), 'points');
 }
 
-/** Median time from asking for four alternatives to the first one stored, over messages spread through the run. */
+/**
+ * Returns the median milliseconds from a request for four alternatives until the first one is
+ * stored, over messages spread through the run.
+ */
 async function clickMedian(service: EngineService, summary: RunSummary, signal: AbortSignal): Promise<number | null> {
   const total = service.reading((store) => store.countBuckets({ run: summary.run, origin: 'training' }));
   const times: number[] = [];

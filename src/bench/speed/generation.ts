@@ -1,6 +1,7 @@
 /**
- * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, against the bare weight products
- * of the same steps and against Transformers; and how much of its prompt a batch of replays does not compute again.
+ * `c3 bench generation`: tokens per second of whole calls and of their decoding steps, compared
+ * with the bare weight products of the same steps and with Transformers, and the share of prompt
+ * tokens that a batch of replays does not compute again.
  */
 import { Generator, type Completion } from '../../runtime/generate/generate.ts';
 import { initialParameters } from '../../runtime/model/model.ts';
@@ -23,14 +24,14 @@ const FULL = { batches: [16, 64, 256], rounds: 7, peerRounds: 3 } as const;
 const QUICK = { batches: [16, 64], rounds: 3, peerRounds: 1 } as const;
 const PROMPT = 64;
 const NEW = 64;
-/** A matrix product of one row takes another kernel: the graphs always ask for two. */
+/** A matrix product of one row uses another kernel, so the graphs always use at least two rows. */
 const LEAST_ROWS = 2;
-/** Positions of one bare product at most. */
+/** Maximum number of positions in one bare product. */
 const MOST_ROWS = 4096;
 /** 8 alternatives x 4 replays of one context. */
 const REPLAYS: GenerationWork = { prompts: 1, completions: 8 * 4, promptLength: 256, newTokens: 16 };
 
-/** What one call is measured with. */
+/** The parts that the measurement of one call needs. */
 interface Bench {
   readonly generator: Generator;
   readonly parameters: Float32Array;
@@ -40,7 +41,7 @@ interface Bench {
   readonly options: BenchOptions;
 }
 
-/** Measures generation. @throws CancelledError; C3Error('model') when the runtime refuses a graph */
+/** @throws CancelledError; C3Error('model') if the runtime refuses a graph */
 export async function benchGeneration(options: BenchOptions): Promise<BenchReport> {
   const { batches, rounds, peerRounds } = options.quick ? QUICK : FULL;
   const measured = await measurePeer(
@@ -79,7 +80,7 @@ export async function benchGeneration(options: BenchOptions): Promise<BenchRepor
   }
 }
 
-/** One batch of distinct prompts, or of one shared by all. */
+/** Measures one batch of distinct prompts, or of one shared prompt. */
 async function measure(
   { generator, parameters, bare, peer, rounds, options }: Bench,
   batch: number,
@@ -95,7 +96,7 @@ async function measure(
   const seconds = await medianSeconds(
     {
       whole: () => generator.generate(parameters, whole, control),
-      // Sampled from what the prefill gives: the rest of the tokens are the decoding steps.
+      // The prefill yields the first token. The remaining tokens are the decoding steps.
       first: () => generator.generate(parameters, first, control),
       barePrefill: () => multiplyPrompts(bare, prompts),
       bareSteps: () => multiplySteps(bare, batch, options.signal),
@@ -123,7 +124,9 @@ async function measure(
   ];
 }
 
-/** The products of a prefill: the output projection sees the last token of each prompt. */
+/**
+ * Runs the products of a prefill. The output projection gets only the last token of each prompt.
+ */
 async function multiplyPrompts(bare: BareProducts, prompts: number): Promise<void> {
   const most = MOST_ROWS / PROMPT;
   for (let done = 0; done < prompts; done += most) {
@@ -132,7 +135,7 @@ async function multiplyPrompts(bare: BareProducts, prompts: number): Promise<voi
   }
 }
 
-/** The products of the decoding steps that follow a prefill. */
+/** Runs the products of the decoding steps after a prefill. */
 async function multiplySteps(bare: BareProducts, batch: number, signal: AbortSignal): Promise<void> {
   for (let step = 1; step < NEW; step++) {
     if (signal.aborted) {

@@ -1,4 +1,6 @@
-/** Whole C3 iterations of a team, against what generation and training of its shape alone would take. */
+/**
+ * Measures whole C3 iterations of a team, compared with only the generation and training in them.
+ */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { probeProvider } from '../../engine/machine/probing.ts';
@@ -22,25 +24,26 @@ import { stepper, SLOTS_OF_STEP } from './step.ts';
 
 const FULL = { steps: 6, rounds: 5 };
 const QUICK = { steps: 2, rounds: 2 };
-/** Milliseconds between two looks at the resident set. */
+/** Milliseconds between two samples of the resident set. */
 const MEMORY_POLL = 50;
 const MEGABYTE = 1e6;
 
-/** What some iterations were and took. */
+/** The measurements of a run of a few iterations. */
 interface Run {
   readonly steps: number;
   /** Sampled tokens per second after the first step, which compiles the graphs. */
   readonly rate: number | null;
   readonly costs: readonly PositionCost[];
-  /** Input slots of all steps, and those of them that held padding. */
+  /** Input slots of all steps, padding included. */
   readonly slots: number;
+  /** Input slots that held padding. */
   readonly padding: number;
   /** Largest resident set of this process, in bytes. */
   readonly memory: number;
 }
 
 /**
- * Runs a few iterations without evaluation in a temporary folder, then predicts them.
+ * Runs a few iterations without evaluation in a temporary folder, then predicts their rate.
  * @throws CancelledError; C3Error
  */
 export async function benchIteration(options: TeamBenchOptions): Promise<BenchFigure[]> {
@@ -120,7 +123,9 @@ async function iterate(
   }
 }
 
-/** The contexts of an iteration as they are packed; only lengths matter, so prompts are left blank. */
+/**
+ * Returns the contexts of an iteration for packing. Only lengths matter, so prompts are left blank.
+ */
 function learned(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
   const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
   return trainingContexts(
@@ -134,8 +139,8 @@ function learned(store: StoreReader, run: string, iteration: number, estimator: 
 }
 
 /**
- * Sampled tokens per second, were an iteration nothing but its generation and its optimiser step, each at the rate that
- * it has alone.
+ * Returns the sampled tokens per second of an iteration that consists only of its generation and
+ * its optimizer step, each at the rate that it has alone.
  */
 async function predict(
   { steps, costs, slots }: Run,
@@ -158,7 +163,7 @@ async function predict(
     );
     const seconds = await medianSeconds(sides, rounds, options);
     const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);
-    // Lengths were rounded: what counts is the rate.
+    // Lengths were rounded, so the measured seconds are scaled to the actual tokens.
     const sampling = costs.reduce((total, cost, call) => {
       const measured = calls[call]?.reduce((sum, { maxNewTokens }) => sum + maxNewTokens, 0) ?? 1;
       return total + (cost.completionTokens * (seconds[`call ${call}`] ?? 0)) / measured;
@@ -170,7 +175,10 @@ async function predict(
   }
 }
 
-/** One iteration's call at a position of the protocol: as many prompts and completions, all of the mean length. */
+/**
+ * Returns the generation work of one iteration at a position of the protocol, with all prompts and
+ * completions at their mean lengths.
+ */
 function workOf(
   { messages, promptTokens, reusedTokens, completionTokens }: PositionCost,
   steps: number,

@@ -1,7 +1,7 @@
 /**
- * `c3 bench model`: a random checkpoint of a published size, loaded and decoded: loading against reading its files
- * alone, prefill against the bare weight products, decoding against what memory gives, and the memory that all of it
- * takes.
+ * `c3 bench model`: measures a random checkpoint of a published size. Loading is compared with only
+ * reading the files, prefill with the bare weight products, decoding with the memory bandwidth, and
+ * the largest resident set with the size of the weights.
  */
 import { rmSync } from 'node:fs';
 import { open, readdir, statfs } from 'node:fs/promises';
@@ -38,12 +38,12 @@ const BATCHES = [1, 8, 32] as const;
 const PROMPT = 64;
 const NEW = 16;
 const ROUNDS = { full: 3, quick: 2 } as const;
-/** A matrix product of one row takes another kernel: the graphs always ask for two. */
+/** A matrix product of one row uses another kernel, so the graphs always use at least two rows. */
 const LEAST_ROWS = 2;
 const FLOAT = 4;
 const READ_PIECE = 1024 * 1024;
 
-/** What tests set otherwise. */
+/** Limits that tests replace. */
 export interface ModelBenchLimits {
   readonly room: Room;
   readonly shardBytes: number;
@@ -51,7 +51,8 @@ export interface ModelBenchLimits {
 
 /**
  * Measures a model.
- * @throws CancelledError; C3Error, before anything is written where it is too large for this machine
+ * @throws CancelledError; C3Error. A model that is too large for this machine is refused before
+ * anything is written.
  */
 export async function benchModel(options: ModelBenchOptions): Promise<BenchReport> {
   return benchModelWithin(options, { room: await freeRoom(), shardBytes: SHARD_BYTES });
@@ -83,7 +84,7 @@ export async function benchModelWithin(
   return { suite: 'model', figures: [...figures, ...(await measureWork(loaded, device, options))], hardware };
 }
 
-/** Writes the checkpoint and loads it; its folder is gone afterwards, whatever happens. */
+/** Writes the checkpoint, loads it, and always removes its folder. */
 async function measureLoading(
   { name, config }: MeasuredModel,
   shardBytes: number,
@@ -124,7 +125,7 @@ async function measureLoading(
   }
 }
 
-/** Reads every file of a folder and forgets it. @returns their bytes */
+/** Reads every file of a folder and discards the content. @returns the number of bytes read */
 async function readFiles(folder: string, onPiece: () => void): Promise<number> {
   const piece = new Uint8Array(READ_PIECE);
   let total = 0;
@@ -142,7 +143,7 @@ async function readFiles(folder: string, onPiece: () => void): Promise<number> {
   return total;
 }
 
-/** What one batch is measured with. */
+/** The parts that the measurement of one batch needs. */
 interface Bench {
   readonly generator: Generator;
   readonly bare: BareProducts;
@@ -158,7 +159,7 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
   const compiling = await timed(() => Generator.create(config, device, weights));
   const generator = compiling.result;
   try {
-    // Before anything else takes memory that a run does not.
+    // Measured before anything allocates memory that a run does not need.
     for (const batch of BATCHES) {
       await generator.generate(parameters, requests(config, batch, batch, NEW), options);
     }
@@ -175,7 +176,7 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
           ),
         );
       }
-      // The least disturbed one says what memory gives.
+      // The fastest reading is the least disturbed one, so it gives the bandwidth.
       const reading = Math.min(...measured.map(({ seconds }) => seconds.reading));
       const bandwidth = weightBytes(config) / reading;
       return [
@@ -204,8 +205,8 @@ interface Measured {
 }
 
 /**
- * Prompts are distinct where prefill is measured, and one and the same where decoding is: that costs less and decodes
- * alike.
+ * Measures one batch. Prompts are distinct for the prefill. Decoding uses one shared prompt, which
+ * costs less and decodes at the same rate.
  */
 async function measureBatch(
   { generator, bare, model: { config, parameters }, rounds, options }: Bench,
@@ -257,11 +258,11 @@ function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, b
 const requests = (config: TransformerConfig, batch: number, prompts: number, newTokens: number): GenerationRequest[] =>
   generationRequests(config, { prompts, completions: batch / prompts, promptLength: PROMPT, newTokens });
 
-/** Bytes of weights that a step multiplies with: two operations for each. */
+/** Returns the bytes of weights that a step multiplies with. Each weight takes two operations. */
 export const weightBytes = (config: TransformerConfig): number =>
   (FLOAT * operations(weightProducts(config, 'forward'), 1, 1)) / 2;
 
-/** Bytes of keys and values that a step reads for one row, on average. */
+/** Returns the mean bytes of keys and values that a step reads for one row. */
 const cacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
   FLOAT * 2 * layers * keyValueHeads * headDim * (PROMPT + NEW / 2);
 
@@ -273,9 +274,9 @@ async function timed<Result>(
   return { result, seconds: (performance.now() - started) / 1000 };
 }
 
-// The model that the suite model measures: a published size's config.json, and whether this machine has room for it.
+// The shape of the measured model.
 
-/** What shapes it of the config.json of Qwen2.5-0.5B-Instruct, as published. */
+/** The fields of the published config.json of Qwen2.5-0.5B-Instruct that define its shape. */
 const QWEN = {
   architectures: ['Qwen2ForCausalLM'],
   hidden_act: 'silu',
@@ -293,24 +294,24 @@ const QWEN = {
   use_sliding_window: false,
   vocab_size: 151936,
 };
-/** The same layers, fewer of them, over a smaller vocabulary. */
+/** A smaller model with fewer of the same layers and a smaller vocabulary. */
 const QUICK = { ...QWEN, num_hidden_layers: 4, vocab_size: 32000 };
 
-/** What runs needs the weights as float32, and about so many times that in all. */
+/** Memory that a measurement needs, relative to the weights as float32. */
 const MEMORY_FACTOR = 1.3;
 
 const MAX_CONFIG_BYTES = 1 << 20;
 
 interface MeasuredModel {
-  /** As people may call it. */
+  /** Name for reports and errors. */
   readonly name: string;
   readonly config: TransformerConfig;
 }
 
 /**
- * The shape to measure.
- * @param path a config.json or a folder that holds one, relative to `folder`; null for the built-in one
- * @throws C3Error('input') when it cannot be read; C3Error('model') naming what of it is not supported
+ * Reads the shape to measure.
+ * @param path a config.json, relative to `folder`, or null for the built-in one
+ * @throws C3Error('input') if it cannot be read; C3Error('model') that names the unsupported part
  */
 export async function readShape(path: string | null, quick: boolean, folder: string): Promise<MeasuredModel> {
   if (path === null) {
@@ -327,9 +328,10 @@ export async function readShape(path: string | null, quick: boolean, folder: str
   };
 }
 
-/** Free bytes of memory, and of the disk that temporary files lie on. */
+/** Free bytes of this machine. */
 interface Room {
   readonly memory: number;
+  /** Free bytes of the disk with the temporary files. */
   readonly disk: number;
 }
 
@@ -338,7 +340,7 @@ async function freeRoom(): Promise<Room> {
   return { memory: process.availableMemory(), disk: bavail * bsize };
 }
 
-/** @throws C3Error('input') where a model has no room; nothing has been written by then */
+/** @throws C3Error('input') if the memory or the disk is too small for the model */
 export function checkRoom({ name, config }: MeasuredModel, room: Room): void {
   const parameters = parameterCount(config);
   const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;

@@ -1,11 +1,11 @@
-/** Runs the peer program with the Python of this machine, where it has what that needs. Nothing is ever installed. */
+/** Runs the peer program with a Python of this machine that has its modules. Installs nothing. */
 import { z } from 'zod';
 import { runOwned } from '../../files/runOwned.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
 
-/** What the program is asked to measure: every case `rounds` times after a first time that does not count. */
+/** The task of the peer program. It measures every case `rounds` times after one warm-up. */
 export type PeerTask = { readonly shape: TransformerConfig; readonly threads: number; readonly rounds: number } & (
   | { readonly suite: 'generation'; readonly batches: readonly number[]; readonly prompt: number; readonly new: number }
   | { readonly suite: 'train'; readonly rows: number; readonly length: number }
@@ -14,19 +14,19 @@ export type PeerTask = { readonly shape: TransformerConfig; readonly threads: nu
 export interface Peer {
   /** The programs with their versions. */
   readonly name: string;
-  /** Median seconds by case: `distinct BATCH`, `shared BATCH`; `step`. */
+  /** Median seconds by case: `distinct BATCH`, `shared BATCH` or `step`. */
   readonly seconds: Readonly<Record<string, number>>;
 }
 
 export interface PeerSettings {
-  /** Commands to try, one after the other. */
+  /** Python commands to try in order. */
   readonly pythons?: readonly string[];
-  /** Milliseconds after which a peer is given up. */
+  /** Milliseconds after which the peer is stopped. */
   readonly limit?: number;
 }
 
 const LIMIT = 240_000;
-/** Characters of a peer's output that are read. */
+/** Maximum number of characters that are read of a peer's output. */
 const LONGEST_OUTPUT = 100_000;
 const LONGEST_REASON = 200;
 
@@ -35,10 +35,10 @@ const answerSchema = z.union([
   z.object({ name: z.string().max(200), seconds: z.record(z.string(), z.number().positive()) }),
 ]);
 
-/** A peer, or why there is none. */
+/** A measured peer, or the reason why there is none. */
 export type PeerOutcome = { readonly status: 'measured'; readonly peer: Peer } | PeerFailure;
 
-/** Why there is no figure of a peer. */
+/** The reason why a peer has no figures. */
 export interface PeerFailure {
   readonly status: Exclude<PeerStatus, 'measured'>;
   /** One line. */
@@ -48,18 +48,20 @@ export interface PeerFailure {
 
 export const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
 
-/** A Python that lacks a module. */
+/** Returns the failure of a Python that lacks a module. */
 export const missing = (python: string, module: string): PeerFailure =>
   failure('not-installed', `${python} has no module ${module.slice(0, 40)}`);
 
-/** Which of two failures is reported: a Python that has what the peer needs, and fails, says more than another one. */
+/**
+ * Returns the more informative of two failures: a Python with the needed modules that fails says
+ * more than one without them.
+ */
 export const worse = (first: PeerFailure, second: PeerFailure): PeerFailure =>
   first.status === 'not-installed' ? second : first;
 
 /**
- * Measures the peer with the first Python that has it; a note says what came of it.
- * @returns without a figure: failed or too slow where a Python was, else not installed
- * @throws CancelledError, when the peer has been ended
+ * Measures the peer with the first Python that has its modules, and notes the outcome.
+ * @throws CancelledError after the peer has ended
  */
 export async function measurePeer(
   task: PeerTask,
@@ -80,13 +82,13 @@ export async function measurePeer(
   return worst;
 }
 
-/** What the report of a suite says of its peer. */
+/** Returns the fields of a suite's report about its peer. */
 export function reportedPeer(outcome: PeerOutcome): Required<Pick<BenchReport, 'peer' | 'peerStatus' | 'peerReason'>> {
   const { peer, status } = outcome;
   return { peer: peer?.name ?? null, peerStatus: status, peerReason: status === 'measured' ? null : outcome.reason };
 }
 
-/** C3_PYTHON names the Python to take; otherwise those that PATH has. */
+/** Returns the Python that C3_PYTHON names, or the usual names, which are looked up on PATH. */
 export function installedPythons(): readonly string[] {
   const chosen = process.env['C3_PYTHON'];
   return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
@@ -141,9 +143,10 @@ function readAnswer(python: string, line: string): PeerOutcome {
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
 /**
- * The peers of the suites generation and train, as a Python program: Transformers' `generate` and an eager PyTorch step
- * on a Llama of the same shape with random weights. It reads its task from its argument and prints one line of JSON:
- * `{"missing": module}`, or `{"name": versions, "seconds": {case: median}}`. It loads and writes no file.
+ * The peers of the suites generation and train, as a Python program: Transformers' `generate` and
+ * an eager PyTorch step on a Llama of the same shape with random weights. It reads its task from
+ * its argument and prints one line of JSON: `{"missing": module}`, or `{"name": versions,
+ * "seconds": {case: median}}`. It reads and writes no files.
  */
 const PEER_PROGRAM = String.raw`
 import json, sys, time

@@ -1,6 +1,7 @@
 /**
- * `c3 bench replay`: how soon a replay shows something and is complete, how much it does not compute again, how fast
- * replays are verified, and how soon a cancel stops one.
+ * `c3 bench replay`: the time until a replay shows its first alternative and until it is complete,
+ * the share of prompt tokens that it does not compute again, the speed of verifying replays, and
+ * the time that a cancel takes.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ const QUICK = { requests: 3, verified: 256 };
 const ALTERNATIVES = 8;
 const REPLAYS = 4;
 
-/** Measures replays of a run of one step, in a temporary folder. @throws CancelledError; C3Error */
+/** Measures replays of a run of one step in a temporary folder. @throws CancelledError; C3Error */
 export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
   const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
   const { provider, threads } = recipe.config.device;
@@ -33,12 +34,12 @@ export async function benchReplay(options: TeamBenchOptions): Promise<BenchRepor
   const service = new EngineService(store);
   try {
     const summary = await service.run(recipe, { signal: options.signal, onProgress: () => undefined });
-    options.note('a run to replay is there');
+    options.note('the run to replay is finished');
     const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
     const messages = service.reading((reader) =>
       spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests),
     );
-    // The process that is cancelled writes this store.
+    // The engine process that the next part starts writes this store.
     await service.close();
     figures.push(...(await cancelling(store, messages, options)));
     return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${threads} threads`) };
@@ -88,7 +89,7 @@ async function requesting(
   ];
 }
 
-/** Messages of the first role, spread over the run's training contexts. */
+/** Returns messages of the first role, spread over the training contexts of the run. */
 function spread(store: StoreReader, run: string, count: number): number[] {
   const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.role;
   const messages: number[] = [];
@@ -106,8 +107,9 @@ function spread(store: StoreReader, run: string, count: number): number[] {
 }
 
 /**
- * Prompt tokens of the messages that a request made: the alternatives beside the original, and the continuations of
- * all. Messages that were taken from an equal request had none.
+ * Counts the prompt tokens of the messages that a request made: the alternatives except the
+ * original, and the continuations of all alternatives. Messages that an equal request made do not
+ * count.
  */
 export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
   const made = new Set(

@@ -1,11 +1,11 @@
-/** The model that the suites generation and train measure, and the work that they give it. */
+/** The model that the suites generation and train measure, and its work. */
 import type { GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { streamKey } from '../../runtime/random.ts';
 import type { DeviceSettings } from '../../runtime/session/session.ts';
 import type { TrainingContext } from '../../runtime/train/graph/pack.ts';
 
-/** 3.7 million parameters, random. */
+/** The shape of a model with 3.7 million random parameters. */
 export const SHAPE: TransformerConfig = {
   vocabularySize: 512,
   hiddenSize: 256,
@@ -20,19 +20,20 @@ export const SHAPE: TransformerConfig = {
   tieEmbeddings: false,
 };
 
-/** The threads that a run uses unless set otherwise. */
+/** The default number of threads of a run. */
 export const DEVICE: DeviceSettings = { threads: 2 };
 
 export interface GenerationWork {
-  /** Different prompts, and completions of each. */
+  /** Number of different prompts. */
   readonly prompts: number;
+  /** Completions of each prompt. */
   readonly completions: number;
   readonly promptLength: number;
-  /** Tokens of every completion: nothing ends earlier. */
+  /** Tokens of every completion. No completion ends earlier. */
   readonly newTokens: number;
 }
 
-/** Requests that sample at temperature 1, each with a stream of its own. */
+/** Returns requests that sample at temperature 1, each with its own random stream. */
 export function generationRequests(
   { vocabularySize }: TransformerConfig,
   { prompts, completions, promptLength, newTokens }: GenerationWork,
@@ -40,7 +41,7 @@ export function generationRequests(
   return Array.from({ length: prompts * completions }, (_, index) => ({
     prompt: tokensOf(Math.floor(index / completions), promptLength, vocabularySize),
     maxNewTokens: newTokens,
-    // No token has this number.
+    // No token has this id.
     endToken: -1,
     temperature: 1,
     topP: 1,
@@ -49,7 +50,9 @@ export function generationRequests(
   }));
 }
 
-/** Rows of the optimiser step, each a message of that many tokens; all of them are predicted. */
+/**
+ * Rows of the optimizer step, and tokens of the one message in each row. All tokens are predicted.
+ */
 export const STEP = { rows: 32, length: 128 } as const;
 
 export function trainingRows({ vocabularySize }: TransformerConfig): TrainingContext[] {
@@ -62,11 +65,11 @@ export function trainingRows({ vocabularySize }: TransformerConfig): TrainingCon
   }));
 }
 
-/** The prompt of a row. */
+/** Returns the prompt of a row. */
 export const promptTokens = ({ vocabularySize }: TransformerConfig, row: number, length: number): Int32Array =>
   tokensOf(row, length, vocabularySize);
 
-/** Tokens that differ from row to row; the first two say which row it is. */
+/** Returns tokens that differ from row to row. The first two encode the row. */
 function tokensOf(row: number, length: number, vocabularySize: number): Int32Array {
   return Int32Array.from(
     { length },

@@ -1,4 +1,4 @@
-/** The optimiser step that the suite train measures. */
+/** The optimizer step that the suite train measures. */
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import type { BareProducts } from '../../runtime/provider/products.ts';
 import { packContexts } from '../../runtime/train/graph/pack.ts';
@@ -8,7 +8,10 @@ import { STEP, trainingRows } from './shape.ts';
 
 export const SLOTS_OF_STEP = STEP.rows * STEP.length;
 
-/** Work that takes one optimiser step after another: supervised loss on every position, clipping, AdamW. */
+/**
+ * Returns work that takes one optimizer step at each call: supervised loss on every position,
+ * clipping and AdamW.
+ */
 export function stepper(
   trainer: Trainer,
   config: TransformerConfig,
@@ -27,7 +30,7 @@ export function stepper(
   };
 }
 
-/** Work that multiplies what such a step multiplies, micro-batch by micro-batch. */
+/** Returns work that runs only the weight products of such a step, micro-batch by micro-batch. */
 export function bareStepper(bare: BareProducts, config: TransformerConfig): () => Promise<unknown> {
   const batches = packContexts(config, trainingRows(config), MICRO_BATCH_TOKENS, 0);
   return async () => {

@@ -1,6 +1,6 @@
 /**
- * `c3 bench store`: how fast a run's rows are appended, against bare better-sqlite3 that does the same work on the same
- * schema, and how soon a large store answers what the editor asks.
+ * `c3 bench store`: rows appended per second, compared with bare better-sqlite3 that does the same
+ * work on the same schema, and the times in which a large store answers the queries of the editor.
  */
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,18 +23,22 @@ import {
 } from '../report.ts';
 import { appendAll, beginWorkload, BENCH_RUN, COMMON_WORDS, StoreWorkload, WIDE_GROUP } from './storeWorkload.ts';
 
-/** Messages that the store holds while it is measured; `rounds` of appends by each side, in turns. */
+/** Messages that the store holds during the measurement, and rounds of appends of each side. */
 const FULL = { messages: 1_000_000, rounds: 21 };
 const QUICK = { messages: 50_000, rounds: 11 };
 const TRANSACTIONS_A_ROUND = 8;
-/** Fresh connections on which opening and first windows are measured, and look-ups of each kind on one connection. */
+/** Fresh connections on which opening and the first windows are measured. */
 const OPENINGS = 9;
+/** Look-ups of each kind on one connection. */
 const LOOK_UPS = 400;
 
 /** Rows of a page of buckets or of hits. */
 const PAGE = 100;
 
-/** Measures the store in a temporary folder. @throws CancelledError; C3Error('store') when the disk is full */
+/**
+ * Measures the store in a temporary folder.
+ * @throws CancelledError; C3Error('store') if the disk is full
+ */
 export async function benchStore(options: BenchOptions): Promise<BenchReport> {
   const folder = temporaryFolder('bench-store');
   try {
@@ -50,7 +54,7 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
   const path = join(folder, 'c3.sqlite');
   const workload = new StoreWorkload();
   await filling(path, workload, stored, options);
-  // Both sides go on from the same file.
+  // Both sides continue from the same file.
   const barePath = join(folder, 'bare.sqlite');
   await copyFile(path, barePath);
   const store = openStoreForWriting(path);
@@ -64,14 +68,14 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
       await rm(barePath, { force: true });
     }
     options.note(`appends measured, ${rounds} rounds`);
-    // The readers meet a store that is open for writing, as they do beside a run.
+    // The store stays open for writing while it is read, as during a run.
     return [append, ...(await reading(path, options))];
   } finally {
     store.close();
   }
 }
 
-/** Lets signals in, and stops when one asked for it. */
+/** Lets Node.js handle signals. @throws CancelledError */
 async function pause({ signal }: BenchOptions): Promise<void> {
   await setImmediate();
   if (signal.aborted) {
@@ -133,7 +137,7 @@ async function appending(
         );
       },
     ];
-    // In turns, so that neither side always follows the other.
+    // The order alternates, so that neither side always follows the other.
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       side();
     }
@@ -209,12 +213,12 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
   return figures;
 }
 
-/** Whole numbers from 1 to `last`, evenly spread. */
+/** Returns LOOK_UPS whole numbers, evenly spread from 1 to `last`. */
 function spread(last: number): number[] {
   return Array.from({ length: LOOK_UPS }, (_, index) => 1 + Math.floor(((index + 0.5) * last) / LOOK_UPS));
 }
 
-/** Runs `work` and adds its milliseconds to `times`. */
+/** Runs `work` and appends its milliseconds to `times`. */
 function timed<Result>(times: number[], work: () => Result): Result {
   const started = performance.now();
   const result = work();

@@ -1,8 +1,9 @@
 /**
- * The rows of the store's bench: a training run as the engine appends it. An iteration is one transaction; each of its
- * problems has a tree of 2 plans x 4 answers with a bucket per context, an episode per leaf and a credit per
- * alternative; every eighth iteration ends with a replay request. Sizes are those of small teams: contexts of about 300
- * bytes, messages of about 60, 20 tokens.
+ * The rows of the store bench: a training run as the engine appends it. An iteration is one
+ * transaction. Each of its problems has a tree of 2 plans x 4 answers with a bucket per context, an
+ * episode per leaf and a credit per alternative. Every eighth iteration ends with a replay request.
+ * Sizes are those of small teams: contexts of about 300 bytes, messages of about 60 bytes and 20
+ * tokens.
  */
 import { createHash } from 'node:crypto';
 import type { NewEpisode, Phase } from '../../domain/episode.ts';
@@ -14,7 +15,7 @@ import type { Credit } from '../../shared/credit/credit.ts';
 import type { NewRun, StoreWriter, TreeGroup } from '../../store/types.ts';
 import type { BulkAppender } from '../../store/write/bare.ts';
 
-/** One append. Rows name each other by the ids that an empty store gives out. */
+/** One append. Rows refer to each other by the ids that an empty store assigns. */
 export type Append =
   | { readonly table: 'bucket'; readonly row: NewBucket }
   | { readonly table: 'decision'; readonly row: NewMessage }
@@ -50,7 +51,7 @@ const ITERATIONS_A_REQUEST = 8;
 const ALTERNATIVES_A_REQUEST = 4;
 const REPLAYS = 4;
 const TOKENS = 20;
-/** Words of every message; each is in about a fifth of them. */
+/** Words that messages consist of. Each is in about a fifth of the messages. */
 export const COMMON_WORDS = [
   'add',
   'take',
@@ -86,7 +87,9 @@ export const COMMON_WORDS = [
   'rest',
 ];
 
-/** Stores the run, its snapshot and the problems that the workload speaks of. The environment is number 1. */
+/**
+ * Stores the run, its snapshot, the problems of the workload, and the environment, which gets id 1.
+ */
 export function beginWorkload(store: StoreWriter): void {
   store.transaction(() => {
     store.insertRun(BENCH_RUN);
@@ -96,7 +99,7 @@ export function beginWorkload(store: StoreWriter): void {
   });
 }
 
-/** Appends in the order of the run; inside a transaction of the caller's. */
+/** Appends the rows in order, inside a transaction of the caller. */
 export function appendAll(store: BulkAppender, appends: readonly Append[]): void {
   for (const append of appends) {
     switch (append.table) {
@@ -122,16 +125,19 @@ export function appendAll(store: BulkAppender, appends: readonly Append[]): void
   }
 }
 
-/** Makes the transactions of the run one after another; the same ones in the same order every time. */
+/**
+ * Generates the transactions of the run one after another, always the same ones in the same order.
+ */
 export class StoreWorkload {
-  /** Messages and buckets made so far: the ids given out. */
+  /** Number of messages so far, which is the id of the last one. */
   messages = 0;
+  /** Number of buckets so far, which is the id of the last one. */
   buckets = 0;
   private iteration = 0;
   private requests = 0;
   private appends: Append[] = [];
 
-  /** The appends of the next transaction. */
+  /** Returns the appends of the next transaction. */
   next(): readonly Append[] {
     this.appends = [];
     this.iteration++;
@@ -145,14 +151,14 @@ export class StoreWorkload {
     return this.appends;
   }
 
-  /** One problem with 2,000 plans in an iteration of its own: a transcript of 10,000 messages. */
+  /** Returns one problem with 2,000 plans in its own iteration, a transcript of 10,000 messages. */
   wide(): readonly Append[] {
     this.appends = [];
     this.tree(WIDE.index, WIDE.phase, WIDE.iteration, WIDE_PLANS);
     return this.appends;
   }
 
-  /** One problem with this many plans. @returns the first plan's id */
+  /** Appends the tree of one problem. @returns the id of the first plan */
   private tree(index: number, phase: Phase, iteration: number, plans: number): number {
     const place = { index, phase, iteration };
     const bucket = this.bucket(place, 'reasoner', rootContext(index), null);
@@ -174,7 +180,8 @@ export class StoreWorkload {
   }
 
   /**
-   * A replay request on a plan: fresh alternatives, each continued REPLAYS times, and the original's own continuations.
+   * Appends a replay request on a plan: fresh alternatives, and REPLAYS continuations of each of
+   * them and of the original.
    */
   private request(index: number, asked: number): void {
     const place = { index, phase: 'replay', iteration: ++this.requests } as const;
@@ -290,7 +297,7 @@ export class StoreWorkload {
   }
 }
 
-/** Where the transcript of 10,000 messages is. */
+/** The place of the transcript of 10,000 messages. */
 const WIDE = { index: 0, phase: 'train', iteration: 0 } as const;
 const WIDE_PLANS = 2000;
 export const WIDE_GROUP: TreeGroup = {
@@ -330,8 +337,8 @@ function answerContext(index: number, plan: number): string {
 }
 
 /**
- * The message whose words this one says: one in sixteen says what all of them say, one in four what its elder sibling
- * said.
+ * Returns the id of the message whose text this one repeats. One message in sixteen has a text that
+ * all of those share, and one later sibling in four repeats the text of the sibling before it.
  */
 function spokenBy(id: number, siblingIndex: number): number {
   if (id % 16 === 5) {
@@ -340,7 +347,9 @@ function spokenBy(id: number, siblingIndex: number): number {
   return siblingIndex > 0 && id % 4 === 0 ? id - 1 : id;
 }
 
-/** About 60 bytes; its first word is rare, its second names the message, the others are common. */
+/**
+ * Returns a text of about 60 bytes: a rare word, a word unique to the message, and common words.
+ */
 function messageText(id: number): string {
   return `w${mixed(id) % 20_000} m${id} ${sentence(id, 8)}`;
 }
@@ -349,7 +358,7 @@ function sentence(seed: number, words: number): string {
   return Array.from({ length: words }, (_, at) => COMMON_WORDS[mixed(seed * 64 + at) % COMMON_WORDS.length]).join(' ');
 }
 
-/** A decimal key below 2^63 from the text's SHA-256; the engine's BLAKE2b costs more and is no part of the store. */
+/** Returns a decimal key below 2^63 from the SHA-256 of the text, which is cheaper than BLAKE2b. */
 function keyOf(context: string): string {
   return (createHash('sha256').update(context).digest().readBigUInt64LE() >> 1n).toString();
 }
@@ -358,7 +367,7 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A whole number from 0 to below 2^32 that looks random, by a bijective mix of 32 bits. */
+/** Returns a pseudorandom integer in [0, 2^32) by a bijective mix of 32 bits. */
 function mixed(value: number): number {
   let bits = value >>> 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);

@@ -1,6 +1,6 @@
 /**
- * `c3 bench train`: one optimiser step against the bare weight products of the same step and against eager PyTorch, and
- * whole C3 iterations.
+ * `c3 bench train`: one optimizer step, compared with the bare weight products of the same step and
+ * with eager PyTorch, and whole C3 iterations.
  */
 import { initialParameters } from '../../runtime/model/model.ts';
 import { BareProducts } from '../../runtime/provider/products.ts';
@@ -15,9 +15,9 @@ import { bareStepper, stepper } from './step.ts';
 const FULL = { rounds: 15, peerRounds: 9 };
 const QUICK = { rounds: 5, peerRounds: 3 };
 
-/** Measures training. @throws CancelledError; C3Error */
+/** @throws CancelledError; C3Error */
 export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport> {
-  // First, so that the resident set is that of the run.
+  // Measured first, so that the resident set is that of the run.
   const iteration = await benchIteration(options);
   const { rounds, peerRounds } = options.quick ? QUICK : FULL;
   const measured = await measurePeer(
@@ -43,9 +43,9 @@ async function measureStep(rounds: number, peer: Peer | null, options: TeamBench
       rounds,
       options,
     );
-    options.note('optimiser step measured');
+    options.note('optimizer step measured');
     const peerSeconds = peer?.seconds['step'];
-    return figure(`optimiser step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
+    return figure(`optimizer step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
       ceiling: 1000 * seconds.bare,
       ratio: seconds.bare / seconds.step,
       ...(peerSeconds !== undefined && { peer: 1000 * peerSeconds, peerRatio: peerSeconds / seconds.step }),

@@ -1,6 +1,6 @@
 /**
- * `c3 bench blame`: how often a search for what lost an episode is wrong, what it costs, and whether its intervals hold
- * the truth, on teams whose every chance is known.
+ * `c3 bench blame`: the error rate and the cost of searches for the message that lost an episode,
+ * and the coverage of their intervals, on teams whose exact chances are known.
  */
 import { setImmediate } from 'node:timers/promises';
 import { wilson } from '../../../credit/interval.ts';
@@ -24,15 +24,15 @@ import { lostEpisode, isTerminalAt, Numbers, type LostEpisode } from './enumerat
 
 const EPISODES = 2000;
 const QUICK_EPISODES = 120;
-/** Evaluator calls of a search at most. */
+/** Maximum evaluator calls of a search. */
 const BUDGET = 1000;
-/** The same of an episode that is read with the others of its run. */
+/** Maximum evaluator calls of an episode that is searched together with the others of its run. */
 const BUDGET_TOGETHER = 320;
-/** At which the message with the lowest mean is looked at. */
+/** Evaluator calls after which the message with the lowest mean is taken as a guess. */
 const BUDGETS = [16, 32, 64, 96, 192, 384] as const;
-/** The share of wrong answers that a search promises not to exceed, in percent. */
+/** Upper limit of wrong answers that a search promises, in percent. */
 const PROMISED = 5;
-/** The calls of uniform allocation that a search is to save, as a share. */
+/** Goal for the calls of a search, as a share of those of uniform allocation. */
 const GOAL_RATIO = 0.5;
 const NOTE_EVERY = 100;
 
@@ -42,7 +42,7 @@ interface Both {
   readonly inTurn: Searched;
 }
 
-/** @param count of episodes @throws CancelledError */
+/** @param count number of episodes @throws CancelledError */
 export async function benchBlame(
   { quick, signal, note }: BenchOptions,
   count = quick ? QUICK_EPISODES : EPISODES,
@@ -72,7 +72,7 @@ export async function benchBlame(
   };
 }
 
-/** The same episodes in runs of teams with as many messages, each run read together. */
+/** Searches the same episodes in runs, each with all episodes of teams of one length. */
 async function readRuns(
   count: number,
   order: Order,
@@ -142,11 +142,11 @@ function figuresOf(all: readonly Both[]): BenchFigure[] {
   ];
 }
 
-/** The message with the lowest mean at each budget of calls. */
+/** Returns the message with the lowest mean after a number of calls. */
 const guessAt = ({ guesses }: Searched, budget: number): number =>
   guesses.findLast(({ calls }) => calls <= budget)?.place ?? 0;
 
-// Searches for what lost the episodes of a run, all of them together, and what came of them beside the truth.
+// Searches of all episodes of a run together.
 
 interface SearchedTogether {
   readonly decided: boolean;
@@ -165,8 +165,9 @@ interface Read {
 const NOTHING: CurveVerdict = { verdict: 'undecided', places: [], next: 0 };
 
 /**
- * Reads the episodes of a run until each is decided, or to the budget of each: every point of each first, then where
- * the search looks next, or every point again.
+ * Samples the episodes of a run until each is decided or has used its budget. The first round
+ * samples every point. Later rounds sample the point that the search chooses next, or every point
+ * again.
  * @throws CancelledError
  */
 async function searchTogether(

@@ -1,20 +1,20 @@
-/** Searches for what lost an episode of an enumerated team, and what came of them beside the truth. */
+/** Searches for the message that lost an episode of an enumerated team, compared with the truth. */
 import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
 import type { BlameVerdict } from '../../../domain/answer.ts';
 import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
 export const RANGE = { low: 0, high: 1 };
-/** Pairs at a time, as the engine samples them. */
+/** Pairs that are sampled at a time, as in the engine. */
 const TOGETHER = 8;
-/** Chances that differ by less are equal but for roundings. */
+/** Chances that differ by less are equal except for rounding. */
 const ROUNDING = 1e-9;
 
-/** Where the next pairs go: where the search looks next, or to each message in turn. */
+/** The order of sampling: the message that the search chooses next, or each message in turn. */
 export type Order = 'search' | 'in turn';
 
-/** What is true of an episode. */
+/** The exact values of an episode. */
 export interface Truth {
-  /** V_0 to V_(T-1); the last point is the recorded return. */
+  /** V_0 to V_(T-1). The point after them is the recorded return. */
   readonly points: readonly number[];
   readonly drops: readonly number[];
 }
@@ -27,16 +27,20 @@ export function truthOf({ team, said }: LostEpisode): Truth {
 export interface Searched {
   readonly verdict: BlameVerdict;
   readonly calls: number;
-  /** Whether it says of a message or of the team what is not true. */
+  /** True if the verdict is false. */
   readonly isWrong: boolean;
-  /** The message with the lowest mean at each budget of calls. */
+  /** The message with the lowest mean after each number of calls. */
   readonly guesses: readonly { readonly calls: number; readonly place: number }[];
-  /** Of the intervals that are shown at the end: how many there are, and how many hold the truth. */
+  /** Number of intervals at the end. */
   readonly shown: number;
+  /** Number of those intervals that contain the truth. */
   readonly held: number;
 }
 
-/** A search until its verdict, or to the budget. @param index of the episode: its random numbers */
+/**
+ * Searches an episode until a verdict or up to the budget.
+ * @param index selects the random numbers
+ */
 export function searchEnumerated(episode: LostEpisode, order: Order, budget: number, index: number): Searched {
   const numbers = new Numbers(order === 'search' ? 1 : 2, index);
   const pairs: Pairs = episode.said.map(() => []);
@@ -58,10 +62,10 @@ export function searchEnumerated(episode: LostEpisode, order: Order, budget: num
   }
 }
 
-/** The pairs of an episode, by message. */
+/** The sampled pairs of returns of an episode, by message. */
 export type Pairs = readonly (readonly [own: number, fresh: number])[][];
 
-/** Draws a few pairs of a message. @returns the evaluator calls */
+/** Draws TOGETHER pairs of a message. @returns the number of evaluator calls */
 export function pairsTogether(episode: LostEpisode, pairs: Pairs, place: number, numbers: Numbers): number {
   for (let pair = 0; pair < TOGETHER; pair++) {
     pairs[place]?.push(drawPair(episode, place, numbers));
@@ -74,11 +78,14 @@ function lowestMean(pairs: Pairs): number {
   return means.indexOf(Math.min(...means));
 }
 
-/** Whether a message is not among those that lost the most. */
+/** Returns true if a message is not among those that lost the most. */
 export const isOther = (place: number, { drops }: Truth): boolean =>
   (drops[place] ?? 0) > Math.min(...drops) + ROUNDING;
 
-/** Whether a verdict is not true: of several, where one of them lost nothing. */
+/**
+ * Returns true if a verdict is false. A verdict of several messages is false if one of them lost
+ * nothing.
+ */
 export function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
   switch (verdict) {
     case 'message':

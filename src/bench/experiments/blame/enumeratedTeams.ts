@@ -1,11 +1,11 @@
 /**
- * Teams whose every chance is known: each message is one of a few texts, a function of all texts says how likely the
- * episode is won. Chains of 2 to 8 messages with one or two culprits or none, messages of random quality, episodes that
- * end early, and votes.
+ * Teams whose exact chances are known: each message is one of a few texts, and a function of all
+ * texts gives the chance that the episode is won. There are chains of 2 to 8 messages with two, one
+ * or no culprits, messages of random quality, episodes that end early, and votes.
  */
 import { openStream, uniform, type Stream } from '../../../credit/counter.ts';
 
-/** Numbers in [0, 1), one after the other. */
+/** A sequence of pseudorandom numbers. */
 export class Numbers {
   private readonly stream: Stream;
   private position = 0;
@@ -18,7 +18,7 @@ export class Numbers {
     return uniform(this.stream, this.position++);
   }
 
-  /** A whole number below a bound. */
+  /** Returns an integer in [0, bound). */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -31,9 +31,12 @@ export interface EnumeratedTeam {
   readonly kind: TeamKind;
   /** Messages of an episode that does not end early. */
   readonly messages: number;
-  /** The number of texts that a message can be, each equally likely. */
+  /** Number of possible texts of a message, all equally likely. */
   readonly texts: number;
-  /** The chance that an evaluator says 1 of these texts; null where the episode goes on. */
+  /**
+   * Returns the chance that an evaluator scores these texts as 1, or null if the episode is not
+   * over.
+   */
   readonly chance: (said: readonly number[]) => number | null;
 }
 
@@ -45,7 +48,7 @@ export interface LostEpisode {
 
 const RIGHT = 2;
 
-/** The lost episode of a number: its team and its texts are drawn from the number alone. */
+/** Returns the lost episode with this number, which alone determines its team and its texts. */
 export function lostEpisode(number: number): LostEpisode {
   const numbers = new Numbers(0xb1a3e, number);
   const kind = TEAM_KINDS[number % TEAM_KINDS.length] ?? 'single';
@@ -85,7 +88,7 @@ export function lostEpisode(number: number): LostEpisode {
   }
 }
 
-/** The exact chance after these texts. */
+/** Returns the exact chance of winning after these texts. */
 export function chanceAfter(team: EnumeratedTeam, said: readonly number[]): number {
   const known = team.chance(said);
   if (known !== null) {
@@ -98,11 +101,14 @@ export function chanceAfter(team: EnumeratedTeam, said: readonly number[]): numb
   return sum / team.texts;
 }
 
-/** Whether the text of the message at this place determines the return, as its protocol knows beforehand. */
+/** Returns true if the protocol determines that the message at this place is the last one. */
 export const isTerminalAt = ({ kind, messages }: EnumeratedTeam, place: number): boolean =>
   kind !== 'ends early' && place === messages - 1;
 
-/** One pair of a message: it, and a fresh one, continued on the same texts where both go on. */
+/**
+ * Draws one pair of returns: of the message and of a fresh one in its place. Both continue with the
+ * same texts.
+ */
 export function drawPair({ team, said }: LostEpisode, place: number, numbers: Numbers): readonly [number, number] {
   const before = said.slice(0, place);
   const later = Array.from({ length: team.messages }, () => numbers.below(team.texts));
@@ -115,6 +121,6 @@ export function drawPair({ team, said }: LostEpisode, place: number, numbers: Nu
     return numbers.next() < chance ? 1 : 0;
   };
   const fresh = score([...before, numbers.below(team.texts)]);
-  // What ended the episode ends it again, with the return that was recorded.
+  // The last message ends the episode again, with the recorded return of 0.
   return [place === said.length - 1 ? 0 : score(said.slice(0, place + 1)), fresh];
 }

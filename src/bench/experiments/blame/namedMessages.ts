@@ -1,6 +1,7 @@
 /**
- * `c3 bench named-messages`: whether replacing the message that a search names saves more of a run's lost episodes than
- * replacing another one. Each message is replaced by fresh ones that no rule has seen.
+ * `c3 bench named-messages`: tests if replacing the message that a search names saves more of a
+ * run's lost episodes than replacing another one. Each message is replaced by fresh ones that no
+ * rule has used.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,16 +16,18 @@ import { isLost, type ReturnScale } from '../../../shared/credit/returns.ts';
 import { CancelledError } from '../../../shared/errors.ts';
 import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../../report.ts';
 
-/** Evaluated problems, of which the lost ones are searched. */
+/** The instances are evaluated problems, and the search covers the lost ones. */
 const FULL = { instances: 512, steps: null, fresh: 16 } as const;
 const QUICK = { instances: 48, steps: 2, fresh: 8 } as const;
 /** Evaluator calls of the search for each lost episode. */
 const CALLS_EACH = 32;
-/** Alternatives of each message by which the rule "replayed 8 times" chooses. */
+/** Alternatives of each message for the rule `the lowest credit of 8 replays each`. */
 const REPLAYED = 8;
 const NOTE_EVERY = 20;
 
-/** A lost episode whose losing message a search names, and what replacing each message returns. */
+/**
+ * A lost episode for which a search names a message, with the returns of replacing each message.
+ */
 export interface Named {
   /** Tokens of each message. */
   readonly lengths: readonly number[];
@@ -32,13 +35,13 @@ export interface Named {
   readonly place: number;
   /** The mean return of fresh messages at each place, as a share of the highest return. */
   readonly saved: readonly number[];
-  /** The same of those by which the rule "replayed 8 times" chooses. */
+  /** The same for the alternatives of the rule `the lowest credit of 8 replays each`. */
   readonly replayed: readonly number[];
   /** Mean log-probability of the tokens of each message. */
   readonly likelihoods: readonly number[];
 }
 
-/** Which message each rule replaces, as a share for each place. */
+/** The messages that each rule replaces, as a share for each place. */
 const RULES: Readonly<Record<string, (episode: Named) => readonly number[]>> = {
   'a random message': ({ lengths }) => lengths.map(() => 1 / lengths.length),
   'the longest message': ({ lengths }) => highest(lengths),
@@ -47,14 +50,14 @@ const RULES: Readonly<Record<string, (episode: Named) => readonly number[]>> = {
   'the lowest credit of 8 replays each': ({ replayed }) => highest(replayed),
 };
 
-/** All of the share to the places with the highest value, alike. */
+/** Divides the share equally among the places with the highest value. */
 function highest(values: readonly number[]): number[] {
   const most = Math.max(...values);
   const count = values.filter((value) => value === most).length;
   return values.map((value) => (value === most ? 1 / count : 0));
 }
 
-/** Measures one team, in a temporary folder. @throws CancelledError; C3Error */
+/** Measures one team in a temporary folder. @throws CancelledError; C3Error */
 export async function benchNamedMessages(options: TeamBenchOptions): Promise<BenchReport> {
   const { quick, config, folder, signal, note } = options;
   const { instances, steps, fresh } = quick ? QUICK : FULL;
@@ -95,7 +98,10 @@ function placeOf({ episode, found }: Lost & { readonly found: BlamedEpisode }): 
   return place === -1 ? null : place;
 }
 
-/** The mean return of fresh messages at each place, and the values that the other rules choose by. */
+/**
+ * Measures the mean return of fresh messages at each place, and the values that the other rules
+ * use.
+ */
 async function replaceEach(
   service: EngineService,
   { episode: { messages, range } }: Lost,
@@ -131,8 +137,9 @@ async function meanOfFresh(
 }
 
 /**
- * What each rule saves, and what the named message saves beyond it: Student's t over episodes.
- * @param lost episodes, searched or not
+ * Returns the share that each rule saves, and by how much the named message saves more, with
+ * Student's t interval over episodes.
+ * @param lost number of lost episodes, searched or not
  */
 export function namedFigures(
   lost: number,

@@ -1,4 +1,7 @@
-/** The page of `c3 bench team-drift`: stale gap and drift by team size, with the exponents fitted to them. Pure. */
+/**
+ * The page of `c3 bench team-drift`: stale gap and drift by team size, with their fitted exponents.
+ * Pure.
+ */
 import type { Interval } from '../../../domain/credit.ts';
 import { stabilityOf } from '../../../domain/stepRows.ts';
 import { curvePicture } from '../../../report/curves.ts';
@@ -51,7 +54,7 @@ function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: 
   );
 }
 
-/** By size, as words of a cell; an arm without a run says that it was not measured. */
+/** Returns a table with a row for each arm and a column for each team size. */
 function sizeTable(
   title: string,
   runs: readonly DriftRun[],

@@ -1,4 +1,6 @@
-/** What runs on chains of several lengths came to, and how fast their drift grows with the team. Pure. */
+/**
+ * The results of runs on chains of several lengths, and the growth of drift with team size. Pure.
+ */
 import { mean } from '../../../credit/describe.ts';
 import { student } from '../../../credit/interval.ts';
 import type { Interval } from '../../../domain/credit.ts';
@@ -6,7 +8,7 @@ import type { StepMetrics } from '../../../domain/step.ts';
 
 export const DRIFT_ARMS = ['teamtr', 'naive', 'free', 'c3', 'magrpo'] as const;
 export type DriftArm = (typeof DRIFT_ARMS)[number];
-/** Those that update one role after the other. */
+/** The arms that update one role after another. */
 export const STAGED_ARMS = ['teamtr', 'naive', 'free'] as const satisfies readonly DriftArm[];
 
 export const ARM_NAMES: Readonly<Record<DriftArm, string>> = {
@@ -21,23 +23,28 @@ export interface DriftRun {
   readonly arm: DriftArm;
   readonly roles: number;
   readonly seed: number;
-  /** What each step showed. */
+  /** The metrics of each step. */
   readonly steps: readonly Readonly<Partial<Record<keyof StepMetrics, number | null>>>[];
-  /** Share of held-out chains that the trained team solves: greedy, and sampled at the temperature of training. */
+  /** Share of held-out chains that the trained team solves with greedy decoding. */
   readonly greedy: number;
+  /** The same share when sampling at the temperature of training. */
   readonly sampled: number;
   readonly evaluatorCalls: number;
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** What is fitted over team size: the gap in units of the return and of its credits, and the drift. */
+/**
+ * Measures that are fitted over team size: the gap in units of the return or of credit, and the
+ * drift.
+ */
 export const DRIFT_MEASURES = ['staleGap', 'scaledGap', 'occupancyDrift'] as const;
 export type DriftMeasure = (typeof DRIFT_MEASURES)[number];
 
 /**
- * A measure of a step. The scaled gap is the stale gap in standard deviations of the credit: the published surrogate is
- * one of standardized advantages, and a longer chain, solved less often, has smaller credits.
+ * Returns a measure of a step, or null if it is missing. The scaled gap is the stale gap in
+ * standard deviations of the credit: the published surrogate uses standardized advantages, and a
+ * longer chain is solved less often and has smaller credits.
  */
 function ofStep(step: DriftRun['steps'][number], measure: DriftMeasure): number | null {
   if (measure !== 'scaledGap') {
@@ -47,17 +54,17 @@ function ofStep(step: DriftRun['steps'][number], measure: DriftMeasure): number 
   if (staleGap === null || creditVariance === null) {
     return null;
   }
-  // Without any credit nothing is learned, and there is no gap.
+  // Without credit nothing is learned, so there is no gap.
   return creditVariance === 0 ? 0 : staleGap / Math.sqrt(creditVariance);
 }
 
-/** The mean of a measure over the steps of a run; null where none has it. */
+/** Returns the mean of a measure over the steps of a run, or null if no step has it. */
 export function meanOf(run: DriftRun, measure: DriftMeasure): number | null {
   const values = run.steps.flatMap((step) => ofStep(step, measure) ?? []);
   return values.length === 0 ? null : mean(values);
 }
 
-/** The mean over seeds at each size, with Student's interval. */
+/** Returns the mean over seeds at each size, with Student's interval. */
 export const bySize = (
   runs: readonly DriftRun[],
   arm: DriftArm,
@@ -73,9 +80,9 @@ export const bySize = (
     });
 
 /**
- * The exponent b of y = a n^b: least squares of log y over log n for each seed with every size, then Student's interval
- * over seeds.
- * @returns null without a seed that has two sizes or more; a seed with a value of 0 or less is left out
+ * Fits the exponent b of y = a n^b: least squares of log y over log n for each seed with every
+ * size, then Student's interval over seeds. A seed with a value of 0 or less is left out.
+ * @returns null if no seed has two or more sizes
  */
 export function exponentOf(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): Interval | null {
   const own = runs.filter((run) => run.arm === arm);
@@ -90,7 +97,7 @@ export function exponentOf(runs: readonly DriftRun[], arm: DriftArm, measure: Dr
   return student(slopes);
 }
 
-/** The same fitted once, to the means over seeds; null where it is not defined. */
+/** Fits the exponent once to the means over seeds. Returns null if it is not defined. */
 export function exponentOfMeans(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): number | null {
   const points = bySize(runs, arm, (run) => meanOf(run, measure)).flatMap(({ roles, value: { value } }) =>
     value > 0 ? [{ x: Math.log(roles), y: Math.log(value) }] : [],
@@ -104,7 +111,9 @@ function slopeOf(points: readonly { readonly x: number; readonly y: number }[]):
   return points.reduce((sum, { x, y }) => sum + (x - middle) * y, 0) / spread;
 }
 
-/** Share of all roles' updates that were above the bound before they went back, over the runs of an arm. */
+/**
+ * Returns the share of an arm's role updates that exceeded the bound before they were scaled back.
+ */
 export function outOfRegion(runs: readonly DriftRun[], arm: DriftArm): number | null {
   const shares = runs.flatMap((run) =>
     run.arm === arm

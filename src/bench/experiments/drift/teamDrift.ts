@@ -1,7 +1,7 @@
 /**
- * `c3 bench team-drift`: how stale episodes get, and how far a team drifts within a step, over the length of the
- * bundled chain: TeamTR, naive sequential updates, and C3 and MAGRPO beside them, at the same evaluator calls. It
- * continues after its last whole line.
+ * `c3 bench team-drift`: the staleness of episodes and the drift of a team within a step, for
+ * several lengths of the bundled chain. It compares TeamTR, naive sequential updates, C3 and MAGRPO
+ * at the same number of evaluator calls. A stopped measurement continues after its last whole line.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -27,13 +27,15 @@ import {
 export interface TeamDriftOptions extends BenchOptions {
   /** The current folder. */
   readonly folder: string;
-  /** Where the measurement and its lines are kept; null for the usual place. */
+  /** Folder of the results and the finished runs, or null for the default folder. */
   readonly out?: string | null;
 }
 
-/** Arms that are measured seed by seed, the most telling first. */
+/**
+ * Groups of arms in the order of measuring, the most informative first. A group runs seed by seed.
+ */
 const ARMS_IN_TURN: readonly (readonly DriftArm[])[] = [['teamtr', 'naive'], ['c3', 'magrpo'], ['free']];
-/** Steps of a run that are read. */
+/** Maximum number of steps that are read of a run. */
 const MOST_STEPS = 1000;
 
 const outcome = z.object({
@@ -46,20 +48,21 @@ const outcome = z.object({
 });
 
 /**
- * Measures in a folder of its own, `.c3/team-drift` unless --out names one: lines.jsonl, drift.json, drift.html.
- * @throws CancelledError, keeping what was done; C3Error
+ * Measures drift and writes lines.jsonl, drift.json and drift.html to `.c3/team-drift`, or to the
+ * folder of --out.
+ * @throws CancelledError, with the finished runs kept; C3Error
  */
 export const benchTeamDrift = (options: TeamDriftOptions): Promise<BenchReport> =>
   measureTeamDrift(options, options.quick ? QUICK : FULL);
 
-/** The same at a scale of the caller's. */
+/** Measures drift at a given scale. */
 export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftScale): Promise<BenchReport> {
   const { quick, folder } = options;
   const out = resolve(folder, options.out ?? join('.c3', quick ? 'team-drift-quick' : 'team-drift'));
   await mkdir(out, { recursive: true });
   const lines = await MapLines.open(join(out, 'lines.jsonl'));
   const runs: DriftRun[] = [];
-  // What is compared first: what there is after a stop has all of it.
+  // Arms that are compared run together, so that a stopped measurement has complete comparisons.
   for (const arms of ARMS_IN_TURN) {
     for (const seed of scale.seeds) {
       for (const arm of arms) {
@@ -87,7 +90,7 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
   return { suite: 'team-drift', figures: figuresOf(runs), hardware: hardwareName('CPU provider') };
 }
 
-/** One run, in a store that is only needed for it. */
+/** Makes one run in a temporary store. */
 async function runOf(
   { folder, signal }: TeamDriftOptions,
   overrides: readonly string[],
@@ -159,13 +162,13 @@ function figuresOf(runs: readonly DriftRun[]): BenchFigure[] {
   return [...exponents, figure('TeamTR: updates out of region', outOfRegion(runs, 'teamtr'), 'share')];
 }
 
-// How large a measurement of drift is: teams, seeds, and what every run has in common.
+// The scale of a measurement: teams, seeds and the common configuration.
 
 /** Keys of a run configuration. */
 type Keys = Readonly<Record<string, unknown>>;
 
 interface DriftScale {
-  /** Roles of the chain, in the order of measuring. */
+  /** Numbers of roles of the chain, in the order of measuring. */
   readonly sizes: readonly number[];
   readonly seeds: readonly number[];
   /** Evaluator calls of a problem in a step, for each role. */
@@ -173,7 +176,7 @@ interface DriftScale {
   readonly run: Keys;
 }
 
-/** Each role has weights of its own, so that an update moves its role alone. */
+/** Each role has its own weights, so that an update changes only that role. */
 const RUN: Keys = {
   adapter: { per: 'role' },
   steps: 4,
@@ -195,7 +198,10 @@ const QUICK: DriftScale = {
   run: { ...RUN, steps: 1, 'evaluation.instances': 16 },
 };
 
-/** C3 replays each message of larger teams along a spine: a nested fan-out gives most messages no sibling. */
+/**
+ * Larger teams of C3 use a spine, because a nested fan-out would leave most messages without
+ * siblings.
+ */
 const fanoutFor = (arm: DriftArm, roles: number, calls: number): Keys =>
   arm !== 'c3'
     ? {}
@@ -203,11 +209,11 @@ const fanoutFor = (arm: DriftArm, roles: number, calls: number): Keys =>
       ? { fanout: [2, calls] }
       : { shape: 'spine', fanout: Array.from({ length: roles }, () => calls) };
 
-/** What makes each arm what it is. */
+/** The configuration keys of each arm. */
 const ARM_KEYS: Readonly<Record<DriftArm, Keys>> = {
   teamtr: { method: 'teamtr', 'teamtr.diagnostics': true },
   naive: { method: 'teamtr', 'teamtr.diagnostics': true, 'teamtr.resample_every': null },
-  // The same without a trust region: no bound, no penalty.
+  // The naive arm without a trust region: no bound, no penalty.
   free: {
     method: 'teamtr',
     'teamtr.diagnostics': true,

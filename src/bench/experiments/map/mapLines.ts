@@ -1,6 +1,7 @@
 /**
- * What a map has measured, by the overrides that made it: a line of a file each, so a map that was stopped, or killed,
- * continues after its last whole line. An earlier map of the same settings adds what it recorded.
+ * The results of a map, keyed by their configuration overrides. Each result is one line of a file,
+ * so a map that was stopped or killed continues after its last whole line. Results of an earlier
+ * map with the same settings can be added.
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { z } from 'zod';
@@ -24,7 +25,7 @@ export const outcome = z.object({
 export const pilotOutcome = z.object({ rho: interval, ratios: z.array(z.number().nullable()) });
 const lineSchema = z.object({ overrides: z.array(z.string()), result: z.unknown() });
 
-/** What was measured, by the overrides that made it. */
+/** Results in a file, keyed by their configuration overrides. */
 export class MapLines {
   private readonly path: string;
   private readonly known: Map<string, unknown>;
@@ -34,7 +35,7 @@ export class MapLines {
     this.known = known;
   }
 
-  /** Reads what is there; a last line that was cut is dropped. */
+  /** Reads the file if there is one, and drops an incomplete last line. */
   static async open(path: string): Promise<MapLines> {
     const text = await readFile(path, 'utf8').catch(() => '');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
@@ -49,12 +50,12 @@ export class MapLines {
     return new MapLines(path, new Map(known));
   }
 
-  /** Whether it is known what these overrides came to. */
+  /** Returns true if there is a result for these overrides. */
   has(overrides: readonly string[]): boolean {
     return this.known.has(JSON.stringify(overrides));
   }
 
-  /** What these overrides came to: what is known, or what `measure` finds now. */
+  /** Returns the known result of these overrides, or measures and records it. */
   async of<Result>(
     overrides: readonly string[],
     schema: z.ZodType<Result>,
@@ -70,7 +71,7 @@ export class MapLines {
     return result;
   }
 
-  /** Adds what an earlier map recorded, where nothing is known of these overrides. */
+  /** Adds a result of an earlier map, unless these overrides have a result. */
   async adopt(overrides: readonly string[], result: unknown): Promise<void> {
     await this.of(overrides, z.unknown(), () => Promise.resolve(result));
   }
@@ -88,7 +89,10 @@ const earlierMap = z.object({
 });
 export type EarlierMap = z.infer<typeof earlierMap>;
 
-/** The map.json that a folder holds; null where there is none. @throws C3Error('input') for a file that is no map */
+/**
+ * Reads a map.json. Returns null if there is no file.
+ * @throws C3Error('input') if the file is not a map
+ */
 export async function earlierMapAt(path: string): Promise<EarlierMap | null> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text === null) {

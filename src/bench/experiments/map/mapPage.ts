@@ -1,4 +1,7 @@
-/** The page of `c3 bench rho-map`: one HTML file without scripts or anything from elsewhere. Pure: text out. */
+/**
+ * The page of `c3 bench rho-map`: one HTML file without scripts or external resources. Pure: text
+ * out.
+ */
 import { mean } from '../../../credit/describe.ts';
 import type { Interval } from '../../../domain/credit.ts';
 import { axes, axis, BOTTOM, LEFT, picture, point, range, round, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
@@ -21,7 +24,7 @@ import {
 import type { MapVariance } from './mapVariance.ts';
 
 export interface MapReport {
-  /** What made the report, as typed. */
+  /** The command line that made the report. */
   readonly command: string;
   readonly hardware: string;
   /** The numeric environment: versions, provider, threads. */
@@ -98,7 +101,10 @@ const CLASSES: Readonly<Record<MapVerdict, string>> = {
   'not measured': 'none',
 };
 
-/** A row for each team size, a column for each level; what the level is to be heads it. */
+/**
+ * Returns a table with a row for each team size and a column for each level, headed by its intended
+ * rho.
+ */
 function mapGrid(cells: readonly MapCell[]): string {
   const levels = [...new Set(cells.map(({ level }) => level))].sort((a, b) => a - b);
   const sizes = [...new Set(cells.map(({ roles }) => roles))].sort((a, b) => a - b);
@@ -150,7 +156,7 @@ function cellTable(cells: readonly MapCell[]): string {
   return `${table('Each cell', head, lines, 'results')}<p class="note">Predicted: the variance of C3\u2019s gradient over MAGRPO\u2019s, for the messages in their order; below 1, C3\u2019s is the quieter one.</p>`;
 }
 
-/** What theory says of the player's gradient beside what was measured. */
+/** Returns the predicted and the measured variance ratios of the player's gradient. */
 function varianceSection(cells: readonly MapCell[], variances: readonly MapVariance[]): string {
   const lines = cells.flatMap(({ level, roles, learns, rho, ratios }) => {
     const found = variances.find((at) => at.level === level && at.roles === roles && at.learns === learns);
@@ -200,14 +206,15 @@ const STYLE = `
 .narrow { width: auto; min-width: 50%; }
 `;
 
-// The picture of the map: the difference of the methods over rho, a line for each team size. Pure: text out.
+// The picture of the map.
 
-/** Values that mark a logarithmic axis. */
+/** Tick values of a logarithmic axis. */
 const MARKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
-/** So far apart are the bars of two team sizes at one rho. */
+/**
+ * Horizontal distance between the bars of two team sizes at the same rho, in pixels of the picture.
+ */
 const DODGE = 5;
 
-/** What the team of a size is called. */
 const teamWords = (roles: number): string => `${roles} roles`;
 
 interface Mark {
@@ -216,8 +223,9 @@ interface Mark {
 }
 
 /**
- * @param id unlike that of every other picture of the page
- * @returns null where no difference is measured
+ * Draws the difference of the methods over rho, with a line for each team size.
+ * @param id unique on the page
+ * @returns null if no difference is measured
  */
 export function mapPicture(id: string, name: string, cells: readonly MapCell[]): string | null {
   const measured = cells.flatMap(({ difference, rho, roles }) =>
@@ -286,10 +294,10 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
   );
 }
 
-/** An end of a bar, no farther than the picture goes. */
+/** Limits an end of a bar to the picture. */
 const within = (height: number): number => Math.min(BOTTOM, Math.max(TOP - 4, height));
 
-/** An axis on which a factor is a distance. */
+/** Returns a logarithmic axis. */
 function logarithmic(values: readonly number[], from: number, to: number): Axis {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const span = Math.log(last / first);

@@ -1,34 +1,37 @@
-/** What `c3 bench rho-map` measures: which places, with which settings. */
+/** The places that `c3 bench rho-map` measures, and their settings. */
 import type { MapPlace } from './mapTable.ts';
 
 export type Keys = Readonly<Record<string, unknown>>;
 
-/** Places that are compared with each other, by the same seeds. */
+/** Places that are compared with each other and have the same seeds. */
 export interface MapRow {
   readonly places: readonly MapPlace[];
   readonly seeds: readonly number[];
 }
 
-/** What a map is made with; both methods alike. */
+/** The settings of a map. They are the same for both methods. */
 export interface MapScale {
-  /** In the order in which they are measured: row by row, and in a row seed by seed. */
+  /** Rows in the order of measuring. Each row is measured seed by seed. */
   readonly rows: readonly MapRow[];
-  /** Tried by each method at each rho with a team of two whose dealer does not learn; of one there is no choice. */
+  /**
+   * Learning rates that each method tries at each rho, with a team of two whose dealer does not
+   * learn. A single rate is used without a search.
+   */
   readonly rates: readonly number[];
-  /** Outside the map: what the rates are tried with. */
+  /** Seeds of the search of the learning rate, which are not seeds of the map. */
   readonly searchSeeds: readonly number[];
   /** Configuration keys of all runs. */
   readonly run: Keys;
-  /** Those that a team size needs besides. */
+  /** Additional configuration keys by team size. */
   readonly teams: Readonly<Record<number, Keys>>;
   readonly pilot: { readonly questions: number; readonly alternatives: number; readonly replays: number };
-  /** Steps on which the noise of the player's gradient is measured, with a team of two that rests. */
+  /** Steps for the noise of the player's gradient, with a team of two that does not learn. */
   readonly noiseSteps: number;
 }
 
 /**
- * Larger teams sample along a spine: within eight calls a nested fan-out gives the messages after the first three no
- * sibling. The fan-outs are what predictions are made of.
+ * Larger teams sample along a spine: with eight calls, a nested fan-out gives the messages after
+ * the first three no siblings. The predicted variance ratios depend on the fan-outs.
  */
 const TEAMS: MapScale['teams'] = {
   2: { shape: 'nested', fanout: [2, 4] },
@@ -37,10 +40,10 @@ const TEAMS: MapScale['teams'] = {
   6: { shape: 'spine', fanout: [2, 2, 2, 1, 1, 1] },
 };
 const LEVELS = [1, 2, 3, 4];
-/** A trend shows most between its ends. */
+/** The ends of the range of rho, which show a trend best. */
 const ENDS = [1, 4];
 const BETWEEN = [2, 3];
-/** Of the game in which the dealer can learn all that its message decides: what the map is compared with. */
+/** Levels of the comparison game, in which the dealer can learn all that its message decides. */
 const LEARNED_LEVELS = [5, 6, 7, 8];
 const COMMON: Keys = {
   steps: 32,
@@ -66,12 +69,15 @@ const row = (
   places: teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns }))),
   seeds: upTo(seeds),
 });
-/** Single runs differ by 7 points per doubling of rho, so 24 seeds show a trend of 4. */
+/**
+ * The slopes of single runs vary by 7 points per doubling of rho, so 24 seeds show a trend of 4
+ * points.
+ */
 const FROZEN = { learns: false, seeds: 24 };
 /** The intervals of 8 seeds are twice as wide as those of 24. */
 const LEARNING = { learns: true, seeds: 8 };
 
-/** Rows that show most first: what there is after a stop. */
+/** The most informative rows come first, in case the measurement is stopped. */
 export const FULL: MapScale = {
   rows: [
     row(ENDS, [2], FROZEN),

@@ -1,6 +1,6 @@
 /**
- * What the runs of the map show: where credit by replay is ahead of trajectory credit, where it is level and where it
- * is behind, over rho and the size of the team. Pure: numbers in, numbers out.
+ * The results of the map over rho and team size: the places where credit by replay is ahead of
+ * trajectory credit, level with it, or behind. Pure: numbers in, numbers out.
  */
 import { mean } from '../../../credit/describe.ts';
 import { student } from '../../../credit/interval.ts';
@@ -13,25 +13,26 @@ export type MapMethod = (typeof MAP_METHODS)[number];
 export interface MapPlace {
   readonly level: number;
   readonly roles: number;
-  /** Whether the dealer learns, or only deals as the untrained team does. */
+  /** True if the dealer learns. False if it always deals as the untrained team does. */
   readonly learns: boolean;
 }
 
-/** What one run came to. */
+/** The result of one run. */
 export interface MapRun extends MapPlace {
   readonly method: MapMethod;
   readonly seed: number;
   readonly rate: number;
-  /** Shares of what can be learned that the untrained and the trained team have right. */
+  /** The learnable share that the untrained team has right. */
   readonly before: number;
+  /** The learnable share that the trained team has right. */
   readonly after: number;
-  /** Of training. */
+  /** Evaluator calls of training. */
   readonly evaluatorCalls: number;
   readonly tokens: number;
   readonly seconds: number;
 }
 
-/** What a pilot with the untrained team measured. */
+/** The result of a pilot with the untrained team. */
 export interface MapPilot extends MapPlace {
   readonly rho: Interval;
   /** Predicted variance of C3's gradient over MAGRPO's, by message. */
@@ -45,29 +46,34 @@ export interface MapCell extends MapPlace {
   readonly ratios: readonly (number | null)[];
   /** Share of the possible gain by method, with Student's t interval over seeds. */
   readonly gain: Readonly<Record<MapMethod, Interval | null>>;
-  /** C3's share less MAGRPO's, paired by seed. */
+  /** C3's share minus MAGRPO's, paired by seed. */
   readonly difference: Interval | null;
   readonly verdict: MapVerdict;
 }
 
 export interface MapTrend {
-  /** The team size; null for all together. */
+  /** The team size, or null for all sizes together. */
   readonly roles: number | null;
   /**
-   * What a doubling of rho adds to the difference: the least-squares slope of each seed, with Student's t interval over
-   * seeds. Null where fewer than two levels are measured.
+   * Change of the difference with each doubling of rho: the mean of the least-squares slopes of the
+   * seeds, with Student's t interval over seeds. Null if fewer than two levels are measured.
    */
   readonly slope: Interval | null;
 }
 
-/** The share of the gain that was possible: 1 where the trained team has all right. Null where none was. */
+/**
+ * Returns the share of the possible gain, 1 if the trained team has all right, or null if no gain
+ * was possible.
+ */
 export const gainOf = ({ before, after }: Pick<MapRun, 'before' | 'after'>): number | null =>
   before >= 1 ? null : (after - before) / (1 - before);
 
 const isAt = (one: MapPlace, { level, roles, learns }: MapPlace): boolean =>
   one.level === level && one.roles === roles && one.learns === learns;
 
-/** Differences of a place by seed, of seeds that both methods have. */
+/**
+ * Returns the differences of the methods at a place, by seed, for the seeds that both methods have.
+ */
 function differencesAt(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<number, number> {
   const gains = (method: MapMethod): ReadonlyMap<number, number> =>
     new Map(
@@ -85,7 +91,7 @@ function differencesAt(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<nu
   );
 }
 
-/** Every place with a pilot, in the order of team sizes, then rho. */
+/** Returns a cell for each place with a pilot, sorted by team size, then by rho. */
 export function mapCells(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapCell[] {
   return pilots
     .toSorted((a, b) => a.roles - b.roles || a.rho.value - b.rho.value)
@@ -105,7 +111,10 @@ export function verdictOf(difference: Interval | null): MapVerdict {
   return difference.low > 0 ? 'C3 ahead' : difference.high < 0 ? 'MAGRPO ahead' : 'level';
 }
 
-/** The trend over rho for each team size, and for all together: the mean of a seed's slopes. */
+/**
+ * Returns the trend over rho for each team size, and the mean of a seed's slopes for all sizes
+ * together.
+ */
 export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapTrend[] {
   const sizes = [...new Set(pilots.map(({ roles }) => roles))].sort((a, b) => a - b);
   const bySize = sizes.map((roles) => ({
@@ -127,7 +136,10 @@ export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]):
   return sizes.length < 2 ? rows : [...rows, { roles: null, slope: student(together) }];
 }
 
-/** The slope of each seed that has every measured level of a team size; none for fewer than two levels. */
+/**
+ * Returns the slope of each seed that has every measured level of a team size, if there are two or
+ * more levels.
+ */
 function slopesOf(pilots: readonly MapPilot[], runs: readonly MapRun[]): ReadonlyMap<number, number> {
   const places = pilots.flatMap((pilot) => {
     const differences = differencesAt(runs, pilot);

@@ -1,15 +1,16 @@
 /**
- * How much the estimated gradient of the player varies, as the credits of an untrained team show it. Pure: numbers in,
- * numbers out.
+ * The variance of the estimated gradient of the player, measured on the credits of an untrained
+ * team. Pure: numbers in, numbers out.
  *
- * Piles on one side of the table score alike, so between two of them the gradient of the policy is nearly 0 and what is
- * estimated is noise. With A the credit of a message, the gradient by the logit of a pile is, as far as a hand's n
- * messages estimate it,
+ * Piles on one side of the table score alike. The gradient of the policy between two of them is
+ * therefore nearly 0, and its estimate is noise. With A the credit of a message, the estimate of
+ * the gradient by the logit of a pile from the n messages of a hand is
  *
  *   G_pile = 1 / n * sum over the messages that name the pile of A
  *
- * and the noise of a hand is the sum of (G_p - G_q)^2 over neighbors p, q on one side. MAGRPO's baseline holds the
- * message itself, which shortens its gradient to (n - 1) / n: both are compared at the length of the true one.
+ * and the noise of a hand is the sum of (G_p - G_q)^2 over neighbors p, q on one side. The baseline
+ * of MAGRPO includes the message itself, which shortens its gradient to (n - 1) / n. Both methods
+ * are compared at the length of the true gradient.
  */
 import { ratioOfMeans } from '../../../credit/ratio.ts';
 import type { Interval } from '../../../domain/credit.ts';
@@ -17,22 +18,22 @@ import type { MapMethod, MapPlace } from './mapTable.ts';
 
 /** A message of the player with its credit. */
 export interface PlayerMessage {
-  /** Names its hand: equal for both methods. */
+  /** Key of its hand, the same for both methods. */
   readonly hand: string;
   readonly text: string;
   readonly credit: number;
 }
 
-/** The variance of C3's gradient of the player over MAGRPO's, in a place. */
+/** The ratio of the variances of the player's gradient, C3 over MAGRPO, at a place. */
 export interface MapVariance extends MapPlace {
   /** Fieller's interval over hands. */
   readonly ratio: Interval;
 }
 
-/** Neighbors on one side of the table. */
+/** Neighboring piles on one side of the table. */
 const PAIRS = ['AB', 'CD', 'EF', 'GH'];
 
-/** The noise of each hand, by hand. */
+/** Returns the noise of each hand. */
 export function handNoise(messages: readonly PlayerMessage[], method: MapMethod): ReadonlyMap<string, number> {
   return new Map(
     [...Map.groupBy(messages, ({ hand }) => hand)].map(([hand, own]) => {
@@ -45,7 +46,10 @@ export function handNoise(messages: readonly PlayerMessage[], method: MapMethod)
   );
 }
 
-/** C3's noise over MAGRPO's on the hands that both have; null where there are none or MAGRPO has no noise. */
+/**
+ * Returns C3's noise over MAGRPO's on their common hands, or null without common hands or noise of
+ * MAGRPO.
+ */
 export function noiseRatio(c3: ReadonlyMap<string, number>, magrpo: ReadonlyMap<string, number>): Interval | null {
   const hands = [...c3.keys()].filter((hand) => magrpo.has(hand));
   const of = (noise: ReadonlyMap<string, number>): number[] => hands.map((hand) => noise.get(hand) ?? 0);

@@ -1,6 +1,7 @@
 /**
- * `c3 bench rho-map`: C3 and MAGRPO on the dealer task over rho, team sizes and seeds, at the same evaluator calls.
- * It continues after its last whole line, and from the map.json of the same settings that its folder holds.
+ * `c3 bench rho-map`: C3 and MAGRPO on the dealer task over rho, team sizes and seeds, at the same
+ * number of evaluator calls. A stopped map continues after its last whole line, and from a map.json
+ * with the same settings in its folder.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -32,29 +33,30 @@ import { handNoise, noiseRatio, type MapVariance, type PlayerMessage } from './m
 export interface RhoMapOptions extends BenchOptions {
   /** The current folder. */
   readonly folder: string;
-  /** Where the map and its lines are kept; null for the usual place. */
+  /** Folder of the map and the finished runs, or null for the default folder. */
   readonly out?: string | null;
 }
 
-/** Of one evaluation of a run. */
+/** Maximum number of episodes that are read of one evaluation. */
 const MOST_EPISODES = 1_000_000;
-/** Of pilots and of the variance: not one of the map's. */
+/** The seed of pilots and of the variance, which is not a seed of the map. */
 const OTHER_SEED = 1000;
-/** What a map may have more of than the one that it continues. */
+/** Settings that may differ from those of the map that is continued. */
 const EXTENDED = ['seeds', 'learning rates tried', 'seeds of the search'];
-/** Between the names of machines. */
+/** Separator between the names of machines. */
 const BETWEEN = '; ';
 /** A learning rate whose steps are lost in the rounding of the weights. */
 const RESTING = 1e-15;
 
 /**
- * Makes the map in a folder of its own, `.c3/rho-map` unless --out names one: lines.jsonl, map.json, map.html.
- * @throws CancelledError, keeping what was done; C3Error
+ * Measures the map and writes lines.jsonl, map.json and map.html to `.c3/rho-map`, or to the folder
+ * of --out.
+ * @throws CancelledError, with the finished runs kept; C3Error
  */
 export const benchRhoMap = (options: RhoMapOptions): Promise<BenchReport> =>
   makeRhoMap(options, options.quick ? QUICK : FULL);
 
-/** The same at a scale of the caller's. */
+/** Measures the map at a given scale. */
 export async function makeRhoMap(options: RhoMapOptions, scale: MapScale): Promise<BenchReport> {
   const out = resolve(options.folder, options.out ?? join('.c3', options.quick ? 'rho-map-quick' : 'rho-map'));
   await mkdir(out, { recursive: true });
@@ -70,7 +72,7 @@ class RhoMap {
   private readonly variances: MapVariance[] = [];
   private readonly search: MapRun[] = [];
   private readonly runs: MapRun[] = [];
-  /** Of all machines that it was made on. */
+  /** The names of all machines that measured parts of the map. */
   private readonly hardware = new Set([hardwareName('CPU provider')]);
 
   constructor(lines: MapLines, out: string, options: RhoMapOptions, scale: MapScale) {
@@ -84,7 +86,8 @@ class RhoMap {
     await this.continueEarlier();
     const rates = new Map<string, number>();
     const ready = new Set<MapPlace>();
-    // Seed by seed: what there is after a stop compares all places of a row. All that is known is shown first.
+    // Seed by seed, so that a stopped map compares all places of a row. Known parts are shown
+    // first.
     const parts = this.scale.rows.flatMap(({ places, seeds }) =>
       seeds.map((seed) => ({ places, seed, known: this.knows(places, seed) })),
     );
@@ -108,7 +111,10 @@ class RhoMap {
     return { suite: 'rho-map', figures: this.figures(), hardware: hardwareName('CPU provider') };
   }
 
-  /** Whether all runs of a row with this seed were made; their rates were chosen then. */
+  /**
+   * Returns true if all runs of a row with this seed are known. Their rates were chosen at that
+   * time.
+   */
   private readonly knows = (places: readonly MapPlace[], seed: number): boolean =>
     places.every((place) =>
       MAP_METHODS.every((method) =>
@@ -127,7 +133,10 @@ class RhoMap {
     };
   }
 
-  /** The rate with which a method gains most of what it can, as the mean over the seeds of the search. */
+  /**
+   * Returns the rate with the highest share of the possible gain, as the mean over the seeds of the
+   * search.
+   */
   private async bestRate(level: number, method: MapMethod): Promise<number> {
     const { rates, searchSeeds } = this.scale;
     const [first = 0] = rates;
@@ -161,12 +170,15 @@ class RhoMap {
 
   private pilotNamed(place: MapPlace): { overrides: string[]; name: string[] } {
     const { pilot, run } = this.scale;
-    // The untrained team is the same whoever learns.
+    // The untrained team does not depend on which roles learn.
     const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: OTHER_SEED });
     return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
   }
 
-  /** The noise of the player's gradient against MAGRPO's, where the dealer rests; none elsewhere. */
+  /**
+   * Measures the noise ratio of the player's gradient for a team of two whose dealer does not
+   * learn.
+   */
   private async variance(place: MapPlace): Promise<MapVariance[]> {
     if (place.learns || place.roles !== 2) {
       return [];
@@ -195,7 +207,7 @@ class RhoMap {
     return [...MAP_METHODS.flatMap((method) => this.restingRun(place, method)), 'noise of hands'];
   }
 
-  /** A run whose policy stays what it is, to the bit. */
+  /** Returns the overrides of a run whose policy does not change by a single bit. */
   private restingRun(place: MapPlace, method: MapMethod): string[] {
     return overridesOf({
       ...this.scale.run,
@@ -242,7 +254,7 @@ class RhoMap {
     return { ...place, method, seed, rate, ...found };
   }
 
-  /** Takes over what the map in the folder recorded, where it was made with these settings. */
+  /** Takes over the results of the map in the folder if it has the same settings. */
   private async continueEarlier(): Promise<void> {
     const path = join(this.out, 'map.json');
     const earlier = await earlierMapAt(path);
@@ -271,7 +283,7 @@ class RhoMap {
     }
   }
 
-  /** Works with a store that is only needed for this piece of work. */
+  /** Runs the work with a temporary store. */
   private async working<Result>(
     overrides: readonly string[],
     work: (service: EngineService, recipe: Recipe) => Promise<Result>,
@@ -286,7 +298,7 @@ class RhoMap {
     }
   }
 
-  /** What a map is made with, in words. */
+  /** Returns the settings of the map for its report. */
   private settings(): Record<string, string> {
     const { run, rates, searchSeeds, teams, pilot, noiseSteps } = this.scale;
     const measured = new Set(this.runs.map(({ seed }) => seed));
@@ -322,7 +334,9 @@ class RhoMap {
     this.options.note(`${join(this.out, 'map.html')} holds ${this.runs.length} runs`);
   }
 
-  /** Of each game by itself: what a team can learn is another thing in each. */
+  /**
+   * Returns the trends of each game separately, because a team can learn different things in each.
+   */
   private trends(): { learns: boolean; by: string; trends: MapTrend[] }[] {
     const gameOf = ({ level, learns }: MapPlace): string => `${String(learns)} ${levelRule(level).by}`;
     return [...Map.groupBy(this.pilots, gameOf).values()].flatMap((pilots) => {
@@ -351,25 +365,27 @@ class RhoMap {
   }
 }
 
-/** Levels of one rho have one rate, that of the first: where no dealer learns, they ask the same of the player. */
+/**
+ * Levels with the same rho share the rate of the first, because they ask the same of the player.
+ */
 const rateName = ({ level }: MapPlace, method: MapMethod): string => `${levelRule(level).rho} ${method}`;
 
 const overridesOf = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 
-/** The shares of what can be learned that a run's team had right before and after it was trained. */
+/** Returns the learnable shares that a run's team had right before and after training. */
 function sharesOf(store: StoreReader, run: string, { level, roles }: MapPlace): [before: number, after: number] {
   const at = (stage: 'before' | 'after'): number => {
     const round = EVALUATION_ROUNDS.find((one) => one.kind === 'sampled' && one.stage === stage);
     const { iteration = 0 } = round ?? {};
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: MOST_EPISODES });
-    // A message that is not in form has nothing right.
+    // A malformed message has nothing right.
     return mean(episodes.map(({ return: value }) => learnedShare(value ?? 0, level, roles) ?? 0));
   };
   return [at('before'), at('after')];
 }
 
-/** What the player said in all steps of a run, with its credits; a hand is one in one step. */
+/** Returns the player's messages of all steps with their credits. A hand belongs to one step. */
 function playerMessages(store: StoreReader, run: string, steps: number, method: MapMethod): PlayerMessage[] {
   return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
     store

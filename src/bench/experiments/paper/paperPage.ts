@@ -1,6 +1,6 @@
 /**
- * The page of `c3 bench paper-table`: one HTML file without scripts or anything from elsewhere, to be read, printed and
- * put beside a paper. Pure: a report in, text out.
+ * The page of `c3 bench paper-table`: one HTML file without scripts or external resources, for
+ * reading and printing. Pure: a report in, text out.
  */
 import type { Budget, Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { curvePicture } from '../../../report/curves.ts';
@@ -20,20 +20,20 @@ import {
 } from './resultTables.ts';
 
 export interface PaperReport {
-  /** What made the report, as typed. */
+  /** The command line that made the report. */
   readonly command: string;
-  /** Which runs were made on which hardware, and in which numeric environment: versions, provider. */
+  /** The runs by hardware and numeric environment: versions, provider. */
   readonly hardware: string;
   /** ISO 8601. */
   readonly finishedAt: string;
-  /** Fewer seeds and steps than the full table has. */
+  /** True if the table has fewer seeds and steps than the full one. */
   readonly quick: boolean;
-  /** What there is of what the whole table has: seeds of a task, runs of the search. */
+  /** Finished and planned numbers of seeds of a task and of runs of the search. */
   readonly progress: readonly { readonly of: string; readonly done: number; readonly all: number }[];
   readonly settings: Readonly<Record<string, string>>;
   /**
-   * The learning rates that were tried for each method. `value` is the mean share over the seeds, in [0, 1]; null where
-   * it was not measured.
+   * The learning rates that were tried for each method. `value` is the mean share over the seeds,
+   * in [0, 1], or null if it was not measured.
    */
   readonly search: readonly {
     readonly task: string;
@@ -96,7 +96,7 @@ function paretoFigure(
   placeOf: (method: string) => number,
 ): string {
   const points = rows.flatMap(({ method, measures: { pass1, tokens } }): CostPoint[] => {
-    // A method that does not train has spent no tokens on it, whether or not that was measured.
+    // A method that does not train spends no training tokens, even if that was not measured.
     const x = tokens?.mean ?? (knownMethodWords(method)?.trains === false ? 0 : null);
     return pass1 === null || x === null
       ? []
@@ -122,7 +122,7 @@ function paretoFigure(
   );
 }
 
-/** 0.0003 as 3 x 10^-4. */
+/** Formats 0.0003 as 3 x 10^-4. */
 function rateOf(rate: number): string {
   if (rate === 0 || !Number.isFinite(rate)) {
     return String(rate);
@@ -183,7 +183,7 @@ ${[...matched, ...of(comparisons, 'calls'), ...of(claims, 'calls')].length === 0
 ${searchPart(report.search.filter((each) => each.task === task))}</section>`;
 }
 
-/** `Of 12 claims 7 held, 1 was undecided.` */
+/** Describes the verdicts, as in `Claims of the paper: 7 held, 1 undecided.` */
 function verdictWords(claims: readonly Claim[]): string {
   const counts = (['held', 'reversed', 'undecided', 'not measured'] as const).map(
     (verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict] as const,
@@ -214,7 +214,7 @@ function reading(methods: readonly string[]): string {
 ${known.join('\n')}</dl></section>`;
 }
 
-/** The whole page. All texts of the report are shown as text, whatever they hold. */
+/** Returns the whole page. All texts of the report are escaped. */
 export function paperPage(report: PaperReport): string {
   const {
     progress,

@@ -1,6 +1,6 @@
 /**
- * The picture of the paper table that is its own: accuracy against tokens, as SVG text. Pure: numbers in, text out; no
- * NaN gets into a coordinate.
+ * The picture of accuracy against tokens of the paper table, as SVG text. Pure: numbers in, text
+ * out. No coordinate is NaN.
  */
 import type { Interval } from '../../../domain/credit.ts';
 import {
@@ -28,9 +28,12 @@ export interface CostPoint extends Look {
   readonly y: Interval;
 }
 
-/** So far past the last marker, for its label. */
+/** Factor by which the axis extends past the last marker, for its label. */
 const ROOM = 1.16;
-/** Whether no other point costs as little and reaches as high, one of them better; equal points are together. */
+/**
+ * Returns true if no other point is at least as good in cost and accuracy and better in one of
+ * them. Equal points are both on the front.
+ */
 export function onFront<T extends CostPoint>(one: T, all: readonly T[]): boolean {
   return !all.some(
     (other) => other.x <= one.x && other.y.value >= one.y.value && (other.x < one.x || other.y.value > one.y.value),
@@ -49,9 +52,9 @@ const overlap = (a: Box, b: Box): number =>
   Math.max(0, Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top));
 
 /**
- * Accuracy against tokens: a marker with its interval and its name for each method, and the Pareto front: what so many
- * tokens reach at best.
- * @returns null where no method has both
+ * Draws accuracy against tokens: a marker with an interval and a label for each method, and the
+ * Pareto front.
+ * @returns null if no method has both measures
  */
 export function paretoPicture(id: string, name: string, all: readonly CostPoint[]): string | null {
   const points = all.filter(finite);
@@ -98,7 +101,9 @@ export function paretoPicture(id: string, name: string, all: readonly CostPoint[
   );
 }
 
-/** An error bar, no farther than the picture goes; ends that lie beyond it are none of its `ends`. */
+/**
+ * Returns an error bar, limited to the picture. Its `ends` are those that lie inside the picture.
+ */
 function barOf(
   { low, high }: Interval,
   y: Axis,
@@ -111,7 +116,7 @@ function barOf(
   return { top, bottom, ends: ends.filter((end) => end === top || end === bottom) };
 }
 
-/** The front's flat and upright parts, as thin boxes that labels keep clear of. */
+/** Returns the horizontal and vertical parts of the front as thin boxes that labels avoid. */
 function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): readonly Box[] {
   return front.flatMap((each, index) => {
     const [left, top] = [x.at(each.x), y.at(100 * each.y.value)];
@@ -125,7 +130,10 @@ function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): 
   });
 }
 
-/** Of the places around each point, the one that covers the least of what is there already; the first of equals. */
+/**
+ * Places each label beside its point, at the first of the places that overlap the least with other
+ * boxes.
+ */
 function labelsBeside(
   points: readonly (Look & {
     readonly left: number;

@@ -1,6 +1,7 @@
 /**
- * The finished runs of a paper table: one line of JSON each, with what the table needs of it, how it was made and
- * where. The runs' store may be lost, and another machine may go on.
+ * The finished runs of a paper table: one line of JSON each, with the results that the table needs,
+ * the inputs and the hardware. Another machine can continue from the file without the store of the
+ * runs.
  */
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
@@ -18,17 +19,21 @@ import { METHOD_NAMES } from '../../../training/methods/methods.ts';
 import type { PaperRun, SampleSettings, Scale } from './paperScale.ts';
 
 /**
- * Of what training, evaluation and diagnostics compute where their configuration says nothing: raised with every change
- * of a number that they come to, so that one table never mixes the two.
+ * Version of the computations of training, evaluation and diagnostics that the configuration does
+ * not cover. It is raised with every change that affects a result, so that a table never mixes
+ * versions.
  */
 export const DEFINITIONS = 1;
 
-/** Of a file of runs, which has a few kilobytes for each. */
+/** Maximum bytes of a file of runs, which has a few kilobytes for each run. */
 const MOST_BYTES = 64 * 2 ** 20;
-/** Of one file of a bundled team. */
+/** Maximum bytes of one file of a bundled team. */
 const MOST_TEAM_BYTES = 64 * 2 ** 20;
 
-/** Solved episodes by problem: a digit of base 36 each, for as many samples each. `others` by position. */
+/**
+ * Solved episodes by problem. Each digit of base 36 counts the solved ones of `samples`. `others`
+ * has [solved, samples] of the problems with another number of samples, by their position.
+ */
 const countsSchema = z.object({
   samples: z.int().min(0).max(35),
   solved: z.string().regex(/^[0-9a-z]*$/u),
@@ -69,7 +74,7 @@ const lineSchema = z.object({
 });
 type Line = z.infer<typeof lineSchema>;
 
-/** Where and with what runs are made. */
+/** The hardware and the software that make runs. */
 export interface Maker {
   readonly hardware: string;
   readonly environment: string;
@@ -78,12 +83,15 @@ export interface Maker {
 
 /** A finished run of the table or of its search. */
 export interface KeptRun extends PaperRun, Maker {
-  /** What its diagnostics were sampled with; null where they were not. */
+  /** The settings of its diagnostics, or null if it has none. */
   readonly sample: SampleSettings | null;
   readonly run: Omit<MethodRun, 'budget'>;
 }
 
-/** The recipe of a run of the table. @throws C3Error('input') for keys that a configuration does not have */
+/**
+ * Returns the recipe of a run.
+ * @throws C3Error('input') for keys that a configuration does not have
+ */
 export async function recipeOf(
   { run, search }: Pick<Scale, 'run' | 'search'>,
   { part, task, method, seed, rate, steps }: PaperRun,
@@ -100,7 +108,7 @@ export async function recipeOf(
     'evaluation.before': false,
     method,
     'task.name': task,
-    // A stored run that was made by other definitions is another run.
+    // The title has the definitions, so that a stored run of other definitions is not reused.
     title: `Paper table (definitions ${DEFINITIONS}): ${task}, ${method}, seed ${seed}, rate ${rate}`,
   });
   return readRecipe(
@@ -110,7 +118,7 @@ export async function recipeOf(
   );
 }
 
-/** What a run depends on besides its place in the table. */
+/** The inputs of a run other than its place in the table, as versions and hashes. */
 interface Inputs {
   readonly definitions: number;
   readonly config: string;
@@ -124,7 +132,7 @@ const CHANGED: Readonly<Record<keyof Inputs | 'sample' | 'searchSteps', string>>
   searchSteps: 'another length of the search',
 };
 
-/** Finished runs by their place in the table, in a file that holds all of them at any time. */
+/** Finished runs by their place in the table, kept in a file that is always complete. */
 export class PaperRecord {
   private readonly path: string;
   private readonly scale: Scale;
@@ -141,9 +149,10 @@ export class PaperRecord {
   }
 
   /**
-   * Takes the runs of the file itself, where there is one, and of another file.
-   * @param from the other file; null for none
-   * @throws C3Error('input') for a file that cannot be read, or holds a run that would be made differently today
+   * Reads the runs of the file, if it exists, and of another file.
+   * @param from the other file, or null for none
+   * @throws C3Error('input') if a file cannot be read or has a run that would be made differently
+   * now
    */
   static async open(
     path: string,
@@ -165,15 +174,21 @@ export class PaperRecord {
     return record;
   }
 
-  /** A finished run. @param sample what its diagnostics have to be sampled with; null where it needs none */
+  /**
+   * Returns a finished run or null.
+   * @param sample required settings of its diagnostics, or null for any
+   */
   find(run: PaperRun, sample: SampleSettings | null): KeptRun | null {
     const line = this.lines.get(keyOf(run));
     return line === undefined || (sample !== null && !isDeepStrictEqual(line.sample, sample)) ? null : keptRun(line);
   }
 
-  /** Keeps a run that has finished, in the file too. @throws C3Error('store') where it cannot be written */
+  /**
+   * Keeps a finished run and writes the file.
+   * @throws C3Error('store') if the file cannot be written
+   */
   async keep(place: PaperRun, sample: SampleSettings | null, run: MethodRun): Promise<KeptRun> {
-    // Only the table shows which episodes were solved greedily, what was sampled step by step, and whose they were.
+    // Only the table needs the greedy episodes, the learning curve and the messages by role.
     const whole = place.part === 'table';
     const { task: _, method: __, seed: ___, budget: ____, run: id, seconds, curve, ...measured } = run;
     const line = lineSchema.parse({
@@ -222,7 +237,7 @@ export class PaperRecord {
     }
   }
 
-  /** What of a run would be different today; null where nothing would. */
+  /** Returns the input of a run that would be different now, or null if all are the same. */
   private async change(line: Line): Promise<keyof typeof CHANGED | null> {
     const now = await this.inputsOf(line);
     const found = (['definitions', 'team', 'config'] as const).find((name) => line[name] !== now[name]);
@@ -252,13 +267,15 @@ const keyOf = ({ part, task, method, seed, rate, steps }: PaperRun): string =>
 const hash = (...parts: readonly (string | Uint8Array)[]): string => {
   const sha = createHash('sha256');
   for (const part of parts) {
-    // The length before each keeps parts apart.
+    // The length before each part separates the parts.
     sha.update(`${part.length}:`).update(part);
   }
   return sha.digest('hex').slice(0, 16);
 };
 
-/** Of the untrained team's files, its protocol, and some of the questions that its task generates. */
+/**
+ * Hashes the files of the untrained team, its protocol, and some questions that its task generates.
+ */
 async function teamHash({ modelFolder, protocolText, config: { task } }: Recipe): Promise<string> {
   const names = (await readdir(modelFolder)).filter((name) => /\.(safetensors|json)$/u.test(name)).sort();
   const files = await Promise.all(
@@ -302,7 +319,10 @@ function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____,
   };
 }
 
-/** Short for what the problems of an evaluation have: as many samples each, but for a few that are masked. */
+/**
+ * Encodes the solved problems of an evaluation. All have the same number of samples, except a few
+ * masked ones.
+ */
 function counts(all: readonly Solved[]): Counts {
   const samples = Math.min(35, Math.max(0, ...all.map((one) => one.samples)));
   const others = all.flatMap((one, index): [string, [number, number]][] =>

@@ -1,40 +1,53 @@
-/** What the paper table is made with: tasks, seeds, steps, rates; and which runs the search of the rates has. */
+/**
+ * The scale of the paper table: tasks, seeds, steps and rates, and the runs of the search and the
+ * table.
+ */
 import { BUDGETS, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import type { TASK_NAMES } from '../../../tasks/split.ts';
 import { METHOD_NAMES, methodWords, type MethodName } from '../../../training/methods/methods.ts';
 
 export type TaskName = (typeof TASK_NAMES)[number];
 
-/** The paper's order. */
+/** The methods in the order of the paper. */
 const ORDER: readonly string[] = ['sft', 'mappo', 'magrpo', 'c3_no_replay', 'c3_full_mean', 'c3'];
 const METHODS = METHOD_NAMES.filter((name) => ORDER.includes(name)).toSorted(
   (a, b) => ORDER.indexOf(a) - ORDER.indexOf(b),
 );
 
-/** What a table is made with; all methods alike. */
+/** The settings of a table. They are the same for all methods. */
 export interface Scale {
-  /** Steps end before the task is saturated, where every method would be level; as many seeds as show two points. */
+  /**
+   * Steps end before the task is saturated, because all methods would be level there. The number of
+   * seeds is enough to show a difference of two points.
+   */
   readonly tasks: readonly {
     readonly name: TaskName;
     readonly seeds: readonly number[];
     readonly steps: number;
-    /** Of the search. */
+    /** Steps of a run of the search. */
     readonly searchSteps: number;
-    /** Learning rates that every method tries on seeds outside the table; of one there is nothing to choose. */
+    /**
+     * Learning rates that every method tries on seeds outside the table. A single rate needs no
+     * choice.
+     */
     readonly rates: readonly number[];
   }[];
-  /** In the order of rows. */
+  /** In the order of the rows. */
   readonly methods: readonly MethodName[];
   readonly budgets: readonly Budget[];
-  /** The comparison that is made with all seeds before anything else of the table is; none where it has no method. */
+  /** The comparison that is measured first, with all seeds. Without methods there is none. */
   readonly first: { readonly methods: readonly MethodName[]; readonly budgets: readonly Budget[] };
-  /** How many seeds of a task have diagnostics, which vary less from seed to seed than what is solved. */
+  /**
+   * Number of seeds of a task with diagnostics, which vary less between seeds than the solved
+   * share.
+   */
   readonly sampledSeeds: number;
   readonly searchSeeds: readonly number[];
-  /** How many rates each method tries with the seeds after the first: those that did best with it. */
+  /** Number of rates that each method tries with further seeds: the best ones of the first seed. */
   readonly ratesKept: number;
-  /** Configuration keys of the table's runs, and what differs in those of the search. */
+  /** Configuration keys of all runs. */
   readonly run: Readonly<Record<string, number>>;
+  /** Configuration keys that differ in the runs of the search. */
   readonly search: Readonly<Record<string, number>>;
   readonly sample: SampleSettings;
 }
@@ -50,12 +63,14 @@ export type Task = Scale['tasks'][number];
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /**
- * The paper has ten samples and a budget of eight evaluator calls; the rest is that of the bundled teams. One thread:
- * then another program on another core does not change the seconds.
+ * The paper has ten samples and a budget of eight evaluator calls. The other settings are those of
+ * the bundled teams. One thread is used, so that a program on another core does not change the
+ * seconds.
  */
 export const FULL: Scale = {
   tasks: [
-    // Two rates below and two above what an earlier search of four rates chose for every method.
+    // Two rates below and two above the rate that an earlier search of four rates chose for every
+    // method.
     { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8, rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4] },
     { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12, rates: [1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3] },
   ],
@@ -98,9 +113,9 @@ export interface PaperRun {
 }
 
 /**
- * The runs of the search with one seed: all methods and tasks at a rate, then at the next, so that what there is after
- * a stop compares all methods.
- * @param tries whether a method tries a rate with this seed
+ * Returns the runs of the search with one seed: all methods and tasks at one rate, then at the
+ * next, so that a stopped search compares all methods.
+ * @param tries returns true if a method tries a rate with this seed
  */
 export const searchRuns = (
   { tasks, methods }: Scale,
@@ -124,7 +139,7 @@ export const searchRuns = (
       ),
   );
 
-/** A piece of the table: methods of a task with one seed at some budgets. */
+/** A part of the table: methods of a task with one seed at some budgets. */
 export interface TablePart {
   readonly task: Task;
   readonly seed: number;
@@ -133,8 +148,8 @@ export interface TablePart {
 }
 
 /**
- * The table in the order in which it is measured: the first comparison with all its seeds, then all methods; seed by
- * seed, so that what there is after a stop compares methods.
+ * Returns the parts of the table in the order of measuring: the first comparison with all its
+ * seeds, then all methods. Both go seed by seed, so that a stopped table compares methods.
  */
 export function tableParts({ tasks, methods, budgets, first }: Scale): TablePart[] {
   const seeds = [...new Set(tasks.flatMap((task) => task.seeds))];
@@ -147,7 +162,7 @@ export function tableParts({ tasks, methods, budgets, first }: Scale): TablePart
     );
 }
 
-/** How many runs the whole search has. */
+/** Returns the number of runs of the whole search. */
 export function searchLength({ tasks, methods, searchSeeds, ratesKept }: Scale): number {
   const training = methods.filter((method) => methodWords(method).trains).length;
   const later = Math.max(0, searchSeeds.length - 1);

@@ -1,4 +1,4 @@
-/** What the search of the learning rate came to: a rate and its cost by method; and where runs were made. */
+/** The results of the search of the learning rate, and the hardware of runs. */
 import { mean } from '../../../credit/describe.ts';
 import { measureOf, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import { methodWords, type MethodName } from '../../../training/methods/methods.ts';
@@ -7,20 +7,21 @@ import type { PaperReport } from './paperPage.ts';
 import type { KeptRun } from './paperRecord.ts';
 import type { Scale, Task, TaskName } from './paperScale.ts';
 
-/** What a run of the search cost; all methods take as many steps there. */
+/** The cost of a run of the search. All methods take the same number of steps there. */
 interface Cost {
   readonly tokens: number;
   readonly seconds: number;
 }
-/** What the search of a method came to; no cost where it does not train. */
+/** The result of the search for a method. */
 export interface Searched {
   readonly rate: number;
+  /** Null if the method does not train. */
   readonly cost: Cost | null;
 }
 
 /**
- * The steps of a run at a budget: as many as given at equal evaluator calls; else so many that they cost what those of
- * the matched method do.
+ * Returns the steps of a run at a budget: the given steps at equal evaluator calls, otherwise the
+ * number of steps that costs the same as the steps of the matched method.
  */
 export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matched: Cost | null): number {
   return budget === 'calls' || cost === null || matched === null
@@ -29,8 +30,8 @@ export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matche
 }
 
 /**
- * The rates that a method goes on with after the first seed of the search: those with which it solved most then; of
- * equal ones the lower.
+ * Returns the rates that a method tries with further seeds of the search: those with which it
+ * solved most with the first seed. The lower of two equal rates is preferred.
  */
 export function keptRates(
   { searchSeeds: [first], ratesKept }: Pick<Scale, 'searchSeeds' | 'ratesKept'>,
@@ -50,8 +51,9 @@ export function keptRates(
 }
 
 /**
- * Of the rates that a method tried with most seeds the one with which it solved most, and its cost: tokens are those
- * at this rate; seconds, which no rate changes, the median of its whole search, which other work hardly moves.
+ * Returns the rate with which a method solved most, among the rates that it tried with most seeds,
+ * and its cost. The tokens are the mean at this rate. The seconds do not depend on the rate and are
+ * the median of the method's whole search, which other load on the machine hardly affects.
  */
 export function bestOf(
   { name, rates }: Pick<Task, 'name' | 'rates'>,
@@ -78,15 +80,15 @@ export function bestOf(
 const ofMethod = (search: readonly KeptRun[], task: TaskName, method: MethodName): KeptRun[] =>
   search.filter((one) => one.task === task && one.method === method);
 
-/** Mean pass@1 of runs; null where none was measured. */
+/** Returns the mean pass@1 of runs, or null if none was measured. */
 function solvedShare(runs: readonly KeptRun[]): number | null {
   const values = runs.flatMap(({ run }) => measureOf(run, 'pass1') ?? []);
   return values.length === 0 ? null : mean(values);
 }
 
 /**
- * What the page says of the search: a mean per rate and method over the seeds with which it tried the rate, for rates
- * that all methods have tried.
+ * Returns the search for the page: for each method and each rate that all methods have tried, the
+ * mean over the method's seeds with this rate.
  * @param chosen by task and method; null while the search is not finished
  */
 export function searchLines(
@@ -121,15 +123,18 @@ export function searchLines(
 }
 
 /**
- * The hardware that all runs were made on; null where there is none, or several. Times of different hardware compare
- * nothing.
+ * Returns the hardware of all runs, or null without runs or with several kinds of hardware, whose
+ * times cannot be compared.
  */
 export function oneHardware(runs: readonly KeptRun[]): string | null {
   const [name, ...others] = new Set(runs.map(({ hardware }) => hardware));
   return name === undefined || others.length > 0 ? null : name;
 }
 
-/** `AMD EPYC, 2 cores: search (140 runs), arithmetic seeds 0, 1, python seed 0` for each hardware. */
+/**
+ * Describes the runs of each hardware, as in `AMD EPYC, 2 cores: search (140 runs), arithmetic
+ * seeds 0, 1, python seed 0`.
+ */
 export function hardwareWords(runs: readonly KeptRun[]): string {
   return [...Map.groupBy(runs, ({ hardware, environment }) => `${hardware}, ${environment}`)]
     .map(([name, made]) => {

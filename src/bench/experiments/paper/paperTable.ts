@@ -1,6 +1,7 @@
 /**
- * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and after the same search;
- * continues where it was stopped.
+ * `c3 bench paper-table`: every method on both bundled tasks over seeds, at the same budget and
+ * after the same search of the learning rate. A stopped table continues after its last finished
+ * run.
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -39,26 +40,27 @@ import { bestOf, hardwareWords, keptRates, oneHardware, searchLines, stepsAt, ty
 export interface PaperTableOptions extends BenchOptions {
   /** The current folder. */
   readonly folder: string;
-  /** Where the table and its runs are kept; null for the usual place. */
+  /** Folder of the table and its runs, or null for the default folder. */
   readonly out?: string | null;
-  /** A file of finished runs, which another table left, to go on from; null for none. */
+  /** A file of finished runs of another table to continue from, or null for none. */
   readonly from?: string | null;
 }
 
-/** The method whose tokens and seconds the others get. */
+/** The method whose tokens and seconds are the budgets of the others. */
 const MATCHED: MethodName = 'magrpo';
 const HARDWARE = hardwareName('CPU provider');
 const ENVIRONMENT = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
 
 /**
- * Makes the table in a folder of its own, `.c3/paper-table` unless --out names one: a store with the runs made here,
- * runs.jsonl with all finished ones, table.json, table.html.
- * @throws CancelledError, keeping what was done; C3Error, also for runs to go on from that were made differently
+ * Makes the table in `.c3/paper-table`, or in the folder of --out. It writes a store with the runs
+ * made here, runs.jsonl with all finished runs, table.json and table.html.
+ * @throws CancelledError, with the finished runs kept; C3Error, also if runs of `from` were made
+ * differently
  */
 export const benchPaperTable = (options: PaperTableOptions): Promise<BenchReport> =>
   makePaperTable(options, options.quick ? QUICK : FULL);
 
-/** The same at a scale of the caller's. @param hardware the name of what runs here */
+/** Makes the table at a given scale. @param hardware name of this machine */
 export async function makePaperTable(
   options: PaperTableOptions,
   scale: Scale,
@@ -69,7 +71,7 @@ export async function makePaperTable(
   await mkdir(out, { recursive: true });
   const service = new EngineService(join(out, 'c3.sqlite'));
   try {
-    // Held from the first to the last run: two of them in one folder would only double the work.
+    // Locks the folder for all runs, because two tables in one folder would do the same work twice.
     return await service.keeping('c3 bench paper-table', options.signal, async () => {
       const from = options.from === undefined || options.from === null ? null : resolve(folder, options.from);
       const maker = { hardware, environment: ENVIRONMENT, version: VERSION };
@@ -92,7 +94,7 @@ interface Work {
 interface Place {
   readonly budget: Budget;
   readonly run: PaperRun;
-  /** Whether it has diagnostics. */
+  /** True if the run gets diagnostics. */
   readonly sampled: boolean;
 }
 
@@ -107,7 +109,9 @@ class PaperTable {
   private readonly options: PaperTableOptions;
   private readonly scale: Scale;
   private readonly searched: KeptRun[] = [];
-  /** By task, seed, method and budget: a later part of the table has those of an earlier one again. */
+  /**
+   * Runs by task, seed, method and budget. Later parts of the table include runs of earlier parts.
+   */
   private readonly kept = new Map<string, { readonly made: KeptRun; readonly run: MethodRun }>();
   private done = 0;
 
@@ -125,7 +129,7 @@ class PaperTable {
       await this.search(seed);
     }
     const parts = tableParts(this.scale).map((part) => this.placesOf(part));
-    // What there is from before shows, wherever this session is stopped.
+    // Runs of earlier sessions are shown from the start.
     for (const place of parts.flat()) {
       this.take(place, this.known(place));
     }
@@ -141,7 +145,7 @@ class PaperTable {
     return { suite: 'paper-table', figures: this.figures(), hardware: this.hardware };
   }
 
-  /** All rates with the first seed, with another one those that came out best. */
+  /** Tries all rates with the first seed, and only the best of them with each further seed. */
   private async search(seed: number): Promise<void> {
     const { scale } = this;
     const before = seed === scale.searchSeeds[0] ? null : [...this.searched];
@@ -184,25 +188,36 @@ class PaperTable {
     }
   }
 
-  /** Where the runs of the task's search were timed, which its steps at equal time are found from; null for several. */
+  /**
+   * Returns the hardware of the task's search, which sets the steps at equal time, or null for
+   * several.
+   */
   private timedOn(task: TaskName): string | null {
     return oneHardware(this.searched.filter((one) => one.task === task));
   }
 
-  /** The run of a place where it is kept; at equal time one on other hardware than that of the search is no measure. */
+  /**
+   * Returns the kept run of a place or null. At equal time, only a run on the hardware of the
+   * search counts.
+   */
   private known({ budget, run, sampled }: Place): KeptRun | null {
     const known = this.record.find(run, sampled ? this.scale.sample : null);
     return budget === 'seconds' && known?.hardware !== this.timedOn(run.task) ? null : known;
   }
 
-  /** Null at equal time on other hardware than that of the search. */
+  /**
+   * Returns the run of a place, or null at equal time if this machine is not the hardware of the
+   * search.
+   */
   private async measured(place: Place): Promise<KeptRun | null> {
     const { budget, run, sampled } = place;
     const elsewhere = this.timedOn(run.task) !== this.hardware || this.record.find(run, null) !== null;
     return budget === 'seconds' && elsewhere ? this.known(place) : this.finished(run, sampled);
   }
 
-  /** A finished run: one that is kept, one that is stored, taken to its end where it was stopped, or a new one. */
+  /**
+   * Returns a kept run, or a stored run, which is resumed if it was stopped, or makes a new run.
+   */
   private async finished(place: PaperRun, sampled: boolean): Promise<KeptRun> {
     const sample = sampled ? this.scale.sample : null;
     const known = this.record.find(place, sample);
@@ -252,7 +267,8 @@ class PaperTable {
     const { signal } = this.options;
     const settings = { ...this.scale.sample, role: null, seed: 0 };
     const complete = this.service.reading((store) => {
-      // Samples of a method with a value head were once made without its credits: those are made anew.
+      // Earlier versions sampled methods with a value head without credits. Those samples are made
+      // again.
       const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
       return contextSamples(store, run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
@@ -279,7 +295,7 @@ class PaperTable {
     return [...this.kept.values()].map(({ run }) => run);
   }
 
-  /** How many seeds of a task there are with all of some methods. */
+  /** Returns the number of seeds of a task for which all of these methods have runs. */
   private seedsWith(task: Task, methods: readonly MethodName[]): number {
     return task.seeds.filter((seed) =>
       methods.every((method) => this.kept.has(keyOf(task.name, seed, method, 'calls'))),
@@ -369,12 +385,11 @@ const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
   seconds: 's',
 };
 
-// A finished run of the store as the comparison of methods takes it.
-
 /**
- * What a run showed: its last evaluation, its newest diagnostic sample where it has one, what its training cost. Runs
- * without an evaluation before training only: then all that the ledger holds at the last step is training's.
- * @throws C3Error('input') for a run that is not finished or was evaluated before it was trained
+ * Returns a finished run for the comparison of methods: its last evaluation, its newest diagnostic
+ * sample if it has one, and the cost of its training. A run with an evaluation before or during
+ * training is refused, because its ledger does not contain only the cost of training.
+ * @throws C3Error('input') if the run is not finished or was evaluated before or during training
  */
 export function methodRunOf(store: StoreReader, run: string, budget: Budget): MethodRun {
   const { method, seed, status } = store.run(run);
@@ -413,8 +428,8 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
     run,
     greedy: last('greedy'),
     sampled: last('sampled'),
-    // Null for mappo on a sample from before credits were stored with it: its baseline, the value head's word on a
-    // context, is not in the returns.
+    // Null for mappo on an old sample without stored credits: its baseline is the value head's
+    // estimate of a context, which the returns do not contain.
     fidelity: diagnosis?.fidelity.all?.value ?? null,
     variance: diagnosis?.variance?.value ?? null,
     influence: diagnosis?.distinctInfluence?.value ?? null,
@@ -439,6 +454,8 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
   };
 }
 
-/** Evaluations that a run asked for, made or reused: what the methods are matched by. */
+/**
+ * Counts the evaluations that a run requested, made or reused, by which the methods are matched.
+ */
 const requested = (ledger: Ledger | undefined): number =>
   (ledger?.evaluatorCalls ?? 0) + (ledger?.reusedEvaluations ?? 0);

@@ -6,10 +6,10 @@ import { bounds, table } from '../../../report/page.ts';
 import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
 import { knownMethodWords } from '../../../training/methods/methods.ts';
 
-/** The method that the others are compared with. */
+/** The method that others are compared with. */
 export const REFERENCE = 'c3';
 
-/** What methods are called on the page; others go by their own name. */
+/** Returns the label of a method, or its own name if it is unknown. */
 export const labelOf = (method: string): string => knownMethodWords(method)?.label ?? method;
 export const nameOf = (method: string): string => escaped(labelOf(method), 40);
 
@@ -21,7 +21,9 @@ interface Column {
   readonly unit: string;
   readonly form: Form;
   readonly better: 'higher' | 'lower';
-  /** A method without evaluator calls does not train: it is not the best at spending little. */
+  /**
+   * True for a cost of training. A method that does not train is never the best of such a column.
+   */
   readonly cost?: boolean;
 }
 
@@ -37,12 +39,15 @@ const COLUMNS: readonly Column[] = [
   { measure: 'evaluatorCalls', head: 'evaluator calls', unit: '', form: 'count', better: 'lower', cost: true },
   { measure: 'seconds', head: 'seconds', unit: '', form: 'seconds', better: 'lower', cost: true },
 ];
-/** The messages by role are before this column. */
+/** The column that follows the messages by role. */
 const AFTER_ROLES: MeasureName = 'seconds';
 
 export type Writer = (value: number) => string;
 
-/** How a column's numbers are written: decimals all with as many digits as give the largest three. */
+/**
+ * Returns the number format of a column. Decimals have the digits that show three of the largest
+ * value.
+ */
 function writerOf({ form }: Column, values: readonly number[]): Writer {
   if (form === 'percent') {
     return percentage;
@@ -65,7 +70,7 @@ function writerOf({ form }: Column, values: readonly number[]): Writer {
 
 const signed = (write: Writer, value: number): string => (value > 0 ? `+${write(value)}` : write(value));
 
-/** A probability in two digits. */
+/** Formats a probability with two significant digits. */
 function probability(p: number): string {
   return p < 1e-4 ? decimal(p, 4) : p.toPrecision(2);
 }
@@ -74,7 +79,7 @@ export const missing = `<td class="none">${NOT_MEASURED}</td>`;
 const heading = ({ head, unit, better }: Column, direction: boolean): string =>
   `${head}${unit === '' ? '' : `, ${unit}`}${direction ? `\u00a0<span aria-hidden="true">${better === 'higher' ? '\u2191' : '\u2193'}</span><span class="hidden">(${better} is better)</span>` : ''}`;
 
-/** The best means of a column; none where fewer than two methods differ. */
+/** Returns the rows with the best mean of a column, or none if all measured means are equal. */
 function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): ReadonlySet<MethodRow> {
   const meanOf = (row: MethodRow): number => row.measures[measure]?.mean ?? Number.NaN;
   const measured = rows.filter(
@@ -134,7 +139,7 @@ export function resultsTable(rows: readonly MethodRow[]): string {
 
 const seedsOf = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
 
-/** The comparison seen from the reference: reference - other. */
+/** Returns the comparison as a difference of the reference: reference - other. */
 function fromReference(comparison: MethodComparison): { readonly other: string; readonly difference: Interval } {
   if (comparison.second === REFERENCE) {
     return { other: comparison.first, difference: comparison.difference };
