@@ -2,8 +2,8 @@
 import type { Credit } from '../shared/credit/credit.ts';
 
 /**
- * Where the credit lies with 95 % confidence. It stays valid however often you look while replays are added. As long as
- * it contains 0, whether the message helped or hurt is undecided.
+ * The range of the credit with 95 % confidence. It stays valid however often you look while replays
+ * are added. As long as it contains 0, the effect of the message is undecided.
  * @term interval
  */
 export interface Interval {
@@ -70,8 +70,8 @@ export interface MessageEstimate {
 }
 
 /**
- * How much of the spread of returns comes from the message, compared with all that follows it. Where it is large,
- * replays show more than whole episodes do.
+ * The part of the spread of returns that comes from the message, compared with everything after it. If
+ * rho is large, replays show more than whole episodes do.
  * @term rho
  */
 export interface MessageRho {

@@ -12,8 +12,8 @@ export interface NewEpisode {
   readonly problem: string;
   readonly leaf: number;
   /**
-   * What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several episodes below it,
-   * their mean.
+   * The score by the evaluator at the end of the episode, usually 0 or 1. For a message with several
+   * episodes below it, their mean.
    * @term return
    */
   readonly return: number | null;

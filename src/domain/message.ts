@@ -92,7 +92,7 @@ export interface FullMessage extends NewMessage {
 }
 
 /**
- * What a role said in a context: what a team does and what gets credit.
+ * The text that a role said in a context. Messages are the actions of a team, and get credit.
  * @term message
  */
 export interface Message extends Said {
@@ -142,7 +142,7 @@ export interface Measured {
   readonly model: string | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** When the call began: milliseconds since 1970, with a fraction. */
+  /** Start of the call: milliseconds since 1970, with a fraction. */
   readonly start: number | null;
   /** Seconds until the answer was complete. */
   readonly seconds: number | null;

@@ -96,7 +96,7 @@ const named = <Name extends RankMeasureName>(name: Name, title: string, written:
   { title, written, everyStep: false, figure: null },
 ];
 
-/** Of method teamtr with `teamtr.rank_shifts`; updates out of the region are measured before undoing. */
+/** For method teamtr with `teamtr.rank_shifts`; updates out of the region are measured before undoing. */
 export const RANK_MEASURES = Object.fromEntries(
   (['Inside', 'Outside'] as const).flatMap((region) => [
     named(`rank${region}Turns`, `Updates ${SIDES[region]}`, 0),
@@ -336,7 +336,7 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'kl', title: 'KL to the starting policy', unit: 'nats per token', always: [0, 0.001], digits: 4 },
   },
-  /** Of steps whose loss penalizes a divergence other than k3 from the starting policy. */
+  /** For steps whose loss penalizes a divergence other than k3 from the starting policy. */
   penalty: {
     title: 'Penalized KL',
     written: 5,
@@ -363,7 +363,7 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'signal', title: 'Tokens with a signal', unit: 'share of tokens', always: [0, 1], digits: 2 },
   },
-  /** Of method teamtr: the KL of messages of the role that moved farthest in the step. */
+  /** For method teamtr: the KL of messages of the role that moved farthest in the step. */
   trustRegionKl: {
     title: 'Trust-region KL',
     written: 5,
@@ -371,7 +371,7 @@ export const STEP_MEASURES = {
     figure: { id: 'trust-region', title: 'Largest KL of a role', unit: 'nats per message', always: [0], digits: 4 },
   },
   ...KL_TURN_MEASURES,
-  /** Of method teamtr: the sum over roles, measured on the episodes that each role learned from. */
+  /** For method teamtr: the sum over roles, measured on the episodes that each role learned from. */
   surrogateGain: {
     title: 'Surrogate gain',
     written: 5,
@@ -384,21 +384,21 @@ export const STEP_MEASURES = {
       digits: 4,
     },
   },
-  /** Of method teamtr: the weight at the end of the step, the mean over the roles. */
+  /** For method teamtr: the weight at the end of the step, the mean over the roles. */
   klWeight: {
     title: 'Weight of the KL penalty',
     written: 4,
     everyStep: false,
     figure: { id: 'kl-weight', title: 'Weight of the KL penalty', unit: 'weight', always: [0], digits: 3 },
   },
-  /** Of method teamtr: share of roles whose KL exceeded the bound, so that their updates were undone. */
+  /** For method teamtr: share of roles whose KL exceeded the bound, so that their updates were undone. */
   outOfRegion: {
     title: 'Out of region',
     written: 3,
     everyStep: false,
     figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of roles', always: [0, 1], digits: 2 },
   },
-  /** Of method teamtr, as those below: by importance weights, after the turn with the smallest size. */
+  /** For method teamtr, as those below: by importance weights, after the turn with the smallest size. */
   effectiveSample: {
     title: 'Effective sample size',
     written: 3,
@@ -421,7 +421,7 @@ export const STEP_MEASURES = {
   weightP95: { title: '95th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
   weightP99: { title: '99th percentile', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
   heavyWeights: { title: 'Share above 10', written: 3, everyStep: false, figure: { beside: 'largestWeight' } },
-  /** Of all updates together, as an L1 distance of discounted occupancies, which is at most 2. */
+  /** For all updates together, as an L1 distance of discounted occupancies, which is at most 2. */
   occupancyShift: {
     title: 'Bound on the occupancy shift',
     written: 4,
@@ -476,9 +476,9 @@ export const STEP_MEASURES = {
     everyStep: true,
     figure: { id: 'loss', title: 'Loss', unit: 'loss', always: [], digits: 4 },
   },
-  /** Of methods with a value head: the loss before the step. */
+  /** For methods with a value head: the loss before the step. */
   valueLoss: { title: 'Loss of the value head', written: 4, everyStep: false, figure: { beside: 'loss' } },
-  /** Of methods with a value head: variance of the returns that the values in the credits explain. */
+  /** For methods with a value head: variance of the returns that the values in the credits explain. */
   explainedVariance: {
     title: 'Explained variance',
     written: 3,
@@ -487,7 +487,7 @@ export const STEP_MEASURES = {
   },
   learningRate: { title: 'Learning rate', written: 6, everyStep: true, figure: { beside: 'loss' } },
   /**
-   * Of method ccpo, as are the six below: the running mean of returns minus solo returns, or of the
+   * For method ccpo, as are the six below: the running mean of returns minus solo returns, or of the
    * change of the return by a voter, the mean over voters.
    */
   contribution: {

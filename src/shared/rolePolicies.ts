@@ -22,7 +22,7 @@ export const JUDGE_ROLE = 'model judge';
 export const JUDGE_TOKENS = 1024;
 
 /**
- * What answers for a role: weights on this machine, a server, or a program.
+ * The source of a role's messages: weights on this machine, a server, or a program.
  * @term policy
  */
 export interface PolicyKind {

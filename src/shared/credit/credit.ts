@@ -7,8 +7,8 @@ export interface Credit {
   readonly low: number | null;
   readonly high: number | null;
   /**
-   * How many distinct results are behind the number. The result of an equal message on an equal stream is the same one,
-   * and counts once; of messages that end the episode, each that was drawn counts.
+   * The number of distinct results behind the credit. The result of an equal message on an equal stream
+   * is the same one, and counts once. For messages that end the episode, each draw counts.
    * @term n
    */
   readonly n: number;

@@ -13,14 +13,14 @@ export const MOST_MORE = 1000;
 
 /**
  * How much better episodes end with this message than with the other messages sampled in the same context: its mean
- * return less theirs, the message itself left out. All replays of one context under the same weights count together.
+ * return minus theirs, without the message itself. All replays of one context under the same weights count together.
  * @term credit
  * @see C3, eq. 13 to 15, leave-one-out; its interval stays valid however often it is looked at
  */
 export interface Headline extends Credit {
   /**
-   * How many independent pieces of evidence are behind the interval. Results that share a stream, or are compared with
-   * the same message, count together.
+   * The number of independent pieces of evidence behind the interval. Results that share a stream, or
+   * are compared with the same message, count together.
    * @term effectiveN effective n
    */
   readonly effectiveN: number;

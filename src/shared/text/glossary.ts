@@ -3,7 +3,10 @@
 export const GLOSSARY = {
   problem: { name: 'problem', meaning: 'One item of a task: a question, and what scores the answers to it.' },
   episode: { name: 'episode', meaning: 'The messages of a team on one problem, from its question to a return.' },
-  message: { name: 'message', meaning: 'What a role said in a context: what a team does and what gets credit.' },
+  message: {
+    name: 'message',
+    meaning: 'The text that a role said in a context. Messages are the actions of a team, and get credit.',
+  },
   role: { name: 'role', meaning: 'A speaker of the team, with a prompt of its own.' },
   context: {
     name: 'context',
@@ -12,7 +15,7 @@ export const GLOSSARY = {
   return: {
     name: 'return',
     meaning:
-      'What the evaluator scored at the end of the episode, usually 0 or 1. For a message with several ' +
+      'The score by the evaluator at the end of the episode, usually 0 or 1. For a message with several ' +
       'episodes below it, their mean.',
   },
   alternative: {
@@ -33,26 +36,26 @@ export const GLOSSARY = {
     name: 'credit',
     meaning:
       'How much better episodes end with this message than with the other messages sampled in the same ' +
-      'context: its mean return less theirs, the message itself left out. All replays of one context under ' +
+      'context: its mean return minus theirs, without the message itself. All replays of one context under ' +
       'the same weights count together.',
   },
   interval: {
     name: 'interval',
     meaning:
-      'Where the credit lies with 95 % confidence. It stays valid however often you look while replays are ' +
-      'added. As long as it contains 0, whether the message helped or hurt is undecided.',
+      'The range of the credit with 95 % confidence. It stays valid however often you look while replays ' +
+      'are added. As long as it contains 0, the effect of the message is undecided.',
   },
   n: {
     name: 'n',
     meaning:
-      'How many distinct results are behind the number. The result of an equal message on an equal stream ' +
-      'is the same one, and counts once; of messages that end the episode, each that was drawn counts.',
+      'The number of distinct results behind the credit. The result of an equal message on an equal stream ' +
+      'is the same one, and counts once. For messages that end the episode, each draw counts.',
   },
   effectiveN: {
     name: 'effective n',
     meaning:
-      'How many independent pieces of evidence are behind the interval. Results that share a stream, or are ' +
-      'compared with the same message, count together.',
+      'The number of independent pieces of evidence behind the interval. Results that share a stream, or ' +
+      'are compared with the same message, count together.',
   },
   stream: {
     name: 'stream',
@@ -63,10 +66,13 @@ export const GLOSSARY = {
   rho: {
     name: 'rho',
     meaning:
-      'How much of the spread of returns comes from the message, compared with all that follows it. Where ' +
-      'it is large, replays show more than whole episodes do.',
+      'The part of the spread of returns that comes from the message, compared with everything after it. If ' +
+      'rho is large, replays show more than whole episodes do.',
   },
-  policy: { name: 'policy', meaning: 'What answers for a role: weights on this machine, a server, or a program.' },
+  policy: {
+    name: 'policy',
+    meaning: "The source of a role's messages: weights on this machine, a server, or a program.",
+  },
   snapshot: {
     name: 'snapshot',
     meaning:
