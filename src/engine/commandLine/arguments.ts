@@ -34,7 +34,7 @@ function withEachOverride(args: readonly string[]): string[] {
   });
 }
 
-/** Joins an option and a negative number after it, such as `--score -1`: util.parseArgs takes `-1` for an option. */
+/** Joins an option and a negative number after it, as in `--score -1`. util.parseArgs takes `-1` for an option. */
 function joinNegativeNumbers(args: readonly string[], options: ParseArgsOptionsConfig): string[] {
   const joined: string[] = [];
   for (const argument of args) {
@@ -126,7 +126,12 @@ function parse(
   );
   try {
     const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : args;
-    return parseArgs({ args: joinNegativeNumbers(each, config), options: config, allowPositionals: true, strict: true });
+    return parseArgs({
+      args: joinNegativeNumbers(each, config),
+      options: config,
+      allowPositionals: true,
+      strict: true,
+    });
   } catch (error) {
     throw new C3Error('input', `c3 ${name}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 ${name} --help\`.`);
   }
