@@ -1,13 +1,14 @@
 /**
- * Builds dist/: the extension with its help for configurations and the thread of that, the engine, its worker, its
- * probe, its process for texts and its sandbox, the command line with its commands and one bundle for each webview; and
- * the memory image from which sandboxes start, where the sandbox or its interpreter is another than at the last build.
+ * Builds dist/: the extension, its configuration help and the thread of that help, the engine with
+ * its worker, probe, text process and sandbox, the command line with its commands, and one bundle
+ * for each webview. If the sandbox or its interpreter has changed, it also makes the memory image
+ * from which sandboxes start.
  *
  *   node esbuild.mjs [--watch] [--production]
- *   node esbuild.mjs --packages    prints which npm packages the bundles hold, and writes nothing
+ *   node esbuild.mjs --packages    prints the npm packages in the bundles, and writes nothing
  *
- * Native packages stay outside the bundles and are loaded from node_modules. This file is plain JavaScript on purpose:
- * it is the first thing that a fresh machine runs, whatever its Node.
+ * Native packages stay outside the bundles and are loaded from node_modules. This file is plain
+ * JavaScript, because it is the first file that a fresh machine runs, with any version of Node.
  */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,10 +30,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
 
 const NATIVE = ['better-sqlite3', 'onnxruntime-node'];
 
-/** What the names of the parts of the command line begin with. */
+/** Prefix of the file names of the command line's parts. */
 const COMMAND_PART = 'command-';
 
-/** Bundled CommonJS packages call require(); an ES module has none of its own. */
+/** Defines require() for bundled CommonJS packages, which an ES module does not have. */
 const REQUIRE_BANNER =
   "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);";
 
@@ -47,7 +48,7 @@ const common = {
 
 const nodeModule = { ...common, platform: 'node', target: 'node22', format: 'esm', external: NATIVE };
 
-/** Every folder of webview/ with a main.ts is the page of a panel. */
+/** The folders of webview/ with a main.ts. Each is the page of a panel. */
 const pages = readdirSync(join(root, 'webview')).filter((name) => existsSync(join(root, 'webview', name, 'main.ts')));
 
 const webview = (name) => ({
@@ -59,7 +60,7 @@ const webview = (name) => ({
   format: 'iife',
 });
 
-/** Sets mathematics for a page that has some: loaded by that page, to which it goes by this name. */
+/** Typesets mathematics. A page loads it on demand, under this global name. */
 const mathematics = {
   ...webview('transcript'),
   entryPoints: ['webview/transcript/message/mathematics.ts'],
@@ -68,7 +69,8 @@ const mathematics = {
 };
 
 /**
- * The extension loads its help for configurations when the first one is opened: a bundle of its own, required by name.
+ * Keeps the configuration help in its own bundle, which the extension requires when it is first
+ * needed.
  */
 const configurationApart = {
   name: 'configuration-apart',
@@ -79,7 +81,7 @@ const configurationApart = {
   },
 };
 
-/** The command line's own process has its commands in a bundle beside it, which a test loads into its process. */
+/** Keeps the commands of the command line in their own bundle, which tests also load. */
 const commandsApart = {
   name: 'commands-apart',
   setup(plugin) {
@@ -87,7 +89,7 @@ const commandsApart = {
   },
 };
 
-/** Parts of the command line have hashes in their names: once a build is whole, those of earlier ones go. */
+/** Removes parts of the command line of earlier builds, whose names have other hashes. */
 const withoutOldParts = {
   name: 'without-old-parts',
   setup(plugin) {
@@ -109,7 +111,8 @@ const withoutOldParts = {
 const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] };
 
 const bundles = [
-  // Modules that the editor's host is asked for go through require(), which the host answers.
+  // require() instead of import(), because the extension host provides its modules through
+  // require().
   {
     ...hosted,
     entryPoints: ['src/extension/extension.ts'],
@@ -118,7 +121,7 @@ const bundles = [
     supported: { 'dynamic-import': false },
   },
   { ...hosted, entryPoints: ['src/extension/configuration/service.ts'], outfile: 'dist/configuration.cjs' },
-  // A thread that reads data files, started by the help for configurations.
+  // A thread of the configuration help that reads data files.
   {
     ...nodeModule,
     entryPoints: ['src/extension/configuration/overlapWorker.ts'],
@@ -140,16 +143,17 @@ const bundles = [
     outfile: 'dist/readCheckpoints.js',
     banner: { js: REQUIRE_BANNER },
   },
-  // In a folder of its own: the sandbox may read that folder only. It needs no map of its sources.
+  // In its own folder, because the sandbox may read only that folder. It needs no source map.
   {
     ...nodeModule,
     entryPoints: ['src/evaluate/python/sandbox/sandbox.ts'],
     outfile: 'dist/sandbox/sandbox.mjs',
     sourcemap: false,
   },
-  // In a folder of its own as well, for the same reason.
+  // In its own folder for the same reason.
   { ...nodeModule, entryPoints: ['src/engine/text.ts'], outfile: 'dist/text/text.mjs', sourcemap: false },
-  // In parts, beside each other as all of them look for files from where they lie: a command loads what it needs.
+  // Split into parts, so that a command loads only the code that it needs. All parts are in dist/,
+  // because they find files relative to themselves.
   {
     ...nodeModule,
     entryPoints: [
@@ -180,7 +184,7 @@ const INTERPRETER = join(root, 'node_modules/pyodide/pyodide.asm.wasm');
 
 const sandboxProgram = () => (existsSync(SANDBOX) ? readFileSync(SANDBOX, 'utf8') : null);
 
-/** Makes the image again unless it is of this program and this interpreter. */
+/** Makes the image again unless it belongs to this program and this interpreter. */
 async function makeImage(programBefore) {
   const current =
     programBefore === sandboxProgram() && existsSync(IMAGE) && statSync(IMAGE).mtimeMs > statSync(INTERPRETER).mtimeMs;
@@ -191,7 +195,7 @@ async function makeImage(programBefore) {
   }
 }
 
-/** The lines that the editor's background task waits for. */
+/** Prints the lines that the background task of the editor waits for. */
 const announce = {
   name: 'announce',
   setup(plugin) {
@@ -205,7 +209,7 @@ const announce = {
   },
 };
 
-/** The packages whose files go into the bundles, by their places in node_modules. */
+/** Returns the packages with files in the bundles, by their paths in node_modules. */
 async function bundledPackages() {
   const results = await Promise.all(bundles.map((options) => build({ ...options, metafile: true, write: false })));
   const files = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
@@ -218,7 +222,7 @@ async function bundledPackages() {
 if (process.argv.includes('--packages')) {
   console.log(JSON.stringify(await bundledPackages()));
 } else if (watching) {
-  // What the sandbox becomes while it is watched makes its own.
+  // Sandboxes make their own image while the sandbox is watched.
   rmSync(IMAGE, { force: true });
   const contexts = await Promise.all(
     bundles.map((options) =>
@@ -239,7 +243,7 @@ if (process.argv.includes('--packages')) {
   try {
     await makeImage(programBefore);
   } catch (error) {
-    // Not every machine that builds can run it; engines make their own then.
+    // Some machines can build the sandbox but not run it. Engines then make their own image.
     console.warn(`Sandboxes will start slower, for their memory image was not made: ${error.message}`);
   }
   console.log(`Built dist/ in ${((performance.now() - started) / 1000).toFixed(1)} s.`);

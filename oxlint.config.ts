@@ -1,12 +1,15 @@
 /**
- * The rules of the house: strict types, the directions in which the rooms import, and what may not reach a token, a
- * page or a shell. test/support/lint.ts runs them, and refuses comments that switch a rule off. The tests in
- * test/unit/lint have code that breaks each; rooms.test.ts there refuses circles.
+ * The lint rules of this project: strict types, the allowed imports between folders (rooms), and
+ * restrictions on random numbers, markup and evaluated code. test/support/lint.ts runs them and
+ * refuses comments that switch a rule off. The tests in test/unit/lint have code that breaks each
+ * rule, and rooms.test.ts there refuses cycles.
  */
 import { join } from 'node:path';
 import type { DummyRuleMap, OxlintConfig, OxlintOverride } from 'oxlint';
 
-/** Packages that one place only may import: elsewhere its room's own interface is the way. */
+/**
+ * Packages that only one folder or file may import. Other code uses the interface of that place.
+ */
 const PACKAGES = [
   { name: 'vscode', home: 'src/extension', message: 'Only src/extension imports vscode.' },
   { name: 'better-sqlite3', home: 'src/store', message: 'Only src/store speaks SQL.' },
@@ -23,7 +26,7 @@ const NODE_MODULES = { regex: '^node:', message: 'No node: modules here: numbers
 const withoutPackages = (home?: string): { regex: string; message: string }[] =>
   PACKAGES.filter((entry) => entry.home !== home).map(({ name, message }) => ({ regex: `^${name}(/|$)`, message }));
 
-/** The import rule of one place: replaces the one that holds everywhere. */
+/** Returns the import rule of some files, which replaces the general one. */
 const imports = (files: string[], home?: string, ...more: { regex: string; message: string }[]): OxlintOverride => ({
   files,
   rules: { 'no-restricted-imports': ['error', { patterns: [...withoutPackages(home), ...more] }] },
@@ -31,10 +34,10 @@ const imports = (files: string[], home?: string, ...more: { regex: string; messa
 
 const BROWSER = ['document', 'window', 'navigator', 'localStorage', 'HTMLElement', 'customElements', 'location'];
 
-/** Rules of typescript-eslint that need types, each with its options. */
+/** Rules of typescript-eslint that need types, with their options or null. */
 export type TypedRules = Readonly<Record<string, object | string | null>>;
 
-/** Those of `strict-type-checked`, with our options. */
+/** The rules of `strict-type-checked`. */
 export const TYPED: TypedRules = {
   'await-thenable': null,
   'no-array-delete': null,
@@ -88,7 +91,7 @@ export const TYPED: TypedRules = {
   'use-unknown-in-catch-callback-variable': null,
 };
 
-/** Of files in test/: nobody waits for what node:test runs. */
+/** Rules of files in test/, in which the promises of node:test are not awaited. */
 export const TYPED_OF_TESTS: TypedRules = {
   'no-floating-promises': {
     allowForKnownSafeCalls: [
@@ -101,7 +104,10 @@ export const TYPED_OF_TESTS: TypedRules = {
   },
 };
 
-/** As an editor's oxlint runs them, which asks tsgolint itself; it does not know all of them yet. */
+/**
+ * Returns the rules for oxlint in an editor, which runs tsgolint itself and does not know all of
+ * them.
+ */
 const forEditors = (rules: TypedRules): DummyRuleMap =>
   Object.fromEntries(
     Object.entries(rules)

@@ -1,6 +1,6 @@
 /**
- * Budgets of processor time: a fast suite stays fast. The same work takes several times its seconds on a slow machine,
- * or beside other programs, so that budgets grow with what a piece of known work takes.
+ * Budgets of processor time, which keep the fast suites fast. The same work takes several times
+ * longer on a slow or busy machine, so budgets grow with the time of a reference workload.
  */
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -8,31 +8,33 @@ import { promisify } from 'node:util';
 import type { Suite } from './chosen.ts';
 
 /**
- * Processor seconds that a file of the fast suites may take, and each suite. Those of the VS Code suite hold what the
- * window takes, five seconds of which go into opening it. The same work takes a quarter more from one run to the next
- * on a machine that is shared: the limits leave room for half more.
+ * Processor seconds that a file and a whole suite may take. Those of the VS Code suite include the
+ * window, which takes five seconds to open. On a shared machine the same work varies by a quarter
+ * from run to run, so the limits leave room for half more.
  */
 const FILE_BUDGET: Readonly<Partial<Record<Suite, number>>> = { unit: 15, system: 25, integration: 36 };
 const SUITE_BUDGET: Readonly<Partial<Record<string, number>>> = { unit: 300, system: 520, integration: 480 };
 
-/** The known work: a process that compiles a large program, of a version that package-lock.json fixes. */
+/**
+ * The reference workload: a process that loads a large package, whose version package-lock.json
+ * fixes.
+ */
 const KNOWN_WORK = "require('typescript'); const { user, system } = process.cpuUsage(); console.log(user + system);";
-/** What it takes on the machine that the budgets were set on, in processor seconds. */
+/** Processor seconds of the reference workload on the machine for which the budgets were set. */
 const KNOWN_WORK_SECONDS = 0.2;
 
-/** A file or a suite that took more than it may. */
+/** A file or a suite over its budget. */
 export interface Excess {
   readonly suite: string;
-  /** The file, or the suite where all of it took too much. */
+  /** The file, or the suite if the whole suite is over its budget. */
   readonly name: string;
   readonly reason: string;
 }
 
 /**
- * @param files each with its suite and the processor seconds that it took
- * @param suites the processor seconds of whole suites; none where only some of their files ran
- * @param slowdown what the machine takes for one second of a budget, in seconds
- * @returns what took more than its budget, files first
+ * Returns the files, then the suites, that are over their budgets.
+ * @param suites processor seconds of the suites that ran completely
+ * @param slowdown seconds that this machine takes for one second of a budget
  */
 export function findExcesses(
   files: readonly { readonly file: string; readonly suite: Suite; readonly processorSeconds: number }[],
@@ -53,8 +55,9 @@ export function findExcesses(
 }
 
 /**
- * @param knownWork processor seconds of the known work, several times
- * @returns how many times slower this machine is than the one that the budgets were set on, by their median; at least 1
+ * Returns the factor by which this machine is slower than the one for which the budgets were set,
+ * at least 1.
+ * @param knownWork processor seconds of several runs of the reference workload
  */
 export function slowdownOf(knownWork: readonly number[]): number {
   const median = knownWork.toSorted((a, b) => a - b)[knownWork.length >> 1] ?? KNOWN_WORK_SECONDS;
@@ -62,9 +65,9 @@ export function slowdownOf(knownWork: readonly number[]): number {
 }
 
 /**
- * Does the known work, with more processes than there are processors, as the tests have it.
- * @param root of the tree, whose packages it uses
- * @returns the processor seconds of each
+ * Runs the reference workload in more processes than there are processors, as the tests do.
+ * @param root folder of the repository, whose packages are used
+ * @returns the processor seconds of each run
  */
 export async function doKnownWork(root: string): Promise<number[]> {
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;

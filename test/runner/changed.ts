@@ -1,22 +1,24 @@
-/** Which test files a change can reach, the nearest first. */
+/** Finds the test files that a change can reach, the nearest first. */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { run } from '../support/command.ts';
 import { besides, distances, readImportGraph, type ImportGraph } from './importGraph.ts';
 
-/** Programs that tests start by name: a file that asks for one reaches what the program consists of. */
+/**
+ * Entry files of the programs that tests start by name. A test that starts one reaches these files.
+ */
 const PROGRAMS = {
   engine: ['src/engine/main.ts'],
   cli: ['src/engine/cli.ts'],
   extension: ['src/extension/extension.ts', 'src/extension/configuration/service.ts'],
 } as const;
 
-/** Files that decide how everything is built and run. */
+/** Files that affect all builds and tests. */
 const EVERYTHING = /^(?:package(?:-lock)?\.json|tsconfig\.json|esbuild\.mjs|\.npmrc|test\/run\.ts|test\/runner\/.+)$/u;
 
 /**
- * The files that differ from a commit, those that git does not track yet among them.
- * @param base a commit; HEAD for what is not committed
+ * Returns the files that differ from a commit, including untracked ones.
+ * @param base a commit, or HEAD for the uncommitted changes
  */
 export async function changedFiles(root: string, base: string): Promise<string[]> {
   const [differing, added] = await Promise.all([
@@ -26,12 +28,15 @@ export async function changedFiles(root: string, base: string): Promise<string[]
   return [...new Set(`${differing}\n${added}`.split('\n').filter((line) => line !== ''))].sort();
 }
 
-/** Names the entries of threads and processes for the files that start them. */
+/** The file that names the entry files of threads and processes. */
 const PLACES = 'src/engine/places.ts';
-/** `new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url)`. */
+/** Matches `new URL(FROM_SOURCE ? './worker.ts' : './worker.js', import.meta.url)`. */
 const ENTRY = /new URL\(\s*(?:\w+ \? )?'(\.[^']+\.ts)'/gu;
 
-/** The constants of PLACES that name an entry, and what it is: who starts a process names its constant. */
+/**
+ * Returns the constants of PLACES that name an entry file. A file that starts a process uses its
+ * constant.
+ */
 function namedEntries(places: string): { readonly name: string; readonly entry: string }[] {
   return places.split(/^export const /mu).flatMap((text) => {
     const name = /^\w+/u.exec(text)?.[0] ?? '';
@@ -40,9 +45,9 @@ function namedEntries(places: string): { readonly name: string; readonly entry: 
   });
 }
 
-/** What the files of a checkout reach, read once. */
+/** The files of a checkout with the files that they reach. */
 export interface Reach {
-  /** Imports, and what files start as threads, programs and pages. */
+  /** Imports, and the entry files of the threads, programs and pages that a file starts. */
   readonly graph: ImportGraph;
   /** The text of each code file. */
   readonly texts: ReadonlyMap<string, string>;
@@ -70,7 +75,10 @@ export function readReach(root: string): Reach {
   return { graph: new Map(graph), texts };
 }
 
-/** Whether a test belongs to one of some folders of the source, by its own folder or by the panel in its name. */
+/**
+ * Returns true if a test belongs to one of these source folders, by its folder or the panel in its
+ * name.
+ */
 function isOfRoom(test: string, rooms: ReadonlySet<string>): boolean {
   const [, suite = '', ...room] = posix.dirname(test).split('/');
   if (suite !== 'integration') {
@@ -81,15 +89,16 @@ function isOfRoom(test: string, rooms: ReadonlySet<string>): boolean {
   return panels.some((panel) => panel !== undefined && name.startsWith(panel));
 }
 
-/** What takes less comes first among those that are equally near. */
+/** Suites from the fastest to the slowest. Faster tests come first among equally near ones. */
 const BY_TOLL = ['test/unit/', 'test/attack/', 'test/system/', 'test/integration/'];
 const toll = (test: string): number => BY_TOLL.findIndex((folder) => test.startsWith(folder));
 
 /**
- * The test files that a change can reach by imports, by the programs and pages that they start, or by the names of data
- * files: those of the folders that changed or import what changed come first, then the nearest.
- * @param changed files, from the root
- * @param tests files that may be chosen, from the root
+ * Returns the test files that a change can reach by imports, by the programs and pages that they
+ * start, or by the names of data files. Tests of folders that changed or import changed files come
+ * first, then the nearest ones.
+ * @param changed paths of changed files, relative to the root
+ * @param tests paths of the candidates, relative to the root
  */
 export function reachedBy({ graph, texts }: Reach, changed: readonly string[], tests: readonly string[]): string[] {
   if (changed.some((file) => EVERYTHING.test(file))) {

@@ -1,4 +1,4 @@
-/** Which test files are meant by what was typed behind the suite. */
+/** Finds the test files for the names that were typed after the suite. */
 import { globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { nearestName } from '../../src/shared/errors.ts';
@@ -6,7 +6,9 @@ import { nearestName } from '../../src/shared/errors.ts';
 export const SUITES = ['unit', 'system', 'integration', 'long', 'attack'] as const;
 export type Suite = (typeof SUITES)[number];
 
-/** Killed runs and a sample of the attacks need no editor: both belong to the system tests. */
+/**
+ * The test files of each suite. Killed runs and a sample of the attacks belong to the system tests.
+ */
 const FILES: Readonly<Record<Suite, readonly string[]>> = {
   unit: ['test/unit/**/*.test.ts'],
   system: ['test/system/**/*.test.ts', 'test/crash/*.test.ts', 'test/attack/*.test.ts'],
@@ -16,12 +18,12 @@ const FILES: Readonly<Record<Suite, readonly string[]>> = {
 };
 
 /**
- * The test files of a suite, or those that were asked for.
- * @param names rooms, which are folders of test/unit or, for system tests, of test/system (`credit`, `runtime/graph`),
- *   or files, from the root; none for the whole suite
- * @param root of the checkout
- * @returns paths from the root, each once
- * @throws Error in one sentence for a name that is neither
+ * Returns the test files of a suite, or only those with the given names.
+ * @param names rooms (folders of test/unit, or of test/system for system tests), as `runtime/graph`,
+ *   or files relative to the root; empty for the whole suite
+ * @param root folder of the checkout
+ * @returns distinct paths relative to the root
+ * @throws Error in one sentence for a name that is neither a room nor a file
  */
 export function chosenFiles(suite: Suite, names: readonly string[], root: string): string[] {
   if (names.length === 0) {

@@ -1,15 +1,18 @@
-/** Which files import which: what lint asks about rooms, and a test run about what a change can reach. */
+/**
+ * Reads the imports between files, for the lint rules of rooms and for finding the tests of a
+ * change.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import ts from 'typescript';
 
-/** Files by their paths from the root, each with the files that it imports, types included. */
+/** Files with the files that they import, types included. All paths are relative to the root. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * Reads what files import of each other: by import and export statements, and by `import()`.
- * @param root of the checkout
- * @param patterns of files, from the root
+ * Reads the imports of files: import and export statements, and `import()`.
+ * @param root folder of the checkout
+ * @param patterns globs of files, relative to the root
  */
 export function readImportGraph(root: string, patterns: readonly string[]): ImportGraph {
   const files = globSync([...patterns], { cwd: root })
@@ -25,15 +28,15 @@ function importsOf(file: string, text: string): ReadonlySet<string> {
   );
 }
 
-/** The files that relative paths in a file name. */
+/** Resolves the relative paths that a file names. Other paths are left out. */
 export function besides(file: string, paths: readonly string[]): ReadonlySet<string> {
   return new Set(paths.filter((path) => path.startsWith('.')).map((path) => posix.join(posix.dirname(file), path)));
 }
 
 /**
- * How many imports lie between each file and the nearest of some others.
- * @param to files that count as reached
- * @returns the files that reach one, with 0 for those themselves
+ * Returns the number of imports from each file to the nearest target file. Files that reach no
+ * target are left out.
+ * @param to the target files, which have distance 0
  */
 export function distances(graph: ImportGraph, to: ReadonlySet<string>): ReadonlyMap<string, number> {
   const importers = new Map<string, string[]>();
@@ -43,7 +46,7 @@ export function distances(graph: ImportGraph, to: ReadonlySet<string>): Readonly
     }
   }
   const found = new Map([...to].map((file) => [file, 0]));
-  // A map is walked in the order in which its entries come, those that come meanwhile among them.
+  // A map is iterated in insertion order, including entries that are added during the iteration.
   for (const [file, steps] of found) {
     for (const importer of importers.get(file) ?? []) {
       if (!found.has(importer)) {

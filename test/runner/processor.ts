@@ -1,21 +1,21 @@
-/** Processor time of processes, as Linux counts it. */
+/** Reads the processor time of processes from Linux. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
 interface Times {
   readonly group: number;
-  /** Of the process, in seconds. */
+  /** Processor seconds of the process. */
   readonly own: number;
-  /** Of its children that have ended, and of theirs, in seconds. */
+  /** Processor seconds of its ended children and of their ended children. */
   readonly children: number;
 }
 
-/** The times of a process; undefined where it has ended or this is no Linux. */
+/** Returns the times of a process, or undefined if it has ended or the system is not Linux. */
 function timesOf(pid: string): Times | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Behind the name, which may hold anything.
+    // The fields after the name, which may contain any character.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const seconds = (...places: number[]): number =>
       places.reduce((sum, place) => sum + Number(fields[place]), 0) / TICKS_PER_SECOND;
@@ -25,13 +25,13 @@ function timesOf(pid: string): Times | undefined {
   }
 }
 
-/** The processor time of this process and of what it started and what has ended since, in seconds. */
+/** Returns the processor seconds of this process and of its ended children. */
 export function ownSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6 + (timesOf('self')?.children ?? 0);
 }
 
-/** The processor time of process groups so far, in seconds; 0 on other systems than Linux. */
+/** Returns the processor seconds of process groups so far, or 0 on systems other than Linux. */
 export function groupSeconds(groups: readonly number[]): number {
   if (process.platform !== 'linux') {
     return 0;

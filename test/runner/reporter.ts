@@ -1,6 +1,7 @@
 /**
- * Reports the tests of a process to the test run: what its outermost tests and suites hold, and its processor time, as
- * JSON in the file that C3_TEST_TOTALS names; what a person reads on standard output.
+ * Reports the tests of a process to the test run: the totals of its outermost tests and suites and
+ * its processor time, as JSON in the file that C3_TEST_TOTALS names. The readable report goes to
+ * standard output.
  */
 import { writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
@@ -17,13 +18,13 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     words.write(event);
     if (event.type === 'test:pass' || event.type === 'test:fail') {
       const { name, nesting, details, skip, todo } = event.data;
-      // What was left out has not passed.
+      // Skipped and unfinished (todo) tests have not passed.
       const good = event.type === 'test:pass' && skip === undefined && todo === undefined;
       if (details.type !== 'suite') {
         passed += good ? 1 : 0;
         failed += good ? 0 : 1;
       } else if (!good && nesting === 0 && failed === 0) {
-        // Its file cannot be loaded, or a hook failed.
+        // The file of the suite cannot be loaded, or a hook failed.
         failed = 1;
       }
       if (nesting === 0) {
@@ -36,7 +37,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       writeFileSync(process.env['C3_TEST_TOTALS'] ?? 'totals.json', totals);
     }
   }
-  // Why tests failed comes at the end.
+  // The reporter prints the reasons of failures at its end.
   words.end();
   await finished(words);
   yield pieces.join('');

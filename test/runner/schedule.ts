@@ -1,23 +1,23 @@
-/** Runs tasks beside each other, as many as the processors carry. */
+/** Runs tasks in parallel within the capacity of the machine. */
 
 export interface Task {
-  /** The share of a processor that it keeps busy. */
+  /** Share of a processor that the task keeps busy. */
   readonly load: number;
-  /** It needs a window, of which there are few. */
+  /** True if the task needs one of the few windows. */
   readonly needsWindow: boolean;
   readonly run: () => Promise<void>;
 }
 
 export interface Capacity {
-  /** The sum of loads that run at a time; a task that is alone always runs. */
+  /** Maximum sum of the loads of running tasks. A task always runs if no other one does. */
   readonly load: number;
   readonly windows: number;
 }
 
 /**
- * Runs tasks in their order, each as soon as there is place for it.
- * @param stopped asked before each start: what has not begun by then is left out
- * @returns how many tasks were left out
+ * Runs tasks in order, each as soon as there is capacity for it.
+ * @param stopped checked before each start; once it returns true, no more tasks start
+ * @returns the number of tasks that did not start
  */
 export async function runTasks(
   tasks: readonly Task[],

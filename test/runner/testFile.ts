@@ -1,4 +1,4 @@
-/** Test files, run in a process of their own. */
+/** Runs test files in a separate process. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,12 +7,12 @@ import { z } from 'zod';
 
 const REPORTER = join(import.meta.dirname, 'reporter.ts');
 const TOGETHER = join(import.meta.dirname, 'together.ts');
-/** A file that floods its output keeps the end of it. */
+/** Maximum number of characters that are kept of the end of the output. */
 const KEPT_CHARACTERS = 400_000;
 
 const totals = z.object({
   processorSeconds: z.number(),
-  /** Tests and suites that lie in no other. */
+  /** The outermost tests and suites. */
   parts: z.array(z.object({ name: z.string(), passed: z.number(), failed: z.number(), milliseconds: z.number() })),
 });
 
@@ -20,27 +20,27 @@ export interface FileResult {
   readonly file: string;
   readonly passed: number;
   readonly failed: number;
-  /** Of its tests; of its process where it has one to itself. */
+  /** Seconds of its process, or the file's share of them if files share a process. */
   readonly seconds: number;
   /**
-   * Of its process and the processes that it started and waited for. Where files share a process, its share by the
-   * seconds of its tests.
+   * Processor seconds of its process and of the processes that it started and waited for. If files
+   * share a process, the file's share by the seconds of its tests.
    */
   readonly processorSeconds: number;
 }
 
 export interface FileResults {
   readonly files: readonly FileResult[];
-  /** What the tests and their reports printed. */
+  /** Output of the tests and their reports. */
   readonly output: string;
 }
 
 /**
- * Runs test files to their end: one in a process of its own, several in one process, one after another. A process that
- * ends without a report of its tests counts as one test that failed.
- * @param files from the working directory
- * @param env on top of this process's own
- * @param milliseconds after which it is ended
+ * Runs test files to their end, one after another in one process. A process that ends without a
+ * report of its tests counts as one failed test.
+ * @param files paths relative to the working directory
+ * @param env variables in addition to those of this process
+ * @param milliseconds time limit after which the process is killed
  */
 export async function runTestFiles(
   files: readonly string[],
@@ -51,7 +51,8 @@ export async function runTestFiles(
   const path = join(folder, 'totals.json');
   const begun = performance.now();
   try {
-    // A file that runs below another test reports here, not to that one's run.
+    // Without NODE_TEST_CONTEXT, a file that runs inside another test reports here and not to that
+    // test's run.
     const { NODE_TEST_CONTEXT: _, ...own } = process.env;
     const reported = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout'];
     const together = files.length > 1 ? [TOGETHER] : [];
@@ -64,7 +65,7 @@ export async function runTestFiles(
       try {
         process.kill(-(child.pid ?? 0), 'SIGKILL');
       } catch {
-        // Nothing of it is left.
+        // All its processes have ended.
       }
     };
     process.once('exit', kill);
@@ -82,7 +83,7 @@ export async function runTestFiles(
     });
     late.removeEventListener('abort', kill);
     process.off('exit', kill);
-    // What a test left running ends with its file.
+    // Ends the processes that tests left running.
     kill();
     const seconds = (performance.now() - begun) / 1000;
     const counted = read(path);
@@ -101,7 +102,7 @@ export async function runTestFiles(
   }
 }
 
-/** The files with what was counted of them; with nothing where that is not known. */
+/** Returns the results of the files, which are zero if there are no totals. */
 function resultsOf(
   files: readonly string[],
   counted: z.infer<typeof totals> | undefined,

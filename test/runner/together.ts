@@ -1,6 +1,6 @@
 /**
- * Runs several test files in one process: node test/runner/together.ts FILE ... Each is a suite with the name of its
- * file, so that its hooks are for its own tests alone.
+ * Runs several test files in one process: node test/runner/together.ts FILE ... Each file is a
+ * suite with its name, so that its hooks apply only to its own tests.
  */
 import { resolve } from 'node:path';
 import { describe } from 'node:test';

@@ -1,12 +1,12 @@
-/** A server on loopback for as long as a test runs: each request is read whole, then answered. */
+/** A loopback server for the duration of a test. It reads each request completely, then answers. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /**
- * @param answer gets what was sent, parsed; `{}` where nothing was
- * @returns its base URL, as clients of OpenAI-compatible servers take it
+ * @param answer receives the parsed request body, or `{}` if the body is empty
+ * @returns the base URL for clients of OpenAI-compatible servers
  */
 export async function answeringServer(
   t: TestContext,

@@ -1,8 +1,9 @@
 /**
- * A store with one transcript of 100,000 messages, and how long it takes to open and to search:
- * node test/support/bigTranscript.ts FOLDER [DECISIONS]
+ * Writes a store with one transcript of 100,000 messages and measures the times of opening and
+ * searching it: node test/support/bigTranscript.ts FOLDER [DECISIONS]
  *
- * The store lies in FOLDER/.c3/c3.sqlite, so that the folder can be opened in the editor as a workspace.
+ * The store lies in FOLDER/.c3/c3.sqlite, so that the folder can be opened in the editor as a
+ * workspace.
  */
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,11 +15,11 @@ import { addRun, addTree, problem } from '../unit/extension/storeFixture.ts';
 import { headline, setHeadlines } from './headlines.ts';
 
 export const BIG_RUN = 'big';
-/** Actors under each plan. */
+/** Actor messages under each plan. */
 export const BIG_WIDTH = 9;
 const WORDS = ['subtract', 'add', 'carry', 'double', 'halve', 'check', 'guess', 'restate', 'sum', 'product'];
 
-/** Writes the store. @returns the transcript in it */
+/** Writes the store. @returns its transcript */
 export function writeBigTranscript(folder: string, messages: number): TranscriptTarget {
   const store = join(folder, '.c3', 'c3.sqlite');
   mkdirSync(join(folder, '.c3'), { recursive: true });

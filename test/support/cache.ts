@@ -1,6 +1,6 @@
 /**
- * The folder outside the repository that keeps what the integration tests install once: C3_CACHE, or the user's cache
- * folder.
+ * The folder outside the repository for programs that the integration tests install once: C3_CACHE,
+ * or the user's cache folder.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -19,10 +19,10 @@ export function cacheFolder(): string {
 }
 
 /**
- * A folder of the cache, installed on first use. An install that is killed half-way is never seen: it happens in a
- * folder of its own that gets its final name only when complete.
- * @param name folder name; holds every version that matters, so that a new version is a new folder
- * @param install fills the folder that it is given
+ * Returns a folder of the cache, which is installed on first use. An install happens in a temporary
+ * folder that gets its final name when it is complete, so an interrupted install is never used.
+ * @param name folder name with all versions that matter, so that a new version gets a new folder
+ * @param install fills the given folder
  * @returns the absolute path of the complete folder
  */
 export async function installOnce(name: string, install: (folder: string) => Promise<void>): Promise<string> {
@@ -39,7 +39,7 @@ export async function installOnce(name: string, install: (folder: string) => Pro
   try {
     await install(unfinished);
     await writeFile(join(unfinished, MARKER), `${JSON.stringify({ name, node: process.version }, null, 2)}\n`);
-    // Another test run may have finished the same install meanwhile; then its folder serves both.
+    // Another test run may have finished the same install meanwhile. Both runs then use its folder.
     if (!existsSync(join(folder, MARKER))) {
       await rm(folder, { recursive: true, force: true });
       await rename(unfinished, folder);
@@ -64,7 +64,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, as another user.
+    // EPERM: the process runs as another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Runs other programs for the tests: npm, apt, the compiler. Output is kept back and shown only when a command fails.
+ * Runs other programs for the tests: npm, apt, the compiler. Output is shown only if a command
+ * fails.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { delimiter, join } from 'node:path';
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Keep all of the output, not its end alone. */
+  /** Keep all output and not only its end. */
   readonly all?: boolean;
 }
 
@@ -16,9 +17,10 @@ const KEPT_CHARACTERS = 6_000;
 
 /**
  * Runs a program to its end.
- * @returns what it printed
- * @throws Error with the command line and the end of its output, when it can't be started or exits with another code
- *   than 0
+ * @returns its output
+ * @throws Error with the command line and the end of its output, if it cannot be started or exits
+ * with
+ *   a code other than 0
  */
 export function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -55,7 +57,7 @@ export function npm(args: readonly string[], options: CommandOptions = {}): Prom
   return fromNpm ? run(process.execPath, [script, ...args], options) : run('npm', args, options);
 }
 
-/** The full path of the first of these programs that is on PATH. */
+/** Returns the full path of the first of these programs that is on PATH. */
 export function onPath(...names: readonly string[]): string | undefined {
   const extensions = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
   for (const name of names) {
@@ -81,8 +83,8 @@ function isProgram(path: string): boolean {
 }
 
 /**
- * Installs Debian packages where that is possible: as root, with apt-get.
- * @returns false where it is not possible
+ * Installs Debian packages if this process is root and has apt-get.
+ * @returns false if it cannot install packages
  */
 export async function aptInstall(packages: readonly string[]): Promise<boolean> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || onPath('apt-get') === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Writes the reference of the commands in the guide from their declarations: all of the page from its heading on. Run
- * it after a declaration was changed: npm run reference
+ * Writes the command reference of the guide from the declarations of the commands: the whole page
+ * from its heading on. Run it after a change of a declaration: npm run reference
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export const COMMAND_PAGE = join(import.meta.dirname, '..', '..', 'media', 'guid
 const HEADING = '## All commands\n';
 const WIDTH = 100;
 
-/** The page with the reference that the declarations give. */
+/** Returns the page with the current reference. */
 export function withReference(page: string): string {
   const at = page.indexOf(HEADING);
   if (at === -1) {
@@ -32,7 +32,7 @@ function reference(): string {
     .concat('\n');
 }
 
-/** The paragraphs of one command. */
+/** Returns the paragraphs of one command. */
 function commandLines(declared: Declaration): string[] {
   const { name, summary, details, examples } = declared;
   const rows = [...argumentRows(declared), ...optionRows(declared)];
@@ -46,7 +46,7 @@ function commandLines(declared: Declaration): string[] {
   ];
 }
 
-/** An item of a list, in lines of the page's width. */
+/** Formats a list item, wrapped to the width of the page. */
 const item = (text: string): string => `- ${wrapped(text, WIDTH - 2).join('\n  ')}`;
 
 if (import.meta.main) {

@@ -1,33 +1,33 @@
 /**
- * A store whose pages were made by hand so that a scan of one of its tables never ends: each page of the table is
- * reached by hundreds of ways from the one above it.
+ * Makes a store in which a scan of one table never ends: each page of the table is reached by
+ * hundreds of paths from the page above it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 
-/** A tree of SQLite has at most 20. */
+/** Levels of the tree. SQLite allows at most 20. */
 const LEVELS = 12;
 const MOST_CELLS = 300;
-/** Of a header of the file: where the number of pages is. */
+/** Offset of the number of pages in the header of the file. */
 const PAGE_COUNT = 28;
 const INTERIOR = 5;
 const LEAF = 13;
 const INTERIOR_BYTES = 12;
-/** Child page and a key of two bytes. */
+/** Bytes of a cell: the child page and a key of two bytes. */
 const CELL_BYTES = 6;
-/** A cell and where it lies. */
+/** Bytes of a cell and the pointer to it. */
 const PLACED_BYTES = CELL_BYTES + 2;
 
 export interface EndlessPages {
   /** The table whose scan does not end. */
   readonly table?: string;
-  /** Bytes of a page; what the store has where it is left out. */
+  /** Bytes of a page. The default is the page size of the store. */
   readonly pageSize?: number;
-  /** Whether the pages say that their cells are free space. */
+  /** True if the pages mark their cells as free space. */
   readonly hidden?: boolean;
 }
 
-/** Changes the pages of the store at `path`, which nobody has open. */
+/** Changes the pages of the store at `path`, which must not be open. */
 export function makeEndless(path: string, { table = 'decision', pageSize, hidden = false }: EndlessPages = {}): void {
   const db = new (loadSqlite())(path);
   db.pragma('wal_checkpoint(TRUNCATE)');
@@ -51,7 +51,7 @@ export function makeEndless(path: string, { table = 'decision', pageSize, hidden
   const leaf = content.subarray((at - 1) * size, at * size);
   leaf.fill(0);
   leaf.writeUInt8(LEAF, 0);
-  // One row: a record of one byte, row 1, and of its columns nothing.
+  // One row: a record of one byte, row 1, without columns.
   leaf.writeUInt16BE(1, 3);
   leaf.writeUInt16BE(size - 4, 5);
   leaf.writeUInt16BE(size - 4, 8);
@@ -64,7 +64,7 @@ function interior(page: Buffer, child: number, hidden: boolean): void {
   page.fill(0);
   page.writeUInt8(INTERIOR, 0);
   page.writeUInt16BE(cells, 3);
-  // Of 65,536 a page says 0.
+  // An offset of 65,536 is stored as 0.
   page.writeUInt16BE((page.length - (hidden ? 0 : cells * CELL_BYTES)) % 65_536, 5);
   page.writeUInt32BE(child, 8);
   for (let cell = 0; cell < cells; cell++) {

@@ -1,6 +1,6 @@
 /**
- * Engines of tests: they live in a folder of the test's own, so that none of the user's is met, and none outlives the
- * test.
+ * Engines of tests. They use a runtime folder of the test, so that they are separate from the
+ * engines of the user and end with the test.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,10 @@ import { join } from 'node:path';
 import { isAlive } from '../../src/files/processes.ts';
 import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
 
-/** The process numbers of the engines in a runtime folder that live: one that was killed leaves its lock there. */
+/**
+ * Returns the process ids of the living engines in a runtime folder. A killed engine leaves its
+ * lock there.
+ */
 export function enginesIn(runtime: string): number[] {
   const folder = join(runtime, 'c3-replay');
   let names: string[];
@@ -22,25 +25,25 @@ export function enginesIn(runtime: string): number[] {
       const holder = parseHolder(readFileSync(join(folder, name), 'utf8'));
       return holder !== null && isAlive(holder) ? [holder.pid] : [];
     } catch {
-      // It has just ended.
+      // The engine has just ended.
       return [];
     }
   });
 }
 
-/** Ends the engines in a runtime folder at once. */
+/** Kills the engines in a runtime folder. */
 export function killEngines(runtime: string): void {
   for (const pid of enginesIn(runtime)) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended.
+      // The engine has ended.
     }
   }
 }
 
 /**
- * Lets this process and what it starts find engines in a folder of its own, which goes with the process.
+ * Gives this process and its children a separate runtime folder, which is removed with the process.
  * @returns the folder
  */
 export function ownRuntimeFolder(): string {

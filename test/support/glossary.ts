@@ -1,22 +1,26 @@
 /**
- * Writes the glossary of the interface from the docstrings of the domain: each with a line `@term KEY [NAME]` is the
- * meaning of that word. Run it after such a docstring was changed: npm run glossary
+ * Writes the glossary of the interface from docstrings of the domain. A docstring with a line
+ * `@term KEY [NAME]` is the meaning of that word. Run it after a change of such a docstring: npm
+ * run glossary
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const GLOSSARY = join(ROOT, 'src', 'shared', 'text', 'glossary.ts');
-/** Where the words are defined. */
+/** Glob of the files that define the words. */
 const SOURCES = 'src/{domain,shared}/**/*.ts';
-/** The words in the order in which they are shown: what is done, then what it is worth, then what is behind that. */
+/** The words in the order of display: episodes and replays, then credit, then training. */
 const ORDER = [
   ...['problem', 'episode', 'message', 'role', 'context', 'return', 'alternative', 'replay', 'bucket'],
   ...['credit', 'interval', 'n', 'effectiveN', 'stream', 'rho'],
   ...['policy', 'snapshot', 'run', 'step'],
 ] as const;
 
-/** The words by their keys, in their order. @throws Error where a word has no docstring, two, or no place */
+/**
+ * Reads the words by their keys, in order.
+ * @throws Error if a word has no docstring, several ones, or no place in the order
+ */
 export function readGlossary(): Readonly<Record<string, Omit<Term, 'key'>>> {
   const found = globSync(SOURCES, { cwd: ROOT }).flatMap((file) => termsIn(readFileSync(join(ROOT, file), 'utf8')));
   const unknown = found.find(({ key }) => !ORDER.some((one) => one === key));
@@ -53,7 +57,7 @@ function termsIn(text: string): Term[] {
   );
 }
 
-/** A text of the source: one literal where it fits a line, else several, none of which is too wide. */
+/** Formats a text as one string literal if it fits a line, otherwise as several. */
 const inLines = (text: string): string =>
   text.length <= 110
     ? JSON.stringify(text)

@@ -1,4 +1,4 @@
-/** Headline credits written straight into a store, for tests of what reads them. */
+/** Writes headline credits directly into a store, for tests of their readers. */
 import { openStream, uniform } from '../../src/credit/counter.ts';
 import { headlinesOf } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
@@ -9,10 +9,10 @@ import { tokenKey } from '../../src/store/tables/headlinePools.ts';
 import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
 import type { HeadlineRule } from '../../src/store/write/writer.ts';
 
-/** The rule of the engine for runs whose returns lie in [0, 1]. */
+/** The engine's headline rule for runs with returns in [0, 1]. */
 export const UNIT_RULE: HeadlineRule = { headlinesOf, scaleOf: () => ({ low: 0, high: 1, solved: 1 }) };
 
-/** A headline of these bounds, decided where they leave 0. */
+/** Returns a headline with these bounds, which is decided if they exclude 0. */
 export function headline(value: number, changes: Partial<Headline> = {}): Headline {
   const { low, high } = { low: value - 0.1, high: value + 0.1, ...changes };
   const verdict: Verdict = low !== null && low > 0 ? 'helped' : high !== null && high < 0 ? 'hurt' : 'undecided';
@@ -35,8 +35,8 @@ export function headline(value: number, changes: Partial<Headline> = {}): Headli
 }
 
 /**
- * Random credits of every verdict for tests of orders: some without bounds, some without width, and some equal to
- * another.
+ * Returns random credits of every verdict for tests of sorting. Some have no bounds, some have an
+ * interval of width 0, and some are equal to another one.
  */
 export function randomCredits(count: number, seed: number): readonly Headline[] {
   const stream = openStream(seed, 0);
@@ -61,7 +61,7 @@ export function randomCredits(count: number, seed: number): readonly Headline[] 
   return made;
 }
 
-/** The headline that a credit's numbers make. */
+/** Returns the headline with the numbers of a credit. */
 export const headlineFrom = ({
   value,
   low,
@@ -71,7 +71,7 @@ export const headlineFrom = ({
 }: Pick<Credit, 'value' | 'low' | 'high' | 'n' | 'evaluatorCalls'>): Headline =>
   headline(value, { low, high, n, evaluatorCalls });
 
-/** Puts a bucket into the pool of another. */
+/** Puts a bucket into the pool of another one. */
 export function joinPool(path: string, bucket: number, pool: number): void {
   const db = new (loadSqlite())(path);
   try {
@@ -84,16 +84,16 @@ export function joinPool(path: string, bucket: number, pool: number): void {
 interface GivenHeadline {
   readonly message: number;
   readonly credit: Headline;
-  /** Whose pool it is in; the message's own unless another is named. */
+  /** The bucket with the pool. The default is the bucket of the message. */
   readonly bucket?: number | null;
 }
 
-/** Gives a message a headline in the pool of a bucket, its own unless another is named. */
+/** Gives a message a headline in the pool of a bucket, by default its own. */
 export function setHeadline(path: string, message: number, credit: Headline, bucket: number | null = null): void {
   setHeadlines(path, [{ message, credit, bucket }]);
 }
 
-/** Gives many messages a headline. The store may be open elsewhere, but in no transaction. */
+/** Gives headlines to messages. The store may be open elsewhere, but not in a transaction. */
 export function setHeadlines(path: string, given: readonly GivenHeadline[]): void {
   const db = new (loadSqlite())(path);
   try {

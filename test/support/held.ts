@@ -1,7 +1,7 @@
-/** What tests hand out as held. */
+/** Held objects for tests. */
 import type { Held } from '../../src/shared/holds.ts';
 
-/** Something that need not be given back. */
+/** Wraps an object that does not have to be released. */
 export const held = <Thing extends object>(thing: Thing): Held<Thing> => ({
   ...thing,
   [Symbol.asyncDispose]: () => Promise.resolve(),

@@ -1,4 +1,4 @@
-/** The rules of the house that oxlint does not have, as a plugin of it: oxlint.config.ts says where each holds. */
+/** Lint rules that oxlint does not have, as an oxlint plugin. oxlint.config.ts enables them. */
 import { globSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import type { RuleTester } from 'oxlint/plugins-dev';
@@ -14,7 +14,10 @@ interface Place {
   readonly loc: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
 }
 
-/** Each folder with what it may import: its own row, or that of FOLDER/* for the folders in FOLDER without one. */
+/**
+ * The allowed imports of each folder: its own row, or the row FOLDER/* for folders in FOLDER
+ * without one.
+ */
 const ROOMS = new Map<string, readonly string[]>(
   Object.entries(rooms).flatMap(([folder, entries]): [string, readonly string[]][] =>
     folder.endsWith('/*')
@@ -28,7 +31,8 @@ const ROOMS = new Map<string, readonly string[]>(
 );
 
 /**
- * Whether an entry of rooms.json names a file: FILE.ts, the files of a folder (FOLDER/*), or a folder with all in it.
+ * Returns true if an entry of rooms.json includes a file. An entry is FILE.ts, the files of a
+ * folder (FOLDER/*), or a folder with all its content.
  */
 function names(entry: string, file: string): boolean {
   if (entry.endsWith('.ts')) {
@@ -37,11 +41,11 @@ function names(entry: string, file: string): boolean {
   return entry.endsWith('/*') ? posix.dirname(file) === entry.slice(0, -2) : file.startsWith(`${entry}/`);
 }
 
-/** The folder whose row holds for the files of a folder: itself, or the nearest around it. */
+/** Returns the folder whose row applies to a folder: itself, or the nearest parent with a row. */
 const rowOf = (folder: string): string | undefined =>
   ROOMS.has(folder) ? folder : folder === '.' ? undefined : rowOf(posix.dirname(folder));
 
-/** The text of a module's name; null for one that is computed. */
+/** Returns the name of an imported module, or null if it is computed. */
 function textOf(node: Expression): string | null {
   if (node.type === 'TemplateLiteral') {
     return node.expressions.length === 0 ? (node.quasis[0]?.value.cooked ?? null) : null;
@@ -49,7 +53,10 @@ function textOf(node: Expression): string | null {
   return node.type === 'Literal' && typeof node.value === 'string' ? node.value : null;
 }
 
-/** The arrows of rooms.json, by the text of an import alone: ours are relative and have their extension. */
+/**
+ * Checks imports against rooms.json by their text. Imports of the project are relative with
+ * extension.
+ */
 const arrows: Rule = {
   create(context) {
     const folder = relative(context.cwd, dirname(context.filename)).replaceAll(sep, '/');
@@ -86,12 +93,12 @@ const arrows: Rule = {
   },
 };
 
-/** What selectors match is refused, and why. */
+/** Selectors of refused syntax, with the messages. */
 const SYNTAX = {
   PrivateIdentifier: 'Private members are marked `private`, as everywhere here.',
   'TSAsExpression > TSAsExpression[typeAnnotation.type="TSUnknownKeyword"]':
     'A cast through unknown hides a wrong type: check the value.',
-  // Below, oxlint's own rules of these names leave some of it out.
+  // The following cover cases that the rules of oxlint with the same names do not.
   'UnaryExpression[operator="delete"] > MemberExpression[computed=true]:not([property.type="Literal"])':
     'A computed key is not deleted (no-dynamic-delete): use a Map.',
   [':matches(ClassDeclaration, ClassExpression)[superClass=null]' +
@@ -106,12 +113,16 @@ const noRestrictedSyntax: Rule = {
     ),
 };
 
-/** Whether an identifier is the operand of `typeof` in a type, or the first part of a qualified name there. */
+/**
+ * Returns true if a node is the operand of `typeof` in a type, or part of a qualified name there.
+ */
 const isTypeOnly = (node: Node): boolean =>
   node.type === 'TSTypeQuery' ||
   ((node.type === 'Identifier' || node.type === 'TSQualifiedName') && isTypeOnly(node.parent));
 
-/** A value of the file's own that only types ask for: oxlint's no-unused-vars leaves it alone. */
+/**
+ * Reports values of the file that only types use, which oxlint's no-unused-vars does not report.
+ */
 const noTypeOnlyValues: Rule = {
   create({ report, sourceCode }) {
     const known = new Set<Variable>();
@@ -137,7 +148,7 @@ const noTypeOnlyValues: Rule = {
   },
 };
 
-/** Lines of at most 120 characters. oxfmt breaks what it can; texts of programs and addresses stay whole. */
+/** Maximum line length. oxfmt wraps code. Lines in strings and lines with URLs may be longer. */
 const WIDTH = 120;
 const maxLen: Rule = {
   create(context) {

@@ -1,6 +1,7 @@
 /**
- * A method for tests, in the manner of TeamTR: one role after the other, each with fresh rollouts of the team as the
- * roles before left it, group-normalized and clipped advantages, a monitored divergence, early stop and revert.
+ * A method for tests, similar to TeamTR: it updates one role after another, each on fresh rollouts
+ * of the current team, with group-normalized and clipped advantages, a monitored divergence, early
+ * stop and revert.
  */
 import type { Json } from '../../src/domain/episode.ts';
 import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
@@ -10,10 +11,10 @@ import { magrpo } from '../../src/training/methods/magrpo.ts';
 import { episodeOf, type Method } from '../../src/training/methods/method.ts';
 
 export interface StagesSettings {
-  /** The largest exact divergence of a message that a role may move in its stage. */
+  /** Maximum exact divergence per message by which a role may move in its stage. */
   readonly radius: number;
   readonly passes: number;
-  /** Hears what each role's turn came to. */
+  /** Receives the result of each role's turn. */
   readonly onTurn?: (turn: { role: string; stage: number; moved: Divergence; reverted: boolean }) => void;
   /** Asks for more stages than it declares. */
   readonly tooMany?: boolean;
@@ -22,7 +23,7 @@ export interface StagesSettings {
 const AGENTS = 2;
 const CLIP = 1.5;
 
-/** What was credited so far: the number of stages, and the sum of their mean returns. */
+/** Returns the number of credited stages so far and the sum of their mean returns. */
 export const seenOf = (json: Json): readonly number[] => (Array.isArray(json) ? json.map(Number) : []);
 
 export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSettings): Method => ({
@@ -31,7 +32,8 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
 
   stages: () => AGENTS,
 
-  // One budget for all stages; the last also measures one episode that nothing is learned from.
+  // One budget for all stages. The last stage also measures one episode that is not used for
+  // learning.
   plan: ({ evaluator_budget: budget }, _, stage) => {
     const episodes = Math.floor(budget / AGENTS);
     return stage === 0
@@ -87,7 +89,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
         yield {
           kind: 'policy',
           roles: [role],
-          // What the stages carry on reaches the weights.
+          // The state that the stages pass on affects the weights.
           learningRate: settings.ppo.learning_rate * (1 + seen / 10),
           kl: { against: 'last', estimator: 'exact', coefficient: 0.1 * (1 + pass) },
         };

@@ -1,6 +1,6 @@
 /**
- * A method for tests, in the manner of TeamTR with one set of episodes: one role after the other, each held within a
- * divergence, stopped or taken back.
+ * A method for tests, similar to TeamTR with one set of episodes: it updates one role after
+ * another, limits the divergence of each, and stops or reverts a role that exceeds the limit.
  */
 import type { PolicyLoss } from '../../src/runtime/train/graph/policyLoss.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
@@ -8,17 +8,17 @@ import { magrpo } from '../../src/training/methods/magrpo.ts';
 import type { Method } from '../../src/training/methods/method.ts';
 
 export interface TurnSettings {
-  /** The largest divergence of a message that a role may move in a step. */
+  /** Maximum divergence per message by which a role may move in a step. */
   readonly radius: number;
   /** Passes over a role's messages. */
   readonly passes: number;
-  /** What a pass clips. */
+  /** The loss with its clipping. */
   readonly loss?: Omit<PolicyLoss, 'kl'>;
-  /** Whether the divergence is computed over the whole vocabulary, which then bounds it. */
+  /** True if the limit applies to the exact divergence over the whole vocabulary. */
   readonly exact?: boolean;
-  /** Of a role that left the radius: 0 takes it back whole. */
+  /** Share of the update that is kept of a role that left the radius: 0 reverts it completely. */
   readonly share: number;
-  /** Hears what each role's turn came to. */
+  /** Receives the result of each role's turn. */
   readonly onTurn?: (role: string, divergence: Divergence, reverted: boolean) => void;
 }
 
@@ -32,7 +32,7 @@ export const inTurn = ({ radius, passes, share, loss, exact = false, onTurn }: T
       let moved: Divergence = { messages: 0, k1: 0, k3: 0, gain: 0 };
       const isFar = (): boolean => (exact ? (moved.exact ?? 0) : moved.k3) > radius;
       for (let pass = 0; pass < passes && !isFar(); pass++) {
-        // Each role has a rate of its own.
+        // Each role has its own learning rate.
         yield {
           kind: 'policy',
           roles: [role],

@@ -1,6 +1,6 @@
 /**
- * Writes the page of the guide that lists every key of a configuration, from the schema that runs are read by. Run it
- * after a key was changed: npm run reference
+ * Writes the page of the guide with all configuration keys from the schema of run configurations.
+ * Run it after a change of a key: npm run reference
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const HEAD = `# Configuration reference
 Every key of a \`*.c3.yaml\` is optional. Each entry has the key, its values, its default and its
 meaning. A key without a version came in 0.1.0. ROLE stands for the name of a role.`;
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function keyReference(): string {
   const { keys } = CONFIGURATION;
   const sections = keys.filter(isSection);
@@ -34,7 +34,10 @@ export function keyReference(): string {
 
 const isSection = (key: ConfigKey): boolean => keysIn(key).length > 0;
 
-/** All keys of a section with those of the sections and lists in it, and those under a name of the user's. */
+/**
+ * Lists all keys of a section, including those of nested sections and lists and of user-defined
+ * names.
+ */
 const keysIn = ({ keys, entry, item }: ConfigKey): readonly ConfigKey[] =>
   [...keys, ...(entry?.keys ?? []), ...(item?.keys ?? [])].flatMap((key) => [key, ...keysIn(key)]);
 
@@ -43,7 +46,7 @@ function sectionWords(key: ConfigKey): string {
   return inLines([key.description, ...(value === null ? [] : [`Default: \`${value}\`.`]), ...historyWords(key)]);
 }
 
-/** One key with its values, its default, its meaning, and its names. */
+/** Formats one key with its values, default, meaning and names. */
 function keyEntry(key: ConfigKey): string {
   const value = key.default === null && !key.nullable ? null : defaultWords(key);
   const facts = value === null ? typeWords(key) : `${typeWords(key)}; default \`${value}\``;
@@ -54,7 +57,10 @@ function keyEntry(key: ConfigKey): string {
   ].join('\n');
 }
 
-/** The version in which a key came, and what runs from before it did where that is not its default. */
+/**
+ * Describes the version that introduced a key, and the behavior of earlier runs if it is not the
+ * default.
+ */
 const historyWords = ({ since, earlier, default: value }: ConfigKey): string[] => [
   ...(since === null ? [] : [`Since ${since}.`]),
   ...(earlier === undefined || earlier === value
@@ -62,7 +68,7 @@ const historyWords = ({ since, earlier, default: value }: ConfigKey): string[] =
     : [`Runs recorded without the key used \`${valueWords(earlier)}\`.`]),
 ];
 
-/** Sentences in lines, which are indented but for the first. */
+/** Wraps sentences into lines. All lines except the first are indented. */
 const inLines = (sentences: readonly string[], indent = ''): string =>
   wrapped(sentences.join(' '), WIDTH - indent.length).join(`\n${indent}`);
 

@@ -1,11 +1,13 @@
-/** What programs left in a folder for temporary files. */
+/** Finds files that programs left in a folder for temporary files. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The one folder of the user's in which their temporary folders lie: it stays when they have gone. */
+/**
+ * Matches the folder of a user with the temporary folders, which remains after they are removed.
+ */
 const PARENT = /^c3-folders-[^/\\]*$/u;
 
-/** Names of files and folders, those of temporary folders from the folder for temporary files. */
+/** Returns the names of files and folders, with temporary folders relative to `folder`. */
 export function leftBehind(folder: string): string[] {
   return readdirSync(folder).flatMap((name) =>
     PARENT.test(name) ? readdirSync(join(folder, name)).map((inner) => join(name, inner)) : [name],

@@ -1,9 +1,9 @@
 /**
- * Types and rules of the whole tree: node test/support/lint.ts [types|rules]
+ * Checks types and lint rules of the whole repository: node test/support/lint.ts [types|rules]
  *
- * The rules are those of oxlint.config.ts. oxlint runs those that need no types. Those that need types, and the check
- * of types, tsgolint runs at once, on the native TypeScript. It is asked here, since oxlint does not know all of its
- * rules. Without an argument, both are checked.
+ * The rules are those of oxlint.config.ts. oxlint runs the rules that need no types. tsgolint,
+ * which uses the native TypeScript, runs the rules that need types and the type check. It is called
+ * directly, because oxlint does not know all of its rules. Without an argument, both are checked.
  */
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface TypedFiles {
   readonly rules: TypedRules;
 }
 
-/** What is wrong at one place; of an error of types `rule` is TS2322 and so on. Lines and columns count from 1. */
+/** One error. For a type error, `rule` is a code as TS2322. Lines and columns count from 1. */
 export interface Fault {
   readonly file: string;
   readonly line: number;
@@ -32,10 +32,13 @@ export interface Fault {
   readonly message: string;
 }
 
-/** What switches a rule off in a comment. A rule could not refuse it: it would be off itself. */
+/**
+ * Matches comments that switch a rule off. This is not a lint rule, because a comment could switch
+ * it off.
+ */
 const SWITCH = /oxlint-(?:disable|enable)/u;
 
-/** The TypeScript files of the tree: those of tsconfig.json. */
+/** Returns the TypeScript files of the repository, which are those of tsconfig.json. */
 const filesOf = (pattern: string): string[] =>
   globSync(pattern, { cwd: ROOT, exclude: ['dist', 'node_modules', 'test/artifacts'] }).map((file) => join(ROOT, file));
 
@@ -45,7 +48,7 @@ interface Ended {
   readonly errors: string;
 }
 
-/** Runs a program in a folder, with a text as its input. */
+/** Runs a program in a folder with an input text. */
 async function run(
   program: string,
   args: readonly string[],
@@ -76,8 +79,8 @@ const untypedSchema = z.object({
 });
 
 /**
- * What oxlint finds in a folder with an oxlint.config.ts.
- * @throws Error when it cannot read its configuration
+ * Returns the errors that oxlint finds in a folder with an oxlint.config.ts.
+ * @throws Error if oxlint cannot read its configuration
  */
 export async function untypedFaults(folder: string): Promise<Fault[]> {
   const program = join(dirname(require.resolve('oxlint/package.json')), 'bin', 'oxlint');
@@ -90,7 +93,7 @@ export async function untypedFaults(folder: string): Promise<Fault[]> {
     file: join(folder, filename),
     line: labels[0]?.span.line ?? 1,
     column: labels[0]?.span.column ?? 1,
-    // PLUGIN(RULE); where the file cannot be read there is none.
+    // PLUGIN(RULE), or absent if the file cannot be parsed.
     rule: /\((.+)\)/u.exec(code ?? '')?.[1] ?? 'syntax',
     message: [message, help].join('\n').trim(),
   }));
@@ -104,15 +107,18 @@ const diagnosticSchema = z.object({
 });
 const errorSchema = z.object({ error: z.string() });
 
-/** A message of tsgolint is its length (4 bytes), its kind (1 byte), and JSON. */
+/** Header bytes of a tsgolint message: its length (4 bytes) and its kind (1 byte). JSON follows. */
 const HEADER = 5;
 const KIND_ERROR = 0;
 const KIND_DIAGNOSTIC = 1;
 
-/** Garbage is collected seldom: a third less processor time than with Go's own 100 %, below a limit of memory. */
+/**
+ * Rare garbage collection within a memory limit, which takes a third less processor time than Go's
+ * default.
+ */
 const MEMORY = { GOGC: '400', GOMEMLIMIT: '3GiB' };
 
-/** The file that tsgolint is on this machine. */
+/** Returns the path of the tsgolint executable for this machine. */
 function tsgolint(): string {
   const name = `tsgolint${process.platform === 'win32' ? '.exe' : ''}`;
   return createRequire(require.resolve('oxlint-tsgolint/package.json')).resolve(
@@ -121,8 +127,8 @@ function tsgolint(): string {
 }
 
 /**
- * What tsgolint finds in files; the nearest tsconfig.json above each says how they are compiled.
- * @throws Error when it does not know a rule, or fails
+ * Returns the errors that tsgolint finds in files, with the nearest tsconfig.json above each file.
+ * @throws Error if tsgolint does not know a rule or fails
  */
 export async function typedFaults(groups: readonly TypedFiles[], types: boolean): Promise<Fault[]> {
   const asked = JSON.stringify({
@@ -167,11 +173,11 @@ async function faultOf({ range, rule, message, file_path: path }: z.infer<typeof
   };
 }
 
-/** A fault, as tsc says it. */
+/** Formats an error like tsc. */
 const textOf = ({ file, line, column, rule, message }: Fault): string =>
   `${relative(ROOT, file)}(${line},${column}): error ${rule}: ${message}`;
 
-/** The comments in files that would switch a rule off. */
+/** Finds comments that would switch a rule off. */
 export async function switches(files: readonly string[]): Promise<Fault[]> {
   const found: Fault[] = [];
   for (const file of files) {
@@ -184,7 +190,7 @@ export async function switches(files: readonly string[]): Promise<Fault[]> {
   return found;
 }
 
-/** All that is wrong with types and rules, as text; empty where nothing is. */
+/** Checks types and rules. Returns the errors as text, which is empty if there are none. */
 async function checked(types: boolean, rules: boolean): Promise<string> {
   const tests = filesOf('test/**/*.ts');
   const others = filesOf('**/*.ts').filter((file) => !tests.includes(file));

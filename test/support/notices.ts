@@ -1,8 +1,9 @@
 /**
- * THIRD_PARTY_NOTICES.txt: what the package ships of others, with its license: node test/support/notices.ts
+ * Writes THIRD_PARTY_NOTICES.txt, the third-party parts of the package with their licenses: node
+ * test/support/notices.ts
  *
- * Of npm's packages it names those that esbuild puts into a bundle and those that .vscodeignore brings in whole, each
- * with the version and license of package-lock.json; then what some of these are made of.
+ * It lists the npm packages that esbuild bundles and those that .vscodeignore includes, each with
+ * the version and license of package-lock.json, and components of these packages.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ const lockSchema = z.object({
   packages: z.record(z.string(), z.object({ version: z.string().optional(), license: z.string().optional() })),
 });
 
-/** Packages without a license file of their own: who holds the copyright, and the text. */
+/** Packages without a license file, with the copyright line and the file of the license text. */
 const WITHOUT_FILE: readonly (readonly [name: RegExp, copyright: string, text: string])[] = [
   [/^@cfworker\/json-schema$/u, 'Copyright (c) 2020 Jeremy Danyow', 'MIT.txt'],
   [/^onnxruntime-/u, 'Copyright (c) 2018 - present Microsoft Corporation', 'MIT.txt'],
@@ -33,14 +34,14 @@ const TERMS = /^(?:licen[cs]e|copying|copyright(?:notice)?|(?:third-?party-?)?no
 
 interface Component {
   readonly title: string;
-  /** The package that it comes with. */
+  /** The package that contains the component. */
   readonly within: string;
   readonly notice: string;
-  /** A file of test/support/licenses; absent where the notice is all. */
+  /** A file of test/support/licenses. Absent if the notice is complete. */
   readonly text?: string;
 }
 
-/** What a package holds of others that has no package of its own. */
+/** Third-party components in packages that are not npm packages themselves. */
 const COMPONENTS: readonly Component[] = [
   {
     title: 'SQLite (public domain)',
@@ -74,8 +75,8 @@ const COMPONENTS: readonly Component[] = [
 ];
 
 /**
- * Packages by their place in node_modules, as the bundles hold them or the package ships them whole.
- * @returns sorted, each once
+ * Returns the sorted, distinct paths in node_modules of the packages that are bundled or shipped
+ * whole.
  */
 export async function shippedPackages(): Promise<readonly string[]> {
   const bundled = z
@@ -87,8 +88,8 @@ export async function shippedPackages(): Promise<readonly string[]> {
 }
 
 /**
- * The text of THIRD_PARTY_NOTICES.txt.
- * @throws Error for a package that the lock does not know, or without any license text
+ * Returns the text of THIRD_PARTY_NOTICES.txt.
+ * @throws Error if a package is missing in package-lock.json or has no license text
  */
 export async function noticesText(packages: readonly string[]): Promise<string> {
   const lock = lockSchema.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))).packages;
@@ -109,7 +110,7 @@ export async function noticesText(packages: readonly string[]): Promise<string> 
   return `THIRD-PARTY NOTICES\n\n${head}\nMade by test/support/notices.ts from package-lock.json.\n\n${sections.join('\n')}`;
 }
 
-/** The license and notice files of a package, or the text of its license. */
+/** Returns the license and notice files of a package, or the text of its license. */
 async function licenseText(name: string): Promise<string> {
   const folder = join(ROOT, 'node_modules', name);
   const files = (await readdir(folder)).filter((file) => TERMS.test(file)).sort();
@@ -123,7 +124,7 @@ async function licenseText(name: string): Promise<string> {
   return `${copyright}\n\n${await readFile(join(LICENSES, text), 'utf8')}`;
 }
 
-/** A package's own name, where it lies within another one. */
+/** Returns the name of a package that may be nested in another one. */
 export const ownName = (place: string): string => place.replace(/^.*\/node_modules\//u, '');
 
 function section(title: string, text: string): string {

@@ -1,6 +1,6 @@
 /**
- * Opens a folder in VS Code with the extension: npm run code [-- FOLDER] Uses the `code` on PATH; where there is none,
- * serves VS Code's browser edition until it is interrupted. dist/ must have been built.
+ * Opens a folder in VS Code with the extension: npm run code [-- FOLDER]. Uses the `code` on PATH.
+ * Without it, serves the browser edition of VS Code until it is interrupted. dist/ must be built.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -23,7 +23,7 @@ if (code === undefined) {
 
 function openDesktop(program: string): void {
   const args = [`--extensionDevelopmentPath=${ROOT}`, folder];
-  // On Windows `code` is a script, which only a shell starts; then the paths are quoted.
+  // On Windows `code` is a script, which needs a shell and quoted paths.
   const shell = program.endsWith('.cmd');
   const child = spawn(shell ? `"${program}"` : program, shell ? args.map((arg) => `"${arg}"`) : args, {
     stdio: 'inherit',

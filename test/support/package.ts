@@ -11,14 +11,14 @@ import { vsce } from './tools.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** Platforms for which both native packages carry binaries. */
+/** Platforms for which both native packages have binaries. */
 const TARGETS = ['linux-x64', 'linux-arm64', 'win32-x64', 'win32-arm64', 'darwin-arm64'];
 const THIS_PLATFORM = `${process.platform}-${process.arch}`;
 
 /**
  * Packages dist/ as it is.
- * @param target a platform as VS Code names it; this machine's when left out
- * @param into the folder of the package; it is made where it is missing
+ * @param target a platform in VS Code's notation; the default is this machine's
+ * @param into the folder of the package, which is created if it is missing
  * @returns the absolute path of the .vsix file
  */
 export async function packageExtension(target = THIS_PLATFORM, into = join(ROOT, 'dist')): Promise<string> {
@@ -41,7 +41,7 @@ export async function packageExtension(target = THIS_PLATFORM, into = join(ROOT,
   return vsix;
 }
 
-/** The files that a package for a platform holds, by their paths from the root, sorted. */
+/** Returns the sorted paths of the files in a package for a platform, relative to the root. */
 export async function packagedFiles(target = THIS_PLATFORM): Promise<readonly string[]> {
   const kept = (await packageList(target)).flatMap((line) => (line.startsWith('!') ? line.slice(1) : []));
   const files: string[] = [];
@@ -53,7 +53,7 @@ export async function packagedFiles(target = THIS_PLATFORM): Promise<readonly st
   return files.sort();
 }
 
-/** Copies the files that a package for this platform holds into a folder. */
+/** Copies the files of a package for this platform into a folder. */
 export async function copyPackaged(into: string): Promise<void> {
   for (const file of await packagedFiles()) {
     await mkdir(dirname(join(into, file)), { recursive: true });
@@ -61,11 +61,13 @@ export async function copyPackaged(into: string): Promise<void> {
   }
 }
 
-/** The lines that say what is packaged: everything stays out, and lines with "!" bring back. */
+/**
+ * Returns the lines of the .vscodeignore: all files are excluded, and lines with "!" include files.
+ */
 async function packageList(target: string): Promise<readonly string[]> {
   return [
     ...(await readFile(join(ROOT, '.vscodeignore'), 'utf8')).trimEnd().split('\n'),
-    // The native parts of this platform alone.
+    // Only the native parts of this platform.
     `!node_modules/better-sqlite3/prebuilds/${target}.node`,
     `!node_modules/onnxruntime-node/bin/*/${target.replace('-', '/')}/**`,
   ];

@@ -1,4 +1,4 @@
-/** The processes below one of ours. Linux only: elsewhere none is found. Any of them may end while it is read. */
+/** Lists child processes. Only Linux has any. A process may end while it is read. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Process {
@@ -10,12 +10,12 @@ const reading = <Result>(work: () => Result, otherwise: Result): Result => {
   try {
     return work();
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return otherwise;
   }
 };
 
-/** The living processes below one, each after its parent. */
+/** Returns the living descendants of a process, each after its parent. */
 export function below(pid: number): readonly Process[] {
   const threads = reading(() => readdirSync(`/proc/${pid}/task`), []);
   const children = threads.flatMap((thread) =>

@@ -1,11 +1,16 @@
-/** The programs that tests start as processes of their own, and the command line for their own process. */
+/**
+ * The programs that tests start as separate processes, and the command line for their own process.
+ */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as CommandLine from '../../src/engine/commandLine/main.ts';
 import { SANDBOX_PLACES } from '../../src/engine/places.ts';
 import type { SandboxPlaces } from '../../src/evaluate/python/sandbox/sandboxProcess.ts';
 
-/** Set by the test run: the folder of what was built, which starts in half of the processor time of the source. */
+/**
+ * The folder of the build, set by the test run. Built programs start in half the processor time of
+ * the source.
+ */
 export const BUILT = 'C3_TEST_DIST';
 
 const SOURCE = join(import.meta.dirname, '../../src/engine');
@@ -13,8 +18,8 @@ const COMMANDS = 'commandLine.js';
 const ENTRIES = { cli: 'cli.ts', engine: 'main.ts' } as const;
 
 /**
- * The script of a program: as it was built in a test run that built it, else its source, so that one test file by
- * itself never runs what is older than its source.
+ * Returns the script of a program: the built one in a test run with a build, otherwise the source,
+ * so that a single test file never runs an outdated build.
  */
 export function programOf(name: keyof typeof ENTRIES): string {
   const built = process.env[BUILT];
@@ -22,8 +27,8 @@ export function programOf(name: keyof typeof ENTRIES): string {
 }
 
 /**
- * The commands of `c3`, for this process: as they were built in a test run that built them, whose threads and processes
- * start sooner, else from source.
+ * Loads the commands of `c3` into this process: the built ones in a test run with a build, whose
+ * threads and processes start sooner, otherwise the source.
  */
 export async function commandLine(): Promise<typeof CommandLine> {
   const built = process.env[BUILT];
@@ -31,7 +36,10 @@ export async function commandLine(): Promise<typeof CommandLine> {
   return (await import(pathToFileURL(path).href)) as typeof CommandLine;
 }
 
-/** The sandbox: as it was built in a test run that built it, with its memory image, else from source. */
+/**
+ * The sandbox: the built one with its memory image in a test run with a build, otherwise the
+ * source.
+ */
 export function sandboxPlaces(): SandboxPlaces {
   const built = process.env[BUILT];
   return built === undefined || built === ''

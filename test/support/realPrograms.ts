@@ -1,4 +1,4 @@
-/** The programs of test/programs, written with the real libraries, and how a test records one. */
+/** The programs of test/programs, which use the real libraries, and a function that records one. */
 import { join } from 'node:path';
 import { record } from '../../src/engine/record/recordProgram.ts';
 import type { EngineService } from '../../src/engine/service.ts';
@@ -6,7 +6,7 @@ import type { Served } from './served.ts';
 
 export const PROGRAMS = join(import.meta.dirname, '../programs');
 
-/** With the file that each writes of its own, where it writes one, and what its tools give in an episode. */
+/** `own` is a file that the program writes, or null. `tools` are the tool events of an episode. */
 export const REAL_PROGRAMS = [
   { name: 'LangGraph', place: 'langGraph', own: 'checkpoints.sqlite', tools: [] },
   { name: 'the AI SDK', place: 'aiSdk', own: 'spans.jsonl', tools: [] },
@@ -16,7 +16,7 @@ export type RealProgram = (typeof REAL_PROGRAMS)[number]['place'];
 
 /**
  * Records a program while a bundled team answers it.
- * @param named what the program writes, asks, and is given besides
+ * @param named the file that the program writes, its question, and further arguments
  */
 export const recordProgram = (
   service: EngineService,

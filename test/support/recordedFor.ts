@@ -5,7 +5,7 @@ import { copyOf } from '../unit/engine/workspace.ts';
 import { newRecorded } from './recordedStores.ts';
 import type { RecordingName } from './recordings.ts';
 
-/** A recording for the tests of a file, each with a copy of its own. */
+/** Makes a recording for the tests of a file, each of which gets its own copy. */
 export async function recordedFor(
   name: RecordingName,
 ): Promise<{ readonly run: string; readonly folderFor: (t: TestContext) => string }> {

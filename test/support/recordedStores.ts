@@ -1,8 +1,8 @@
 /**
- * Small teams that are trained once, for all tests that read them: the first test that asks makes the recording in the
- * cache, and every one gets a copy of its own. What made a recording is its key: the built programs or their source,
- * its configuration, the weights that it reads, the checkout that it names, and the machine, on whose kind of processor
- * weights depend.
+ * Small teams that are trained once for all tests that read them. The first test makes the
+ * recording in the cache, and every test gets its own copy. The key of a recording covers the built
+ * programs or their source, its configuration, the weights that it reads, the path of the checkout,
+ * and the machine, because trained weights depend on the processor.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,22 +26,25 @@ export interface Recorded {
   readonly folder: string;
   /** The path of the store. */
   readonly store: string;
-  /** All runs, in their order. */
+  /** All runs, in order. */
   readonly runs: readonly string[];
-  /** The first of them, which most recordings have alone. */
+  /** The first run, which is the only one of most recordings. */
   readonly run: string;
 }
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PREFIX = 'recorded-';
-/** Below the folder of a recording: what is copied, and what is known of it. */
+/** Names in the folder of a recording: the files to copy, and facts about the recording. */
 const FILES = 'files';
 const FACTS = 'facts.json';
 const STORE = join('.c3', 'c3.sqlite');
-/** Recordings of other programs or configurations that stay, and for how long one that was used stays in any case. */
+/** Number of recordings of a name that are kept. */
 const KEPT = 3;
+/** Time for which a used recording is always kept. */
 const KEPT_MILLISECONDS = 3_600_000;
-/** For the recording of another process; several times what the longest one takes. */
+/**
+ * Maximum wait for a recording of another process, several times as long as the longest one takes.
+ */
 const PATIENCE_MILLISECONDS = 300_000;
 const POLL_MILLISECONDS = 50;
 
@@ -49,18 +52,18 @@ const facts = z.object({ folder: z.string(), runs: z.array(z.string()) });
 
 /**
  * Puts a copy of a named recording into a folder, which may have other files but no store.
- * @throws Error where the recording cannot be made
+ * @throws Error if the recording cannot be made
  */
 export function copyRecorded(name: RecordingName, folder: string): Promise<Recorded> {
   return copyRecording(name, RECORDINGS[name], folder);
 }
 
-/** A copy of a named recording in a folder of its own, which is the caller's to remove. */
+/** Copies a named recording into a new folder, which the caller must remove. */
 export async function newRecorded(name: RecordingName): Promise<Recorded> {
   return copyRecorded(name, await mkdtemp(join(tmpdir(), 'c3-recorded-')));
 }
 
-/** Puts a copy of a recording into a folder. @param name of its folder in the cache */
+/** Puts a copy of a recording into a folder. @param name name of its folder in the cache */
 export async function copyRecording(name: string, recording: Recording, folder: string): Promise<Recorded> {
   const store = join(folder, STORE);
   if (existsSync(store)) {
@@ -80,8 +83,8 @@ export async function copyRecording(name: string, recording: Recording, folder: 
 }
 
 /**
- * Copies a store that names its old folder, in its recipes and of its weights, for a new one. It appears at once and
- * sealed: an editor may be looking at the folder.
+ * Copies a store and replaces its old folder in the paths of recipes and weights. The copy appears
+ * atomically and sealed, because an editor may be watching the folder.
  */
 async function moveStore(original: string, places: Places, store: string): Promise<void> {
   const stage = await mkdtemp(join(tmpdir(), 'c3-staged-'));
@@ -123,7 +126,7 @@ interface Column {
   readonly column: string;
 }
 
-/** The columns that hold a text somewhere. */
+/** Returns the columns in which a text occurs. */
 function columnsNaming(db: Connection, text: string): Column[] {
   return db
     .prepare<[], Column>(
@@ -137,10 +140,10 @@ function columnsNaming(db: Connection, text: string): Column[] {
     );
 }
 
-/** The recordings that this process asked for. */
+/** The recordings that this process requested. */
 const asked = new Map<string, Promise<string>>();
 
-/** The folder of a complete recording; made on first use, by one process of those that ask. */
+/** Returns the folder of a complete recording. One process makes it on first use. */
 async function madeOnce(name: string, recording: Recording): Promise<string> {
   const key = keyOf(recording);
   const folder = `${PREFIX}${name}-${key}`;
@@ -159,7 +162,7 @@ async function makeOnce(name: string, folder: string, recording: Recording): Pro
   await mkdir(cache, { recursive: true });
   const made = join(cache, folder);
   if (existsSync(made)) {
-    // It gets its name when it is complete.
+    // A recording gets this name only when it is complete.
     await use(made);
     return made;
   }
@@ -174,13 +177,16 @@ async function makeOnce(name: string, folder: string, recording: Recording): Pro
   }
 }
 
-/** Notes that a recording is in use. */
+/** Updates the time of the last use of a recording. */
 async function use(path: string): Promise<void> {
   const now = new Date();
   await utimes(path, now, now);
 }
 
-/** Waits for the process that makes the recording. One that was killed is not waited for. */
+/**
+ * Acquires the lock of a recording, waiting for the process that makes it. A killed process holds
+ * no lock.
+ */
 async function lockOf(made: string): Promise<StoreLock> {
   const until = Date.now() + PATIENCE_MILLISECONDS;
   for (;;) {
@@ -218,7 +224,10 @@ async function record({ files, prepare, commands, further }: Recording, unfinish
   await writeFile(join(unfinished, FACTS), JSON.stringify({ folder, runs: await runsOf(folder) }));
 }
 
-/** The runs of a recording. @throws Error for one that a copy would not be equal to */
+/**
+ * Returns the runs of a recording.
+ * @throws Error if a copy of it would still name the original folder
+ */
 async function runsOf(folder: string): Promise<string[]> {
   const store = join(folder, STORE);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -230,7 +239,8 @@ async function runsOf(folder: string): Promise<string[]> {
       throw new Error(`${path} names its folder, and a copy would name it too.`);
     }
   }
-  // Nothing writes it any more: the files that a reader needs beside one that is written are not made.
+  // No process writes the store, so it is opened as immutable and no further files are made beside
+  // it.
   const db = connectAt(store, `${pathToFileURL(store).href}?immutable=1`);
   try {
     for (const { table, column } of columnsNaming(db, folder)) {
@@ -248,7 +258,9 @@ async function runsOf(folder: string): Promise<string[]> {
   }
 }
 
-/** Removes what was recorded with other programs and was not used lately; another checkout may use the newest. */
+/**
+ * Removes unused recordings of other programs, except the newest, which another checkout may use.
+ */
 async function removeOld(name: string, current: string): Promise<void> {
   const cache = cacheFolder();
   const others = await Promise.all(
@@ -262,7 +274,7 @@ async function removeOld(name: string, current: string): Promise<void> {
   }
 }
 
-/** What a recording depends on. */
+/** Hashes all inputs of a recording. */
 function keyOf({ files, reads, prepare, commands, further }: Recording): string {
   const hash = createHash('sha256').update(machineAndPrograms());
   const parts = [
@@ -274,19 +286,22 @@ function keyOf({ files, reads, prepare, commands, further }: Recording): string 
 
 let known: string | undefined;
 
-/** What all recordings depend on; it does not change while a process runs. */
+/** Returns the common inputs of all recordings, which do not change while a process runs. */
 function machineAndPrograms(): string {
   known ??= JSON.stringify([
     ...[process.version, process.platform, process.arch],
     ...[cpus()[0]?.model, availableParallelism()],
-    // A store names the bundled models where they lay: a checkout that is gone or moved has taken them along.
+    // A store contains the paths of the bundled models, which are wrong if the checkout was moved.
     realpathSync(ROOT),
     hashOf([join(ROOT, 'package-lock.json'), ...programs()]),
   ]);
   return known;
 }
 
-/** What runs where a recording is made: the bundles of the engine, or else all of the source. */
+/**
+ * Returns the files of the programs that make recordings: the engine's bundles, or all source
+ * files.
+ */
 function programs(): string[] {
   const built = process.env[BUILT];
   const found =

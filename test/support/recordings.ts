@@ -1,34 +1,36 @@
 /**
- * The small teams that tests read, as they are recorded: the files of a folder, and the commands of `c3` that make its
- * store. `recordedStores.ts` makes each once and copies it.
+ * Definitions of the small teams that tests read: the files of a folder, and the `c3` commands that
+ * make its store. `recordedStores.ts` makes each recording once and copies it.
  */
 import { readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What fills the folder of a recording. */
+/** Access to the folder of a recording for further commands. */
 export interface Recorder {
   readonly folder: string;
   /**
    * Runs `c3` in the folder to its end.
-   * @returns the JSON document that it printed
-   * @throws Error with what it printed where it failed
+   * @returns the printed JSON document
+   * @throws Error with the output if the command failed
    */
   readonly c3: (...args: readonly string[]) => Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface Recording {
-  /** Texts by their paths in the folder, written first. */
+  /** Contents of files by their paths in the folder. They are written first. */
   readonly files: Readonly<Record<string, string>>;
-  /** Files and folders of the repository that it reads: when one changes, it is made again. */
+  /**
+   * Files and folders of the repository that the recording reads. It is made again if one changes.
+   */
   readonly reads: readonly string[];
-  /** Fills the folder further. */
+  /** Adds further files to the folder. */
   readonly prepare?: (folder: string) => Promise<void>;
-  /** Commands of `c3`, one after another. */
+  /** Commands of `c3`, in order. */
   readonly commands: readonly (readonly string[])[];
-  /** Whether only the long tests read it. */
+  /** True if only the long tests read the recording. */
   readonly long?: boolean;
-  /** Commands that depend on what those before stored. */
+  /** Runs commands that depend on the results of the earlier ones. */
   readonly further?: (recorder: Recorder) => Promise<void>;
 }
 
@@ -44,7 +46,9 @@ evaluator_budget: 4
 evaluation: { instances: 8 }
 `;
 
-/** A team of two roles that take their turns in a trust region, each with an adapter of its own. */
+/**
+ * A team of two roles, each with its own adapter, that are updated in turn within a trust region.
+ */
 const CHAIN = `title: Chain of two
 method: teamtr
 task: {name: chain, roles: 2, levels: [1]}
@@ -64,9 +68,9 @@ evaluator_budget: 8
 evaluation: {instances: 2}
 device: {threads: 1}
 `;
-/** A thinker and a solver that are credited by removal. */
+/** A thinker and a solver with credit by removal. */
 export const THINKER = `title: Thinker and solver\ntask: {name: hints}\nccpo: {min_samples: 4}\n${REMOVAL}`;
-/** Three voters that are credited by removal, one with a smaller model. */
+/** Three voters with credit by removal, one with a smaller model. */
 const THREE_VOTERS = `title: Three voters
 task: {name: logic, roles: 3}
 policies: {voter3: {model: bundled-small}}
@@ -84,12 +88,15 @@ const arithmetic = (config: string): Recording => ({
   commands: [['run', TINY_FILE]],
 });
 
-/** One step, and hardly an evaluation. */
+/** Overrides for one step with a minimal evaluation. */
 const SHORT = overrides('steps=1', 'evaluation.instances=2');
 
 /** The usual run in up to three rounds, with an event after each. */
 const FEEDBACK = `${TINY.replace('evaluator_budget: 4', 'evaluator_budget: 12')}protocol: feedback.json\n`;
-/** A helper and a main function that revise after what tests say; with this seed, alternatives differ in worth. */
+/**
+ * A helper and a main function that revise after test feedback. With this seed, alternatives differ
+ * in return.
+ */
 const TURNS = `title: Functions in turns
 method: magrpo
 seed: 5
@@ -120,7 +127,7 @@ const pair = (...keys: readonly string[]): Recording => ({
 
 export const RECORDINGS = {
   arithmetic: arithmetic(TINY),
-  /** Each context has credits of its own. */
+  /** The usual run without merged contexts. */
   arithmeticApart: { ...arithmetic(`${TINY}credit: { merge_contexts: false }\n`), long: true },
   /** The same, with the same random numbers for all alternatives. */
   arithmeticPaired: {

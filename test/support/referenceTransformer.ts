@@ -1,27 +1,31 @@
 /**
- * A transformer of the Llama, Qwen2 and Qwen3 families in float64 and plain loops, one position after another: what the
- * graphs are compared with. It shares no code with src/runtime but the type of the configuration.
+ * A reference for the graphs: a transformer of the Llama, Qwen2 and Qwen3 families in float64 and
+ * plain loops, one position after another. It shares only the type of the configuration with
+ * src/runtime.
  */
 import type { RopeScaling, TransformerConfig } from '../../src/runtime/model/transformer.ts';
 
-/** Weights by checkpoint name; a linear weight is [out, in] in row-major order. */
+/** Weights by checkpoint name. A linear weight is [out, in] in row-major order. */
 export type ReferenceWeights = ReadonlyMap<string, Float64Array>;
 
-/** One packed row: segment 0 is the shared context, others see it and themselves. */
+/**
+ * One packed row. Segment 0 is the shared context. The other segments attend to it and to
+ * themselves.
+ */
 export interface ReferenceRow {
   readonly tokens: readonly number[];
   readonly positions: readonly number[];
   readonly segments: readonly number[];
 }
 
-/** A row that is one sequence from position 0. */
+/** Returns a row with one sequence from position 0. */
 export const plainRow = (tokens: readonly number[]): ReferenceRow => ({
   tokens,
   positions: tokens.map((_, index) => index),
   segments: tokens.map(() => 0),
 });
 
-/** Logits of the next token at every position of a row. */
+/** Returns the logits of the next token at every position of a row. */
 export function referenceLogits(
   config: TransformerConfig,
   weights: ReferenceWeights,
@@ -87,7 +91,7 @@ export function referenceLogits(
   );
 }
 
-/** log softmax(logits / temperature). */
+/** Returns log softmax(logits / temperature). */
 export function logSoftmaxOf(logits: ArrayLike<number>, temperature = 1): Float64Array {
   const scaled = Float64Array.from(logits, (value) => value / temperature);
   const largest = Math.max(...scaled);
@@ -95,7 +99,7 @@ export function logSoftmaxOf(logits: ArrayLike<number>, temperature = 1): Float6
   return scaled.map((value) => value - normaliser);
 }
 
-/** Log-probability of each token of a message that follows a prompt, unpacked. */
+/** Returns the log-probability of each token of a message that follows a prompt, unpacked. */
 export function messageLogprobs(
   config: TransformerConfig,
   weights: ReferenceWeights,
@@ -110,7 +114,9 @@ export function messageLogprobs(
   );
 }
 
-/** Earlier positions, and the position itself, that belong to the shared context or to the same segment. */
+/**
+ * Returns the positions up to this one that belong to the shared context or to the same segment.
+ */
 function visibleFrom({ segments }: ReferenceRow, at: number): number[] {
   return segments.flatMap((segment, index) =>
     index <= at && (segment === 0 || segment === segments[at]) ? [index] : [],
@@ -141,7 +147,7 @@ function attention(
   return mixed;
 }
 
-/** Turns the pairs (x_i, x_{i + width / 2}) of every head by position * theta^(-2 i / width). */
+/** Rotates the pairs (x_i, x_{i + width / 2}) of every head by position * theta^(-2 i / width). */
 function rotated(
   x: Float64Array,
   position: number,
@@ -157,7 +163,7 @@ function rotated(
   });
 }
 
-/** As Transformers states it, by wavelengths (modeling_rope_utils.py). */
+/** Scales a frequency by its wavelength as Transformers does (modeling_rope_utils.py). */
 function slowed(frequency: number, scaling: RopeScaling | undefined): number {
   if (scaling === undefined) {
     return frequency;
@@ -189,7 +195,7 @@ function product(matrix: Float64Array, x: Float64Array, outputs: number): Float6
 
 const plus = (a: Float64Array, b: Float64Array): Float64Array => a.map((value, index) => value + (b[index] ?? NaN));
 
-/** A missing element makes the sum NaN, which no test accepts. */
+/** Returns a dot product. A missing element makes it NaN, which no test accepts. */
 function dot(a: Float64Array, aFrom: number, b: Float64Array, bFrom: number, length: number): number {
   let sum = 0;
   for (let index = 0; index < length; index++) {

@@ -1,6 +1,6 @@
 /**
- * A method for tests, in the manner of CCPO: episodes that are only measured, and running statistics of them that later
- * steps are credited and learned by.
+ * A method for tests, similar to CCPO: some episodes are only measured, and the credit and the
+ * updates of later steps use their running statistics.
  */
 import type { Json } from '../../src/domain/episode.ts';
 import type { MethodState } from '../../src/domain/step.ts';
@@ -13,12 +13,13 @@ const KEPT = 0.9;
 
 export interface Statistics {
   readonly steps: number;
-  /** Running mean and variance of the measured returns. */
+  /** Running mean of the measured returns. */
   readonly mean: number;
+  /** Running variance of the measured returns. */
   readonly variance: number;
 }
 
-/** The statistics, and the mean after each step. */
+/** Reads the statistics and the mean after each step from a state. */
 export function statisticsOf({ json, tensors }: MethodState): {
   readonly statistics: Statistics;
   readonly history: Float32Array;

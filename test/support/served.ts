@@ -1,4 +1,4 @@
-/** A bundled team behind `c3 serve`, as other programs reach it. */
+/** A bundled team that `c3 serve` makes available to other programs. */
 import { once } from 'node:events';
 import { z } from 'zod';
 import { keyVariable } from '../../src/shared/endpointKeys.ts';
@@ -10,7 +10,10 @@ export interface Served {
   readonly close: () => Promise<void>;
 }
 
-/** Starts it; its key is in the environment, where policies look for it. @param task whose team it is */
+/**
+ * Starts the server and sets its key in the environment for policies.
+ * @param task task of the team
+ */
 export async function serveTeam(folder: string, task: string): Promise<Served> {
   const server = startC3(folder, ['serve', '--json', '--task', task]);
   const ended = finished(server);

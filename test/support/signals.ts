@@ -1,13 +1,13 @@
-/** Cancels at an exact point of the work. */
+/** Cancels work at an exact point. */
 
-/** A signal that aborts as soon as it is looked at while the condition holds, and not before. */
+/** Returns a signal that aborts at the first check for which the condition is true. */
 export function abortedWhen(condition: () => boolean): AbortSignal {
   const controller = new AbortController();
   const { signal } = controller;
   let aborted = false;
   Object.defineProperty(signal, 'aborted', {
     get: () => {
-      // What listens hears of it as of any other abort.
+      // Listeners get the usual abort event.
       if (!aborted && condition()) {
         aborted = true;
         controller.abort();

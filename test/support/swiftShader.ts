@@ -1,5 +1,6 @@
 /**
- * WebGPU without a GPU: SwiftShader, the software renderer that comes with Chromium, behind the system's Vulkan loader.
+ * WebGPU without a GPU: SwiftShader, Chromium's software renderer, behind the system's Vulkan
+ * loader.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +12,9 @@ const DRIVER = 'vk_swiftshader_icd.json';
 const DEBIAN = '/usr/lib/chromium';
 
 /**
- * Makes this process and its children compute WebGPU on SwiftShader, installing what is missing. Elsewhere than on
- * Linux WebGPU is left as it is. To be called before the first WebGPU session. @throws Error in one sentence where the
- * driver or the loader cannot be had
+ * Makes WebGPU of this process and its children use SwiftShader, and installs missing parts. Does
+ * nothing on systems other than Linux. Call it before the first WebGPU session.
+ * @throws Error in one sentence if the driver or the loader is not available
  */
 export async function useSwiftShader(): Promise<void> {
   if (process.platform !== 'linux') {
@@ -24,9 +25,9 @@ export async function useSwiftShader(): Promise<void> {
 }
 
 /**
- * Installs what is missing on Linux.
+ * Installs missing parts on Linux.
  * @returns the driver's file
- * @throws Error in one sentence where the driver or the loader cannot be had
+ * @throws Error in one sentence if the driver or the loader is not available
  */
 export async function installSwiftShader(): Promise<string> {
   const found = await driver();

@@ -1,7 +1,8 @@
 /**
- * Teams in a table: every role picks one of a few actions by a softmax that knows the action before it, and a table
- * scores the whole. The gradient of the expected return, the best return and every variance can be written down, and
- * what methods estimate comes from the product's own sampling and credit.
+ * Tabular teams: every role picks one of a few actions by a softmax that depends on the previous
+ * action, and a table scores all actions. The gradient of the expected return, the best return and
+ * all variances are known exactly. Tests compare them with the estimates of the product's sampling
+ * and credit.
  */
 import type { Evaluator } from '../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
@@ -18,18 +19,18 @@ import { methodNamed } from '../../src/training/methods/methods.ts';
 import { spreadOf } from '../../src/training/methods/spine.ts';
 import { ENVIRONMENT, problems, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
 
-/** By role, state (the action before, 0 for the first role) and action. */
+/** Values by role, state (the previous action, 0 for the first role) and action. */
 export type Table = readonly (readonly (readonly number[])[])[];
 
 export interface TabularTeam {
   readonly protocol: Protocol;
-  /** Of the policy before its softmax. */
+  /** The policy before its softmax. */
   readonly logits: Table;
-  /** Of the actions of all roles, in [0, 1]. */
+  /** Returns the score of the actions of all roles, in [0, 1]. */
   readonly score: (actions: readonly number[]) => number;
 }
 
-/** A chain of roles, each of which sees what those before said. */
+/** Returns a chain of roles, each of which sees all earlier messages. */
 export function chainOf(roles: number): Protocol {
   const text = JSON.stringify(
     Array.from({ length: roles }, (_, index) => ({
@@ -52,7 +53,7 @@ const LETTERS = 'abcdefgh';
 const word = (actions: readonly number[]): string => `#${actions.map((action) => LETTERS[action] ?? '').join('')}`;
 export const actionsIn = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
 
-/** What the messages in a context say was done so far: the last of them says all of it. */
+/** Returns the actions so far from the messages in a context. The last message has all of them. */
 function before(context: string): number[] {
   const words = context.match(/#[a-h]+/gu) ?? [];
   return actionsIn(words.reduce((longest, one) => (one.length > longest.length ? one : longest), '#'));
@@ -97,17 +98,17 @@ export class TabularPolicy implements Policy {
   }
 }
 
-/** Scores what the last message says was done by the team's table. */
+/** Scores the actions in the last message with the table of the team. */
 export const tableEvaluator = ({ score }: Pick<TabularTeam, 'score'>): Evaluator => ({
   name: 'table',
   evaluate: (_, text) => Promise.resolve({ score: score(actionsIn(text)), rule: 'table' }),
 });
 
-/** Zeros in the shape of a table. */
+/** Returns zeros in the shape of a table. */
 export const zeros = (table: Table): number[][][] =>
   table.map((states) => states.map((actions) => actions.map(() => 0)));
 
-/** Every sequence of actions with its probability. */
+/** Returns every sequence of actions with its probability. */
 export function outcomes({
   logits,
 }: Pick<TabularTeam, 'logits'>): { readonly actions: number[]; readonly chance: number }[] {
@@ -126,7 +127,7 @@ export function outcomes({
 export const expectedReturn = (team: TabularTeam): number =>
   outcomes(team).reduce((sum, { actions, chance }) => sum + chance * team.score(actions), 0);
 
-/** The gradient of the expected return by the logits. */
+/** Returns the gradient of the expected return by the logits. */
 export function exactGradient(team: TabularTeam): number[][][] {
   const gradient = zeros(team.logits);
   for (const { actions, chance } of outcomes(team)) {
@@ -135,12 +136,12 @@ export function exactGradient(team: TabularTeam): number[][][] {
   return gradient;
 }
 
-/** Adds a multiple of the gradient of a whole episode's log-probability. */
+/** Adds `times` the gradient of the log-probability of a whole episode. */
 function addScore(gradient: number[][][], logits: Table, actions: readonly number[], times: number): void {
   actions.forEach((_, position) => addMessage(gradient, logits, actions.slice(0, position + 1), times));
 }
 
-/** The same of its last message alone. */
+/** Adds `times` the gradient of the log-probability of the last message. */
 function addMessage(gradient: number[][][], logits: Table, actions: readonly number[], times: number): void {
   const position = actions.length - 1;
   const state = actions.at(-2) ?? 0;
@@ -152,16 +153,19 @@ function addMessage(gradient: number[][][], logits: Table, actions: readonly num
 }
 
 export interface Sampled {
-  /** Of each role the mean over its credited messages of credit times the gradient of the log-probability. */
+  /**
+   * For each role, the mean of credit times gradient of the log-probability over its credited
+   * messages.
+   */
   readonly gradient: number[][][];
   readonly spread: Spread;
-  /** Evaluator calls that were asked for. */
+  /** Number of requested evaluator calls. */
   readonly calls: number;
 }
 
 const ALL = problems(64);
 
-/** One training step's messages and credits, as a run samples and credits them. */
+/** Samples and credits the messages of one training step as a run does. */
 export async function sample(
   team: TabularTeam,
   config: RunConfig,
@@ -224,7 +228,9 @@ export async function sample(
   };
 }
 
-/** The expected return after some steps of Adam, each on what one training step samples. */
+/**
+ * Returns the expected return after some steps of Adam, each on the samples of one training step.
+ */
 export async function learned(
   team: TabularTeam,
   config: RunConfig,

@@ -1,4 +1,4 @@
-/** Changes rows of a store as another program could: its guards are taken away and put back. */
+/** Changes rows of a store as another program could, by removing its guards and restoring them. */
 import type { Connection } from '../../src/store/files/sqlite.ts';
 
 interface Guard {
@@ -6,7 +6,7 @@ interface Guard {
   readonly sql: string;
 }
 
-/** Works on a store while nothing guards its rows. */
+/** Runs work on a store without the guards of its rows. */
 export function unguarded<Result>(db: Connection, work: () => Result): Result {
   const guards = db
     .prepare<[], Guard>(
@@ -23,7 +23,10 @@ export function unguarded<Result>(db: Connection, work: () => Result): Result {
   return result;
 }
 
-/** Runs SQL on a store while nothing guards its rows. @returns the rows that the last statement changed */
+/**
+ * Runs SQL on a store without its guards.
+ * @returns the number of rows that the last statement changed
+ */
 export function tamper(db: Connection, sql: string): number {
   return unguarded(db, () => db.prepare(sql).run().changes);
 }

@@ -1,5 +1,6 @@
 /**
- * What the integration tests need beside the project's own dependencies, each installed on first use into the cache.
+ * Programs that the integration tests need in addition to the project's dependencies. Each is
+ * installed into the cache on first use.
  */
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
@@ -15,8 +16,9 @@ const NPM_QUIET = ['--no-audit', '--no-fund', '--loglevel', 'error'];
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 /**
- * The script that starts code-server; to be run with this process's Node, for which its native parts are built.
- * @throws Error in one sentence where a real VS Code can't be had (Windows; no C++ compiler and no way to install one)
+ * Returns the script that starts code-server. Run it with the Node of this process, for which its
+ * native parts are built.
+ * @throws Error in one sentence if code-server cannot run here (Windows, or no C++ compiler)
  */
 export async function codeServer(): Promise<string> {
   if (process.platform === 'win32') {
@@ -41,7 +43,8 @@ async function installCodeServer(folder: string): Promise<void> {
   }
   console.log(`Installing code-server ${CODE_SERVER} into ${cacheFolder()} (once, about a minute) ...`);
   const env = { ...process.env };
-  // The headers lie beside the Node that npm brought; another Node's build tool finds its own.
+  // The Node from npm has its headers beside it. For another Node, the build tool finds the
+  // headers.
   const nodeFolder = dirname(dirname(process.execPath));
   if (existsSync(join(nodeFolder, 'include', 'node', 'node.h'))) {
     env['npm_config_nodedir'] = nodeFolder;
@@ -58,7 +61,7 @@ async function installCodeServer(folder: string): Promise<void> {
   await npm(['install', '--omit=dev', '--ignore-scripts', ...NPM_QUIET], { cwd: join(editor, 'extensions'), env });
 }
 
-/** The script of vsce, which packages extensions; to be run with this process's Node. */
+/** Returns the script of vsce, which packages extensions. Run it with the Node of this process. */
 export async function vsce(): Promise<string> {
   const folder = await installOnce(`vsce-${VSCE}`, async (target) => {
     console.log(`Installing vsce ${VSCE} into ${cacheFolder()} (once) ...`);
@@ -69,8 +72,9 @@ export async function vsce(): Promise<string> {
 }
 
 /**
- * The path of a Chromium that starts: one on PATH, else Debian's package, else the one that Playwright downloads.
- * @throws Error in one sentence when none of the three is to be had
+ * Returns the path of a Chromium that starts: one on PATH, Debian's package, or Playwright's
+ * download.
+ * @throws Error in one sentence if none of the three is available
  */
 export async function chromium(): Promise<string> {
   const found = await workingChromium();
@@ -95,7 +99,7 @@ export async function chromium(): Promise<string> {
 async function workingChromium(): Promise<string | undefined> {
   for (const name of ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']) {
     const path = onPath(name);
-    // Some systems put a script of this name on PATH that only says how to install it.
+    // On some systems the program of this name is a script that only explains how to install it.
     if (
       path !== undefined &&
       (await run(path, ['--version']).then(
