@@ -68,10 +68,7 @@ const mathematics = {
   globalName: 'c3Mathematics',
 };
 
-/**
- * Keeps the configuration help in its own bundle, which the extension requires when it is first
- * needed.
- */
+/** Keeps the configuration help in its own bundle, which the extension requires on first use. */
 const configurationApart = {
   name: 'configuration-apart',
   setup(plugin) {
@@ -111,8 +108,7 @@ const withoutOldParts = {
 const hosted = { ...common, platform: 'node', target: 'node22', format: 'cjs', external: ['vscode', ...NATIVE] };
 
 const bundles = [
-  // require() instead of import(), because the extension host provides its modules through
-  // require().
+  // The extension host provides its modules through require(), so import() becomes require().
   {
     ...hosted,
     entryPoints: ['src/extension/extension.ts'],

@@ -104,10 +104,7 @@ export const TYPED_OF_TESTS: TypedRules = {
   },
 };
 
-/**
- * Returns the rules for oxlint in an editor, which runs tsgolint itself and does not know all of
- * them.
- */
+/** Returns the rules for an editor: oxlint runs tsgolint itself and does not know all of them. */
 const forEditors = (rules: TypedRules): DummyRuleMap =>
   Object.fromEntries(
     Object.entries(rules)

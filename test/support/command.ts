@@ -18,9 +18,7 @@ const KEPT_CHARACTERS = 6_000;
 /**
  * Runs a program to its end.
  * @returns its output
- * @throws Error with the command line and the end of its output, if it cannot be started or exits
- * with
- *   a code other than 0
+ * @throws Error with the command line and the end of its output, if it cannot be started or fails
  */
 export function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {

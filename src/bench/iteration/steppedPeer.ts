@@ -1,7 +1,4 @@
-/**
- * Controls a Python program that runs one iteration on request, so that it can take turns with
- * others.
- */
+/** Controls a Python program that runs one iteration on request, to take turns with others. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';

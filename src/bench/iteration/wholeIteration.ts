@@ -12,10 +12,7 @@ import { SteppedRun } from './steppedRun.ts';
 
 const FULL = { prompts: 32, rounds: 3 };
 const QUICK = { prompts: 8, rounds: 2 };
-/**
- * One thread, because other load slows down programs with several threads that spin at barriers
- * most.
- */
+/** One thread: other load slows down programs whose threads spin at barriers most. */
 const THREADS = 1;
 const GROUP = 8;
 const PROMPT = 64;

@@ -19,10 +19,7 @@ const PROGRAMS = 1000;
 const QUICK_PROGRAMS = 100;
 /** Number of cores that the goal assumes. */
 const CORES = 2;
-/**
- * Programs that run at a time: one more than the cores, so that no core waits while a process
- * starts.
- */
+/** Programs that run at a time. One more than the cores keeps all cores busy during starts. */
 const LANES = CORES + 1;
 /** Limit of processor time of each program, in seconds. */
 const SECONDS = 1;

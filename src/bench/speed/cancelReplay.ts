@@ -35,10 +35,7 @@ const MOMENTS = { messages: 24, milliseconds: 40 } as const;
 const AFTERWARDS = 250;
 
 interface Stop {
-  /**
-   * Milliseconds from the cancel to the last write to the store, or 0 if that came before the
-   * cancel.
-   */
+  /** Milliseconds from the cancel to the last write to the store, or 0 if that came earlier. */
   readonly stored: number;
   /** Milliseconds from the cancel to the answer. */
   readonly answered: number;

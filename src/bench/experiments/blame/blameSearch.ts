@@ -82,10 +82,7 @@ function lowestMean(pairs: Pairs): number {
 export const isOther = (place: number, { drops }: Truth): boolean =>
   (drops[place] ?? 0) > Math.min(...drops) + ROUNDING;
 
-/**
- * Returns true if a verdict is false. A verdict of several messages is false if one of them lost
- * nothing.
- */
+/** Returns true if a verdict is false, as that of several messages if one of them lost nothing. */
 export function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
   switch (verdict) {
     case 'message':

@@ -33,10 +33,7 @@ export interface EnumeratedTeam {
   readonly messages: number;
   /** Number of possible texts of a message, all equally likely. */
   readonly texts: number;
-  /**
-   * Returns the chance that an evaluator scores these texts as 1, or null if the episode is not
-   * over.
-   */
+  /** Returns the chance that these texts score 1, or null if the episode is not over. */
   readonly chance: (said: readonly number[]) => number | null;
 }
 
@@ -105,10 +102,7 @@ export function chanceAfter(team: EnumeratedTeam, said: readonly number[]): numb
 export const isTerminalAt = ({ kind, messages }: EnumeratedTeam, place: number): boolean =>
   kind !== 'ends early' && place === messages - 1;
 
-/**
- * Draws one pair of returns: of the message and of a fresh one in its place. Both continue with the
- * same texts.
- */
+/** Draws a pair of returns, of the message and a fresh one, both continued with the same texts. */
 export function drawPair({ team, said }: LostEpisode, place: number, numbers: Numbers): readonly [number, number] {
   const before = said.slice(0, place);
   const later = Array.from({ length: team.messages }, () => numbers.below(team.texts));

@@ -98,10 +98,7 @@ function placeOf({ episode, found }: Lost & { readonly found: BlamedEpisode }): 
   return place === -1 ? null : place;
 }
 
-/**
- * Measures the mean return of fresh messages at each place, and the values that the other rules
- * use.
- */
+/** Measures the mean return of fresh messages at each place, and the values for the other rules. */
 async function replaceEach(
   service: EngineService,
   { episode: { messages, range } }: Lost,

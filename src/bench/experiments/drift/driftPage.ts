@@ -1,7 +1,4 @@
-/**
- * The page of `c3 bench team-drift`: stale gap and drift by team size, with their fitted exponents.
- * Pure.
- */
+/** The page of `c3 bench team-drift`: gap and drift by team size, with fitted exponents. Pure. */
 import type { Interval } from '../../../domain/credit.ts';
 import { stabilityOf } from '../../../domain/stepRows.ts';
 import { curvePicture } from '../../../report/curves.ts';

@@ -34,10 +34,7 @@ export interface DriftRun {
   readonly seconds: number;
 }
 
-/**
- * Measures that are fitted over team size: the gap in units of the return or of credit, and the
- * drift.
- */
+/** Measures that are fitted over team size: the gap in units of return or credit, and the drift. */
 export const DRIFT_MEASURES = ['staleGap', 'scaledGap', 'occupancyDrift'] as const;
 export type DriftMeasure = (typeof DRIFT_MEASURES)[number];
 

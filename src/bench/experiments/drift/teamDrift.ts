@@ -198,10 +198,7 @@ const QUICK: DriftScale = {
   run: { ...RUN, steps: 1, 'evaluation.instances': 16 },
 };
 
-/**
- * Larger teams of C3 use a spine, because a nested fan-out would leave most messages without
- * siblings.
- */
+/** Larger teams of C3 use a spine: a nested fan-out leaves most messages without siblings. */
 const fanoutFor = (arm: DriftArm, roles: number, calls: number): Keys =>
   arm !== 'c3'
     ? {}

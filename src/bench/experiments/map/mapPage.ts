@@ -1,7 +1,4 @@
-/**
- * The page of `c3 bench rho-map`: one HTML file without scripts or external resources. Pure: text
- * out.
- */
+/** The page of `c3 bench rho-map`: one HTML file without scripts or external resources. Pure. */
 import { mean } from '../../../credit/describe.ts';
 import type { Interval } from '../../../domain/credit.ts';
 import { axes, axis, BOTTOM, LEFT, picture, point, range, round, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
@@ -101,10 +98,7 @@ const CLASSES: Readonly<Record<MapVerdict, string>> = {
   'not measured': 'none',
 };
 
-/**
- * Returns a table with a row for each team size and a column for each level, headed by its intended
- * rho.
- */
+/** Returns a table with a row for each team size and a column for each level and its rho. */
 function mapGrid(cells: readonly MapCell[]): string {
   const levels = [...new Set(cells.map(({ level }) => level))].sort((a, b) => a - b);
   const sizes = [...new Set(cells.map(({ roles }) => roles))].sort((a, b) => a - b);

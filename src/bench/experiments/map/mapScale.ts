@@ -69,10 +69,7 @@ const row = (
   places: teams.flatMap((roles) => levels.map((level) => ({ level, roles, learns }))),
   seeds: upTo(seeds),
 });
-/**
- * The slopes of single runs vary by 7 points per doubling of rho, so 24 seeds show a trend of 4
- * points.
- */
+/** Slopes of single runs vary by 7 points per doubling of rho: 24 seeds show a trend of 4. */
 const FROZEN = { learns: false, seeds: 24 };
 /** The intervals of 8 seeds are twice as wide as those of 24. */
 const LEARNING = { learns: true, seeds: 8 };

@@ -61,10 +61,7 @@ export interface MapTrend {
   readonly slope: Interval | null;
 }
 
-/**
- * Returns the share of the possible gain, 1 if the trained team has all right, or null if no gain
- * was possible.
- */
+/** Returns the share of the possible gain, or null if no gain was possible. */
 export const gainOf = ({ before, after }: Pick<MapRun, 'before' | 'after'>): number | null =>
   before >= 1 ? null : (after - before) / (1 - before);
 
@@ -111,10 +108,7 @@ export function verdictOf(difference: Interval | null): MapVerdict {
   return difference.low > 0 ? 'C3 ahead' : difference.high < 0 ? 'MAGRPO ahead' : 'level';
 }
 
-/**
- * Returns the trend over rho for each team size, and the mean of a seed's slopes for all sizes
- * together.
- */
+/** Returns the trend over rho for each team size and, as the mean of a seed's slopes, for all. */
 export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapTrend[] {
   const sizes = [...new Set(pilots.map(({ roles }) => roles))].sort((a, b) => a - b);
   const bySize = sizes.map((roles) => ({
@@ -136,10 +130,7 @@ export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]):
   return sizes.length < 2 ? rows : [...rows, { roles: null, slope: student(together) }];
 }
 
-/**
- * Returns the slope of each seed that has every measured level of a team size, if there are two or
- * more levels.
- */
+/** Returns the slope of each seed with all measured levels of a team size, at least two. */
 function slopesOf(pilots: readonly MapPilot[], runs: readonly MapRun[]): ReadonlyMap<number, number> {
   const places = pilots.flatMap((pilot) => {
     const differences = differencesAt(runs, pilot);

@@ -46,10 +46,7 @@ export function handNoise(messages: readonly PlayerMessage[], method: MapMethod)
   );
 }
 
-/**
- * Returns C3's noise over MAGRPO's on their common hands, or null without common hands or noise of
- * MAGRPO.
- */
+/** Returns C3's noise over MAGRPO's on common hands, or null if MAGRPO has no noise there. */
 export function noiseRatio(c3: ReadonlyMap<string, number>, magrpo: ReadonlyMap<string, number>): Interval | null {
   const hands = [...c3.keys()].filter((hand) => magrpo.has(hand));
   const of = (noise: ReadonlyMap<string, number>): number[] => hands.map((hand) => noise.get(hand) ?? 0);

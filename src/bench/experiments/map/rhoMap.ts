@@ -86,8 +86,7 @@ class RhoMap {
     await this.continueEarlier();
     const rates = new Map<string, number>();
     const ready = new Set<MapPlace>();
-    // Seed by seed, so that a stopped map compares all places of a row. Known parts are shown
-    // first.
+    // Seed by seed, so that a stopped map compares all places of a row. Known parts come first.
     const parts = this.scale.rows.flatMap(({ places, seeds }) =>
       seeds.map((seed) => ({ places, seed, known: this.knows(places, seed) })),
     );
@@ -111,10 +110,7 @@ class RhoMap {
     return { suite: 'rho-map', figures: this.figures(), hardware: hardwareName('CPU provider') };
   }
 
-  /**
-   * Returns true if all runs of a row with this seed are known. Their rates were chosen at that
-   * time.
-   */
+  /** Returns true if all runs of a row with this seed, and therefore their rates, are known. */
   private readonly knows = (places: readonly MapPlace[], seed: number): boolean =>
     places.every((place) =>
       MAP_METHODS.every((method) =>
@@ -133,10 +129,7 @@ class RhoMap {
     };
   }
 
-  /**
-   * Returns the rate with the highest share of the possible gain, as the mean over the seeds of the
-   * search.
-   */
+  /** Returns the rate with the highest mean share of the possible gain over the search seeds. */
   private async bestRate(level: number, method: MapMethod): Promise<number> {
     const { rates, searchSeeds } = this.scale;
     const [first = 0] = rates;
@@ -175,10 +168,7 @@ class RhoMap {
     return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
   }
 
-  /**
-   * Measures the noise ratio of the player's gradient for a team of two whose dealer does not
-   * learn.
-   */
+  /** Measures the player's noise ratio for a team of two whose dealer does not learn. */
   private async variance(place: MapPlace): Promise<MapVariance[]> {
     if (place.learns || place.roles !== 2) {
       return [];

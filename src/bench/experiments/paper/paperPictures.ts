@@ -130,10 +130,7 @@ function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): 
   });
 }
 
-/**
- * Places each label beside its point, at the first of the places that overlap the least with other
- * boxes.
- */
+/** Places each label beside its point where it overlaps other boxes the least. */
 function labelsBeside(
   points: readonly (Look & {
     readonly left: number;

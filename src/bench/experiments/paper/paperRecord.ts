@@ -151,8 +151,7 @@ export class PaperRecord {
   /**
    * Reads the runs of the file, if it exists, and of another file.
    * @param from the other file, or null for none
-   * @throws C3Error('input') if a file cannot be read or has a run that would be made differently
-   * now
+   * @throws C3Error('input') if a file cannot be read or has a run that would now differ
    */
   static async open(
     path: string,
@@ -319,10 +318,7 @@ function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____,
   };
 }
 
-/**
- * Encodes the solved problems of an evaluation. All have the same number of samples, except a few
- * masked ones.
- */
+/** Encodes solved problems. All have the same number of samples, except a few masked ones. */
 function counts(all: readonly Solved[]): Counts {
   const samples = Math.min(35, Math.max(0, ...all.map((one) => one.samples)));
   const others = all.flatMap((one, index): [string, [number, number]][] =>

@@ -1,7 +1,4 @@
-/**
- * The scale of the paper table: tasks, seeds, steps and rates, and the runs of the search and the
- * table.
- */
+/** The scale of the paper table: tasks, seeds, steps and rates, and its runs. */
 import { BUDGETS, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import type { TASK_NAMES } from '../../../tasks/split.ts';
 import { METHOD_NAMES, methodWords, type MethodName } from '../../../training/methods/methods.ts';
@@ -26,10 +23,7 @@ export interface Scale {
     readonly steps: number;
     /** Steps of a run of the search. */
     readonly searchSteps: number;
-    /**
-     * Learning rates that every method tries on seeds outside the table. A single rate needs no
-     * choice.
-     */
+    /** Learning rates that every method tries on other seeds. A single rate needs no choice. */
     readonly rates: readonly number[];
   }[];
   /** In the order of the rows. */
@@ -37,10 +31,7 @@ export interface Scale {
   readonly budgets: readonly Budget[];
   /** The comparison that is measured first, with all seeds. Without methods there is none. */
   readonly first: { readonly methods: readonly MethodName[]; readonly budgets: readonly Budget[] };
-  /**
-   * Number of seeds of a task with diagnostics, which vary less between seeds than the solved
-   * share.
-   */
+  /** Number of seeds with diagnostics, which vary less between seeds than the solved share. */
   readonly sampledSeeds: number;
   readonly searchSeeds: readonly number[];
   /** Number of rates that each method tries with further seeds: the best ones of the first seed. */
@@ -69,8 +60,7 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
  */
 export const FULL: Scale = {
   tasks: [
-    // Two rates below and two above the rate that an earlier search of four rates chose for every
-    // method.
+    // Two rates below and two above the one that an earlier search of four rates always chose.
     { name: 'arithmetic', seeds: upTo(5), steps: 8, searchSteps: 8, rates: [3e-5, 5.6e-5, 1e-4, 1.8e-4, 3e-4] },
     { name: 'python', seeds: upTo(20), steps: 24, searchSteps: 12, rates: [1e-4, 1.8e-4, 3e-4, 5.6e-4, 1e-3] },
   ],

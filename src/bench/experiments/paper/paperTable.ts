@@ -188,27 +188,18 @@ class PaperTable {
     }
   }
 
-  /**
-   * Returns the hardware of the task's search, which sets the steps at equal time, or null for
-   * several.
-   */
+  /** Returns the hardware of the task's search, whose times are compared, or null for several. */
   private timedOn(task: TaskName): string | null {
     return oneHardware(this.searched.filter((one) => one.task === task));
   }
 
-  /**
-   * Returns the kept run of a place or null. At equal time, only a run on the hardware of the
-   * search counts.
-   */
+  /** Returns the kept run or null. At equal time, only the hardware of the search counts. */
   private known({ budget, run, sampled }: Place): KeptRun | null {
     const known = this.record.find(run, sampled ? this.scale.sample : null);
     return budget === 'seconds' && known?.hardware !== this.timedOn(run.task) ? null : known;
   }
 
-  /**
-   * Returns the run of a place, or null at equal time if this machine is not the hardware of the
-   * search.
-   */
+  /** Returns the run, or null at equal time on other hardware than that of the search. */
   private async measured(place: Place): Promise<KeptRun | null> {
     const { budget, run, sampled } = place;
     const elsewhere = this.timedOn(run.task) !== this.hardware || this.record.find(run, null) !== null;
@@ -267,8 +258,7 @@ class PaperTable {
     const { signal } = this.options;
     const settings = { ...this.scale.sample, role: null, seed: 0 };
     const complete = this.service.reading((store) => {
-      // Earlier versions sampled methods with a value head without credits. Those samples are made
-      // again.
+      // Remakes samples of earlier versions, which had no credits for methods with a value head.
       const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
       return contextSamples(store, run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);

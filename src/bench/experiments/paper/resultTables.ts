@@ -44,10 +44,7 @@ const AFTER_ROLES: MeasureName = 'seconds';
 
 export type Writer = (value: number) => string;
 
-/**
- * Returns the number format of a column. Decimals have the digits that show three of the largest
- * value.
- */
+/** Returns the number format of a column. Decimals show three digits of the largest value. */
 function writerOf({ form }: Column, values: readonly number[]): Writer {
   if (form === 'percent') {
     return percentage;
