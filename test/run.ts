@@ -13,12 +13,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { messageOf } from '../src/shared/errors.ts';
+import { toErrorMessage } from '../src/shared/errors.ts';
 import { LENT_PAIR, startPair, type PooledPair } from './integration/harness/pool.ts';
 import { INSTALLED, installExtension, installFiles } from './integration/harness/server.ts';
-import { doKnownWork, findExcesses, slowdownOf } from './runner/budgets.ts';
-import { changedFiles, reachedBy, readReach } from './runner/changed.ts';
-import { chosenFiles, SUITES, type Suite } from './runner/chosen.ts';
+import { doKnownWork, findExcesses, computeSlowdown } from './runner/budgets.ts';
+import { changedFiles, findReachedTests, readReach } from './runner/changed.ts';
+import { chooseFiles, SUITES, type Suite } from './runner/chosen.ts';
 import { runTasks, type Task } from './runner/schedule.ts';
 import { runTestFiles } from './runner/testFile.ts';
 import { cacheFolder } from './support/cache.ts';
@@ -157,7 +157,7 @@ function checks(changed: readonly string[] | undefined): Task[] {
         await run(process.execPath, [CHECK_FLAG, join(ROOT, ...script), ...args, ...over], { cwd: ROOT, all: true });
         done(undefined);
       } catch (error) {
-        done(messageOf(error));
+        done(toErrorMessage(error));
       }
     };
     return { load: 1, needsWindow: false, run: check };
@@ -176,7 +176,7 @@ function recordings(): Task[] {
         console.log(`✔ recording ${name}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
       } catch (error) {
         count('checks', { failed: 1 });
-        report(`recording ${name}`, false, 'not made', messageOf(error));
+        report(`recording ${name}`, false, 'not made', toErrorMessage(error));
       }
     },
   }));
@@ -186,7 +186,7 @@ function recordings(): Task[] {
 function testFiles(changed: readonly string[] | undefined): Task[] {
   const chosen = suites.flatMap((suite) => filesOf(suite).map((file) => ({ suite, file })));
   if (changed !== undefined) {
-    const reached = reachedBy(
+    const reached = findReachedTests(
       readReach(ROOT),
       changed,
       chosen.map(({ file }) => file),
@@ -229,9 +229,9 @@ function opensWindows(file: string): boolean {
 /** The files of a suite that were asked for. Ends the process for a name that is nothing. */
 function filesOf(suite: Suite): string[] {
   try {
-    return chosenFiles(suite, names, ROOT).map((file) => file.replaceAll('\\', '/'));
+    return chooseFiles(suite, names, ROOT).map((file) => file.replaceAll('\\', '/'));
   } catch (error) {
-    console.error(messageOf(error));
+    console.error(toErrorMessage(error));
     process.exit(2);
   }
 }
@@ -296,7 +296,7 @@ async function inWindows(suite: Suite, of: readonly string[]): Promise<void> {
     pair = await takePair();
   } catch (error) {
     count(suite, { failed: 1 });
-    report(of.join(', '), false, 'no window', messageOf(error));
+    report(of.join(', '), false, 'no window', toErrorMessage(error));
     return;
   }
   if (await runFiles(suite, of, { [LENT_PAIR]: pair.address }, pair.processorSeconds)) {
@@ -322,7 +322,7 @@ async function install(): Promise<void> {
       await chromium();
       await codeServer();
     } catch (error) {
-      console.error(messageOf(error));
+      console.error(toErrorMessage(error));
     }
   }
   console.log(`What the tests need was there after ${((performance.now() - begun) / 1000).toFixed(0)} s.`);
@@ -383,7 +383,7 @@ async function checkBudgets(ofSuites: boolean): Promise<void> {
   if (findExcesses(files, sums, 1).length === 0) {
     return;
   }
-  const slowdown = slowdownOf(await doKnownWork(ROOT));
+  const slowdown = computeSlowdown(await doKnownWork(ROOT));
   if (slowdown > 1) {
     console.log(`\nThis machine takes ${slowdown.toFixed(1)} times the processor time that the budgets were set with.`);
   }

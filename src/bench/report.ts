@@ -41,7 +41,7 @@ const PEER_WORDS: Readonly<Record<Exclude<PeerStatus, 'measured'>, string>> = {
 };
 
 /** Describes a missing peer, as in `peer not installed: python3 has no module torch`. */
-export function peerWords({
+export function describeMissingPeer({
   status,
   reason,
 }: {
@@ -84,7 +84,7 @@ export interface ModelBenchOptions extends BenchOptions {
 /**
  * Creates a figure with its numbers rounded to five digits. Fields missing in `beside` become null.
  */
-export function figure(
+export function makeFigure(
   name: string,
   value: number | null,
   unit: string,
@@ -93,12 +93,12 @@ export function figure(
   const { ceiling = null, ratio = null, peer = null, peerRatio = null } = beside;
   return {
     name,
-    value: rounded(value),
+    value: roundFigure(value),
     unit,
-    ceiling: rounded(ceiling),
-    ratio: rounded(ratio),
-    peer: rounded(peer),
-    peerRatio: rounded(peerRatio),
+    ceiling: roundFigure(ceiling),
+    ratio: roundFigure(ratio),
+    peer: roundFigure(peer),
+    peerRatio: roundFigure(peerRatio),
   };
 }
 
@@ -106,15 +106,15 @@ export function figure(
  * Returns the work per second in the difference of two times. Returns null if the work that should
  * be shorter took as long as the longer one, as happens on a busy machine.
  */
-export const rateBetween = (work: number, longer: number, shorter: number): number | null =>
+export const rateOfDifference = (work: number, longer: number, shorter: number): number | null =>
   longer > shorter ? work / (longer - shorter) : null;
 
 /** Returns a value as a share of its ceiling, or null if the value was not measured. */
-export const shareOf = (value: number | null, ceiling: number): number | null =>
+export const toShareOfCeiling = (value: number | null, ceiling: number): number | null =>
   value === null ? null : value / ceiling;
 
 /** Names the processor, its number of cores, and further details that the figures depend on. */
-export function hardwareName(...details: readonly string[]): string {
+export function describeHardware(...details: readonly string[]): string {
   const processors = cpus();
   return [processors[0]?.model.trim() ?? 'unknown processor', `${processors.length} cores`, ...details].join(', ');
 }
@@ -122,16 +122,16 @@ export function hardwareName(...details: readonly string[]): string {
 /**
  * Returns the median, the upper of the two middle values for an even count, or null without values.
  */
-export function medianOf(values: readonly number[]): number | null {
-  return quantileOf(values, 0.5);
+export function takeMedian(values: readonly number[]): number | null {
+  return takeQuantile(values, 0.5);
 }
 
 /** Returns a quantile of the values, or null without values. @param share from 0 to 1 */
-export function quantileOf(values: readonly number[], share: number): number | null {
+export function takeQuantile(values: readonly number[], share: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
 }
 
-function rounded(value: number | null): number | null {
+function roundFigure(value: number | null): number | null {
   return value === null ? null : Number(value.toPrecision(5));
 }

@@ -1,9 +1,9 @@
 import { SUITE_NAMES, type BenchBundle, type SuiteName } from '../engine/benchSuites.ts';
 /** The suites of `c3 bench`: speed, and the experiments behind the tables of the guide. */
-import { C3Error, nearestName } from '../shared/errors.ts';
+import { C3Error, findNearestName } from '../shared/errors.ts';
 import type { PaperTableOptions } from './experiments/paper/paperTable.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';
-import { reportTable } from './table.ts';
+import { formatReport } from './table.ts';
 
 /** The options of all suites. */
 export type SuiteOptions = TeamBenchOptions & ModelBenchOptions & PaperTableOptions;
@@ -65,7 +65,7 @@ const SUITES: Readonly<Record<SuiteName, Suite>> = {
 export async function runSuite(name: string | undefined, options: SuiteOptions): Promise<BenchReport> {
   const suite = name === undefined ? undefined : new Map<string, Suite>(Object.entries(SUITES)).get(name);
   if (name === undefined || suite === undefined) {
-    const nearest = name === undefined ? undefined : nearestName(name, SUITE_NAMES);
+    const nearest = name === undefined ? undefined : findNearestName(name, SUITE_NAMES);
     const known = `there are ${SUITE_NAMES.join(', ')}.`;
     throw new C3Error(
       'input',
@@ -89,5 +89,5 @@ export async function runSuite(name: string | undefined, options: SuiteOptions):
 
 export const runBench: BenchBundle['runBench'] = async (name, { json, ...options }) => {
   const report = await runSuite(name, options);
-  return json ? JSON.stringify(report) : reportTable(report);
+  return json ? JSON.stringify(report) : formatReport(report);
 };

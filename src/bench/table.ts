@@ -1,13 +1,13 @@
 /** Formats a report of `c3 bench` as text. */
-import { peerWords, type BenchFigure, type BenchReport } from './report.ts';
+import { describeMissingPeer, type BenchFigure, type BenchReport } from './report.ts';
 
 const COLUMNS = ['figure', 'value', 'unit', 'ceiling', 'ratio', 'peer', 'times peer'] as const;
 /** Columns that are aligned to the left. The others hold numbers and are aligned to the right. */
 const WORDS: ReadonlySet<number> = new Set([0, 2]);
 
 /** Returns the machine and the peers, then an aligned table of the figures. */
-export function reportTable({ suite, figures, hardware, peer, peerStatus, peerReason }: BenchReport): string {
-  const rows = [COLUMNS, ...figures.map(cells)];
+export function formatReport({ suite, figures, hardware, peer, peerStatus, peerReason }: BenchReport): string {
+  const rows = [COLUMNS, ...figures.map(formatFigureCells)];
   const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const lines = rows.map((row) =>
     row
@@ -19,18 +19,19 @@ export function reportTable({ suite, figures, hardware, peer, peerStatus, peerRe
   );
   const failed =
     peerStatus === undefined || peerStatus === 'measured' ? null : { status: peerStatus, reason: peerReason ?? '' };
-  const beside = failed !== null ? [peerWords(failed)] : peer === undefined || peer === null ? [] : [`peer: ${peer}`];
+  const beside =
+    failed !== null ? [describeMissingPeer(failed)] : peer === undefined || peer === null ? [] : [`peer: ${peer}`];
   return [`${suite} on ${hardware}`, ...beside, '', ...lines].join('\n');
 }
 
-function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigure): string[] {
+function formatFigureCells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigure): string[] {
   return [
     name,
-    value === null ? 'not measured' : number(value),
+    value === null ? 'not measured' : formatFigureNumber(value),
     unit,
-    number(ceiling),
+    formatFigureNumber(ceiling),
     ratio === null ? '-' : ratio.toFixed(2),
-    number(peer),
+    formatFigureNumber(peer),
     peerRatio === null ? '-' : peerRatio.toFixed(2),
   ];
 }
@@ -38,7 +39,7 @@ function cells({ name, value, unit, ceiling, ratio, peer, peerRatio }: BenchFigu
 /**
  * Formats a number with thousands separators and at most three decimals, fewer for larger values.
  */
-function number(value: number | null): string {
+function formatFigureNumber(value: number | null): string {
   if (value === null) {
     return '-';
   }

@@ -3,14 +3,14 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../shared/errors.ts';
-import { medianOf, type BenchOptions } from './report.ts';
+import { takeMedian, type BenchOptions } from './report.ts';
 
 /**
  * Returns the median seconds of each side over `rounds` rounds. A first round warms up and does not
  * count. Every other round runs the sides in reverse order.
  * @throws CancelledError
  */
-export async function medianSeconds<Side extends string>(
+export async function measureMedianSeconds<Side extends string>(
   sides: Readonly<Record<Side, () => Promise<unknown>>>,
   rounds: number,
   { signal }: BenchOptions,
@@ -33,7 +33,7 @@ export async function medianSeconds<Side extends string>(
   }
   const medians: Partial<Record<Side, number>> = {};
   for (const name of names) {
-    medians[name] = medianOf(times.get(name) ?? []) ?? Number.NaN;
+    medians[name] = takeMedian(times.get(name) ?? []) ?? Number.NaN;
   }
   return medians as Record<Side, number>;
 }

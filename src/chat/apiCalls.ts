@@ -1,20 +1,20 @@
 /** Reads the input and the output of calls that pass by, from bodies that are whole or in pieces. */
 import { isRecord } from '../shared/guard.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
-import { finishOf } from './finish.ts';
-import { measuresIn } from './measures.ts';
-import { answerOf, parsedMessages, type ParsedMessage } from './messages.ts';
+import { toFinish } from './finish.ts';
+import { readMeasures } from './measures.ts';
+import { joinAnswerPieces, parseMessages, type ParsedMessage } from './messages.ts';
 import { tokenCount, type ModelCall } from './modelCall.ts';
 import { wholeAnswer, type RecordedApi } from './streams.ts';
 
-export { bodyIn, type RecordedApi } from './streams.ts';
+export { parseBody as bodyIn, type RecordedApi } from './streams.ts';
 
 /**
  * Returns the API of a request's path, or null for a path that is no model call.
  * @param path below the base address, with or without its query: `/chat/completions`,
  *   `/v1/messages?beta=true`, `/openai/deployments/NAME/chat/completions?api-version=...`
  */
-export function apiOf(path: string): RecordedApi | null {
+export function detectApi(path: string): RecordedApi | null {
   const [plain = ''] = path.split(/[?#]/u, 1);
   const parts = plain.split('/').filter((part) => part !== '');
   const [last = '', before = ''] = parts.toReversed();
@@ -44,7 +44,7 @@ export interface PassedModelCall extends ModelCall {
  * @param answer the whole body, or the pieces of a stream in order, with STREAM_END if it came
  * @returns null if the answer is empty, has another form, or exceeds a limit
  */
-export function apiCall(api: RecordedApi, request: unknown, answer: unknown): PassedModelCall | null {
+export function readApiCall(api: RecordedApi, request: unknown, answer: unknown): PassedModelCall | null {
   try {
     return isRecord(request) ? callOf(api, request, answer) : null;
   } catch (error) {
@@ -65,12 +65,12 @@ function callOf(api: RecordedApi, request: Fields, answer: unknown): PassedModel
   return output.length === 0
     ? null
     : {
-        input: parsedMessages(ASKED[api](request)),
+        input: parseMessages(ASKED[api](request)),
         output,
         model: textAt(body, 'model', 'modelVersion') ?? textAt(request, 'model'),
         promptTokens: tokenCount(tokens.prompt),
         completionTokens: tokenCount(tokens.completion),
-        measures: measuresIn(request, fieldsAt(body, 'usage')),
+        measures: readMeasures(request, fieldsAt(body, 'usage')),
         furtherChoices: further,
       };
 }
@@ -103,21 +103,21 @@ const ASKED: Readonly<Record<RecordedApi, (request: Fields) => readonly unknown[
   },
 };
 
-const choiceSaid = (body: Fields): readonly ParsedMessage[] => oneAnswer(listAtKey(body, 'choices'));
+const readChoices = (body: Fields): readonly ParsedMessage[] => joinAnswer(listAtKey(body, 'choices'));
 
 /** Readers of an answer's messages. */
 const SAID: Readonly<Record<RecordedApi, (body: Fields) => readonly ParsedMessage[]>> = {
-  chat: choiceSaid,
-  ollama: choiceSaid,
-  completions: choiceSaid,
+  chat: readChoices,
+  ollama: readChoices,
+  completions: readChoices,
   responses: (body) =>
-    oneAnswer(listAtKey(body, 'output'), body['status'] === 'incomplete' ? 'length' : finishOf(body['status'])),
-  messages: (body) => oneAnswer('content' in body ? [{ ...body, role: 'assistant' }] : []),
-  gemini: (body) => oneAnswer(listAtKey(body, 'candidates').slice(0, 1)),
+    joinAnswer(listAtKey(body, 'output'), body['status'] === 'incomplete' ? 'length' : toFinish(body['status'])),
+  messages: (body) => joinAnswer('content' in body ? [{ ...body, role: 'assistant' }] : []),
+  gemini: (body) => joinAnswer(listAtKey(body, 'candidates').slice(0, 1)),
 };
 
 /** Returns one answer as one message, followed by the results of the server's own tools. */
-function oneAnswer(entries: readonly unknown[], finish?: ParsedMessage['finish']): readonly ParsedMessage[] {
-  const { said, results } = answerOf(parsedMessages(entries));
+function joinAnswer(entries: readonly unknown[], finish?: ParsedMessage['finish']): readonly ParsedMessage[] {
+  const { said, results } = joinAnswerPieces(parseMessages(entries));
   return said === null ? [] : [{ ...said, finish: finish ?? said.finish }, ...results];
 }

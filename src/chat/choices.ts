@@ -4,7 +4,7 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
-import { reasonIn } from './finish.ts';
+import { readFinishReason } from './finish.ts';
 
 /** The most choices of one answer that are counted. */
 const MOST_CHOICES = 1024;
@@ -83,13 +83,13 @@ export class ChoiceReader {
   }
 
   private addChoice(choice: Fields): void {
-    this.finish = reasonIn(choice) ?? this.finish;
+    this.finish = readFinishReason(choice) ?? this.finish;
     const message = isRecord(choice['message']) ? choice['message'] : null;
     const delta = isRecord(choice['delta']) ? choice['delta'] : (message ?? choice);
-    this.whole = this.count === 0 && delta === message ? ownOf(message) : null;
+    this.whole = this.count === 0 && delta === message ? pickMessageContent(message) : null;
     this.count++;
     // Some servers repeat the whole content in the last piece.
-    const isRepeated = delta === message && reasonIn(choice) !== null && message['content'] === this.content;
+    const isRepeated = delta === message && readFinishReason(choice) !== null && message['content'] === this.content;
     if (!isRepeated || this.content === '') {
       this.addDelta(delta);
     }
@@ -147,7 +147,7 @@ export function withoutReasoning(message: Fields): Fields {
 const isThought = (part: Fields): boolean => part['type'] === 'thinking' || part['type'] === 'reasoning';
 
 /** Returns the content of a whole message, with the role of an assistant because it is the answer. */
-function ownOf(message: Fields): Fields {
+function pickMessageContent(message: Fields): Fields {
   const said = SAYING.flatMap((key) => (Object.hasOwn(message, key) ? [[key, message[key]] as const] : []));
   const calls = listAtKey(message, 'tool_calls');
   return {
@@ -234,7 +234,7 @@ export class StreamedCalls {
     if (index !== null) {
       this.byIndex.set(index, call);
     }
-    call.name = nameWith(call.name, name ?? '');
+    call.name = joinName(call.name, name ?? '');
     if (isRecord(given)) {
       call.whole = given;
     } else if (typeof given === 'string' && given !== '') {
@@ -249,7 +249,7 @@ export class StreamedCalls {
     // Some servers give all calls the index 0, others give all calls one id.
     const named = id === null || Number(index) > 0 ? undefined : this.byId.get(id);
     const before = named ?? numbered;
-    if (before !== undefined && !begins(before, id, name, given)) {
+    if (before !== undefined && !beginsNewCall(before, id, name, given)) {
       return before;
     }
     if (this.all.length >= MOST_CALLS) {
@@ -265,7 +265,7 @@ export class StreamedCalls {
  * Returns true if a piece begins a call instead of continuing the one with its index. Some servers
  * give every call the index 0.
  */
-function begins(before: StreamedCall, id: string | null, name: string | null, given: unknown): boolean {
+function beginsNewCall(before: StreamedCall, id: string | null, name: string | null, given: unknown): boolean {
   if (id !== null && before.id !== null && id !== before.id) {
     // Some servers give each piece an id of its own. The first piece of a call names the tool.
     return name !== null;
@@ -279,7 +279,7 @@ function begins(before: StreamedCall, id: string | null, name: string | null, gi
 }
 
 /** Joins a name that is sent once, again in each piece, longer in each, or in parts. */
-function nameWith(before: string, name: string): string {
+function joinName(before: string, name: string): string {
   if (name === '' || before.startsWith(name)) {
     return before === '' ? name.slice(0, LONGEST_NAME) : before;
   }

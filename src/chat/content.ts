@@ -5,7 +5,16 @@
  */
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
-import { asText, fieldsAt, jsonWithoutBytes, listAtKey, structured, textAt, valueAt, type Fields } from './fields.ts';
+import {
+  asText,
+  fieldsAt,
+  jsonWithoutBytes,
+  listAtKey,
+  parseStructured,
+  textAt,
+  valueAt,
+  type Fields,
+} from './fields.ts';
 
 /** A tool's result within a message. */
 export interface ToolResult {
@@ -119,7 +128,7 @@ const RESULTS = [
 ] as const;
 
 /** Writes a tool call as a line of text: `search {"query": "..."}`. */
-export const callLine = (name: string, given: unknown): string => `${name} ${asText(given)}`.trimEnd();
+export const formatCall = (name: string, given: unknown): string => `${name} ${asText(given)}`.trimEnd();
 
 /** Returns true for a missing value, also in the form of LangGraph's checkpoints. */
 const isNothing = (value: unknown): boolean =>
@@ -142,8 +151,8 @@ export function addCall(content: Content, call: unknown, type = 'tool_call'): vo
   const id = textAt(inner, ...CALL_IDS) ?? textAt(call, ...CALL_IDS);
   // A call without an id is found by the name of its tool.
   content.calls.set(id ?? `#${content.calls.size}`, name);
-  const given = valueAt(of, ...ARGUMENTS) ?? (of === inner ? restOf(inner) : undefined);
-  content.texts.push(callLine(name, given));
+  const given = valueAt(of, ...ARGUMENTS) ?? (of === inner ? findOtherArguments(inner) : undefined);
+  content.texts.push(formatCall(name, given));
   const gave = valueAt(inner, 'output', 'outputs', 'result', 'results', 'errorText', 'error');
   if (gave !== undefined && of === inner) {
     content.results.push({ answers: id, name, text: resultText(gave) });
@@ -151,7 +160,7 @@ export function addCall(content: Content, call: unknown, type = 'tool_call'): vo
 }
 
 /** Returns the fields of a call under keys of its own, such as a query, or undefined. */
-function restOf(call: Fields): unknown {
+function findOtherArguments(call: Fields): unknown {
   const rest = Object.entries(call).filter(
     ([key, value]) => !ABOUT_CALL.has(key) && value !== null && typeof value !== 'boolean',
   );
@@ -175,7 +184,7 @@ export function resultText(given: unknown, depth = 0): string {
     return asText(given);
   }
   if (Array.isArray(given) && given.some(isPart)) {
-    return textOf(given, depth + 1);
+    return joinPartsText(given, depth + 1);
   }
   if (isRecord(given)) {
     // The AI SDK wraps results: {type: 'text' | 'json' | 'content', value}.
@@ -183,7 +192,7 @@ export function resultText(given: unknown, depth = 0): string {
       return resultText(given['value'], depth + 1);
     }
     if (isPart(given)) {
-      return textOf([given], depth + 1);
+      return joinPartsText([given], depth + 1);
     }
     const keys = Object.keys(given);
     if (keys.length === 1 && (keys[0] === 'content' || keys[0] === 'output' || keys[0] === 'result')) {
@@ -205,7 +214,7 @@ const isPart = (value: unknown): boolean =>
     (Object.keys(value).length === 1 && (typeof value['text'] === 'string' || 'json' in value)));
 
 /** Returns the content of parts as one text. */
-function textOf(parts: readonly unknown[], depth: number): string {
+function joinPartsText(parts: readonly unknown[], depth: number): string {
   const content = emptyContent();
   for (const part of parts) {
     addPart(content, part, depth);
@@ -326,7 +335,7 @@ function addReasoning(content: Content, part: Fields, depth: number): void {
 }
 
 /** Returns the texts without the reasoning. */
-export function spokenIn({ texts, thoughts }: Content): string {
+export function joinSpokenText({ texts, thoughts }: Content): string {
   if (thoughts.length === 0) {
     return texts.filter((text) => text !== '').join('\n');
   }
@@ -350,7 +359,7 @@ function addText(content: Content, type: string, part: Fields, depth: number): v
     const value = part[key];
     if (value !== undefined && !seen.includes(value)) {
       seen.push(value);
-      addPart(content, ofThread(value), depth + 1);
+      addPart(content, openThreadText(value), depth + 1);
     }
   }
   addQuotes(content, part, depth + 1);
@@ -383,7 +392,7 @@ const isText = (key: string): boolean => (TEXTS as readonly string[]).includes(k
 const isKind = (key: string): boolean => (KINDS as readonly string[]).includes(key);
 
 /** Opens the text of a message of OpenAI's assistants: `{value, annotations}`. */
-const ofThread = (value: unknown): unknown =>
+const openThreadText = (value: unknown): unknown =>
   isRecord(value) &&
   typeof value['value'] === 'string' &&
   Object.keys(value).every((key) => key === 'value' || key === 'annotations')
@@ -406,7 +415,7 @@ export function addQuotes(content: Content, from: Fields, depth = 0): void {
     const quote =
       textAt(one, 'cited_text', 'citedText', 'quote') ??
       textAt(fieldsAt(one, 'file_citation'), 'quote') ??
-      textOf(listAtKey(one, 'sourceContent'), depth);
+      joinPartsText(listAtKey(one, 'sourceContent'), depth);
     const title = textAt(one, 'document_title', 'title');
     if (quote !== '') {
       content.texts.push(`[citation] ${title === null ? '' : `${title}: `}${quote}`);
@@ -415,7 +424,7 @@ export function addQuotes(content: Content, from: Fields, depth = 0): void {
 }
 
 /** Returns the message of an error, with its further data, or null if there is none. */
-export function errorWords(error: unknown): string | null {
+export function formatError(error: unknown): string | null {
   if (!isRecord(error)) {
     return typeof error === 'string' && error !== '' ? error : null;
   }
@@ -426,13 +435,13 @@ export function errorWords(error: unknown): string | null {
 
 /** Returns a tool's result, with the error message if the result does not contain it. */
 export function resultWithError(given: unknown, error: unknown): string {
-  const said = error === true ? 'it failed' : error === false ? '' : structuredResult(error);
-  const [text, why] = [resultText(structuredResult(given)), resultText(said)];
+  const said = error === true ? 'it failed' : error === false ? '' : openResultParts(error);
+  const [text, why] = [resultText(openResultParts(given)), resultText(said)];
   return why === '' || contains(text, why) ? text : text === '' ? why : `${text}\n${why}`;
 }
 
 /** Opens results that are parts as JSON. Any other JSON is the result itself. */
-function structuredResult(given: unknown): unknown {
-  const value = structured(given);
+function openResultParts(given: unknown): unknown {
+  const value = parseStructured(given);
   return Array.isArray(value) ? (value.some(isPart) ? value : given) : isRecord(value) && isPart(value) ? value : given;
 }

@@ -1,6 +1,6 @@
 /** Joins streams of typed events: Anthropic's messages, OpenAI's responses, and Gemini's candidates. */
 import { isRecord } from '../shared/guard.ts';
-import { fieldsAt, listAtKey, parsedJson, textAt, type Fields } from './fields.ts';
+import { fieldsAt, listAtKey, parseIfJson, textAt, type Fields } from './fields.ts';
 
 /** The most blocks, items or parts of one answer. More are refused. */
 const MOST_PARTS = 4096;
@@ -16,7 +16,7 @@ interface Collected {
   readonly citations: unknown[];
 }
 
-class Numbered {
+class NumberedParts {
   private readonly all = new Map<unknown, Collected>();
 
   /**
@@ -46,8 +46,8 @@ class Numbered {
  * Builds the body of an Anthropic message from its events. Returns null if the end is missing.
  * @param closed true if the stream ended with a mark that is no event
  */
-export function messageOfEvents(events: readonly Fields[], closed: boolean): Fields | null {
-  const blocks = new Numbered();
+export function buildMessage(events: readonly Fields[], closed: boolean): Fields | null {
+  const blocks = new NumberedParts();
   let [message, usage]: [Fields, Fields] = [{}, {}];
   let reason: string | null = null;
   let ended = closed;
@@ -86,7 +86,7 @@ function blockOf({ given, text, thinking, json, citations }: Collected): Fields 
     ...given,
     ...(text !== '' && { type: textAt(given, 'type') ?? 'text', text: (textAt(given, 'text') ?? '') + text }),
     ...(thinking !== '' && { type: 'thinking', thinking: (textAt(given, 'thinking') ?? '') + thinking }),
-    ...(json !== '' && { input: parsedJson(json) }),
+    ...(json !== '' && { input: parseIfJson(json) }),
     ...(citations.length > 0 && { citations }),
   };
 }
@@ -102,7 +102,7 @@ const FAILED: ReadonlySet<unknown> = new Set(['response.failed', 'response.cance
  * items if it has none. Returns null if the end is missing.
  * @param closed true if the stream ended with a mark that is no event
  */
-export function responseOfEvents(events: readonly Fields[], closed: boolean): Fields | null {
+export function buildResponse(events: readonly Fields[], closed: boolean): Fields | null {
   const last = events.findLast(({ type }) => TERMINAL.has(type));
   if (events.some(({ type }) => FAILED.has(type)) || (last === undefined && !closed)) {
     return null;
@@ -111,7 +111,7 @@ export function responseOfEvents(events: readonly Fields[], closed: boolean): Fi
   if (listAtKey(response, 'output').length > 0) {
     return response;
   }
-  const items = new Numbered();
+  const items = new NumberedParts();
   for (const event of events) {
     addItemEvent(items, event);
   }
@@ -120,11 +120,11 @@ export function responseOfEvents(events: readonly Fields[], closed: boolean): Fi
     ...fieldsAt(begun, 'response'),
     ...response,
     ...(last?.['type'] === 'response.incomplete' && { status: 'incomplete' }),
-    output: items.values.flatMap(itemOf),
+    output: items.values.flatMap(buildItem),
   };
 }
 
-function addItemEvent(items: Numbered, event: Fields): void {
+function addItemEvent(items: NumberedParts, event: Fields): void {
   const { type, output_index: index } = event;
   if (type === 'response.output_item.added' || type === 'response.output_item.done') {
     const item = items.at(index);
@@ -140,7 +140,7 @@ function addItemEvent(items: Numbered, event: Fields): void {
 }
 
 /** Returns an item as it ended, or as far as it came. */
-function itemOf({ given, done, text, thinking, json }: Collected): readonly Fields[] {
+function buildItem({ given, done, text, thinking, json }: Collected): readonly Fields[] {
   if (done) {
     return [given];
   }
@@ -157,7 +157,7 @@ function itemOf({ given, done, text, thinking, json }: Collected): readonly Fiel
  * Builds the body of a Gemini answer from its pieces. Returns null if the end is missing.
  * @param closed true if the stream ended with a mark that is no event
  */
-export function candidateOfPieces(pieces: readonly Fields[], closed: boolean): Fields | null {
+export function buildCandidate(pieces: readonly Fields[], closed: boolean): Fields | null {
   const parts: Fields[] = [];
   let finish: string | null = null;
   const others = new Set<unknown>();

@@ -4,7 +4,7 @@ import { isRecord } from '../shared/guard.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** An escaped surrogate in JSON. It is unpaired if its other half is not beside it. */
-export const HALF = /\\u[dD][89a-fA-F]/u;
+export const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/u;
 
 /** Returns the first nonempty string under some keys, or null. */
 export function textAt(fields: Fields, ...keys: readonly string[]): string | null {
@@ -48,12 +48,12 @@ export const asText = (value: unknown): string =>
 const JSON_BEGINS = /^\s*(?:[[{"\d-]|true|false|null)/u;
 
 /** Parses a text that may be JSON, with unpaired surrogates as U+FFFD. Keeps other values. */
-export function parsedJson(value: unknown): unknown {
+export function parseIfJson(value: unknown): unknown {
   if (typeof value !== 'string' || !JSON_BEGINS.test(value)) {
     return value;
   }
   try {
-    return HALF.test(value)
+    return ESCAPED_SURROGATE.test(value)
       ? JSON.parse(value, (_, one: unknown) => (typeof one === 'string' ? one.toWellFormed() : one))
       : JSON.parse(value);
   } catch (error) {
@@ -68,8 +68,8 @@ export function parsedJson(value: unknown): unknown {
  * Parses a text that holds an object or a list in JSON. Any other value is returned as it is,
  * because 42 and true are answers.
  */
-export function structured(value: unknown): unknown {
-  const parsed = typeof value === 'string' && !/^\s*[[{]/u.test(value) ? value : parsedJson(value);
+export function parseStructured(value: unknown): unknown {
+  const parsed = typeof value === 'string' && !/^\s*[[{]/u.test(value) ? value : parseIfJson(value);
   return isRecord(parsed) || Array.isArray(parsed) ? parsed : value;
 }
 

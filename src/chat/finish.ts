@@ -19,7 +19,7 @@ const LENGTH: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the reason for an answer's end, in the server's own word, or null. */
-export function reasonIn(holder: Fields): string | null {
+export function readFinishReason(holder: Fields): string | null {
   for (const key of KEYS) {
     const value = Object.hasOwn(holder, key) ? holder[key] : undefined;
     if (value === undefined) {
@@ -38,5 +38,5 @@ export function reasonIn(holder: Fields): string | null {
  * Returns whether an answer ended by itself or at a limit.
  * @param reason the server's word; an unknown word counts as an end
  */
-export const finishOf = (reason: unknown): 'end' | 'length' =>
+export const toFinish = (reason: unknown): 'end' | 'length' =>
   typeof reason === 'string' && LENGTH.has(reason.toLowerCase()) ? 'length' : 'end';

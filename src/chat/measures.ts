@@ -1,6 +1,6 @@
 /** Reads the measures of a model call other than its tokens, under the names in use. */
 import { isRecord } from '../shared/guard.ts';
-import { parsedJson, valueAt, type Fields } from './fields.ts';
+import { parseIfJson, valueAt, type Fields } from './fields.ts';
 
 /** Values are null if the log does not give them. */
 export interface CallMeasures {
@@ -58,7 +58,7 @@ const FIRST_TIME = [
 ] as const;
 
 /** Returns a number from a number or a text, or null if it is negative or neither. */
-export function amountOf(value: unknown): number | null {
+export function parseAmount(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : null;
 }
@@ -67,11 +67,11 @@ export function amountOf(value: unknown): number | null {
  * Reads the measures of a call.
  * @param places objects that may hold them, in order of precedence
  */
-export function measuresIn(...places: readonly Fields[]): CallMeasures {
+export function readMeasures(...places: readonly Fields[]): CallMeasures {
   const amount = (of: readonly Fields[], keys: readonly string[]): number | null =>
-    of.map((place) => amountOf(valueAt(place, ...keys))).find((one) => one !== null) ?? null;
+    of.map((place) => parseAmount(valueAt(place, ...keys))).find((one) => one !== null) ?? null;
   const within = (keys: readonly string[]): readonly Fields[] =>
-    places.flatMap((place) => keys.map((key) => parsedJson(place[key])).filter(isRecord));
+    places.flatMap((place) => keys.map((key) => parseIfJson(place[key])).filter(isRecord));
   const milliseconds = amount(places, FIRST_MILLISECONDS);
   return {
     firstTokenSeconds: amount(places, FIRST_SECONDS) ?? (milliseconds === null ? null : milliseconds / 1000),

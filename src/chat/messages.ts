@@ -14,13 +14,13 @@ import {
   emptyContent,
   isKnownPart,
   resultWithError,
-  spokenIn,
+  joinSpokenText,
   type Content,
   type ToolResult,
 } from './content.ts';
-import { asText, fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from './fields.ts';
-import { finishOf, reasonIn } from './finish.ts';
-import { programMessages, withTasks } from './programs.ts';
+import { asText, fieldsAt, listAtKey, parseIfJson, textAt, valueAt, type Fields } from './fields.ts';
+import { toFinish, readFinishReason } from './finish.ts';
+import { readProgramEntry, addTaskBeginnings } from './programs.ts';
 
 /** A message of a chat, as a model receives it. */
 export interface ChatMessage {
@@ -106,26 +106,26 @@ const PYDANTIC: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
 ]);
 
 /** Returns the messages of a list. Pieces of one message are joined, and other entries are left out. */
-export const parsedMessages = (value: unknown): ParsedMessage[] =>
-  Array.isArray(value) ? joined(withTasks(value).flatMap(messagesOf)) : [];
+export const parseMessages = (value: unknown): ParsedMessage[] =>
+  Array.isArray(value) ? joinMessages(addTaskBeginnings(value).flatMap(parseEntry)) : [];
 
 /** Returns the first message that a value holds in any of the forms, or null. */
-export const parsedMessage = (value: unknown): ParsedMessage | null => parsedMessages([value])[0] ?? null;
+export const parseMessage = (value: unknown): ParsedMessage | null => parseMessages([value])[0] ?? null;
 
 /** Joins all pieces of a model's answer into one message, and returns the tool results separately. */
-export function answerOf(messages: readonly ParsedMessage[]): {
+export function joinAnswerPieces(messages: readonly ParsedMessage[]): {
   readonly said: ParsedMessage | null;
   readonly results: readonly ParsedMessage[];
 } {
   const own = messages.filter(({ role }) => role === 'assistant');
   return {
-    said: own.length === 0 ? null : own.reduce(together),
+    said: own.length === 0 ? null : own.reduce(joinPieces),
     results: messages.filter(({ role }) => role === 'tool'),
   };
 }
 
 /** Joins the pieces of one message: those of one id, or the items of one response. */
-function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
+function joinMessages(messages: readonly ParsedMessage[]): ParsedMessage[] {
   const made: ParsedMessage[] = [];
   let last: ParsedMessage | undefined;
   for (const message of messages) {
@@ -133,9 +133,9 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
     const isPiece =
       before?.role === 'assistant' &&
       message.role === 'assistant' &&
-      ((message.id !== null && message.id === before.id) || follows(last?.item ?? null, message.item));
+      ((message.id !== null && message.id === before.id) || continuesMessage(last?.item ?? null, message.item));
     if (isPiece) {
-      made[made.length - 1] = together(before, message);
+      made[made.length - 1] = joinPieces(before, message);
     } else {
       made.push(message);
     }
@@ -145,20 +145,20 @@ function joined(messages: readonly ParsedMessage[]): ParsedMessage[] {
 }
 
 /** Returns true if an item continues a message: reasoning, then a text, then calls. */
-const follows = (before: ParsedMessage['item'], item: ParsedMessage['item']): boolean =>
+const continuesMessage = (before: ParsedMessage['item'], item: ParsedMessage['item']): boolean =>
   before === 'reasoning' ? item !== null : before === null ? false : item === 'call';
 
 /** Joins two pieces of one message. */
-export const together = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
+export const joinPieces = (first: ParsedMessage, second: ParsedMessage): ParsedMessage => ({
   ...first,
   name: first.name ?? second.name,
-  text: inLines(first.text, second.text),
-  spoken: inLines(first.spoken, second.spoken),
+  text: joinLines(first.text, second.text),
+  spoken: joinLines(first.spoken, second.spoken),
   calls: new Map([...first.calls, ...second.calls]),
   finish: second.finish,
 });
 
-const inLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
+const joinLines = (...texts: readonly string[]): string => texts.filter((text) => text !== '').join('\n');
 
 const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
   role,
@@ -175,7 +175,7 @@ const plain = (role: ChatMessage['role'], text: string): ParsedMessage => ({
 });
 
 /** Returns the messages of a list entry, or none if it is not a message. */
-function messagesOf(entry: unknown): readonly ParsedMessage[] {
+function parseEntry(entry: unknown): readonly ParsedMessage[] {
   if (!isRecord(entry)) {
     return [];
   }
@@ -187,20 +187,20 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
     return [];
   }
   if (AUTOGEN_RESULTS.includes(type) && Array.isArray(content)) {
-    return content.filter(isRecord).map((one) => resultMessage(one, one['content'], one['error']));
+    return content.filter(isRecord).map((one) => toResultMessage(one, one['content'], one['error']));
   }
   // AutoGen 0.2 joins the results of all tools in the content, and also lists them one by one.
   const responses = listAtKey(entry, 'tool_responses').filter(isRecord);
   if (responses.length > 0) {
-    return responses.map((one) => resultMessage(one, one['content'], null));
+    return responses.map((one) => toResultMessage(one, one['content'], null));
   }
   // A line of a session of Codex.
   if (type === 'response_item' && isRecord(entry['payload'])) {
-    return messagesOf(entry['payload']);
+    return parseEntry(entry['payload']);
   }
-  const written = programMessages(entry);
+  const written = readProgramEntry(entry);
   if (written !== null) {
-    return written.flatMap(general);
+    return written.flatMap(parseGeneralMessage);
   }
   const event = openHandsMessages(entry);
   if (event !== null) {
@@ -214,7 +214,7 @@ function messagesOf(entry: unknown): readonly ParsedMessage[] {
     content.length > 0 &&
     content.every((one) => isRecord(one) && 'arguments' in one && !('type' in one));
   const one = isCalls ? { ...entry, role: 'assistant', content: '', tool_calls: content } : entry;
-  return general(one);
+  return parseGeneralMessage(one);
 }
 
 /** Reads an item of a response: a call, its result, or reasoning. */
@@ -222,7 +222,7 @@ function itemOf(item: Fields): readonly ParsedMessage[] {
   const content = emptyContent();
   addPart(content, item);
   const text = content.texts.filter((one) => one !== '').join('\n');
-  const results = content.results.map(toolMessage);
+  const results = content.results.map(toToolMessage);
   return text === ''
     ? results
     : [
@@ -235,9 +235,13 @@ function itemOf(item: Fields): readonly ParsedMessage[] {
       ];
 }
 
-const toolMessage = ({ answers, name, text }: ToolResult): ParsedMessage => ({ ...plain('tool', text), name, answers });
+const toToolMessage = ({ answers, name, text }: ToolResult): ParsedMessage => ({
+  ...plain('tool', text),
+  name,
+  answers,
+});
 
-const resultMessage = (from: Fields, given: unknown, error: unknown): ParsedMessage => ({
+const toResultMessage = (from: Fields, given: unknown, error: unknown): ParsedMessage => ({
   ...plain('tool', resultWithError(given, error)),
   name: textAt(from, 'name', 'tool_name', 'toolName'),
   answers: textAt(from, 'call_id', 'tool_call_id', 'toolCallId', 'id'),
@@ -245,13 +249,13 @@ const resultMessage = (from: Fields, given: unknown, error: unknown): ParsedMess
 
 function pydanticMessages(kind: string, parts: readonly unknown[], entry: Fields): readonly ParsedMessage[] {
   if (kind === 'response') {
-    return general({ ...entry, role: 'assistant' });
+    return parseGeneralMessage({ ...entry, role: 'assistant' });
   }
   return parts.filter(isRecord).flatMap((part): readonly ParsedMessage[] => {
     const role = PYDANTIC.get(part['part_kind']) ?? 'user';
     return role === 'tool' && textAt(part, 'tool_name') !== null
-      ? [resultMessage(part, part['content'], null)]
-      : general({ role: role === 'tool' ? 'user' : role, content: part['content'] });
+      ? [toResultMessage(part, part['content'], null)]
+      : parseGeneralMessage({ role: role === 'tool' ? 'user' : role, content: part['content'] });
   });
 }
 
@@ -269,20 +273,24 @@ function openHandsMessages(event: Fields): readonly ParsedMessage[] | null {
   }
   const { content: said, thought, ...given } = args;
   if (action === 'message' || action === 'system') {
-    return general({ role: action === 'system' ? action : source, content: said });
+    return parseGeneralMessage({ role: action === 'system' ? action : source, content: said });
   }
   // Actions of the environment itself, such as a change of its state, are not messages.
   return source === 'agent'
-    ? general({ role: 'assistant', content: thought ?? said, tool_calls: [{ name: action, arguments: given }] })
+    ? parseGeneralMessage({
+        role: 'assistant',
+        content: thought ?? said,
+        tool_calls: [{ name: action, arguments: given }],
+      })
     : [];
 }
 
 /** Reads a message with a role, in the wrapper of its library. */
-function general(value: Fields): readonly ParsedMessage[] {
-  const { fields, type, around } = unwrapped(value);
+function parseGeneralMessage(value: Fields): readonly ParsedMessage[] {
+  const { fields, type, around } = unwrapMessage(value);
   const named = textAt(fields, 'role') ?? textAt(fields, 'from') ?? textAt(fieldsAt(fields, 'author'), 'role');
   const source = textAt(fields, 'source', 'sender', 'speaker') ?? textAt(fields, 'author');
-  const role = roleOf(named, type ?? textAt(around, 'role', 'type'), source);
+  const role = findRole(named, type ?? textAt(around, 'role', 'type'), source);
   const kwargs = fieldsAt(fields, 'additional_kwargs');
   const content = contentOf(fields, kwargs);
   if (role === null || content === null) {
@@ -296,28 +304,29 @@ function general(value: Fields): readonly ParsedMessage[] {
     textAt(fieldsAt(fields, 'author'), 'name') ??
     source ??
     (isAgent || (role === 'tool' && TOOLS.has(named?.toLowerCase() ?? '')) ? named : null);
-  const reason = reasonIn(fields) ?? reasonIn(around) ?? reasonIn(fieldsAt(fields, 'response_metadata'));
+  const reason =
+    readFinishReason(fields) ?? readFinishReason(around) ?? readFinishReason(fieldsAt(fields, 'response_metadata'));
   const own: ParsedMessage = {
-    ...plain(role, inLines(...content.texts)),
-    spoken: spokenIn(content),
+    ...plain(role, joinLines(...content.texts)),
+    spoken: joinSpokenText(content),
     name,
     calls: content.calls,
-    finish: finishOf(reason),
+    finish: toFinish(reason),
     id: role === 'assistant' ? pieceId(fields, around) : null,
     about: role === 'assistant' ? fields : null,
     item:
       role === 'assistant' && textAt(fields, 'type') === 'message' && Array.isArray(fields['content'])
         ? 'message'
         : null,
-    asked: askedOf(fields),
+    asked: readModelInput(fields),
   };
   return withResults(own, content, fields);
 }
 
 /** Returns the input that smolagents and CrewAI keep of an answer. */
-function askedOf({ model_input_messages: asked }: Fields): readonly ChatMessage[] | null {
-  const messages = withToolNames(parsedMessages(asked));
-  return messages.length === 0 ? null : messages.map(chatOnly);
+function readModelInput({ model_input_messages: asked }: Fields): readonly ChatMessage[] | null {
+  const messages = withToolNames(parseMessages(asked));
+  return messages.length === 0 ? null : messages.map(toChatMessage);
 }
 
 /**
@@ -346,7 +355,7 @@ function withResults(own: ParsedMessage, { results }: Content, fields: Fields): 
       return [{ ...own, answers, text: resultWithError(own.text, error) }];
     }
     const made = results.map((one) => ({
-      ...toolMessage(one),
+      ...toToolMessage(one),
       name: one.name ?? own.name,
       answers: one.answers ?? answers,
     }));
@@ -355,7 +364,7 @@ function withResults(own: ParsedMessage, { results }: Content, fields: Fields): 
   if (results.length === 0) {
     return [own];
   }
-  const made = results.map(toolMessage);
+  const made = results.map(toToolMessage);
   return own.role === 'assistant' ? [own, ...made] : own.text === '' ? made : [...made, own];
 }
 
@@ -368,12 +377,12 @@ interface Unwrapped {
 }
 
 /** Returns the message within a choice, a candidate, a session's line, or a class of LangChain. */
-function unwrapped(value: Fields): Unwrapped {
+function unwrapMessage(value: Fields): Unwrapped {
   if (isRecord(value['message'])) {
-    return { ...unwrapped(value['message']), around: value };
+    return { ...unwrapMessage(value['message']), around: value };
   }
   if (isRecord(value['kwargs'])) {
-    return { fields: value['kwargs'], type: classOf(value), around: value };
+    return { fields: value['kwargs'], type: readLangChainClass(value), around: value };
   }
   if (isRecord(value['data']) && textAt(value, 'type') !== null && 'content' in value['data']) {
     return { fields: value['data'], type: textAt(value, 'type'), around: value };
@@ -395,7 +404,7 @@ const GIVEN = [...REASONED, 'refusal'] as const;
 
 /** Returns the content of a message, or null if it has no key for content. */
 function contentOf(fields: Fields, kwargs: Fields): Content | null {
-  const bodies = bodiesOf(fields);
+  const bodies = listMessageBodies(fields);
   const results = listAtKey(fields, 'tool_results').filter(isRecord);
   const calls = [fields['tool_calls'], fields['toolCalls'], fields['invalid_tool_calls']].filter(Array.isArray);
   const called: readonly unknown[] = calls.some((list) => list.length > 0)
@@ -425,7 +434,7 @@ function contentOf(fields: Fields, kwargs: Fields): Content | null {
   for (const call of called) {
     const id = isRecord(call) ? textAt(call, 'call_id', 'id', 'toolCallId') : null;
     if (id === null || !inParts.has(id)) {
-      addCall(content, parsedJson(call));
+      addCall(content, parseIfJson(call));
     }
   }
   if (called.length === 0 && single !== undefined) {
@@ -451,7 +460,7 @@ function addReasoned(content: Content, fields: Fields, kwargs: Fields): void {
 }
 
 /** Returns the bodies of a message, some of which may be empty. */
-const bodiesOf = (fields: Fields): readonly unknown[] => [
+const listMessageBodies = (fields: Fields): readonly unknown[] => [
   ...BODIES.map((key) => fields[key]).filter((body) => body !== undefined),
   ...PART_LISTS.map((key) => fields[key]).filter((parts) => Array.isArray(parts) && parts.every(isKnownPart)),
 ];
@@ -501,7 +510,7 @@ function addBeside(content: Content, parts: readonly unknown[]): void {
  * Returns the class name that replaces the role in LangChain's own form: `["langchain_core",
  * "messages", "AIMessage"]`.
  */
-function classOf({ lc, id }: Fields): string | null {
+function readLangChainClass({ lc, id }: Fields): string | null {
   const last: unknown = lc !== undefined && Array.isArray(id) ? id.at(-1) : null;
   return typeof last === 'string' ? last.replace(/Message(?:Chunk)?$/u, '') : null;
 }
@@ -510,7 +519,7 @@ function classOf({ lc, id }: Fields): string | null {
  * Returns the role of an entry. Any unknown role, or a source that is no user, is an agent's.
  * @param type of the entry, which is used if it has no role
  */
-function roleOf(named: string | null, type: string | null, source: string | null): ChatMessage['role'] | null {
+function findRole(named: string | null, type: string | null, source: string | null): ChatMessage['role'] | null {
   if (named !== null) {
     return ROLES.get(named.toLowerCase()) ?? (named.length <= LONGEST_ROLE ? 'assistant' : null);
   }
@@ -520,7 +529,7 @@ function roleOf(named: string | null, type: string | null, source: string | null
 }
 
 /** Returns the first text of a user, or else the system prompt. */
-export function questionOf(messages: readonly ChatMessage[]): string {
+export function findQuestion(messages: readonly ChatMessage[]): string {
   const asked = messages.find(({ role }) => role === 'user') ?? messages[0];
   return asked?.text ?? '';
 }
@@ -542,14 +551,14 @@ export function withToolNames(messages: readonly ParsedMessage[]): ParsedMessage
  * Returns the message for instructions that have their own key: a text, parts, or an object with
  * parts. Returns none for undefined.
  */
-export function systemOf(instructions: unknown): readonly ParsedMessage[] {
+export function parseInstructions(instructions: unknown): readonly ParsedMessage[] {
   const content = isRecord(instructions) ? (instructions['parts'] ?? [instructions]) : instructions;
   return content === undefined || content === null || content === ''
     ? []
-    : parsedMessages([{ role: 'system', content }]);
+    : parseMessages([{ role: 'system', content }]);
 }
 
-export const chatOnly = ({ role, name, text }: ChatMessage): ChatMessage => ({ role, name, text });
+export const toChatMessage = ({ role, name, text }: ChatMessage): ChatMessage => ({ role, name, text });
 
 /** Returns a message that holds only a text. */
 export const plainMessage = (role: ChatMessage['role'], text: unknown): ParsedMessage => plain(role, asText(text));

@@ -4,7 +4,7 @@ import { contains } from '../shared/text/contains.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 
 /** Returns the messages of an entry of one of these programs, or null for any other entry. */
-export function programMessages(entry: Fields): readonly Fields[] | null {
+export function readProgramEntry(entry: Fields): readonly Fields[] | null {
   if ('role' in entry) {
     return null;
   }
@@ -128,7 +128,7 @@ const isCrewLine = (entry: Fields): boolean =>
   Object.keys(entry).every((key) => CREW_LINE.has(key));
 
 /** Adds a missing beginning to each task of CrewAI's log that has only an end. */
-export function withTasks(entries: readonly unknown[]): readonly unknown[] {
+export function addTaskBeginnings(entries: readonly unknown[]): readonly unknown[] {
   if (!entries.some((entry) => isRecord(entry) && isCrewLine(entry))) {
     return entries;
   }

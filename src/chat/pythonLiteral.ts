@@ -2,7 +2,7 @@
  * Reads literals of Python, as `repr` and `str` write them: lists and dictionaries of strings,
  * numbers, None, True and False. Nothing is evaluated, and any other expression is rejected.
  */
-import { structured } from './fields.ts';
+import { parseStructured } from './fields.ts';
 
 /** The most levels of nested values. */
 const MOST_DEPTH = 256;
@@ -35,7 +35,7 @@ const NO_NUMBERS: ReadonlySet<string> = new Set(['nan', 'inf']);
  * text.
  * @param onNoNumber is called for each number that JSON does not have, which is read as null
  */
-export function pythonValue(text: string, onNoNumber: () => void = () => undefined): unknown {
+export function parsePythonLiteral(text: string, onNoNumber: () => void = () => undefined): unknown {
   if (!/^\s*[[{]/u.test(text)) {
     return undefined;
   }
@@ -52,9 +52,9 @@ export function pythonValue(text: string, onNoNumber: () => void = () => undefin
 }
 
 /** Opens a text with an object or a list, in JSON or as a Python literal. Keeps other values. */
-export function opened(value: unknown): unknown {
-  const given = structured(value);
-  return typeof given === 'string' ? (pythonValue(given) ?? given) : given;
+export function parseJsonOrPython(value: unknown): unknown {
+  const given = parseStructured(value);
+  return typeof given === 'string' ? (parsePythonLiteral(given) ?? given) : given;
 }
 
 class LiteralReader {

@@ -1,9 +1,9 @@
 /** Reads a model server's answer as one body, from a whole body or the pieces of a stream. */
 import { isRecord } from '../shared/guard.ts';
 import { ChoiceReader } from './choices.ts';
-import { candidateOfPieces, messageOfEvents, responseOfEvents } from './eventStreams.ts';
-import { listAtKey, parsedJson, textAt, type Fields } from './fields.ts';
-import { tokensIn, type CountedTokens } from './usage.ts';
+import { buildCandidate, buildMessage, buildResponse } from './eventStreams.ts';
+import { listAtKey, parseIfJson, textAt, type Fields } from './fields.ts';
+import { readTokens, type CountedTokens } from './usage.ts';
 
 /** The APIs whose requests are model calls. */
 export type RecordedApi = 'chat' | 'completions' | 'responses' | 'messages' | 'gemini' | 'ollama';
@@ -30,7 +30,7 @@ export function saysError(value: unknown, depth = 0): boolean {
 }
 
 /** Returns the choices of a body. The body of Ollama is itself a choice. */
-const choicesOf = (api: RecordedApi, body: Fields): readonly unknown[] =>
+const readBodyChoices = (api: RecordedApi, body: Fields): readonly unknown[] =>
   api === 'ollama'
     ? [
         {
@@ -65,23 +65,23 @@ export function wholeAnswer(api: RecordedApi, answer: unknown): WholeAnswer | nu
   if (api === 'chat' || api === 'completions' || api === 'ollama') {
     return choiceAnswer(api, bodies, closed);
   }
-  const body = isStream ? OF_EVENTS[api](bodies, closed) : (bodies[0] ?? null);
+  const body = isStream ? BODY_BUILDERS[api](bodies, closed) : (bodies[0] ?? null);
   return body === null
     ? null
-    : { body, tokens: tokensIn(body), further: Math.max(0, listAtKey(body, 'candidates').length - 1) };
+    : { body, tokens: readTokens(body), further: Math.max(0, listAtKey(body, 'candidates').length - 1) };
 }
 
-const OF_EVENTS = { messages: messageOfEvents, responses: responseOfEvents, gemini: candidateOfPieces } as const;
+const BODY_BUILDERS = { messages: buildMessage, responses: buildResponse, gemini: buildCandidate } as const;
 
 function choiceAnswer(api: RecordedApi, bodies: readonly Fields[], closed: boolean): WholeAnswer | null {
   const reader = new ChoiceReader();
-  const found = bodies.filter((body) => reader.add(choicesOf(api, body)) !== null);
+  const found = bodies.filter((body) => reader.add(readBodyChoices(api, body)) !== null);
   const { message, finish, further } = reader.choice;
   if (found.length === 0 || (finish === null && !closed)) {
     return null;
   }
   const model = bodies.map((body) => textAt(body, 'model')).find((name) => name !== null);
-  const counted = bodies.map(tokensIn);
+  const counted = bodies.map(readTokens);
   const tokens = counted.findLast(({ prompt, completion }) => prompt !== null || completion !== null);
   return {
     body: { model, choices: [{ message, finish_reason: finish }] },
@@ -94,24 +94,26 @@ function choiceAnswer(api: RecordedApi, bodies: readonly Fields[], closed: boole
  * Parses a body: one JSON value, or several as lines or events, which are returned as pieces.
  * Returns null for other texts and for a JSON string.
  */
-export function bodyIn(text: string): unknown {
+export function parseBody(text: string): unknown {
   const plain = text.trim();
   if (plain === STREAM_END) {
     return STREAM_END;
   }
-  const value = parsedJson(text);
+  const value = parseIfJson(text);
   if (typeof value !== 'string') {
     return value;
   }
   const isEvents = /^(?:data|event|id|retry)?:/u.test(plain);
-  const lines = plain.split(/\r?\n/u).flatMap((line) => (isEvents ? dataOf(line) : line.trim() === '' ? [] : [line]));
-  const pieces = lines.map((line) => (line.trim() === STREAM_END ? STREAM_END : parsedJson(line)));
+  const lines = plain
+    .split(/\r?\n/u)
+    .flatMap((line) => (isEvents ? readEventData(line) : line.trim() === '' ? [] : [line]));
+  const pieces = lines.map((line) => (line.trim() === STREAM_END ? STREAM_END : parseIfJson(line)));
   const isRead = pieces.every((piece) => isRecord(piece) || piece === STREAM_END);
   return (isEvents || pieces.length > 1) && isRead ? pieces : null;
 }
 
 /** Returns the data of a line of an event. */
-function dataOf(line: string): readonly string[] {
+function readEventData(line: string): readonly string[] {
   const data = /^data: ?(.*)$/u.exec(line)?.[1];
   return data === undefined || data === '' ? [] : [data];
 }

@@ -34,23 +34,26 @@ const BESIDE_COMPLETION = ['thoughtsTokenCount', 'thoughts_token_count'] as cons
 const countIn = (value: unknown): number | null =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 
-const sumAt = (usage: Fields, keys: readonly string[], beside: readonly string[]): number | null => {
+const sumCounts = (usage: Fields, keys: readonly string[], beside: readonly string[]): number | null => {
   const count = countIn(valueAt(usage, ...keys));
   return count === null ? null : beside.reduce((total, key) => total + (countIn(valueAt(usage, key)) ?? 0), count);
 };
 
 /** Returns the counts of a body. Ollama has them in the body itself. */
-export function tokensIn(body: Fields): CountedTokens {
+export function readTokens(body: Fields): CountedTokens {
   const usage = ['usage', 'usageMetadata'].map((key) => fieldsAt(body, key)).find((one) => Object.keys(one).length > 0);
   const counted = usage ?? body;
-  return { prompt: sumAt(counted, PROMPT, BESIDE_PROMPT), completion: sumAt(counted, COMPLETION, BESIDE_COMPLETION) };
+  return {
+    prompt: sumCounts(counted, PROMPT, BESIDE_PROMPT),
+    completion: sumCounts(counted, COMPLETION, BESIDE_COMPLETION),
+  };
 }
 
 /**
  * Returns the token counts of a call, with 0 for a missing count.
  * @param usage in the form of its library
  */
-export function spentIn(usage: Fields): { readonly promptTokens: number; readonly completionTokens: number } {
-  const { prompt, completion } = tokensIn(usage);
+export function readSpentTokens(usage: Fields): { readonly promptTokens: number; readonly completionTokens: number } {
+  const { prompt, completion } = readTokens(usage);
   return { promptTokens: prompt ?? 0, completionTokens: completion ?? 0 };
 }

@@ -8,8 +8,8 @@ import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { PRIVATE_FOLDER } from '../files/newFile.ts';
-import { realFile } from '../files/realFile.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { resolveRealFile } from '../files/realFile.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 
 export interface EngineAddress {
   /** The address to listen on and to connect to. */
@@ -38,11 +38,11 @@ export function engineAddresses(
   if (process.platform === 'win32') {
     return [windowsAddress(name, create)];
   }
-  const [first, ...others] = folders(env);
+  const [first, ...others] = listEngineFolders(env);
   if (first === undefined) {
     return [];
   }
-  const usable = [...(create ? [made(first)] : [first].filter(isThere)), ...others.filter(isThere)];
+  const usable = [...(create ? [createFolder(first)] : [first].filter(pathExists)), ...others.filter(pathExists)];
   return usable.map((folder) => unixAddress(checkedFolder(folder), name));
 }
 
@@ -51,7 +51,7 @@ export function engineAddresses(
  * Neither the store nor its folder need exist yet.
  */
 export function storeName(store: string): string {
-  const path = realFile(store);
+  const path = resolveRealFile(store);
   return createHash('sha256')
     .update(`${dirname(path)}\0${basename(path)}`)
     .digest('hex')
@@ -59,23 +59,25 @@ export function storeName(store: string): string {
 }
 
 /** Returns the folders for engines of this user, the default one first. */
-function folders({ XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv): readonly string[] {
+function listEngineFolders({ XDG_RUNTIME_DIR: runtime }: NodeJS.ProcessEnv): readonly string[] {
   const own = join(tmpdir(), `c3-replay-${process.getuid?.() ?? 0}`);
-  return runtime !== undefined && isAbsolute(runtime) && isThere(runtime) ? [join(runtime, 'c3-replay'), own] : [own];
+  return runtime !== undefined && isAbsolute(runtime) && pathExists(runtime)
+    ? [join(runtime, 'c3-replay'), own]
+    : [own];
 }
 
-function isThere(path: string): boolean {
+function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function made(folder: string): string {
+function createFolder(folder: string): string {
   try {
     mkdirSync(folder, { mode: PRIVATE_FOLDER });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
       throw new C3Error(
         'engine',
-        `The folder ${folder} for the sockets of engines cannot be created: ${messageOf(error)}. Allow it to be created, or set XDG_RUNTIME_DIR to another folder.`,
+        `The folder ${folder} for the sockets of engines cannot be created: ${toErrorMessage(error)}. Allow it to be created, or set XDG_RUNTIME_DIR to another folder.`,
         { cause: error },
       );
     }

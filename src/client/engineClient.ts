@@ -7,11 +7,11 @@ import { C3Error } from '../shared/errors.ts';
 import {
   REQUESTS,
   ShutdownRequest,
-  type ParamsOf,
+  type RequestParams,
   type RequestName,
-  type ResultOf,
+  type RequestResult,
 } from '../shared/protocols/engineProtocol.ts';
-import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from './engineConnection.ts';
+import { EngineConnection, toEngineError, type ClientOptions, type EngineEvents } from './engineConnection.ts';
 
 /**
  * A method for each request of the engine, which is started if none is running. The token cancels
@@ -19,15 +19,15 @@ import { EngineConnection, errorOf, type ClientOptions, type EngineEvents } from
  * the engine's one-line message if it failed or the engine ended.
  */
 type EngineRequests = {
-  readonly [Name in RequestName]: ParamsOf<Name> extends undefined
-    ? () => Promise<ResultOf<Name>>
-    : (params: ParamsOf<Name>, token?: CancellationToken) => Promise<ResultOf<Name>>;
+  readonly [Name in RequestName]: RequestParams<Name> extends undefined
+    ? () => Promise<RequestResult<Name>>
+    : (params: RequestParams<Name>, token?: CancellationToken) => Promise<RequestResult<Name>>;
 };
 
 export type EngineClient = EngineLink & EngineRequests;
 
 /** Creates the client of a store's engine, without connecting yet. */
-export function engineClient(options: ClientOptions, events: EngineEvents): EngineClient {
+export function createEngineClient(options: ClientOptions, events: EngineEvents): EngineClient {
   const link = new EngineLink(options, events);
   const methods = Object.entries(REQUESTS).map(([name, { method, numberOfParams }]) => [
     name,
@@ -105,7 +105,7 @@ class EngineLink {
       if (!(error instanceof ResponseError) && live.socket.destroyed) {
         await ended;
       }
-      throw errorOf(error);
+      throw toEngineError(error);
     }
   }
 }

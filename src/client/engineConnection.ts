@@ -1,7 +1,7 @@
 /** The connection to a store's engine, which is found or started, and renewed after it ended. */
 import type { Socket } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
-import { C3Error, CancelledError, errorOfFailure, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, restoreError, toErrorMessage } from '../shared/errors.ts';
 import {
   EditorAnswerRequest,
   EditorOpenRequest,
@@ -33,8 +33,8 @@ import {
   type TrialProgress,
   type VerifyProgress,
 } from '../shared/protocols/engineProtocol.ts';
-import { jobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
-import { socketConnection } from '../shared/protocols/socketConnection.ts';
+import { findJobInProgress, type ClientKind, type JobList, type RunProgress } from '../shared/protocols/jobs.ts';
+import { createSocketConnection } from '../shared/protocols/socketConnection.ts';
 import { ALLOW_COMMANDS } from '../shared/runNames.ts';
 import { connectOrStart, connectToEngine } from './startEngine.ts';
 
@@ -178,7 +178,7 @@ export class EngineConnection {
       if (hello.protocol === PROTOCOL_VERSION) {
         return this.adopt(live, keys);
       }
-      const busy = jobInProgress(hello.list.jobs);
+      const busy = findJobInProgress(hello.list.jobs);
       live.socket.destroy();
       if (!start) {
         return null;
@@ -195,12 +195,12 @@ export class EngineConnection {
   private async greet(socket: Socket): Promise<Live | null> {
     const { store, kind } = this.options;
     const { events } = this;
-    const connection = socketConnection(socket);
+    const connection = createSocketConnection(socket);
     const ended = new Promise<undefined>((resolve) => {
       socket.once('close', () => resolve(undefined));
     });
     socket.on('error', () => undefined);
-    connection.onError(([error]) => events.log(`connection: ${messageOf(error)}`));
+    connection.onError(([error]) => events.log(`connection: ${toErrorMessage(error)}`));
     connection.onNotification(RunProgressNotification, (progress) => events.runProgress(progress));
     connection.onNotification(ReplayProgressNotification, (progress) => events.replayProgress(progress));
     connection.onNotification(VerifyProgressNotification, (progress) => events.verifyProgress(progress));
@@ -221,7 +221,7 @@ export class EngineConnection {
         return undefined;
       }
       socket.destroy();
-      throw errorOf(error);
+      throw toEngineError(error);
     });
     return hello === undefined ? null : { connection, socket, ended, hello };
   }
@@ -292,15 +292,15 @@ function giveKeys({ connection }: Live, keys: Keys): void {
 }
 
 /** Converts an error to the engine's message. Cancellation stays distinct from failure. */
-export function errorOf(error: unknown): Error {
+export function toEngineError(error: unknown): Error {
   if (error instanceof C3Error) {
     return error;
   }
   if (!(error instanceof ResponseError)) {
-    return new C3Error('engine', messageOf(error), { cause: error });
+    return new C3Error('engine', toErrorMessage(error), { cause: error });
   }
   if (error.code === CANCELLED_CODE) {
     return new CancelledError();
   }
-  return errorOfFailure(error.message, error.code === FAILED_CODE ? error.data : null, error);
+  return restoreError(error.message, error.code === FAILED_CODE ? error.data : null, error);
 }

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readSync, renameSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { engineAddresses, type EngineAddress } from './address.ts';
 import { engineEnvironment } from './environment.ts';
 
@@ -21,7 +21,7 @@ const TAIL_BYTES = 2000;
  */
 export async function connectToEngine(store: string): Promise<Socket | null> {
   for (const { socket } of engineAddresses(store, false)) {
-    const connection = await connected(socket);
+    const connection = await tryConnect(socket);
     if (connection !== null) {
       return connection;
     }
@@ -48,7 +48,7 @@ export async function connectOrStart(store: string, script: string, more: Enviro
     if (failed() !== null) {
       throw new C3Error(
         'engine',
-        `The engine could not be started (${failed() ?? ''}). ${tailOf(started.address.log)}`,
+        `The engine could not be started (${failed() ?? ''}). ${readTail(started.address.log)}`,
       );
     }
     // Another engine was just ending, so the start is repeated.
@@ -96,7 +96,7 @@ function start(store: string, script: string, more: Environment): Started {
   let ended: string | null = null;
   let left = false;
   child.once('error', (error) => {
-    ended = messageOf(error);
+    ended = toErrorMessage(error);
   });
   child.once('exit', (code, signal) => {
     left = code === 0;
@@ -118,7 +118,7 @@ function freshLog(path: string): number {
 }
 
 /** Returns the last lines of a log, as one line. */
-function tailOf(path: string): string {
+function readTail(path: string): string {
   try {
     const file = openSync(path, 'r');
     try {
@@ -135,7 +135,7 @@ function tailOf(path: string): string {
 }
 
 /** Connects to a socket. Returns null if no process listens. */
-function connected(path: string): Promise<Socket | null> {
+function tryConnect(path: string): Promise<Socket | null> {
   return new Promise((resolve) => {
     const socket = createConnection(path);
     socket.once('connect', () => {

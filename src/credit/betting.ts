@@ -12,7 +12,7 @@ export const ALPHA = 0.05;
  * Returns the capital that decides a side: the capital of a bet against a true hypothesis exceeds it
  * with probability at most alpha / 2 (Ville's inequality).
  */
-const needed = (alpha: number): number => 2 / alpha;
+const requiredCapital = (alpha: number): number => 2 / alpha;
 
 /**
  * Stakes as shares of the capital, and the part of the capital that bets with each. They were chosen
@@ -84,7 +84,7 @@ export function mixedCapital(capitals: readonly number[], growth: readonly numbe
 }
 
 /** Returns true if a log capital suffices to decide a side. */
-export const isEnough = (capital: number, alpha = ALPHA): boolean => capital >= Math.log(needed(alpha));
+export const isCapitalEnough = (capital: number, alpha = ALPHA): boolean => capital >= Math.log(requiredCapital(alpha));
 
 export const THETAS: readonly number[] = STAKES.map(([theta]) => theta);
 
@@ -140,8 +140,8 @@ export function isExcluded(
   }
   // A product that underflows counts as 0, which only widens the interval.
   return Number.isFinite(capital)
-    ? capital >= needed(alpha)
-    : isEnough(mixedCapital(stakeCapitals(evidence, side, d0, span), [], 0), alpha);
+    ? capital >= requiredCapital(alpha)
+    : isCapitalEnough(mixedCapital(stakeCapitals(evidence, side, d0, span), [], 0), alpha);
 }
 
 function logSum(logs: readonly number[]): number {

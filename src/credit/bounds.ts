@@ -6,10 +6,10 @@ import type { Sample } from './leftOut.ts';
 export const NO_BOUNDS: Bounds = { low: null, high: null, method: 'none' };
 
 /** Returns the number of returns in a sample. */
-export const sizeOf = (sample: Sample): number => ('n' in sample ? sample.n : sample.length);
+export const countReturns = (sample: Sample): number => ('n' in sample ? sample.n : sample.length);
 
 /** Returns the interval of a credit that is a difference times a factor. */
-export function scaled(interval: DifferenceInterval | null, factor: number): Bounds {
+export function scaleInterval(interval: DifferenceInterval | null, factor: number): Bounds {
   if (interval === null || interval.low === null || interval.high === null) {
     return NO_BOUNDS;
   }
@@ -17,7 +17,7 @@ export function scaled(interval: DifferenceInterval | null, factor: number): Bou
 }
 
 /** Moves an interval from its own value to the credit: a learned value is assumed to be exact. */
-export function shifted(interval: DifferenceInterval | null, credit: number): Bounds {
+export function shiftInterval(interval: DifferenceInterval | null, credit: number): Bounds {
   if (interval === null || interval.low === null || interval.high === null) {
     return NO_BOUNDS;
   }

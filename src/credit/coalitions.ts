@@ -6,7 +6,8 @@ export type Coalition = readonly boolean[];
 /** Most roles of a team whose coalitions are all evaluated; their number is 2 to the power of it. */
 export const MOST_ROLES = 12;
 
-const without = (all: number, role: number): Coalition => Array.from({ length: all }, (_, one) => one !== role);
+const coalitionWithout = (all: number, role: number): Coalition =>
+  Array.from({ length: all }, (_, one) => one !== role);
 
 /**
  * Returns the loss of the team's reward without each role (CCPO section 1):
@@ -17,8 +18,8 @@ const without = (all: number, role: number): Coalition => Array.from({ length: a
  * @returns in the order of the roles
  */
 export function removalContributions(roles: number, rewardOf: (coalition: Coalition) => number): number[] {
-  const all = rewardOf(without(roles, -1));
-  return Array.from({ length: roles }, (_, role) => all - rewardOf(without(roles, role)));
+  const all = rewardOf(coalitionWithout(roles, -1));
+  return Array.from({ length: roles }, (_, role) => all - rewardOf(coalitionWithout(roles, role)));
 }
 
 /**

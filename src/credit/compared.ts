@@ -8,7 +8,7 @@ import { creditGroup, type CreditEstimator } from './estimators.ts';
  * because there is nothing to compare.
  * @throws C3Error('input') as creditGroup
  */
-export function comparedCredits(
+export function creditIfComparable(
   members: CreditGroup['alternatives'],
   estimator: CreditEstimator,
   alpha?: number,

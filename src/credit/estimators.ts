@@ -1,8 +1,8 @@
 /** Every estimator by its name, and the credits of a group. The table is the only list of estimators. */
 import type { Credit } from '../shared/credit/credit.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-import { C3Error, nearestName } from '../shared/errors.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { C3Error, findNearestName } from '../shared/errors.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 import { aggregate, unmasked, type Estimate } from './aggregate.ts';
 import { mean } from './describe.ts';
 import type { CreditGroup, Estimator } from './estimator.ts';
@@ -14,7 +14,7 @@ import { magrpoRloo } from './estimators/magrpoRloo.ts';
 import { mappo } from './estimators/mappo.ts';
 import { valueAssisted } from './estimators/valueAssisted.ts';
 import { valueOnly } from './estimators/valueOnly.ts';
-import { samplesOfOthers } from './leftOut.ts';
+import { poolOtherSamples } from './leftOut.ts';
 
 export type { CreditGroup, CreditInput, Estimator } from './estimator.ts';
 
@@ -49,16 +49,16 @@ export const findEstimator = (name: string): (Estimator & { readonly name: Credi
  * Returns the estimator with a name from a store or a file.
  * @throws C3Error('input') for a name that this version does not know
  */
-export function estimatorNamed(name: string): Estimator & { readonly name: CreditEstimator } {
+export function requireEstimator(name: string): Estimator & { readonly name: CreditEstimator } {
   const found = findEstimator(name);
   if (found !== null) {
     return found;
   }
-  const nearest = nearestName(name, CREDIT_ESTIMATORS);
+  const nearest = findNearestName(name, CREDIT_ESTIMATORS);
   const hint = nearest === undefined ? `known are ${CREDIT_ESTIMATORS.join(', ')}` : `did you mean ${nearest}?`;
   throw new C3Error(
     'input',
-    `The credit estimator ${JSON.stringify(oneLine(name, 40))} is unknown; ${hint}${hint.endsWith('?') ? '' : '.'}`,
+    `The credit estimator ${JSON.stringify(toOneLine(name, 40))} is unknown; ${hint}${hint.endsWith('?') ? '' : '.'}`,
   );
 }
 
@@ -66,8 +66,8 @@ export function estimatorNamed(name: string): Estimator & { readonly name: Credi
  * Returns the estimator name that diagnostics of single contexts use: the estimator itself if they
  * read its stored credits, or else the formula that they compute.
  */
-export function contextEstimatorOf(name: CreditEstimator): CreditEstimator {
-  const { diagnosed } = estimatorNamed(name);
+export function chooseContextEstimator(name: CreditEstimator): CreditEstimator {
+  const { diagnosed } = requireEstimator(name);
   return diagnosed === 'stored' ? name : diagnosed;
 }
 
@@ -78,7 +78,7 @@ export function contextEstimatorOf(name: CreditEstimator): CreditEstimator {
  *   is not finite
  */
 export function estimateGroup(group: CreditGroup, estimator: CreditEstimator): (Estimate | null)[] {
-  return estimatorNamed(estimator).estimate(
+  return requireEstimator(estimator).estimate(
     group.alternatives.map(({ returns }) => aggregate(returns)),
     group,
   );
@@ -93,17 +93,14 @@ export function estimateGroup(group: CreditGroup, estimator: CreditEstimator): (
  * @throws C3Error('input') as estimateGroup, for a return beyond MAX_RETURN or a wrong number of calls
  */
 export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Credit | null)[] {
-  const { bounds } = estimatorNamed(estimator);
+  const { bounds } = requireEstimator(estimator);
   const samples = group.alternatives.map(({ returns }) => unmasked(returns));
   const n = samples.reduce((total, sample) => total + sample.length, 0);
-  const evaluatorCalls = group.alternatives.reduce(
-    (total, { evaluatorCalls: calls }) => total + checkedCalls(calls),
-    0,
-  );
+  const evaluatorCalls = group.alternatives.reduce((total, { evaluatorCalls: calls }) => total + checkCalls(calls), 0);
   const estimates = estimateGroup(group, estimator);
-  const others = samplesOfOthers(samples);
-  const siblings = samplesOfOthers(samples.map((sample) => (sample.length === 0 ? [] : [mean(sample)])));
-  const range = rangeOf(samples);
+  const others = poolOtherSamples(samples);
+  const siblings = poolOtherSamples(samples.map((sample) => (sample.length === 0 ? [] : [mean(sample)])));
+  const range = findReturnRange(samples);
   return estimates.map((found, index) => {
     if (found === null) {
       return null;
@@ -121,7 +118,7 @@ export function creditGroup(group: CreditGroup, estimator: CreditEstimator): (Cr
 }
 
 /** Returns the smallest range that holds 0, 1 and all returns. */
-function rangeOf(samples: readonly (readonly number[])[]): ReturnRange {
+function findReturnRange(samples: readonly (readonly number[])[]): ReturnRange {
   let [low, high] = [0, 1];
   for (const value of samples.flat()) {
     [low, high] = [Math.min(low, value), Math.max(high, value)];
@@ -129,7 +126,7 @@ function rangeOf(samples: readonly (readonly number[])[]): ReturnRange {
   return { low, high };
 }
 
-function checkedCalls(calls: number): number {
+function checkCalls(calls: number): number {
   if (!Number.isSafeInteger(calls) || calls < 0) {
     throw new C3Error('input', `An alternative cost ${calls} evaluator calls; give a whole number of at least 0.`);
   }

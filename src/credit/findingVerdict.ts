@@ -15,7 +15,7 @@ export const SAME = 0.1;
 export type DrawnPair = readonly [then: number | null, now: number | null];
 
 /** Returns the verdict of the draws so far. @param span range of a return */
-export function findingVerdict(
+export function judgeFinding(
   draws: readonly DrawnPair[],
   span: number,
 ): { readonly verdict: FindingVerdict; readonly difference: FindingDifference | null } {
@@ -35,10 +35,10 @@ export function findingVerdict(
     high: Math.max(value, interval.high),
     n: units.length,
   };
-  return { verdict: verdictOf(difference, SAME * span), difference };
+  return { verdict: judgeDifference(difference, SAME * span), difference };
 }
 
-function verdictOf({ low, high }: FindingDifference, same: number): FindingVerdict {
+function judgeDifference({ low, high }: FindingDifference, same: number): FindingVerdict {
   if (low > 0) {
     return 'fixed';
   }

@@ -11,7 +11,7 @@ const EPSILON = 1e-8;
  * 1) times the full mean, and both scale to the same numbers. It also removes the size of a credit:
  * two alternatives always get +1 and -1, or 0 and 0, whatever their difference.
  */
-export function groupNormalise(credits: readonly number[]): number[] {
+export function groupNormalize(credits: readonly number[]): number[] {
   if (credits.length === 0) {
     return [];
   }

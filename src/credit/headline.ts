@@ -5,8 +5,8 @@
 import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/credit/creditPool.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import { bettingInterval } from './betting.ts';
-import { evidenceOf, isScored, membersOf, type BucketEvidence } from './pairing.ts';
-import { replaysToSettle } from './replaysToSettle.ts';
+import { compareInBucket, isScored, splitMembers, type BucketEvidence } from './pairing.ts';
+import { estimateReplaysToSettle } from './replaysToSettle.ts';
 
 export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
 
@@ -22,7 +22,7 @@ export const RANGE_UNKNOWN = 'returns outside the known range have no interval';
  * that it is compared with, because equal texts then have one result but are draws of their own.
  * @returns by key; alternatives without an unmasked return are left out
  */
-export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
+export function creditPoolMembers(pool: CreditPool): ReadonlyMap<string, Headline> {
   const places = new Map<string, PoolBucket[]>();
   const copies = new Map<string, number>();
   for (const bucket of pool.buckets) {
@@ -41,12 +41,12 @@ export function headlinesOf(pool: CreditPool): ReadonlyMap<string, Headline> {
       }
     }
   }
-  const span = spanOf(pool);
+  const span = findReturnSpan(pool);
   const names = new ResultNames(pool);
   return new Map(
     [...places].map(([key, involved]) => [
       key,
-      headlineOf(pool, key, { involved, copies: copies.get(key) ?? 0 }, span, names),
+      creditPoolMember(pool, key, { involved, copies: copies.get(key) ?? 0 }, span, names),
     ]),
   );
 }
@@ -59,14 +59,14 @@ interface Place {
   readonly copies: number;
 }
 
-function headlineOf(
+function creditPoolMember(
   pool: CreditPool,
   key: string,
   { involved, copies }: Place,
   span: number | null,
   names: ResultNames,
 ): Headline {
-  const alone = !involved.some((bucket) => membersOf(bucket, key).draws.some((draw) => draw.key !== key));
+  const alone = !involved.some((bucket) => splitMembers(bucket, key).draws.some((draw) => draw.key !== key));
   const behind = names.behind(involved, key);
   const base = { estimator: 'loo', ...behind, copies } as const;
   if (alone) {
@@ -82,9 +82,11 @@ function headlineOf(
       reason: null,
     };
   }
-  const evidence = involved.map((bucket) => evidenceOf(bucket, key, pool.terminal)).filter((found) => found !== null);
+  const evidence = involved
+    .map((bucket) => compareInBucket(bucket, key, pool.terminal))
+    .filter((found) => found !== null);
   const effectiveN = evidence.reduce((total, { units }) => total + units, 0);
-  const value = valueOf(evidence, effectiveN);
+  const value = averageUnits(evidence, effectiveN);
   if (span === null) {
     return {
       ...base,
@@ -103,11 +105,11 @@ function headlineOf(
   const low = Math.min(bounds.low, value);
   const high = Math.max(bounds.high, value);
   const verdict = low > 0 ? 'helped' : high < 0 ? 'hurt' : 'undecided';
-  const more = verdict === 'undecided' ? replaysToSettle(evidence, span, pool.terminal) : 0;
+  const more = verdict === 'undecided' ? estimateReplaysToSettle(evidence, span, pool.terminal) : 0;
   return { ...base, value, low, high, interval: 'betting', effectiveN, verdict, more, reason: null };
 }
 
-function valueOf(evidence: readonly BucketEvidence[], effectiveN: number): number {
+function averageUnits(evidence: readonly BucketEvidence[], effectiveN: number): number {
   let total = 0;
   for (const { cells, units } of evidence) {
     total += units * (cells.reduce((sum, cell) => sum + cell, 0) / cells.length);
@@ -116,7 +118,7 @@ function valueOf(evidence: readonly BucketEvidence[], effectiveN: number): numbe
 }
 
 /** Returns the width of the range of returns, or null if a return lies outside the known range. */
-function spanOf({ buckets, range }: CreditPool): number | null {
+function findReturnSpan({ buckets, range }: CreditPool): number | null {
   if (range === null || range.high <= range.low) {
     return null;
   }
@@ -160,7 +162,7 @@ class ResultNames {
     let reused = 0;
     let drawn = 0;
     for (const bucket of buckets) {
-      const { own, draws } = membersOf(bucket, key);
+      const { own, draws } = splitMembers(bucket, key);
       drawn += draws.length;
       for (const { results } of [...own, ...draws.filter((draw) => draw.key !== key || !own.includes(draw))]) {
         for (const result of results) {

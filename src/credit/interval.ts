@@ -3,7 +3,7 @@ import type { Interval } from '../domain/credit.ts';
 import { C3Error } from '../shared/errors.ts';
 import { openStream, uniform } from './counter.ts';
 import { hasSpread, mean } from './describe.ts';
-import { momentsOf, type Sample } from './leftOut.ts';
+import { toMoments, type Sample } from './leftOut.ts';
 import { studentTQuantile } from './studentT.ts';
 
 export const LEVEL = 0.95;
@@ -22,7 +22,7 @@ export interface DifferenceInterval extends Interval {
  * @returns null if n is 0
  * @throws C3Error('input') unless successes and n are whole numbers with 0 <= successes <= n
  */
-export function wilson(successes: number, n: number): Interval | null {
+export function wilsonInterval(successes: number, n: number): Interval | null {
   if (!Number.isSafeInteger(successes) || !Number.isSafeInteger(n) || successes < 0 || successes > n) {
     throw new C3Error(
       'input',
@@ -33,14 +33,14 @@ export function wilson(successes: number, n: number): Interval | null {
     return null;
   }
   const value = successes / n;
-  return { value, ...score(value, n), n };
+  return { value, ...scoreInterval(value, n), n };
 }
 
 /**
  * Returns the score interval of a share. @param value from 0 to 1 @param n number of trials, above 0,
  * may be fractional
  */
-export function score(value: number, n: number): { readonly low: number; readonly high: number } {
+export function scoreInterval(value: number, n: number): { readonly low: number; readonly high: number } {
   const shrink = 1 + Z ** 2 / n;
   const centre = (value + Z ** 2 / (2 * n)) / shrink;
   const reach = (Z / shrink) * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
@@ -55,9 +55,14 @@ export function score(value: number, n: number): { readonly low: number; readonl
  * @returns null if either side is empty; n counts both sides
  * @throws C3Error('input') as wilson
  */
-export function newcombe(successes: number, n: number, otherSuccesses: number, otherN: number): Interval | null {
-  const first = wilson(successes, n);
-  const second = wilson(otherSuccesses, otherN);
+export function newcombeInterval(
+  successes: number,
+  n: number,
+  otherSuccesses: number,
+  otherN: number,
+): Interval | null {
+  const first = wilsonInterval(successes, n);
+  const second = wilsonInterval(otherSuccesses, otherN);
   if (first === null || second === null) {
     return null;
   }
@@ -73,8 +78,8 @@ export function newcombe(successes: number, n: number, otherSuccesses: number, o
  * @returns null if either side is empty; null bounds unless both sides have at least two values that
  *   differ
  */
-export function welch(one: Sample, other: Sample): Interval | null {
-  const [first, second] = [momentsOf(one), momentsOf(other)];
+export function welchInterval(one: Sample, other: Sample): Interval | null {
+  const [first, second] = [toMoments(one), toMoments(other)];
   if (first.n === 0 || second.n === 0) {
     return null;
   }
@@ -102,12 +107,12 @@ export function welch(one: Sample, other: Sample): Interval | null {
  *   equal
  */
 export function meanInterval(values: Sample): DifferenceInterval | null {
-  const sample = momentsOf(values);
+  const sample = toMoments(values);
   if (sample.successes !== null) {
-    const interval = wilson(sample.successes, sample.n);
+    const interval = wilsonInterval(sample.successes, sample.n);
     return interval === null ? null : { ...interval, method: 'wilson' };
   }
-  const interval = student(sample);
+  const interval = studentInterval(sample);
   return interval === null ? null : { ...interval, method: interval.low === null ? 'none' : 'student' };
 }
 
@@ -115,8 +120,8 @@ export function meanInterval(values: Sample): DifferenceInterval | null {
  * Returns Student's t interval of a mean.
  * @returns null without values; null bounds for fewer than two values or all equal
  */
-export function student(values: Sample): Interval | null {
-  const { n, mean: value, squares, spread } = momentsOf(values);
+export function studentInterval(values: Sample): Interval | null {
+  const { n, mean: value, squares, spread } = toMoments(values);
   if (n === 0) {
     return null;
   }
@@ -133,9 +138,11 @@ export function student(values: Sample): Interval | null {
  * @returns null if either side is empty
  */
 export function differenceInterval(one: Sample, other: Sample): DifferenceInterval | null {
-  const [first, second] = [momentsOf(one), momentsOf(other)];
+  const [first, second] = [toMoments(one), toMoments(other)];
   const binary = first.successes !== null && second.successes !== null;
-  const interval = binary ? newcombe(first.successes, first.n, second.successes, second.n) : welch(first, second);
+  const interval = binary
+    ? newcombeInterval(first.successes, first.n, second.successes, second.n)
+    : welchInterval(first, second);
   if (interval === null) {
     return null;
   }

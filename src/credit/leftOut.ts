@@ -13,7 +13,7 @@ export const MOST_AFRESH = 1_000_000;
  * @param join combines two neighbors; associative except for rounding
  * @param nothing the result for no items
  */
-export function leftOut<Item>(
+export function combineOthers<Item>(
   items: readonly Item[],
   join: (before: Item, behind: Item) => Item,
   nothing: Item,
@@ -50,7 +50,7 @@ export type Sample = readonly number[] | Moments;
 
 const NO_VALUES: Moments = { n: 0, mean: 0, squares: 0, successes: 0, spread: false, first: null };
 
-export function momentsOf(sample: Sample): Moments {
+export function toMoments(sample: Sample): Moments {
   if ('n' in sample) {
     return sample;
   }
@@ -76,7 +76,7 @@ export function momentsOf(sample: Sample): Moments {
  * Returns the moments of two samples together (Chan, Golub and LeVeque, The American Statistician 37,
  * 1983, eq. 2.1).
  */
-function joined(one: Moments, other: Moments): Moments {
+function mergeMoments(one: Moments, other: Moments): Moments {
   if (one.n === 0) {
     return other;
   }
@@ -96,12 +96,12 @@ function joined(one: Moments, other: Moments): Moments {
 }
 
 /** Returns, for each sample, all others pooled. */
-export function samplesOfOthers(samples: readonly (readonly number[])[]): Sample[] {
+export function poolOtherSamples(samples: readonly (readonly number[])[]): Sample[] {
   const values = samples.reduce((total, sample) => total + sample.length, 0);
   if (samples.length * values > MOST_AFRESH) {
-    return leftOut(
-      samples.map((sample) => momentsOf(sample)),
-      joined,
+    return combineOthers(
+      samples.map((sample) => toMoments(sample)),
+      mergeMoments,
       NO_VALUES,
     );
   }

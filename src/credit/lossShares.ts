@@ -1,6 +1,6 @@
 /** Losses of a run's episodes: how many of them were within reach, and the share of each part in that. */
 import type { Interval } from '../domain/credit.ts';
-import { wilson } from './interval.ts';
+import { wilsonInterval } from './interval.ts';
 import { ratioOfMeans } from './ratio.ts';
 
 /** The loss in an episode, in episodes: V_0 minus the return, divided among roles, turns or others. */
@@ -24,7 +24,7 @@ export interface LossShares {
  * @param episodes a random sample of the lost ones
  * @param lost number of lost episodes
  */
-export function lossShares(episodes: readonly EpisodeLosses[], lost: number): LossShares {
+export function measureLossShares(episodes: readonly EpisodeLosses[], lost: number): LossShares {
   if (episodes.length === 0) {
     return { withinReach: { value: 0, low: 0, high: lost, n: 0 }, shares: new Map() };
   }
@@ -39,7 +39,7 @@ export function lossShares(episodes: readonly EpisodeLosses[], lost: number): Lo
   );
   const within = (share: number): number => lost * Math.min(1, Math.max(0, share));
   // If nothing was ever won, there is no spread to estimate the uncertainty from.
-  const atMost = all.every((one) => one === 0) ? (wilson(0, all.length)?.high ?? 1) : 1;
+  const atMost = all.every((one) => one === 0) ? (wilsonInterval(0, all.length)?.high ?? 1) : 1;
   return {
     withinReach: {
       value: within(each.value),

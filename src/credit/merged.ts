@@ -3,9 +3,9 @@
  * iteration, as C3's Algorithm 1 keys them by context.
  */
 import type { Credit } from '../shared/credit/credit.ts';
-import { comparedCredits } from './compared.ts';
+import { creditIfComparable } from './compared.ts';
 import type { CreditGroup, CreditInput } from './estimator.ts';
-import { estimatorNamed, type CreditEstimator } from './estimators.ts';
+import { requireEstimator, type CreditEstimator } from './estimators.ts';
 
 export interface MergedMember extends CreditInput {
   /** q(h, a), for estimators that need it. */
@@ -37,7 +37,7 @@ export interface MergedCredit {
  * @returns in order; null if there is nothing to compare
  * @throws C3Error('input') as creditGroup
  */
-export function mergedCredits(
+export function creditEqualMessages(
   members: readonly MergedMember[],
   estimator: CreditEstimator,
   alpha?: number,
@@ -45,11 +45,11 @@ export function mergedCredits(
   const copies = Map.groupBy(members, ({ draw }) => draw);
   const draws = [...copies.values()].flatMap((same) => {
     const [first] = same;
-    return first === undefined ? [] : [{ ...first, evaluatorCalls: callsOf(same) }];
+    return first === undefined ? [] : [{ ...first, evaluatorCalls: sumMergedCalls(same) }];
   });
-  const own = comparedCredits(draws, estimator, alpha);
-  const byReturns = estimatorNamed(estimator).needs === 'returns';
-  const shared = sharedCredits(draws, own, byReturns, (texts) => comparedCredits(texts, estimator, alpha));
+  const own = creditIfComparable(draws, estimator, alpha);
+  const byReturns = requireEstimator(estimator).needs === 'returns';
+  const shared = shareCredits(draws, own, byReturns, (texts) => creditIfComparable(texts, estimator, alpha));
   const byDraw = new Map(
     draws.map(({ draw }, index) => [draw, { own: own[index] ?? null, shared: shared[index] ?? null }]),
   );
@@ -60,7 +60,7 @@ export function mergedCredits(
  * Returns the credits of draws, with one credit for equal draws.
  * @param byReturns true if a group of equal messages has credit 0; with learned values it may differ
  */
-function sharedCredits(
+function shareCredits(
   draws: readonly MergedMember[],
   own: readonly (Credit | null)[],
   byReturns: boolean,
@@ -70,7 +70,7 @@ function sharedCredits(
   if (texts.length === draws.length) {
     return own;
   }
-  const compared = compare(texts.map((indices) => joined(indices.flatMap((index) => draws[index] ?? []))));
+  const compared = compare(texts.map((indices) => mergeDraws(indices.flatMap((index) => draws[index] ?? []))));
   const shared = [...own];
   for (const [text, indices] of texts.entries()) {
     const credits = indices.flatMap((index) => own[index] ?? []);
@@ -81,7 +81,7 @@ function sharedCredits(
     // If all are equal, their expectations are equal, too.
     const value =
       byReturns && texts.length === 1 ? 0 : credits.reduce((sum, one) => sum + one.value, 0) / credits.length;
-    const credit: Credit = { ...first, value, ...scaledBounds(value, compared[text] ?? null) };
+    const credit: Credit = { ...first, value, ...scaleCreditBounds(value, compared[text] ?? null) };
     for (const index of indices) {
       shared[index] = own[index] === null ? null : credit;
     }
@@ -89,13 +89,13 @@ function sharedCredits(
   return shared;
 }
 
-const callsOf = (members: readonly CreditInput[]): number =>
+const sumMergedCalls = (members: readonly CreditInput[]): number =>
   members.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 /** Combines draws of one text into one alternative. */
-export const joined = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
+export const mergeDraws = (draws: readonly MergedMember[]): CreditGroup['alternatives'][number] => ({
   returns: draws.flatMap(({ returns }) => returns),
-  evaluatorCalls: callsOf(draws),
+  evaluatorCalls: sumMergedCalls(draws),
   value: draws[0]?.value,
 });
 
@@ -104,7 +104,7 @@ export const joined = (draws: readonly MergedMember[]): CreditGroup['alternative
  * unequal counts of returns may have a credit that is not a share of that difference; it then has no
  * bounds.
  */
-export function scaledBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
+export function scaleCreditBounds(value: number, difference: Credit | null): Pick<Credit, 'low' | 'high' | 'interval'> {
   const share = difference === null || value === difference.value ? 1 : value / difference.value;
   if (difference === null || difference.low === null || difference.high === null || !(share >= 0 && share < Infinity)) {
     return { low: null, high: null, interval: 'none' };

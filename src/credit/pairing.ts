@@ -33,22 +33,22 @@ type Returns = ReadonlyMap<number, number>;
  * @param terminal true if the message's return is a function of its text: every draw is then a unit
  * @returns null if the bucket holds no result of the message, or no draw to compare it with
  */
-export function evidenceOf(bucket: PoolBucket, key: string, terminal: boolean): BucketEvidence | null {
-  const { own, draws } = sidesOf(bucket, key);
+export function compareInBucket(bucket: PoolBucket, key: string, terminal: boolean): BucketEvidence | null {
+  const { own, draws } = splitReturns(bucket, key);
   if (own.size === 0 || draws.length === 0) {
     return null;
   }
   const ownMean = meanOf([...own.values()]);
   if (terminal) {
-    return single(draws.map((draw) => ownMean - meanOf([...draw.values()])));
+    return toEvidence(draws.map((draw) => ownMean - meanOf([...draw.values()])));
   }
   const ordered = draws.filter((draw) => [...draw.keys()].some((stream) => own.has(stream)));
   // Without a common stream, as between two draws of a paired request, whole means are compared as
   // one unit.
   if (ordered.length === 0) {
-    return single([ownMean - meanOf(draws.map((draw) => meanOf([...draw.values()])))]);
+    return toEvidence([ownMean - meanOf(draws.map((draw) => meanOf([...draw.values()])))]);
   }
-  return pairedUnits(own, ordered) ?? crossed(own, ordered);
+  return pairedUnits(own, ordered) ?? crossUnits(own, ordered);
 }
 
 /** Returns true if a member has a result that counts. */
@@ -56,7 +56,7 @@ export const isScored = ({ results, repeated }: PoolMember): boolean =>
   repeated !== true && results.some(({ value }) => value !== null);
 
 /** Returns the members of a bucket that are compared for `key`: its own, and the draws of its baseline. */
-export function membersOf(
+export function splitMembers(
   { members }: PoolBucket,
   key: string,
 ): { readonly own: readonly PoolMember[]; readonly draws: readonly PoolMember[] } {
@@ -66,16 +66,16 @@ export function membersOf(
   return { own, draws: scored.filter((member) => member.drawn && member !== itself) };
 }
 
-function sidesOf(bucket: PoolBucket, key: string): { readonly own: Returns; readonly draws: readonly Returns[] } {
-  const { own, draws } = membersOf(bucket, key);
-  return { own: returnsOf(own), draws: draws.map((draw) => returnsOf([draw])) };
+function splitReturns(bucket: PoolBucket, key: string): { readonly own: Returns; readonly draws: readonly Returns[] } {
+  const { own, draws } = splitMembers(bucket, key);
+  return { own: averageByStream(own), draws: draws.map((draw) => averageByStream([draw])) };
 }
 
 /**
  * Returns the mean return by stream. Results of one stream share their first continuation, so they are
  * not independent and are averaged.
  */
-function returnsOf(members: readonly PoolMember[]): Returns {
+function averageByStream(members: readonly PoolMember[]): Returns {
   const byStream = new Map<number, number[]>();
   for (const { results } of members) {
     for (const { stream, value } of results) {
@@ -102,7 +102,7 @@ function pairedUnits(own: Returns, draws: readonly Returns[]): BucketEvidence | 
   if (draws.length < 2 || streams.includes(-1) || new Set(streams).size < streams.length) {
     return null;
   }
-  return single(
+  return toEvidence(
     draws
       .flatMap((draw) => [...draw].map(([stream, value]) => ({ stream, difference: (own.get(stream) ?? 0) - value })))
       .sort((a, b) => a.stream - b.stream)
@@ -114,7 +114,7 @@ function pairedUnits(own: Returns, draws: readonly Returns[]): BucketEvidence | 
  * Compares blocks of draws with blocks of streams, each block once in an assignment. The assignments
  * rotate the blocks against each other.
  */
-function crossed(own: Returns, draws: readonly Returns[]): BucketEvidence {
+function crossUnits(own: Returns, draws: readonly Returns[]): BucketEvidence {
   const streams = [...own.keys()].filter((stream) => draws.some((draw) => draw.has(stream))).sort((a, b) => a - b);
   const blocks = Math.min(draws.length, streams.length);
   const table = draws.map((draw) =>
@@ -163,7 +163,7 @@ function blockMean(
   return count === 0 ? null : sum / count;
 }
 
-const single = (units: readonly number[]): BucketEvidence => ({
+const toEvidence = (units: readonly number[]): BucketEvidence => ({
   assignments: [units],
   cells: units,
   units: units.length,

@@ -71,14 +71,14 @@ const ROUNDING = 1e-9;
 const stepBelow = (bound: number): number => Math.floor(bound * STEPS - 0.5 + ROUNDING);
 
 /** Returns the likelihood of each chance, scaled so that the largest is 1 for any number of returns. */
-function likelihoodOf({ won, of }: Count): Weights {
+function scaleLikelihood({ won, of }: Count): Weights {
   const times = (count: number, chance: number): number => (count === 0 ? 0 : count * Math.log(chance));
   const logs = Float64Array.from(GRID, (chance) => times(won, chance) + times(of - won, 1 - chance));
   const largest = Math.max(...logs);
   return logs.map((log) => Math.exp(log - largest));
 }
 
-const even = (length: number): Weights => new Float64Array(length).fill(1 / PLACES);
+const uniformWeights = (length: number): Weights => new Float64Array(length).fill(1 / PLACES);
 
 function sum(weights: Weights): number {
   let total = 0;
@@ -89,7 +89,7 @@ function sum(weights: Weights): number {
 }
 
 /** Multiplies elementwise. */
-function product(one: Weights, other: Weights): Weights {
+function multiplyWeights(one: Weights, other: Weights): Weights {
   const both = new Float64Array(one.length);
   for (let at = 0; at < both.length; at++) {
     both[at] = (one[at] ?? 0) * (other[at] ?? 0);
@@ -97,33 +97,33 @@ function product(one: Weights, other: Weights): Weights {
   return both;
 }
 
-const scaled = (weights: Weights): Weights => {
+const normalizeWeights = (weights: Weights): Weights => {
   const total = sum(weights);
   return weights.map((one) => one / total);
 };
 
 /** Returns the move probabilities of a message, uniform for a name that the model lacks. */
-const movesOf = ({ moves }: CurveModel, name: string | undefined): Weights => moves.get(name ?? '') ?? UNSEEN;
-const UNSEEN = even(PLACES * PLACES);
+const findMoves = ({ moves }: CurveModel, name: string | undefined): Weights => moves.get(name ?? '') ?? UNSEEN;
+const UNSEEN = uniformWeights(PLACES * PLACES);
 
 /** Estimates the moves of chances from the first of a run's lost episodes. */
 export function fitCurves(curves: readonly CurveCounts[]): CurveModel {
   let left = MOST_MESSAGES;
   const seen = curves.filter(({ points }) => (left -= points.length) >= 0);
   const kinds = [...Map.groupBy(seen, (curve) => JSON.stringify([curve.points, curve.names])).values()].flatMap((of) =>
-    of.slice(0, 1).map((curve) => ({ curve, times: of.length, likelihoods: curve.points.map(likelihoodOf) })),
+    of.slice(0, 1).map((curve) => ({ curve, times: of.length, likelihoods: curve.points.map(scaleLikelihood) })),
   );
-  let model: CurveModel = { episodes: seen.length, start: even(PLACES), moves: new Map() };
+  let model: CurveModel = { episodes: seen.length, start: uniformWeights(PLACES), moves: new Map() };
   for (let round = 0; round < ROUNDS; round++) {
-    const start = even(PLACES).map((share) => ADDED * share);
+    const start = uniformWeights(PLACES).map((share) => ADDED * share);
     const moves = new Map<string, Weights>();
     for (const { curve, times, likelihoods } of kinds) {
       addPosterior(model, curve, likelihoods, times, { start, moves });
     }
     model = {
       ...model,
-      start: scaled(start),
-      moves: new Map([...moves].map(([name, counted]) => [name, scaledRows(counted)])),
+      start: normalizeWeights(start),
+      moves: new Map([...moves].map(([name, counted]) => [name, normalizeRows(counted)])),
     };
   }
   return model;
@@ -139,12 +139,16 @@ function addPosterior(
 ): void {
   const before = forward(model, names, likelihoods);
   const after = backward(model, names, likelihoods);
-  addWeights(counted.start, product(before[0] ?? even(PLACES), after[0] ?? even(PLACES)), times);
+  addWeights(
+    counted.start,
+    multiplyWeights(before[0] ?? uniformWeights(PLACES), after[0] ?? uniformWeights(PLACES)),
+    times,
+  );
   for (let place = 1; place < likelihoods.length; place++) {
     const name = names[place - 1] ?? '';
     const into = counted.moves.get(name) ?? new Float64Array(PLACES * PLACES);
     counted.moves.set(name, into);
-    addWeights(into, movesAt(model, names, likelihoods, before, after, place), times);
+    addWeights(into, weighMoves(model, names, likelihoods, before, after, place), times);
   }
 }
 
@@ -157,7 +161,7 @@ function addWeights(into: Weights, weights: Weights, times: number): void {
 }
 
 /** Returns the probability of each move of the message before a point, up to a factor. */
-function movesAt(
+function weighMoves(
   model: CurveModel,
   names: readonly string[],
   likelihoods: readonly Weights[],
@@ -165,9 +169,9 @@ function movesAt(
   after: readonly Weights[],
   place: number,
 ): Weights {
-  const moves = movesOf(model, names[place - 1]);
-  const from = before[place - 1] ?? even(PLACES);
-  const to = product(likelihoods[place] ?? even(PLACES), after[place] ?? even(PLACES));
+  const moves = findMoves(model, names[place - 1]);
+  const from = before[place - 1] ?? uniformWeights(PLACES);
+  const to = multiplyWeights(likelihoods[place] ?? uniformWeights(PLACES), after[place] ?? uniformWeights(PLACES));
   const likely = new Float64Array(PLACES * PLACES);
   for (let u = 0; u < PLACES; u++) {
     const share = from[u] ?? 0;
@@ -178,11 +182,11 @@ function movesAt(
   return likely;
 }
 
-function scaledRows(counted: Weights): Weights {
+function normalizeRows(counted: Weights): Weights {
   const rows = new Float64Array(PLACES * PLACES);
   for (let u = 0; u < PLACES; u++) {
     const row = counted.subarray(u * PLACES, (u + 1) * PLACES).map((count) => count + ADDED / PLACES);
-    rows.set(scaled(row), u * PLACES);
+    rows.set(normalizeWeights(row), u * PLACES);
   }
   return rows;
 }
@@ -192,8 +196,9 @@ function forward(model: CurveModel, names: readonly string[], likelihoods: reado
   const points: Weights[] = [];
   for (const [place, likelihood] of likelihoods.entries()) {
     const before = points[place - 1];
-    const reached = before === undefined ? model.start : moved(before, movesOf(model, names[place - 1]), EVERYWHERE);
-    points.push(scaled(product(reached, likelihood)));
+    const reached =
+      before === undefined ? model.start : moveForward(before, findMoves(model, names[place - 1]), EVERYWHERE);
+    points.push(normalizeWeights(multiplyWeights(reached, likelihood)));
   }
   return points;
 }
@@ -201,11 +206,11 @@ function forward(model: CurveModel, names: readonly string[], likelihoods: reado
 /** Returns the likelihood of the observations after each point given its chance, up to a factor. */
 function backward(model: CurveModel, names: readonly string[], likelihoods: readonly Weights[]): Weights[] {
   const points: Weights[] = [];
-  let after = even(PLACES);
+  let after = uniformWeights(PLACES);
   for (let place = likelihoods.length - 1; place >= 0; place--) {
     points.unshift(after);
-    const seen = product(after, likelihoods[place] ?? even(PLACES));
-    after = scaled(drawnBack(seen, movesOf(model, names[place - 1]), EVERYWHERE));
+    const seen = multiplyWeights(after, likelihoods[place] ?? uniformWeights(PLACES));
+    after = normalizeWeights(moveBackward(seen, findMoves(model, names[place - 1]), EVERYWHERE));
   }
   return points;
 }
@@ -215,7 +220,7 @@ type Allowed = (from: number) => readonly [number, number];
 const EVERYWHERE: Allowed = () => [0, PLACES];
 
 /** Returns the weight that reaches each chance by allowed moves. */
-function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
+function moveForward(before: Weights, moves: Weights, allowed: Allowed): Weights {
   const after = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
     const share = before[u] ?? 0;
@@ -228,7 +233,7 @@ function moved(before: Weights, moves: Weights, allowed: Allowed): Weights {
 }
 
 /** Returns the weight that follows each chance by allowed moves. */
-function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
+function moveBackward(after: Weights, moves: Weights, allowed: Allowed): Weights {
   const before = new Float64Array(PLACES);
   for (let u = 0; u < PLACES; u++) {
     const [first, end] = allowed(u);
@@ -243,7 +248,7 @@ function drawnBack(after: Weights, moves: Weights, allowed: Allowed): Weights {
 
 /** Judges an episode by its own returns and by the moves of chances in its run. */
 export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveBounds): CurveJudgement {
-  const likelihoods = scaledLikelihoods(model, curve);
+  const likelihoods = normalizeLikelihoods(model, curve);
   const [start, later] = [stepBelow(bounds.start), stepBelow(bounds.later)];
   const low = reach(
     model,
@@ -254,20 +259,20 @@ export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveB
   );
   return {
     low: sum(low.at(-1) ?? new Float64Array(1)),
-    lostMost: largestLosses(model, curve, likelihoods),
-    lost: lossesAbove(model, curve, likelihoods, bounds.least),
+    lostMost: weighLargestLosses(model, curve, likelihoods),
+    lost: weighLossesAbove(model, curve, likelihoods, bounds.least),
   };
 }
 
 /** Returns the likelihoods of an episode's points; the probabilities of its curves add up to 1. */
-function scaledLikelihoods(model: CurveModel, { points, names }: CurveCounts): Weights[] {
+function normalizeLikelihoods(model: CurveModel, { points, names }: CurveCounts): Weights[] {
   let reached = model.start;
   return points.map((point, place) => {
-    const here = place === 0 ? reached : moved(reached, movesOf(model, names[place - 1]), EVERYWHERE);
-    const likelihood = likelihoodOf(point);
-    const total = sum(product(here, likelihood));
+    const here = place === 0 ? reached : moveForward(reached, findMoves(model, names[place - 1]), EVERYWHERE);
+    const likelihood = scaleLikelihood(point);
+    const total = sum(multiplyWeights(here, likelihood));
     const own = likelihood.map((one) => one / total);
-    reached = product(here, own);
+    reached = multiplyWeights(here, own);
     return own;
   });
 }
@@ -289,14 +294,14 @@ function reach(
     const here =
       before === undefined
         ? model.start.map((one, chance) => (isStart(chance) ? one : 0))
-        : moved(before, movesOf(model, names[place - 1]), allowed);
-    points.push(product(here, likelihood));
+        : moveForward(before, findMoves(model, names[place - 1]), allowed);
+    points.push(multiplyWeights(here, likelihood));
   }
   return points;
 }
 
 /** Returns the probability that each message lost more than any other, over each largest loss. */
-function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: readonly Weights[]): number[] {
+function weighLargestLosses(model: CurveModel, curve: CurveCounts, likelihoods: readonly Weights[]): number[] {
   const end = Math.round(curve.end * STEPS);
   const most = likelihoods.map(() => 0);
   for (let loss = -STEPS; loss <= STEPS; loss++) {
@@ -308,15 +313,15 @@ function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: reado
     // the last one.
     let after: Weights | null = null;
     for (let place = likelihoods.length - 1; place >= 0; place--) {
-      const here = before[place] ?? even(PLACES);
+      const here = before[place] ?? uniformWeights(PLACES);
       if (after === null) {
         most[place] = (most[place] ?? 0) + (here[end + loss] ?? 0);
         after = Float64Array.from(GRID, (_, from) => (from - end < loss ? 1 : 0));
       } else {
-        const moves = movesOf(model, curve.names[place]);
-        const seen: Weights = product(after, likelihoods[place + 1] ?? even(PLACES));
-        most[place] = (most[place] ?? 0) + sum(product(drawnBack(seen, moves, exactly), here));
-        after = drawnBack(seen, moves, others);
+        const moves = findMoves(model, curve.names[place]);
+        const seen: Weights = multiplyWeights(after, likelihoods[place + 1] ?? uniformWeights(PLACES));
+        most[place] = (most[place] ?? 0) + sum(multiplyWeights(moveBackward(seen, moves, exactly), here));
+        after = moveBackward(seen, moves, others);
       }
     }
   }
@@ -324,7 +329,7 @@ function largestLosses(model: CurveModel, curve: CurveCounts, likelihoods: reado
 }
 
 /** Returns the probability that each message lost at least `least`. */
-function lossesAbove(
+function weighLossesAbove(
   model: CurveModel,
   { names, end }: CurveCounts,
   likelihoods: readonly Weights[],
@@ -334,11 +339,11 @@ function lossesAbove(
   const after = backward(model, names, likelihoods);
   const steps = Math.ceil(least * STEPS - ROUNDING);
   return likelihoods.map((_, place) => {
-    const here = before[place] ?? even(PLACES);
+    const here = before[place] ?? uniformWeights(PLACES);
     if (place === likelihoods.length - 1) {
       return here.reduce((total, one, from) => total + (from - Math.round(end * STEPS) >= steps ? one : 0), 0);
     }
-    const moves = scaled(movesAt(model, names, likelihoods, before, after, place + 1));
+    const moves = normalizeWeights(weighMoves(model, names, likelihoods, before, after, place + 1));
     return moves.reduce((total, one, at) => total + (Math.floor(at / PLACES) - (at % PLACES) >= steps ? one : 0), 0);
   });
 }

@@ -19,8 +19,8 @@
  * credited messages then divides by a number that does not depend on the draws.
  */
 import type { Credit } from '../shared/credit/credit.ts';
-import { comparedCredits } from './compared.ts';
-import { joined, scaledBounds, type MergedMember } from './merged.ts';
+import { creditIfComparable } from './compared.ts';
+import { mergeDraws, scaleCreditBounds, type MergedMember } from './merged.ts';
 
 /**
  * Returns the credits of the messages of a context.
@@ -30,25 +30,25 @@ import { joined, scaledBounds, type MergedMember } from './merged.ts';
  *   known
  * @throws C3Error('input') as creditGroup
  */
-export function redrawnCredits(members: readonly MergedMember[], planned: number): readonly (Credit | null)[] {
+export function creditRedrawnMessages(members: readonly MergedMember[], planned: number): readonly (Credit | null)[] {
   const texts = [...Map.groupBy(members.keys(), (index) => members[index]?.text ?? '').values()].map((indices) => {
     const draws = indices.flatMap((index) => members[index] ?? []);
     const returns = draws.flatMap((draw) => draw.returns).filter((value) => value !== null);
     const [first] = returns;
     // A text has one return. The first is taken because the mean of equal ones may differ from it
     // in the last bit.
-    return { indices, count: draws.length, value: first ?? null, alternative: joined(draws) };
+    return { indices, count: draws.length, value: first ?? null, alternative: mergeDraws(draws) };
   });
   const draws = members.length;
   const isFull = texts.length >= planned;
   const once = texts.filter(({ count }) => count === 1).length;
-  const differences = comparedCredits(
+  const differences = creditIfComparable(
     texts.map(({ alternative }) => alternative),
     'loo',
   );
   // If all are equal, there is no other text, and still `planned` messages get a credit of 0.
-  const own = comparedCredits(members, 'loo');
-  const rows = rowsOf(
+  const own = creditIfComparable(members, 'loo');
+  const rows = chooseCreditedMessages(
     texts.map(({ indices }) => indices),
     planned,
   );
@@ -71,14 +71,14 @@ export function redrawnCredits(members: readonly MergedMember[], planned: number
     for (const index of credited) {
       const credit = own[index] ?? null;
       credits[index] =
-        credit === null ? null : { ...credit, value: each, ...scaledBounds(each, differences[place] ?? null) };
+        credit === null ? null : { ...credit, value: each, ...scaleCreditBounds(each, differences[place] ?? null) };
     }
   }
   return credits;
 }
 
 /** Returns the credited messages of each text: its first, then further ones up to `planned` in all. */
-function rowsOf(texts: readonly (readonly number[])[], planned: number): number[][] {
+function chooseCreditedMessages(texts: readonly (readonly number[])[], planned: number): number[][] {
   const rows = texts.map(([first]) => (first === undefined ? [] : [first]));
   const further = texts
     .flatMap((indices, text) => indices.slice(1).map((index) => ({ index, text })))

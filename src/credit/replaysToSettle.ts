@@ -1,6 +1,6 @@
 /** Estimates the number of further replays that would settle an undecided credit. */
 import { MOST_MORE } from '../shared/credit/headline.ts';
-import { isEnough, mixedCapital, stakeCapitals, THETAS, type Side } from './betting.ts';
+import { isCapitalEnough, mixedCapital, stakeCapitals, THETAS, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 
 /**
@@ -16,7 +16,7 @@ const BINS = 100;
  * Returns the replays that one further unit costs: a new draw, and the message itself on a new stream.
  * For a message that ends the episode it costs only the new draw.
  */
-export const replaysOfUnit = (terminal: boolean): number => (terminal ? 1 : 2);
+export const replaysPerUnit = (terminal: boolean): number => (terminal ? 1 : 2);
 
 /**
  * Estimates the number of further replays that decide the sign, in units of one fresh draw on one
@@ -25,10 +25,14 @@ export const replaysOfUnit = (terminal: boolean): number => (terminal ? 1 : 2);
  * @param span the range of the returns
  * @returns null beyond MOST_MORE
  */
-export function replaysToSettle(evidence: readonly BucketEvidence[], span: number, terminal: boolean): number | null {
+export function estimateReplaysToSettle(
+  evidence: readonly BucketEvidence[],
+  span: number,
+  terminal: boolean,
+): number | null {
   const seen = evidence.reduce((total, { units }) => total + units, 0);
-  const shares = differences(evidence, span);
-  const perUnit = replaysOfUnit(terminal);
+  const shares = shareDifferences(evidence, span);
+  const perUnit = replaysPerUnit(terminal);
   const most = Math.floor(MOST_MORE / perUnit);
   const units = Math.min(unitsFor(1), unitsFor(-1));
   return units > most ? null : units * perUnit;
@@ -42,7 +46,7 @@ export function replaysToSettle(evidence: readonly BucketEvidence[], span: numbe
       }
       return (mean * seen) / (seen + PRIOR_UNITS);
     });
-    const enough = (further: number): boolean => isEnough(mixedCapital(capitals, growth, further));
+    const enough = (further: number): boolean => isCapitalEnough(mixedCapital(capitals, growth, further));
     if (!enough(most)) {
       return Infinity;
     }
@@ -65,7 +69,7 @@ export function replaysToSettle(evidence: readonly BucketEvidence[], span: numbe
  * Returns the shares of the differences between single results, in units of the range. Buckets are
  * weighted by their independent units.
  */
-function differences(evidence: readonly BucketEvidence[], span: number): ReadonlyMap<number, number> {
+function shareDifferences(evidence: readonly BucketEvidence[], span: number): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   let total = 0;
   for (const { cells, units } of evidence) {

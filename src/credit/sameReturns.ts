@@ -20,7 +20,7 @@ export function compareReturns(strata: readonly ReturnSamples[], permutations = 
   }
   const weights = used.map(({ stored, again }) => (stored.length * again.length) / (stored.length + again.length));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const value = weighted(used, weights, total);
+  const value = weightDifferences(used, weights, total);
   let asFar = 0;
   for (let permutation = 0; permutation < permutations; permutation++) {
     const stream = openStream(0, permutation);
@@ -34,7 +34,7 @@ export function compareReturns(strata: readonly ReturnSamples[], permutations = 
       }
       return { stored: all.slice(0, stored.length), again: all.slice(stored.length) };
     });
-    if (Math.abs(weighted(shuffled, weights, total)) >= Math.abs(value) - ROUNDING) {
+    if (Math.abs(weightDifferences(shuffled, weights, total)) >= Math.abs(value) - ROUNDING) {
       asFar++;
     }
   }
@@ -52,7 +52,7 @@ export function compareReturns(strata: readonly ReturnSamples[], permutations = 
   };
 }
 
-const weighted = (strata: readonly ReturnSamples[], weights: readonly number[], total: number): number =>
+const weightDifferences = (strata: readonly ReturnSamples[], weights: readonly number[], total: number): number =>
   strata.reduce((sum, { stored, again }, index) => sum + (weights[index] ?? 0) * (mean(again) - mean(stored)), 0) /
   total;
 

@@ -14,8 +14,8 @@
  * 17, 1998, method 10). Pure.
  */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-import { LEVEL, score, Z, type DifferenceInterval } from './interval.ts';
-import { momentsOf, type Moments, type Sample } from './leftOut.ts';
+import { LEVEL, scoreInterval, Z, type DifferenceInterval } from './interval.ts';
+import { toMoments, type Moments, type Sample } from './leftOut.ts';
 import { betaQuantile, studentTQuantile } from './studentT.ts';
 
 interface Bounds {
@@ -42,17 +42,17 @@ export interface Sides {
  * @returns null if the own side is empty, or if the siblings are and have a weight; n counts the
  *   returns of both
  */
-export function againstSiblings({ own, others, siblings, range }: Sides, weight = 1): DifferenceInterval | null {
-  const [first, second, means] = [momentsOf(own), momentsOf(others), momentsOf(siblings)];
+export function compareWithSiblings({ own, others, siblings, range }: Sides, weight = 1): DifferenceInterval | null {
+  const [first, second, means] = [toMoments(own), toMoments(others), toMoments(siblings)];
   if (first.n === 0 || (second.n === 0 && weight > 0)) {
     return null;
   }
   const span = range.high - range.low;
   const share = (mean: number): number => Math.min(1, Math.max(0, (mean - range.low) / span));
   const [value, baseline] = [share(first.mean), share(second.mean)];
-  const a = score(value, first.successes === null ? effectiveSize(first, value, span) : first.n);
+  const a = scoreInterval(value, first.successes === null ? effectiveSize(first, value, span) : first.n);
   const size = second.successes === null ? effectiveSize(means, baseline, span) : means.n;
-  const b = weight === 0 ? { low: baseline, high: baseline } : exact(baseline, size);
+  const b = weight === 0 ? { low: baseline, high: baseline } : exactInterval(baseline, size);
   const [below, above] = [weight * (baseline - b.low), weight * (b.high - baseline)];
   const credit = first.mean - weight * second.mean;
   return {
@@ -79,7 +79,7 @@ function effectiveSize({ n, squares, spread }: Moments, share: number, span: num
   if (!spread || !(variance > 0)) {
     return n;
   }
-  const few = (Z / quantileOf(n - 1)) ** 2;
+  const few = (Z / cachedQuantile(n - 1)) ** 2;
   return Math.max(n, (few * share * (1 - share)) / variance);
 }
 
@@ -94,9 +94,9 @@ const LARGE = 1e6;
  * @param share from 0 to 1
  * @param size number of trials, above 0, may be fractional
  */
-function exact(share: number, size: number): Bounds {
+function exactInterval(share: number, size: number): Bounds {
   if (size > LARGE) {
-    return score(share, size);
+    return scoreInterval(share, size);
   }
   const x = share * size;
   const tail = (1 - LEVEL) / 2;
@@ -109,7 +109,7 @@ function exact(share: number, size: number): Bounds {
 const quantiles = new Map<number, number>();
 
 /** Returns the two-sided quantile of Student's t at the level. */
-function quantileOf(degrees: number): number {
+function cachedQuantile(degrees: number): number {
   const known = quantiles.get(degrees);
   if (known !== undefined) {
     return known;

@@ -32,7 +32,7 @@ export interface RemovalPair {
   readonly emptied: CreditInput;
 }
 
-const isReturned = ({ returns }: CreditInput): boolean => unmasked(returns).length > 0;
+const hasReturn = ({ returns }: CreditInput): boolean => unmasked(returns).length > 0;
 export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' | 'text'>): boolean =>
   finish === 'typed' && text.trim() === '';
 
@@ -41,7 +41,7 @@ export const isEmptied = ({ finish, text }: Pick<ComparedAlternative, 'finish' |
  * 1; scores from before are the same in both. The number of scored messages is the largest number of
  * calls per return on either side.
  */
-function spanOf(pairs: readonly RemovalPair[]): number {
+function findRemovalSpan(pairs: readonly RemovalPair[]): number {
   const sides = pairs.flatMap(({ kept, emptied }) => [kept, emptied]).filter(({ returns }) => returns.length > 0);
   return Math.max(1, ...sides.map(({ returns, evaluatorCalls }) => Math.ceil(evaluatorCalls / returns.length)));
 }
@@ -55,8 +55,8 @@ function spanOf(pairs: readonly RemovalPair[]): number {
  * @param pairs one of each bucket, in the order of the buckets
  * @returns null if no stream continued both
  */
-export function removal(pairs: readonly RemovalPair[]): Credit | null {
-  const evidence = pairs.map(({ kept, emptied }) => differencesOf(kept, emptied)).filter(({ units }) => units > 0);
+export function creditRemoval(pairs: readonly RemovalPair[]): Credit | null {
+  const evidence = pairs.map(({ kept, emptied }) => compareWithEmptied(kept, emptied)).filter(({ units }) => units > 0);
   const cells = evidence.flatMap((bucket) => bucket.cells);
   if (cells.length === 0) {
     return null;
@@ -67,7 +67,7 @@ export function removal(pairs: readonly RemovalPair[]): Credit | null {
     0,
   );
   const base = { estimator: REMOVAL.name, value, n: 2 * cells.length, evaluatorCalls };
-  const span = spanOf(pairs);
+  const span = findRemovalSpan(pairs);
   if (cells.some((cell) => Math.abs(cell) > span)) {
     return { ...base, low: null, high: null, interval: 'none' };
   }
@@ -75,7 +75,7 @@ export function removal(pairs: readonly RemovalPair[]): Credit | null {
   return { ...base, low: Math.min(low, value), high: Math.max(high, value), interval: 'betting' };
 }
 
-function differencesOf(kept: CreditInput, emptied: CreditInput): BucketEvidence {
+function compareWithEmptied(kept: CreditInput, emptied: CreditInput): BucketEvidence {
   const cells = kept.returns.flatMap((value, stream) => {
     const gone = emptied.returns[stream] ?? null;
     return value === null || gone === null ? [] : [value - gone];
@@ -93,41 +93,46 @@ function differencesOf(kept: CreditInput, emptied: CreditInput): BucketEvidence 
  * @param buckets of the message's own continuation distribution, oldest first; those without the
  *   message do not count
  */
-export function sideBySide(
+export function compareEstimators(
   message: number,
   headline: Headline | null,
   buckets: readonly ComparedBucket[],
 ): readonly MessageEstimate[] {
   const found = buckets.flatMap(({ id, alternatives }) => {
     const own = alternatives.find(({ message: one }) => one === message);
-    return own === undefined || !isReturned(own) ? [] : [{ id, own, alternatives }];
+    return own === undefined || !hasReturn(own) ? [] : [{ id, own, alternatives }];
   });
   const empty = found.some(({ own }) => own.text.trim() === '');
   const compared = found.filter(({ own, alternatives }) =>
-    alternatives.some((one) => one !== own && one.finish !== 'typed' && isReturned(one)),
+    alternatives.some((one) => one !== own && one.finish !== 'typed' && hasReturn(one)),
   );
   const removals = found.flatMap(({ id, own, alternatives }) => {
-    const emptied = empty ? undefined : alternatives.find((one) => isEmptied(one) && isReturned(one));
+    const emptied = empty ? undefined : alternatives.find((one) => isEmptied(one) && hasReturn(one));
     return emptied === undefined ? [] : [{ id, kept: own, emptied }];
   });
   const replaced = headline === null || headline.verdict === 'alone' ? null : headline;
   const alone = 'no other message was sampled in its place and continued to a return';
   return [
-    estimateOf('replace', compared.at(-1)?.id, replaced, alone),
+    toMessageEstimate('replace', compared.at(-1)?.id, replaced, alone),
     {
-      ...estimateOf(
+      ...toMessageEstimate(
         'remove',
         removals.at(-1)?.id,
-        removal(removals),
+        creditRemoval(removals),
         empty ? 'the message is empty already' : 'it was not replayed with nothing in its place',
       ),
       measurable: !empty,
     },
-    estimateOf('fullMean', compared.at(-1)?.id, replaced === null ? null : fullMean(replaced, compared), alone),
+    toMessageEstimate(
+      'fullMean',
+      compared.at(-1)?.id,
+      replaced === null ? null : toFullMean(replaced, compared),
+      alone,
+    ),
   ];
 }
 
-function fullMean(
+function toFullMean(
   headline: Headline,
   buckets: readonly { readonly own: ComparedAlternative; readonly alternatives: readonly ComparedAlternative[] }[],
 ): Credit {
@@ -155,7 +160,7 @@ function fullMean(
   };
 }
 
-function estimateOf(
+function toMessageEstimate(
   name: EstimateName,
   bucket: number | undefined,
   credit: Credit | null,

@@ -7,7 +7,7 @@ import { mean, populationVariance } from './describe.ts';
  */
 export type ScoreScale = 'variance' | 'deviation' | 'none';
 
-export interface Standardisation {
+export interface Standardization {
   readonly scale: ScoreScale;
   /** Added to the variance or to the deviation. */
   readonly epsilon: number;
@@ -30,14 +30,14 @@ export interface Standardisation {
  */
 export function standardScore(
   returns: readonly number[],
-  { scale, epsilon, clip }: Standardisation,
+  { scale, epsilon, clip }: Standardization,
 ): (value: number) => number {
-  const [centre, width] = returns.length === 0 ? [0, 1] : [mean(returns), widthOf(returns, scale, epsilon)];
+  const [centre, width] = returns.length === 0 ? [0, 1] : [mean(returns), findScoreWidth(returns, scale, epsilon)];
   const most = clip ?? Infinity;
   return (value) => Math.min(most, Math.max(-most, (value - centre) / width));
 }
 
-function widthOf(returns: readonly number[], scale: ScoreScale, epsilon: number): number {
+function findScoreWidth(returns: readonly number[], scale: ScoreScale, epsilon: number): number {
   const variance = populationVariance(returns);
   return { variance: Math.sqrt(variance + epsilon), deviation: Math.sqrt(variance) + epsilon, none: 1 }[scale];
 }

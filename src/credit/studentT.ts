@@ -26,7 +26,7 @@ export function logGamma(x: number): number {
  * @param b positive
  * @throws C3Error('input') for arguments outside these bounds
  */
-export function regularisedBeta(x: number, a: number, b: number): number {
+export function regularizedBeta(x: number, a: number, b: number): number {
   if (!(x >= 0 && x <= 1 && a > 0 && b > 0)) {
     throw new C3Error('input', `The incomplete beta function is not defined at x = ${x}, a = ${a}, b = ${b}.`);
   }
@@ -35,7 +35,7 @@ export function regularisedBeta(x: number, a: number, b: number): number {
   }
   // The fraction converges fast only on this side of the mean.
   if (x > (a + 1) / (a + b + 2)) {
-    return 1 - regularisedBeta(1 - x, b, a);
+    return 1 - regularizedBeta(1 - x, b, a);
   }
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a;
   return front * betaFraction(x, a, b);
@@ -79,7 +79,7 @@ export function betaQuantile(p: number, a: number, b: number): number {
   let [low, high] = [0, 1];
   let x = a / (a + b);
   for (let step = 0; step < MOST_STEPS; step++) {
-    const beyond = regularisedBeta(x, a, b) - p;
+    const beyond = regularizedBeta(x, a, b) - p;
     [low, high] = beyond < 0 ? [x, high] : [low, x];
     const density = Math.exp(whole + (a - 1) * Math.log(x) + (b - 1) * Math.log1p(-x));
     const guess = x - beyond / density;
@@ -108,7 +108,7 @@ export function studentTQuantile(p: number, degrees: number): number {
   if (p < 0.5) {
     return -studentTQuantile(1 - p, degrees);
   }
-  const upperTail = (t: number): number => 0.5 * regularisedBeta(degrees / (degrees + t * t), degrees / 2, 0.5);
+  const upperTail = (t: number): number => 0.5 * regularizedBeta(degrees / (degrees + t * t), degrees / 2, 0.5);
   let low = 0;
   let high = 1;
   while (upperTail(high) > 1 - p) {
@@ -132,5 +132,5 @@ export function studentTQuantile(p: number, degrees: number): number {
  * @param within degrees of freedom of the denominator
  */
 export function fUpperTail(ratio: number, between: number, within: number): number {
-  return regularisedBeta(within / (within + between * ratio), within / 2, between / 2);
+  return regularizedBeta(within / (within + between * ratio), within / 2, between / 2);
 }

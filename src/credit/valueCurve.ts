@@ -12,7 +12,7 @@ import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';
 import { judgeCurve, type CurveCounts, type CurveModel } from './pooledCurves.ts';
-import { replaysToSettle } from './replaysToSettle.ts';
+import { estimateReplaysToSettle } from './replaysToSettle.ts';
 
 /** The samples of one message of an episode. */
 export interface MessageSamples {
@@ -37,24 +37,24 @@ const EVEN = 0.5;
 /** Drops that differ by less than this share of the range count as equal. */
 const EQUAL = 0.1;
 
-const spanOf = ({ low, high }: ReturnRange): number => high - low;
+const rangeWidth = ({ low, high }: ReturnRange): number => high - low;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-const evidence = (units: readonly number[]): BucketEvidence => ({
+const wrapUnits = (units: readonly number[]): BucketEvidence => ({
   assignments: [units],
   cells: units,
   units: units.length,
 });
 
 /** Returns the mean of returns with its interval, or the whole range without returns. */
-function chanceOf(returns: readonly number[], range: ReturnRange, alpha: number): Chance {
+function estimateChance(returns: readonly number[], range: ReturnRange, alpha: number): Chance {
   const middle = (range.low + range.high) / 2;
   if (returns.length === 0) {
     return { value: middle, low: range.low, high: range.high, n: 0 };
   }
   // Twice the distance from the middle lies within the span on either side, like a difference.
   const units = returns.map((one) => 2 * (one - middle));
-  const { low, high } = bettingInterval([evidence(units)], spanOf(range), alpha);
+  const { low, high } = bettingInterval([wrapUnits(units)], rangeWidth(range), alpha);
   const value = mean(returns);
   return { value, low: Math.min(value, middle + low / 2), high: Math.max(value, middle + high / 2), n: returns.length };
 }
@@ -66,9 +66,9 @@ const pairUnits = ({ pairs }: MessageSamples): number[] => pairs.map(([own, fres
  * continuations from before it and after it, in order. After the last message there is only the
  * recorded return.
  */
-function unitsOf({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, place: number): number[] {
+function listDropUnits({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, place: number): number[] {
   const own = messages[place];
-  const before = ownReturns(messages[place - 1]);
+  const before = listOwnReturns(messages[place - 1]);
   const next = messages[place + 1];
   if (own === undefined) {
     return [];
@@ -82,17 +82,17 @@ function unitsOf({ messages, end }: Pick<EpisodeSamples, 'messages' | 'end'>, pl
 }
 
 /** Returns the continuations of a message itself; none if its text determines the return. */
-const ownReturns = (samples: MessageSamples | undefined): number[] =>
+const listOwnReturns = (samples: MessageSamples | undefined): number[] =>
   samples === undefined || samples.terminal ? [] : samples.pairs.map(([own]) => own);
 
 /** Returns the change by a message with its interval, or the whole span without samples. */
-export function dropOf(samples: EpisodeSamples, place: number, alpha = ALPHA): Chance {
-  const units = unitsOf(samples, place);
-  const span = spanOf(samples.range);
+export function estimateDrop(samples: EpisodeSamples, place: number, alpha = ALPHA): Chance {
+  const units = listDropUnits(samples, place);
+  const span = rangeWidth(samples.range);
   if (units.length === 0) {
     return { value: 0, low: -span, high: span, n: 0 };
   }
-  const { low, high } = bettingInterval([evidence(units)], span, alpha);
+  const { low, high } = bettingInterval([wrapUnits(units)], span, alpha);
   const value = mean(units);
   return { value, low: Math.min(value, low), high: Math.max(value, high), n: units.length };
 }
@@ -101,17 +101,17 @@ export function dropOf(samples: EpisodeSamples, place: number, alpha = ALPHA): C
  * Returns the continuations from each point before the last message: those of the message before it,
  * and those of fresh messages after it.
  */
-const continuations = ({ messages }: Pick<EpisodeSamples, 'messages'>): number[][] =>
-  messages.map((next, index) => [...ownReturns(messages[index - 1]), ...next.pairs.map(([, fresh]) => fresh)]);
+const listPointContinuations = ({ messages }: Pick<EpisodeSamples, 'messages'>): number[][] =>
+  messages.map((next, index) => [...listOwnReturns(messages[index - 1]), ...next.pairs.map(([, fresh]) => fresh)]);
 
 /** Returns V_0 to V_T, each point from all its continuations. */
-export function curveOf({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
-  const points = continuations({ messages }).map((returns) => chanceOf(returns, range, alpha));
+export function estimateCurve({ range, end, messages }: EpisodeSamples, alpha = ALPHA): Chance[] {
+  const points = listPointContinuations({ messages }).map((returns) => estimateChance(returns, range, alpha));
   return [...points, { value: end, low: end, high: end, n: 0 }];
 }
 
 /** Returns true if an even reading includes a message's pairs: they show the chances around it. */
-export const isRead = (place: number): boolean => place % 2 === 0;
+export const isReadEvenly = (place: number): boolean => place % 2 === 0;
 
 /**
  * Returns the loss of each message as a share of the range: V_(t-1) - V_t. The losses add up to V_0
@@ -121,16 +121,16 @@ export const isRead = (place: number): boolean => place % 2 === 0;
  * @param pairs number of pairs of each message that is read
  * @returns null if a message has fewer
  */
-export function lossesOf({ range, end, messages }: EpisodeSamples, pairs: number): number[] | null {
+export function measureLosses({ range, end, messages }: EpisodeSamples, pairs: number): number[] | null {
   const even = messages.map((message, place) => ({
     ...message,
-    pairs: isRead(place) ? message.pairs.slice(0, pairs) : [],
+    pairs: isReadEvenly(place) ? message.pairs.slice(0, pairs) : [],
   }));
-  if (even.some((message, place) => isRead(place) && message.pairs.length < pairs)) {
+  if (even.some((message, place) => isReadEvenly(place) && message.pairs.length < pairs)) {
     return null;
   }
-  const points = [...continuations({ messages: even }).map(mean), end];
-  return messages.map((_, index) => ((points[index] ?? NaN) - (points[index + 1] ?? NaN)) / spanOf(range));
+  const points = [...listPointContinuations({ messages: even }).map(mean), end];
+  return messages.map((_, index) => ((points[index] ?? NaN) - (points[index + 1] ?? NaN)) / rangeWidth(range));
 }
 
 /** The decision of the samples. */
@@ -153,30 +153,30 @@ export interface CurveVerdict {
  * Half of the error goes to these comparisons, divided by their number, and half to V_0, so that a
  * named message, or "rare", is wrong with probability `error` at most, for any length of the search.
  */
-export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
+export function decideAlone(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
   const { range, messages } = samples;
-  const span = spanOf(range);
+  const span = rangeWidth(range);
   const share = (value: number): number => (value - range.low) / span;
   // One side of an interval at twice the error.
-  const points = curveOf(samples, error).slice(0, -1);
+  const points = estimateCurve(samples, error).slice(0, -1);
   // The largest possible excess of each chance over the limit for "rare".
   const above = points.map(({ high }, place) => share(high) - (place === 0 ? REACH : EVEN));
   const seemsRare = points.every(({ value, n }, place) => (n === 0 ? place > 0 : share(value) <= REACH));
   if (seemsRare && above.every((one) => one <= 0)) {
     return { verdict: 'rare', places: [], next: null };
   }
-  const drops = messages.map((_, place) => dropOf(samples, place, error / 2 / messages.length));
+  const drops = messages.map((_, place) => estimateDrop(samples, place, error / 2 / messages.length));
   const order = [...drops.keys()];
   const dropAt = (place: number): Chance => drops[place] ?? { value: 0, low: -span, high: span, n: 0 };
-  const first = least(order, (place) => dropAt(place).value);
+  const first = findLeast(order, (place) => dropAt(place).value);
   const rest = order.filter((place) => place !== first);
-  const open = rest.filter((place) => !lostMore(samples, first, place, error / 2 / rest.length));
+  const open = rest.filter((place) => !isKnownToLoseMore(samples, first, place, error / 2 / rest.length));
   const fell = order.filter((place) => dropAt(place).high < 0);
   if (open.length === 0 && (rest.length > 0 || fell.length > 0)) {
     return { verdict: 'message', places: [first], next: null };
   }
   const lowest = dropAt(first);
-  const second = least(open, (place) => dropAt(place).low);
+  const second = findLeast(open, (place) => dropAt(place).low);
   const rival = dropAt(second);
   const areEqual = Math.max(lowest.high - rival.low, rival.high - lowest.low) <= EQUAL * span;
   if (order.every((place) => dropAt(place).low > -EQUAL * span) || (fell.length > 1 && areEqual)) {
@@ -191,9 +191,9 @@ export function decide(samples: EpisodeSamples, error = ALPHA): CurveVerdict {
 }
 
 /** Converts an episode's samples for the joint model. @param names of its messages; see CurveCounts */
-export function countsOf({ range, end, messages }: EpisodeSamples, names: readonly string[]): CurveCounts {
-  const share = (value: number): number => (value - range.low) / spanOf(range);
-  const points = continuations({ messages }).map((returns) => ({
+export function toCurveCounts({ range, end, messages }: EpisodeSamples, names: readonly string[]): CurveCounts {
+  const share = (value: number): number => (value - range.low) / rangeWidth(range);
+  const points = listPointContinuations({ messages }).map((returns) => ({
     won: returns.reduce((sum, value) => sum + share(value), 0),
     of: returns.length,
   }));
@@ -249,13 +249,18 @@ const PARTS = 50;
  * range, and the second at its upper end, are the least within the part, and rule it out if their
  * product is large.
  */
-function lostMore({ range, end, messages }: EpisodeSamples, place: number, other: number, error: number): boolean {
+function isKnownToLoseMore(
+  { range, end, messages }: EpisodeSamples,
+  place: number,
+  other: number,
+  error: number,
+): boolean {
   const [one, two] = [messages[place], messages[other]];
   if (one === undefined || two === undefined) {
     return false;
   }
-  const span = spanOf(range);
-  const [below, above] = [evidence(pairUnits(one)), evidence(pairUnits(two))];
+  const span = rangeWidth(range);
+  const [below, above] = [wrapUnits(pairUnits(one)), wrapUnits(pairUnits(two))];
   // The largest change by a message: if its text determines the return, it kept the recorded one.
   const most = one.terminal ? end - range.low : span;
   const placeOf = (part: number): number => span * ((2 * part) / PARTS - 1);
@@ -273,12 +278,12 @@ function lostMore({ range, end, messages }: EpisodeSamples, place: number, other
 }
 
 /** Returns the first place with the least figure, or -1 if there are none. */
-function least(places: readonly number[], figure: (place: number) => number): number {
+function findLeast(places: readonly number[], figure: (place: number) => number): number {
   return places.reduce((best, place) => (best === -1 || figure(place) < figure(best) ? place : best), -1);
 }
 
 /** Estimates the number of evaluator calls that decide these messages, or returns null if unknown. */
-export function callsToDecide({ range, messages }: EpisodeSamples, places: readonly number[]): number | null {
+export function estimateCallsToDecide({ range, messages }: EpisodeSamples, places: readonly number[]): number | null {
   let calls = 0;
   for (const place of places) {
     const message = messages[place];
@@ -286,7 +291,7 @@ export function callsToDecide({ range, messages }: EpisodeSamples, places: reado
     if (message === undefined || units.length === 0) {
       return null;
     }
-    const more = replaysToSettle([evidence(units)], spanOf(range), message.terminal);
+    const more = estimateReplaysToSettle([wrapUnits(units)], rangeWidth(range), message.terminal);
     if (more === null) {
       return null;
     }

@@ -1,5 +1,5 @@
 /** The input of diagnostics: the alternatives of one context, credited ones and those that only estimate its value. */
-import { estimateGroup, estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
+import { estimateGroup, requireEstimator, type CreditEstimator } from '../credit/estimators.ts';
 
 export interface DiagnosticAlternative {
   readonly text: string;
@@ -28,12 +28,15 @@ export interface DiagnosticBucket {
 }
 
 /** Returns the alternatives that are credited. */
-export function creditedOf({ alternatives, credited }: DiagnosticBucket): readonly DiagnosticAlternative[] {
+export function listCreditedAlternatives({
+  alternatives,
+  credited,
+}: DiagnosticBucket): readonly DiagnosticAlternative[] {
   return alternatives.slice(0, credited);
 }
 
 /** Returns the independent value samples. */
-export function valueSamplesOf({
+export function listValueSamples({
   alternatives,
   valueFrom,
   valueCount,
@@ -46,9 +49,9 @@ export function valueSamplesOf({
  * stored credit that the estimator needs.
  * @throws C3Error('input') for a return that is not finite
  */
-export function creditsOf(bucket: DiagnosticBucket, estimator: CreditEstimator): (number | null)[] {
-  const credited = creditedOf(bucket);
-  const { diagnosed } = estimatorNamed(estimator);
+export function computeCredits(bucket: DiagnosticBucket, estimator: CreditEstimator): (number | null)[] {
+  const credited = listCreditedAlternatives(bucket);
+  const { diagnosed } = requireEstimator(estimator);
   if (diagnosed === 'stored') {
     return credited.map(({ credit }) => credit);
   }

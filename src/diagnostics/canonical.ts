@@ -3,8 +3,8 @@
  * published code's, which differ (reference section 8.3).
  */
 
-export const CANONICALISATIONS = ['paper', 'code'] as const;
-export type Canonicalisation = (typeof CANONICALISATIONS)[number];
+export const CANONICALIZATIONS = ['paper', 'code'] as const;
+export type Canonicalization = (typeof CANONICALIZATIONS)[number];
 
 const PAPER_LENGTH = 256;
 /** Whitespace in Python, which differs from JavaScript's. */
@@ -13,7 +13,7 @@ const BLANKS = new RegExp(`${BLANK.source}+`, 'gu');
 const LINE_ENDS = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/u;
 
 /** Compiles a pattern in which _ matches Python's \s. */
-function python(pattern: string, flags: string): RegExp {
+function compilePythonPattern(pattern: string, flags: string): RegExp {
   return new RegExp(pattern.replaceAll('_', BLANK.source), flags);
 }
 
@@ -21,12 +21,12 @@ function python(pattern: string, flags: string): RegExp {
  * Returns the symbol of a text. The published tools hash it to 16 hex digits; the text distinguishes
  * equally well.
  */
-export function symbolOf(text: string, canonicalisation: Canonicalisation): string {
-  return canonicalisation === 'paper' ? paperForm(text) : codeForm(text);
+export function toSymbol(text: string, canonicalisation: Canonicalization): string {
+  return canonicalisation === 'paper' ? toPaperForm(text) : toCodeForm(text);
 }
 
 /** Appendix J: NFKC, whitespace collapsed, trimmed, cut at 256 characters; EMPTY if nothing is left. */
-function paperForm(text: string): string {
+function toPaperForm(text: string): string {
   const collapsed = trimBlanks(text.normalize('NFKC').replace(BLANKS, ' '));
   // Characters are code points, as in Python.
   const cut = collapsed.length <= PAPER_LENGTH ? collapsed : Array.from(collapsed).slice(0, PAPER_LENGTH).join('');
@@ -37,7 +37,7 @@ function paperForm(text: string): string {
  * The published code: applies its sanitizer for mathematics, removes fence marks, unifies line ends,
  * collapses blanks within lines and blank lines, and trims.
  */
-function codeForm(text: string): string {
+function toCodeForm(text: string): string {
   const unfenced = sanitizeMathematics(text).replace(/```(?:[a-zA-Z0-9_+-]+)?\n|\n```/gu, '\n');
   const lines = unfenced
     .replace(/\r\n?/gu, '\n')
@@ -59,13 +59,16 @@ const SPECIAL_TOKENS = [
 ];
 /** Matches whole words by Python's definition. */
 const ERROR_WORD = /(?<![\p{L}\p{N}_])(?:Traceback|Exception|[A-Za-z_]*Error)(?![\p{L}\p{N}_])/u;
-const WRAPPED_TEXT = python('\\\\(?:text|mathrm|mathbf|textbf|textit|operatorname)_*\\{([^{}]*)\\}', 'gu');
+const WRAPPED_TEXT = compilePythonPattern(
+  '\\\\(?:text|mathrm|mathbf|textbf|textit|operatorname)_*\\{([^{}]*)\\}',
+  'gu',
+);
 const TEMPLATE_WORD = /(?<![\p{L}\p{N}_])im_(?:start|end)(?![\p{L}\p{N}_])/gu;
-const ROLE_HEADER = python('\\*\\*_*(?:actor|reasoner|assistant|system|user)_*\\*\\*', 'giu');
-const ROLE_PREFIX = python('^_*(?:actor|reasoner|assistant|system|user)_*:_*', 'iu');
-const ANSWER_PREFIX = python('^_*(?:final_+answer|answer|final)_*:_*', 'iu');
-const RULE_LINE = python('^_*(?:={3,}|-{3,}|\\x5f{3,}|\\*{3,})_*$', 'u');
-const FENCE = python('```([A-Za-z0-9\\x5f-]*)_*\\n', 'gu');
+const ROLE_HEADER = compilePythonPattern('\\*\\*_*(?:actor|reasoner|assistant|system|user)_*\\*\\*', 'giu');
+const ROLE_PREFIX = compilePythonPattern('^_*(?:actor|reasoner|assistant|system|user)_*:_*', 'iu');
+const ANSWER_PREFIX = compilePythonPattern('^_*(?:final_+answer|answer|final)_*:_*', 'iu');
+const RULE_LINE = compilePythonPattern('^_*(?:={3,}|-{3,}|\\x5f{3,}|\\*{3,})_*$', 'u');
+const FENCE = compilePythonPattern('```([A-Za-z0-9\\x5f-]*)_*\\n', 'gu');
 const TOOL_FENCES = new Set(['python', 'py', 'output', 'bash', 'sh']);
 
 /**
@@ -77,7 +80,7 @@ export function sanitizeMathematics(text: string): string {
   for (const token of SPECIAL_TOKENS) {
     clean = clean.replaceAll(token, ' ');
   }
-  clean = withoutToolFences(clean.replace(TEMPLATE_WORD, ' ').replace(ROLE_HEADER, ' '));
+  clean = removeToolFences(clean.replace(TEMPLATE_WORD, ' ').replace(ROLE_HEADER, ' '));
   const lines = clean.split(LINE_ENDS);
   // Python's splitlines returns no empty last line.
   if (lines.at(-1) === '') {
@@ -95,7 +98,7 @@ export function sanitizeMathematics(text: string): string {
 }
 
 /** Removes fenced tool output. A regular expression would search for the end of every open fence again. */
-function withoutToolFences(text: string): string {
+function removeToolFences(text: string): string {
   const opening = new RegExp(FENCE);
   let clean = '';
   let from = 0;

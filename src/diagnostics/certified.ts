@@ -25,7 +25,7 @@ export interface Certified {
 type Measured = Pick<StepMetrics, 'certificate' | 'vacuousCertificate' | 'comparedCertificate' | 'measuredImprovement'>;
 
 /** Summarizes the steps of a run. @param steps in order @returns null if no step has a certificate */
-export function certified(steps: readonly Measured[]): Certified | null {
+export function summarizeCertificates(steps: readonly Measured[]): Certified | null {
   const shown = steps.flatMap(({ certificate: value, vacuousCertificate }) =>
     value === undefined ? [] : [{ value, vacuous: vacuousCertificate === 1 }],
   );

@@ -51,7 +51,7 @@ const SHORTEST_LEAK = 3;
 const SHOWN = 60;
 
 /** Returns all findings about an episode in the order of DETECTORS; none without messages. */
-export function detect(episode: DetectedEpisode): Finding[] {
+export function detectFindings(episode: DetectedEpisode): Finding[] {
   const last = episode.messages.at(-1);
   if (last === undefined) {
     return [];
@@ -64,11 +64,11 @@ export function detect(episode: DetectedEpisode): Finding[] {
     evidence,
   });
   return [
-    finding('no final answer', noAnswer(episode, last.text)),
-    finding('malformed answer', malformed(last.text)),
-    truncated(episode.messages, last.id),
-    finding('plan ignored', planIgnored(episode, plan), plan?.id),
-    finding('plan leaks the answer', planLeaks(episode, plan), plan?.id),
+    finding('no final answer', detectNoAnswer(episode, last.text)),
+    finding('malformed answer', detectMalformed(last.text)),
+    detectTruncated(episode.messages, last.id),
+    finding('plan ignored', detectIgnoredPlan(episode, plan), plan?.id),
+    finding('plan leaks the answer', detectPlanLeak(episode, plan), plan?.id),
     finding('infrastructure failure', [
       episode.return === null,
       episode.return === null
@@ -82,19 +82,19 @@ export function detect(episode: DetectedEpisode): Finding[] {
 
 type Judgement = readonly [present: boolean | null, evidence: string];
 
-function noAnswer({ rule }: DetectedEpisode, text: string): Judgement {
+function detectNoAnswer({ rule }: DetectedEpisode, text: string): Judgement {
   const { answer, rule: where } = extractAnswer(text);
   // Code is scored by its tests and states no answer.
   if (/test|assert|python/iu.test(rule)) {
     return [null, `Not measured: the evaluator (${rule}) reads no stated answer.`];
   }
   return answer === null
-    ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoted(text)}.`]
-    : [false, `The answer ${quoted(answer)} stands at the ${where}.`];
+    ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoteEvidence(text)}.`]
+    : [false, `The answer ${quoteEvidence(answer)} stands at the ${where}.`];
 }
 
 /** Detects an answer that cannot be read: a mark without content, or a box that is never closed. */
-function malformed(text: string): Judgement {
+function detectMalformed(text: string): Judgement {
   const line = text.slice(text.lastIndexOf('####') + 4).split('\n', 1)[0] ?? '';
   if (/####(?!#)/u.test(text) && tidyAnswer(line) === '') {
     return [true, 'The mark #### stands with nothing behind it.'];
@@ -104,10 +104,10 @@ function malformed(text: string): Judgement {
     return [true, 'A \\boxed{ is empty, too long or never closed.'];
   }
   const { answer } = extractAnswer(text);
-  return [false, answer === null ? 'No answer was begun.' : `The answer ${quoted(answer)} can be read.`];
+  return [false, answer === null ? 'No answer was begun.' : `The answer ${quoteEvidence(answer)} can be read.`];
 }
 
-function truncated(messages: readonly EpisodeMessage[], last: number): Finding {
+function detectTruncated(messages: readonly EpisodeMessage[], last: number): Finding {
   const cut = messages.find(({ finish }) => finish === 'length');
   return {
     name: 'truncated',
@@ -116,32 +116,34 @@ function truncated(messages: readonly EpisodeMessage[], last: number): Finding {
     evidence:
       cut === undefined
         ? 'Every message came to its end.'
-        : `The ${cut.role}'s message stops at its limit of tokens, after ${quoted(cut.text.slice(-SHOWN))}.`,
+        : `The ${cut.role}'s message stops at its limit of tokens, after ${quoteEvidence(cut.text.slice(-SHOWN))}.`,
   };
 }
 
-function planIgnored({ emptied }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
+function detectIgnoredPlan({ emptied }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
   if (plan === undefined) {
     return [null, 'Not measured: the episode has one message and no plan.'];
   }
   if (emptied === null || emptied.length === 0) {
     return [null, `Not measured: replay the plan with an empty text, \`c3 replay ${plan.id} --text ""\`.`];
   }
-  const changed = emptied.findIndex(({ kept, emptied: without }) => answerOf(kept) !== answerOf(without));
+  const changed = emptied.findIndex(
+    ({ kept, emptied: without }) => extractAnswerOrText(kept) !== extractAnswerOrText(without),
+  );
   if (changed === -1) {
     return [
       true,
-      `The answer stays the same in all ${emptied.length} replays when the plan is emptied, ${quoted(answerOf(emptied[0]?.kept ?? ''))} in the first.`,
+      `The answer stays the same in all ${emptied.length} replays when the plan is emptied, ${quoteEvidence(extractAnswerOrText(emptied[0]?.kept ?? ''))} in the first.`,
     ];
   }
   const { kept, emptied: without } = emptied[changed] ?? { kept: '', emptied: '' };
   return [
     false,
-    `In replay ${changed} the answer ${quoted(answerOf(kept))} becomes ${quoted(answerOf(without))} when the plan is emptied.`,
+    `In replay ${changed} the answer ${quoteEvidence(extractAnswerOrText(kept))} becomes ${quoteEvidence(extractAnswerOrText(without))} when the plan is emptied.`,
   ];
 }
 
-function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
+function detectPlanLeak({ gold, question }: DetectedEpisode, plan: EpisodeMessage | undefined): Judgement {
   if (plan === undefined) {
     return [null, 'Not measured: the episode has one message and no plan.'];
   }
@@ -150,17 +152,20 @@ function planLeaks({ gold, question }: DetectedEpisode, plan: EpisodeMessage | u
   }
   const stated = extractAnswer(plan.text);
   if (stated.answer !== null && gradeAnswer(gold, plan.text).score === 1) {
-    return [true, `The ${plan.role} states the answer ${quoted(stated.answer)} (${stated.rule}).`];
+    return [true, `The ${plan.role} states the answer ${quoteEvidence(stated.answer)} (${stated.rule}).`];
   }
   const expected = extractAnswer(gold).answer ?? gold.trim();
-  if (expected.length >= SHORTEST_LEAK && standsIn(expected, plan.text) && !standsIn(expected, question)) {
-    return [true, `The answer ${quoted(expected)} stands in the ${plan.role}'s message and not in the question.`];
+  if (expected.length >= SHORTEST_LEAK && containsWhole(expected, plan.text) && !containsWhole(expected, question)) {
+    return [
+      true,
+      `The answer ${quoteEvidence(expected)} stands in the ${plan.role}'s message and not in the question.`,
+    ];
   }
   return [false, `The ${plan.role}'s message does not hold the answer.`];
 }
 
 /** Returns true if a text contains another as a whole, not as a part of a longer number or word. */
-function standsIn(part: string, text: string): boolean {
+function containsWhole(part: string, text: string): boolean {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) {
     const [before, after] = [text.slice(Math.max(0, at - 2), at), text.slice(at + part.length, at + part.length + 2)];
     if (!/[\p{L}\p{N}]$|\d[.,]$/u.test(before) && !/^[\p{L}\p{N}]|^[.,]\d/u.test(after)) {
@@ -170,11 +175,11 @@ function standsIn(part: string, text: string): boolean {
   return false;
 }
 
-function answerOf(text: string): string {
+function extractAnswerOrText(text: string): string {
   return extractAnswer(text).answer ?? text.trim();
 }
 
-function quoted(text: string): string {
+function quoteEvidence(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
   return JSON.stringify(line.length > SHOWN ? `${line.slice(0, SHOWN - 1)}…` : line);
 }

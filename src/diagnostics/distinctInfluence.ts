@@ -5,9 +5,9 @@
 import { openStream, uniform, type Stream } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';
-import { creditedOf, type DiagnosticBucket } from './bucket.ts';
-import { symbolOf } from './canonical.ts';
-import { mostFrequent, smoothedInformation, type InfluenceSettings } from './influence.ts';
+import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
+import { toSymbol } from './canonical.ts';
+import { chooseMostFrequent, smoothedInformation, type InfluenceSettings } from './influence.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 export interface DistinctInfluence {
@@ -36,14 +36,14 @@ const MOST_IN_ALL = 200_000;
  * every dependence is gone and every count stays.
  * @param seed of the permutations; the result depends only on it and the contexts in their order
  */
-export function distinctInfluence(
+export function measureDistinctInfluence(
   buckets: readonly DiagnosticBucket[],
   { symbol, topK, alpha }: InfluenceSettings,
   seed = 0,
 ): DistinctInfluence {
-  const name = typeof symbol === 'string' ? (text: string): string => symbolOf(text, symbol) : symbol;
-  const contexts = buckets.map((bucket) => nextByText(bucket, name)).filter((context) => context !== null);
-  const vocabulary = mostFrequent(contexts.flat(2), topK);
+  const name = typeof symbol === 'string' ? (text: string): string => toSymbol(text, symbol) : symbol;
+  const contexts = buckets.map((bucket) => groupNextByText(bucket, name)).filter((context) => context !== null);
+  const vocabulary = chooseMostFrequent(contexts.flat(2), topK);
   const settings = { topK, alpha, weights: 'samples' } as const;
   const estimateOf = (context: readonly (readonly string[])[]): number =>
     smoothedInformation(context, settings, vocabulary) ?? 0;
@@ -57,7 +57,7 @@ export function distinctInfluence(
       ? 0
       : mean(
           Array.from({ length: permutations }, (_, round) =>
-            estimateOf(permuted(context, openStream(seed, index * permutations + round))),
+            estimateOf(permuteSymbols(context, openStream(seed, index * permutations + round))),
           ),
         ),
   );
@@ -78,8 +78,8 @@ export function distinctInfluence(
  * Returns the symbols of the next messages by distinct text, or null if fewer than two alternatives
  * have a next message.
  */
-function nextByText(bucket: DiagnosticBucket, name: (text: string) => string): string[][] | null {
-  const followed = creditedOf(bucket).filter(({ next }) => next.length > 0);
+function groupNextByText(bucket: DiagnosticBucket, name: (text: string) => string): string[][] | null {
+  const followed = listCreditedAlternatives(bucket).filter(({ next }) => next.length > 0);
   if (followed.length < 2) {
     return null;
   }
@@ -91,7 +91,7 @@ function nextByText(bucket: DiagnosticBucket, name: (text: string) => string): s
 }
 
 /** Shuffles the symbols (Fisher-Yates) and divides them as before. */
-function permuted(context: readonly (readonly string[])[], stream: Stream): string[][] {
+function permuteSymbols(context: readonly (readonly string[])[], stream: Stream): string[][] {
   const all = context.flat();
   for (let left = all.length - 1; left > 0; left--) {
     const other = Math.floor(uniform(stream, left) * (left + 1));

@@ -1,6 +1,6 @@
 /** Rates of duplicates among the alternatives of a context (reference section 12). */
 import type { Interval } from '../domain/credit.ts';
-import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 /** Two alternatives are near duplicates if they share more than this share of their words. */
@@ -19,8 +19,8 @@ export interface DuplicateRates {
 
 /** Returns the share of a context's texts that another repeats, or null for fewer than two. */
 export function duplicateRate(texts: readonly string[]): number | null {
-  const folded = texts.map((text) => wordsOf(text).join(' '));
-  return shareOf(folded, (one, other) => one === other);
+  const folded = texts.map((text) => splitWords(text).join(' '));
+  return shareOfRepeated(folded, (one, other) => one === other);
 }
 
 /**
@@ -28,9 +28,9 @@ export function duplicateRate(texts: readonly string[]): number | null {
  * for fewer than two.
  */
 export function nearDuplicateRate(texts: readonly string[]): number | null {
-  return shareOf(
-    texts.map((text) => new Set(wordsOf(text))),
-    (one, other) => jaccard(one, other) > NEAR,
+  return shareOfRepeated(
+    texts.map((text) => new Set(splitWords(text))),
+    (one, other) => jaccardIndex(one, other) > NEAR,
   );
 }
 
@@ -39,7 +39,7 @@ export function nearDuplicateRate(texts: readonly string[]): number | null {
  * removed, because credit without them is biased.
  */
 export function duplicateRates(buckets: readonly DiagnosticBucket[], seed = 0): DuplicateRates {
-  const texts = buckets.map((bucket) => creditedOf(bucket).map(({ text }) => text));
+  const texts = buckets.map((bucket) => listCreditedAlternatives(bucket).map(({ text }) => text));
   const exact = texts.flatMap((one) => duplicateRate(one) ?? []);
   return {
     exact: bootstrapMean(exact, seed),
@@ -51,7 +51,7 @@ export function duplicateRates(buckets: readonly DiagnosticBucket[], seed = 0): 
   };
 }
 
-function shareOf<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): number | null {
+function shareOfRepeated<Item>(items: readonly Item[], alike: (one: Item, other: Item) => boolean): number | null {
   if (items.length < 2) {
     return null;
   }
@@ -59,7 +59,7 @@ function shareOf<Item>(items: readonly Item[], alike: (one: Item, other: Item) =
   return repeated.length / items.length;
 }
 
-function jaccard(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+function jaccardIndex(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   if (one.size === 0 && other.size === 0) {
     return 1;
   }
@@ -72,6 +72,6 @@ function jaccard(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   return common / (one.size + other.size - common);
 }
 
-function wordsOf(text: string): string[] {
+function splitWords(text: string): string[] {
   return text.split(/\s+/u).filter((word) => word !== '');
 }

@@ -1,8 +1,13 @@
 /** Fidelity: the rank agreement of credit with the value of messages (C3 appendix I; reference section 8.3). */
 import { unmasked } from '../credit/aggregate.ts';
-import { estimatorNamed, type CreditEstimator } from '../credit/estimators.ts';
+import { requireEstimator, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';
-import { creditedOf, valueSamplesOf, type DiagnosticAlternative, type DiagnosticBucket } from './bucket.ts';
+import {
+  listCreditedAlternatives,
+  listValueSamples,
+  type DiagnosticAlternative,
+  type DiagnosticBucket,
+} from './bucket.ts';
 import { bootstrap } from './statistics/bootstrap.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 import { pairwiseSum } from './statistics/summation.ts';
@@ -41,8 +46,8 @@ const TOO_FEW = 'Fewer than two pairs of a credit and its target.';
  * which keeps the alternatives of a context together.
  * @throws C3Error('input') for a return that is not finite
  */
-export function fidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, seed = 0): Fidelity {
-  const contexts = buckets.flatMap((bucket) => pairsOf(bucket, estimator, 'samples') ?? []);
+export function measureFidelity(buckets: readonly DiagnosticBucket[], estimator: CreditEstimator, seed = 0): Fidelity {
+  const contexts = buckets.flatMap((bucket) => pairCreditsWithTargets(bucket, estimator, 'samples') ?? []);
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   const counts = { real: reals.length, all: contexts.reduce((total, { all }) => total + all.length, 0) };
   const found = {
@@ -59,7 +64,7 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Credit
       ? null
       : contexts.length === 0
         ? NO_VALUE_SAMPLES
-        : counts.all === 0 && estimatorNamed(estimator).diagnosed === 'stored'
+        : counts.all === 0 && requireEstimator(estimator).diagnosed === 'stored'
           ? NO_STORED_CREDIT
           : counts.all < 2
             ? TOO_FEW
@@ -74,13 +79,13 @@ export function fidelity(buckets: readonly DiagnosticBucket[], estimator: Credit
  * @returns `real` is null if a bucket's real action is not among the credited ones, which the
  *   published code refuses
  */
-export function publishedFidelity(
+export function measurePublishedFidelity(
   buckets: readonly DiagnosticBucket[],
   estimator: CreditEstimator,
   valueSamples: boolean,
 ): { readonly real: number | null; readonly all: number } {
   const contexts = buckets.flatMap(
-    (bucket) => pairsOf(bucket, estimator, valueSamples ? 'published' : 'credited') ?? [],
+    (bucket) => pairCreditsWithTargets(bucket, estimator, valueSamples ? 'published' : 'credited') ?? [],
   );
   const reals = contexts.flatMap(({ real }) => (real === null ? [] : [real]));
   return {
@@ -94,19 +99,19 @@ export function publishedFidelity(
  * @param source `samples`: V only from value samples; `credited`: from the alternatives themselves;
  *   `published`: from samples, else from the alternatives
  */
-function pairsOf(
+function pairCreditsWithTargets(
   bucket: DiagnosticBucket,
   estimator: CreditEstimator,
   source: 'samples' | 'credited' | 'published',
 ): ContextPairs | null {
-  const { diagnosed } = estimatorNamed(estimator);
-  const alternatives = creditedOf(bucket);
-  const credited = alternatives.map(measure);
+  const { diagnosed } = requireEstimator(estimator);
+  const alternatives = listCreditedAlternatives(bucket);
+  const credited = alternatives.map(averageReturns);
   const known = credited.filter((one) => one !== null);
   const own = weightedMean(known);
   const sampled = weightedMean(
-    valueSamplesOf(bucket)
-      .map(measure)
+    listValueSamples(bucket)
+      .map(averageReturns)
       .filter((one) => one !== null),
   );
   const value = source === 'samples' ? sampled : source === 'credited' ? own : (sampled ?? own);
@@ -143,7 +148,7 @@ interface Measured {
 
 // This computes credit in the published order of operations instead of calling src/credit, because
 // rounding that breaks a tie in another way changes ranks.
-function measure({ returns }: DiagnosticAlternative): Measured | null {
+function averageReturns({ returns }: DiagnosticAlternative): Measured | null {
   const kept = unmasked(returns);
   return kept.length === 0 ? null : { mean: pairwiseSum(kept) / kept.length, weight: kept.length };
 }

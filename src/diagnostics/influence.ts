@@ -3,13 +3,13 @@
  * in nats (C3 appendix J; reference section 8.3 and 12).
  */
 import type { Interval } from '../domain/credit.ts';
-import { creditedOf, type DiagnosticBucket } from './bucket.ts';
-import { symbolOf, type Canonicalisation } from './canonical.ts';
+import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
+import { toSymbol, type Canonicalization } from './canonical.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 export interface InfluenceSettings {
   /** The conversion of a text to a symbol: one of the two published ways, or your own function. */
-  readonly symbol: Canonicalisation | ((text: string) => string);
+  readonly symbol: Canonicalization | ((text: string) => string);
   /** Number of most frequent symbols that are kept; the others become one symbol OTHER. */
   readonly topK: number;
   /** Dirichlet smoothing per symbol. */
@@ -72,7 +72,9 @@ export function smoothedInformation(
   if (symbols.length < 2 || total === 0) {
     return null;
   }
-  const places = new Map((vocabulary ?? mostFrequent(symbols.flat(), topK)).map((symbol, index) => [symbol, index]));
+  const places = new Map(
+    (vocabulary ?? chooseMostFrequent(symbols.flat(), topK)).map((symbol, index) => [symbol, index]),
+  );
   const size = places.size + 1;
   const conditional = symbols.map((own) => {
     const counts = new Float64Array(size);
@@ -117,7 +119,7 @@ export function millerMadowInformation(symbols: readonly (readonly string[])[], 
   const marginal = new Map<string, number>();
   let information = 0;
   for (const own of seen) {
-    const counts = countsOf(own);
+    const counts = countSymbols(own);
     for (const [symbol, count] of counts) {
       const p = count / own.length;
       information += (p * Math.log(p)) / seen.length;
@@ -134,10 +136,14 @@ export function millerMadowInformation(symbols: readonly (readonly string[])[], 
 }
 
 /** Returns the mean over contexts of smoothedInformation, with one vocabulary for all of them. */
-export function influence(buckets: readonly DiagnosticBucket[], settings: InfluenceSettings, seed = 0): Influence {
-  const symbols = symbolsOf(buckets, settings.symbol);
+export function measureInfluence(
+  buckets: readonly DiagnosticBucket[],
+  settings: InfluenceSettings,
+  seed = 0,
+): Influence {
+  const symbols = listNextSymbols(buckets, settings.symbol);
   const all = symbols.flat(2);
-  const vocabulary = mostFrequent(all, settings.topK);
+  const vocabulary = chooseMostFrequent(all, settings.topK);
   const values = symbols.flatMap((own) =>
     own.filter((next) => next.length > 0).length < 2 ? [] : (smoothedInformation(own, settings, vocabulary) ?? []),
   );
@@ -145,7 +151,7 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
     return { value: null, leftOut: buckets.length, vocabulary: null, warning: null };
   }
   const kept = new Set(vocabulary);
-  const counts = countsOf(all);
+  const counts = countSymbols(all);
   const shares = {
     symbols: counts.size,
     samples: all.length,
@@ -156,7 +162,7 @@ export function influence(buckets: readonly DiagnosticBucket[], settings: Influe
     value: bootstrapMean(values, seed),
     leftOut: buckets.length - values.length,
     vocabulary: shares,
-    warning: warningOf(shares),
+    warning: writeVocabularyWarning(shares),
   };
 }
 
@@ -168,12 +174,12 @@ const NO_ANSWER = '<NONE>';
  * next messages. Contexts without any answer are left out.
  * @param answerOf returns the answer in a text, or null if there is none
  */
-export function answerInfluence(
+export function measureAnswerInfluence(
   buckets: readonly DiagnosticBucket[],
   answerOf: (text: string) => string | null,
   seed = 0,
 ): { readonly value: Interval | null; readonly leftOut: number } {
-  const answers = buckets.map((bucket) => creditedOf(bucket).map(({ next }) => next.map(answerOf)));
+  const answers = buckets.map((bucket) => listCreditedAlternatives(bucket).map(({ next }) => next.map(answerOf)));
   const values = answers
     .filter((own) => own.flat().some((answer) => answer !== null))
     .flatMap((own) => millerMadowInformation(own.map((next) => next.map((one) => one ?? NO_ANSWER))) ?? []);
@@ -181,12 +187,12 @@ export function answerInfluence(
 }
 
 /** Returns the influence of each context with the common vocabulary, or null if unmeasured. */
-export function contextInfluences(
+export function measureContextInfluences(
   buckets: readonly DiagnosticBucket[],
   settings: InfluenceSettings,
 ): (number | null)[] {
-  const symbols = symbolsOf(buckets, settings.symbol);
-  const vocabulary = mostFrequent(symbols.flat(2), settings.topK);
+  const symbols = listNextSymbols(buckets, settings.symbol);
+  const vocabulary = chooseMostFrequent(symbols.flat(2), settings.topK);
   return symbols.map((own) =>
     own.filter((next) => next.length > 0).length < 2 ? null : smoothedInformation(own, settings, vocabulary),
   );
@@ -196,32 +202,32 @@ export function contextInfluences(
  * Returns the influence as the published command reports it: unmeasured contexts count as 0. Null
  * without contexts.
  */
-export function publishedInfluence(
+export function measurePublishedInfluence(
   buckets: readonly DiagnosticBucket[],
   settings: InfluenceSettings = CODE_INFLUENCE,
 ): number | null {
   if (buckets.length === 0) {
     return null;
   }
-  const symbols = symbolsOf(buckets, settings.symbol);
-  const vocabulary = mostFrequent(symbols.flat(2), settings.topK);
+  const symbols = listNextSymbols(buckets, settings.symbol);
+  const vocabulary = chooseMostFrequent(symbols.flat(2), settings.topK);
   return symbols.reduce((sum, own) => sum + (smoothedInformation(own, settings, vocabulary) ?? 0), 0) / buckets.length;
 }
 
-function symbolsOf(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettings['symbol']): string[][][] {
-  const name = typeof symbol === 'string' ? (text: string): string => symbolOf(text, symbol) : symbol;
-  return buckets.map((bucket) => creditedOf(bucket).map(({ next }) => next.map(name)));
+function listNextSymbols(buckets: readonly DiagnosticBucket[], symbol: InfluenceSettings['symbol']): string[][][] {
+  const name = typeof symbol === 'string' ? (text: string): string => toSymbol(text, symbol) : symbol;
+  return buckets.map((bucket) => listCreditedAlternatives(bucket).map(({ next }) => next.map(name)));
 }
 
 /** Returns the most frequent symbols, ties in the order of first appearance. */
-export function mostFrequent(symbols: readonly string[], topK: number): string[] {
-  return [...countsOf(symbols)]
+export function chooseMostFrequent(symbols: readonly string[], topK: number): string[] {
+  return [...countSymbols(symbols)]
     .sort(([, a], [, b]) => b - a)
     .slice(0, topK)
     .map(([symbol]) => symbol);
 }
 
-function countsOf(symbols: readonly string[]): Map<string, number> {
+function countSymbols(symbols: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const symbol of symbols) {
     counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
@@ -229,7 +235,7 @@ function countsOf(symbols: readonly string[]): Map<string, number> {
   return counts;
 }
 
-function warningOf({ other, single }: { readonly other: number; readonly single: number }): string | null {
+function writeVocabularyWarning({ other, single }: { readonly other: number; readonly single: number }): string | null {
   const share = (value: number): string => `${(100 * value).toFixed(0)} %`;
   if (other > MOST_OTHER) {
     return `The vocabulary has collapsed: ${share(other)} of the next messages fall to OTHER, where they cannot be told apart; take a larger vocabulary, or stated answers as symbols.`;

@@ -7,7 +7,7 @@ import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';
 import { leaveOneOut } from '../credit/estimators/loo.ts';
 import type { Interval } from '../domain/credit.ts';
-import { creditedOf, type DiagnosticBucket } from './bucket.ts';
+import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 
@@ -32,8 +32,8 @@ export interface Reliability {
  * @returns null for fewer than three alternatives, fewer than two replays, or a half whose credits are
  *   all equal
  */
-export function splitHalf(bucket: DiagnosticBucket): number | null {
-  const rows = rowsOf(bucket);
+export function splitHalfReliability(bucket: DiagnosticBucket): number | null {
+  const rows = listReturnRows(bucket);
   return rows === null
     ? null
     : correlate(
@@ -43,18 +43,18 @@ export function splitHalf(bucket: DiagnosticBucket): number | null {
 }
 
 /**
- * Returns the mean of splitHalf over random halves of equal size, drawn anew for each alternative.
+ * Returns the mean of splitHalfReliability over random halves of equal size, drawn anew for each alternative.
  * Null if no split has a value.
  */
 export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0): number | null {
-  const rows = rowsOf(bucket);
+  const rows = listReturnRows(bucket);
   if (rows === null) {
     return null;
   }
   const found: number[] = [];
   for (let split = 0; split < splits; split++) {
     const halves = rows.map((row, j) => {
-      const mixed = shuffled(row, seed, split * rows.length + j);
+      const mixed = shuffleValues(row, seed, split * rows.length + j);
       const half = Math.floor(mixed.length / 2);
       return [mean(mixed.slice(0, half)), mean(mixed.slice(half, 2 * half))] as const;
     });
@@ -70,8 +70,8 @@ export function randomSplitHalf(bucket: DiagnosticBucket, splits = 200, seed = 0
 }
 
 /** Returns the split-half reliability of credit over contexts. */
-export function reliability(buckets: readonly DiagnosticBucket[], seed = 0): Reliability {
-  const evenOdd = buckets.flatMap((bucket) => splitHalf(bucket) ?? []);
+export function measureReliability(buckets: readonly DiagnosticBucket[], seed = 0): Reliability {
+  const evenOdd = buckets.flatMap((bucket) => splitHalfReliability(bucket) ?? []);
   const random = buckets.flatMap((bucket) => randomSplitHalf(bucket, 200, seed) ?? []);
   return {
     evenOdd: bootstrapMean(evenOdd, seed),
@@ -107,7 +107,7 @@ export interface NoiseLaw {
  * divided by the law's prediction for halves, with s^2 the pooled variance within alternatives.
  * Replays that share random numbers between alternatives have less noise than the law predicts.
  */
-export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseLaw {
+export function testNoiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseLaw {
   const found = buckets.flatMap((bucket) => contextNoise(bucket) ?? []);
   const predicted = found.length === 0 ? null : mean(found.map((one) => one.predicted));
   const variance = found.length === 0 ? 0 : mean(found.map((one) => one.variance));
@@ -116,7 +116,7 @@ export function noiseLaw(buckets: readonly DiagnosticBucket[], seed = 0): NoiseL
     ratio:
       found.length === 0
         ? null
-        : bootstrap(found, (drawn) => sumOf(drawn, 'measured') / sumOf(drawn, 'ofHalves'), seed),
+        : bootstrap(found, (drawn) => sumField(drawn, 'measured') / sumField(drawn, 'ofHalves'), seed),
     predicted,
     share: predicted === null || variance === 0 ? null : predicted / variance,
     leftOut: buckets.length - found.length,
@@ -131,7 +131,7 @@ function contextNoise(
   readonly predicted: number;
   readonly variance: number;
 } | null {
-  const all = rowsOf(bucket, 2);
+  const all = listReturnRows(bucket, 2);
   const replays = all?.[0]?.length ?? 0;
   if (all === null) {
     return null;
@@ -143,7 +143,7 @@ function contextNoise(
     return null;
   }
   const [even, odd] = [0, 1].map((parity) =>
-    creditsOf(rows.map((row) => mean(row.filter((_, m) => m % 2 === parity)))),
+    creditMeans(rows.map((row) => mean(row.filter((_, m) => m % 2 === parity)))),
   );
   const differences = (even ?? []).map((credit, j) => credit - (odd?.[j] ?? 0));
   return {
@@ -151,7 +151,7 @@ function contextNoise(
     ofHalves: predictedNoise(within, rows.length, half),
     predicted: predictedNoise(within, rows.length, 2 * half),
     // Credits of equal counts add up to 0, so this is their mean square, which the law predicts.
-    variance: populationVariance(creditsOf(rows.map((row) => mean(row)))),
+    variance: populationVariance(creditMeans(rows.map((row) => mean(row)))),
   };
 }
 
@@ -159,13 +159,13 @@ function contextNoise(
  * Returns the returns of the credited alternatives, cut to the replays that all of them have; null if
  * there are too few.
  */
-function rowsOf(bucket: DiagnosticBucket, fewest = FEWEST_ALTERNATIVES): number[][] | null {
-  const rows = creditedOf(bucket).map(({ returns }) => unmasked(returns));
+function listReturnRows(bucket: DiagnosticBucket, fewest = FEWEST_ALTERNATIVES): number[][] | null {
+  const rows = listCreditedAlternatives(bucket).map(({ returns }) => unmasked(returns));
   const replays = rows.reduce((least, row) => Math.min(least, row.length), Infinity);
   return rows.length < fewest || replays < 2 ? null : rows.map((row) => row.slice(0, replays));
 }
 
-function creditsOf(means: readonly number[]): number[] {
+function creditMeans(means: readonly number[]): number[] {
   return leaveOneOut(means.map((value) => ({ mean: value, count: 1 }))).map((found) => found?.credit ?? 0);
 }
 
@@ -180,11 +180,11 @@ function correlate(first: readonly number[], second: readonly number[]): number 
   return spearman(first.map((value, index): Pair => [value, second[index] ?? 0]));
 }
 
-function sumOf<Name extends string>(items: readonly Readonly<Record<Name, number>>[], name: Name): number {
+function sumField<Name extends string>(items: readonly Readonly<Record<Name, number>>[], name: Name): number {
   return items.reduce((sum, item) => sum + item[name], 0);
 }
 
-function shuffled(values: readonly number[], seed: number, stream: number): number[] {
+function shuffleValues(values: readonly number[], seed: number, stream: number): number[] {
   const numbers = openStream(seed, stream);
   const mixed = [...values];
   for (let last = mixed.length - 1; last > 0; last--) {

@@ -34,8 +34,8 @@ const FENCE = 3;
 const LISTED = 20;
 
 /** Returns contexts above Tukey's outer fence of their role, Q3 + 3 (Q3 - Q1), greatest first. */
-export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
-  return byRole(values).flatMap((role) => {
+export function findHighInfluence(values: readonly ContextValue[]): ReviewSignal[] {
+  return groupContextsByRole(values).flatMap((role) => {
     const { first, third } = quartiles(role.map(({ value }) => value));
     const threshold = third + FENCE * (third - first);
     return role
@@ -47,7 +47,7 @@ export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
         bucket,
         value,
         threshold,
-        evidence: `The ${speaker}'s message moves the next one by ${show(value)} nats, above ${show(threshold)} (Q3 + 3 IQR of ${role.length} contexts).`,
+        evidence: `The ${speaker}'s message moves the next one by ${formatFour(value)} nats, above ${formatFour(threshold)} (Q3 + 3 IQR of ${role.length} contexts).`,
       }));
   });
 }
@@ -57,8 +57,8 @@ export function highInfluence(values: readonly ContextValue[]): ReviewSignal[] {
  * logarithmic scale, smallest first. A variance of 0 is below every fence. If a quarter of a role's
  * contexts have variance 0, there is no fence, and no context is unusual.
  */
-export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
-  return byRole(values).flatMap((role) => {
+export function findLowVariance(values: readonly ContextValue[]): ReviewSignal[] {
+  return groupContextsByRole(values).flatMap((role) => {
     const logs = role.map(({ value }) => Math.log(value));
     const { first, third } = quartiles(logs);
     // This is 0 if the first quartile is a variance of 0.
@@ -72,7 +72,7 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
         bucket,
         value,
         threshold,
-        evidence: `Credit of the ${speaker}'s alternatives varies by ${show(value)} only, below ${show(threshold)} (outer fence of ${role.length} contexts, logarithms).`,
+        evidence: `Credit of the ${speaker}'s alternatives varies by ${formatFour(value)} only, below ${formatFour(threshold)} (outer fence of ${role.length} contexts, logarithms).`,
       }));
   });
 }
@@ -85,7 +85,7 @@ export function lowVariance(values: readonly ContextValue[]): ReviewSignal[] {
  * @param accuracy after - before; null if it was not measured
  * @returns null if it does not hold or is unknown
  */
-export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Interval | null): ReviewSignal | null {
+export function findReturnsWithoutAccuracy(returns: readonly number[], accuracy: Interval | null): ReviewSignal | null {
   const third = Math.floor(returns.length / 3);
   if (accuracy === null || third === 0 || accuracy.value >= 0) {
     return null;
@@ -97,17 +97,17 @@ export function returnsWithoutAccuracy(returns: readonly number[], accuracy: Int
   const bounds =
     accuracy.low === null || accuracy.high === null
       ? 'interval not measured'
-      : `95 % interval ${show(accuracy.low)} to ${show(accuracy.high)}`;
+      : `95 % interval ${formatFour(accuracy.low)} to ${formatFour(accuracy.high)}`;
   return {
     name: 'returns without accuracy',
     bucket: null,
     value: accuracy.value,
     threshold: 0,
-    evidence: `Mean return rose by ${show(rise.value)} (95 % interval ${show(rise.low)} to ${show(rise.high)}) while held-out accuracy changed by ${show(accuracy.value)} (${bounds}, n=${accuracy.n}).`,
+    evidence: `Mean return rose by ${formatFour(rise.value)} (95 % interval ${formatFour(rise.low)} to ${formatFour(rise.high)}) while held-out accuracy changed by ${formatFour(accuracy.value)} (${bounds}, n=${accuracy.n}).`,
   };
 }
 
-function byRole(values: readonly ContextValue[]): ContextValue[][] {
+function groupContextsByRole(values: readonly ContextValue[]): ContextValue[][] {
   const roles = new Map<string, ContextValue[]>();
   for (const value of values) {
     const role = roles.get(value.role);
@@ -125,6 +125,6 @@ function quartiles(values: readonly number[]): { readonly first: number; readonl
   return { first: quantile(sorted, 0.25), third: quantile(sorted, 0.75) };
 }
 
-function show(value: number): string {
+function formatFour(value: number): string {
   return String(Number(value.toPrecision(4)));
 }

@@ -57,7 +57,7 @@ export function varianceComponents(context: PilotContext): Components | null {
  * @returns null without a context that has both components, or if nothing is left downstream; null
  *   bounds if there are too few contexts to bound it
  */
-export function rhoOf(contexts: readonly PilotContext[]): Rho | null {
+export function estimateRho(contexts: readonly PilotContext[]): Rho | null {
   const all = contexts.flatMap((context) => varianceComponents(context) ?? []);
   const up = all.map(({ upstream }) => upstream);
   const down = all.map(({ downstream }) => downstream);
@@ -96,7 +96,7 @@ export function rhoOf(contexts: readonly PilotContext[]): Rho | null {
  * @param episodes G
  * @returns null for a position without siblings to compare, and if no return varies
  */
-export function predictedVarianceRatios(
+export function predictVarianceRatios(
   components: readonly number[],
   fanout: readonly number[],
   episodes: number,

@@ -111,14 +111,14 @@ export interface BucketFacts {
 
 /** Computes the facts of a bucket. @throws C3Error('input') for a return that is not finite */
 export function studyBucket<B extends TaxonomyBucket>(bucket: B): BucketStudy<B> {
-  const measured = measure(bucket);
+  const measured = measureAlternatives(bucket);
   const returns = measured.flatMap((alternative) => alternative.returns);
   const succeeded = returns.length > 0 && returns.every((value) => isSolved(value, bucket.fullReturn));
-  return { bucket, measured, succeeded, compared: compare(measured, bucket.terminal) };
+  return { bucket, measured, succeeded, compared: compareAlternatives(measured, bucket.terminal) };
 }
 
 /** Compares the alternatives of a bucket. @returns null for fewer than two */
-export function compare(measured: readonly Measured[], terminal: boolean): Comparison | null {
+export function compareAlternatives(measured: readonly Measured[], terminal: boolean): Comparison | null {
   const [first, ...rest] = measured;
   if (first === undefined || rest.length === 0) {
     return null;
@@ -126,16 +126,18 @@ export function compare(measured: readonly Measured[], terminal: boolean): Compa
   const returns = measured.flatMap((alternative) => alternative.returns);
   const real = measured.find((alternative) => alternative.real);
   return {
-    best: bestOf(measured, ({ mean: value }) => value) ?? first,
+    best: findBest(measured, ({ mean: value }) => value) ?? first,
     real,
-    shift: real === undefined ? null : shiftOf(measured, real, terminal),
+    shift: real === undefined ? null : measureShift(measured, real, terminal),
     range: returns.reduce((a, b) => Math.max(a, b)) - returns.reduce((a, b) => Math.min(a, b)),
-    variance: measured.some((alternative) => alternative.returns.length < 2) ? null : varianceOf(measured, returns),
+    variance: measured.some((alternative) => alternative.returns.length < 2)
+      ? null
+      : analyzeVariance(measured, returns),
   };
 }
 
 /** Returns the first alternative with the highest value. @returns null if none has one */
-function bestOf(measured: readonly Measured[], valueOf: (one: Measured) => number | null): Measured | null {
+function findBest(measured: readonly Measured[], valueOf: (one: Measured) => number | null): Measured | null {
   let best: Measured | null = null;
   let highest = -Infinity;
   for (const one of measured) {
@@ -147,12 +149,12 @@ function bestOf(measured: readonly Measured[], valueOf: (one: Measured) => numbe
   return best;
 }
 
-function shiftOf(measured: readonly Measured[], real: Measured, terminal: boolean): Shift | null {
+function measureShift(measured: readonly Measured[], real: Measured, terminal: boolean): Shift | null {
   const ways = terminal
-    ? [{ best: bestOf(measured, ({ mean: value }) => value)?.returns ?? [], real: real.returns }]
+    ? [{ best: findBest(measured, ({ mean: value }) => value)?.returns ?? [], real: real.returns }]
     : ([0, 1] as const).flatMap((chooser): Way[] => {
-        const best = bestOf(measured, (one) => meanOrNull(halfOf(one, chooser)));
-        const way = { best: best === null ? [] : halfOf(best, 1 - chooser), real: halfOf(real, 1 - chooser) };
+        const best = findBest(measured, (one) => meanOrNull(takeHalf(one, chooser)));
+        const way = { best: best === null ? [] : takeHalf(best, 1 - chooser), real: takeHalf(real, 1 - chooser) };
         return way.best.length === 0 || way.real.length === 0 ? [] : [way];
       });
   return ways.length === 0 ? null : { value: mean(ways.map((way) => mean(way.best) - mean(way.real))), ways };
@@ -162,7 +164,7 @@ function shiftOf(measured: readonly Measured[], real: Measured, terminal: boolea
  * Returns the returns of every second replay. @param parity 0 for the first, the third and so on; 1
  * for the others
  */
-const halfOf = ({ all }: Measured, parity: number): number[] =>
+const takeHalf = ({ all }: Measured, parity: number): number[] =>
   all.filter((value, index): value is number => value !== null && index % 2 === parity);
 
 const meanOrNull = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
@@ -182,7 +184,10 @@ const meanOrNull = (values: readonly number[]): number | null => (values.length 
  *    of their means, and an F test (one-way analysis of variance) at the level `significance` does not separate the
  *    alternatives.
  */
-export function verdictOf({ bucket, succeeded, compared }: BucketFacts, thresholds: TaxonomyThresholds): VerdictName {
+export function classifyFacts(
+  { bucket, succeeded, compared }: BucketFacts,
+  thresholds: TaxonomyThresholds,
+): VerdictName {
   if (succeeded) {
     return ALL_SUCCEEDED;
   }
@@ -205,17 +210,17 @@ export function verdictOf({ bucket, succeeded, compared }: BucketFacts, threshol
 
 /** Returns the verdict on a bucket, with its reason. */
 export function classifyStudy(study: BucketStudy, thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS): Verdict {
-  const name = verdictOf(study, thresholds);
-  return { name, reason: () => reasonOf(name, study, thresholds) };
+  const name = classifyFacts(study, thresholds);
+  return { name, reason: () => describeVerdictReason(name, study, thresholds) };
 }
 
-function reasonOf(
+function describeVerdictReason(
   name: VerdictName,
   { bucket, measured, compared }: BucketStudy,
   thresholds: TaxonomyThresholds,
 ): string {
   if (name === ALL_SUCCEEDED) {
-    return `every measured return reaches ${show(bucket.fullReturn)}`;
+    return `every measured return reaches ${formatThreeDecimals(bucket.fullReturn)}`;
   }
   if (compared === null) {
     return `${measured.length === 0 ? 'no alternative has' : 'only one alternative has'} a return`;
@@ -223,54 +228,54 @@ function reasonOf(
   const { best, range, variance } = compared;
   switch (name) {
     case 'Misleading Plan':
-      return `best mean return ${show(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream`;
+      return `best mean return ${formatThreeDecimals(best.mean)} (n=${best.returns.length}) < ${thresholds.misleading}, with scored roles downstream`;
     case 'Evaluator Ambiguity':
-      return `all returns lie within ${show(range)} < ${thresholds.ambiguity}`;
+      return `all returns lie within ${formatThreeDecimals(range)} < ${thresholds.ambiguity}`;
     case 'Successful Credit Shift':
-      return shiftReason(compared, bucket.terminal, thresholds);
+      return describeShift(compared, bucket.terminal, thresholds);
     case 'Over-Coupling':
-      return `variance within alternatives ${show(variance?.within ?? NaN)} > variance of their means ${show(variance?.between ?? NaN)}, ${variance?.test ?? ''}`;
+      return `variance within alternatives ${formatThreeDecimals(variance?.within ?? NaN)} > variance of their means ${formatThreeDecimals(variance?.between ?? NaN)}, ${variance?.test ?? ''}`;
     case UNCLASSIFIED:
-      return `${unshiftedReason(compared, thresholds)}, and ${uncoupledReason(variance, thresholds)}`;
+      return `${describeMissingShift(compared, thresholds)}, and ${describeMissingCoupling(variance, thresholds)}`;
   }
 }
 
 /** Describes the evidence of a verdict: the reason, then the returns, their cost, and the means. */
-export function evidenceOf(bucket: TaxonomyBucket, { reason }: Verdict): string {
-  return `${reason()}; ${describe(bucket)}.`;
+export function describeEvidence(bucket: TaxonomyBucket, { reason }: Verdict): string {
+  return `${reason()}; ${describeReturns(bucket)}.`;
 }
 
 /**
  * Returns the message that a case is about: the clicked one, or else the real one; null in a bucket
  * that is still empty.
  */
-export function messageOfCase(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
-  return bucket.message ?? realOf(bucket)?.message ?? null;
+export function findCaseMessage(bucket: Pick<TaxonomyBucket, 'message' | 'alternatives'>): number | null {
+  return bucket.message ?? findRealAlternative(bucket)?.message ?? null;
 }
 
 /** Returns the cases of a verdict, in the order of the buckets, without buckets that are still empty. */
-export function casesOf(
+export function listCases(
   name: VerdictName,
   classified: readonly { readonly bucket: TaxonomyBucket; readonly verdict: Verdict }[],
 ): TaxonomyCase[] {
   return classified.flatMap(({ bucket, verdict }) => {
-    const message = messageOfCase(bucket);
+    const message = findCaseMessage(bucket);
     const { id, role, question } = bucket;
     return verdict.name !== name || message === null
       ? []
-      : [{ bucket: id, message, role, question, evidence: evidenceOf(bucket, verdict) }];
+      : [{ bucket: id, message, role, question, evidence: describeEvidence(bucket, verdict) }];
   });
 }
 
 /** Returns the message that was really said: the one that is marked original, or else the first. */
-export function realOf(
+export function findRealAlternative(
   bucket: Pick<TaxonomyBucket, 'alternatives'>,
 ): TaxonomyBucket['alternatives'][number] | undefined {
   return bucket.alternatives.find((alternative) => alternative.original) ?? bucket.alternatives[0];
 }
 
-function measure(bucket: TaxonomyBucket): Measured[] {
-  const real = realOf(bucket);
+function measureAlternatives(bucket: TaxonomyBucket): Measured[] {
+  const real = findRealAlternative(bucket);
   return bucket.alternatives.flatMap((alternative) => {
     const returns = unmasked(alternative.returns);
     return returns.length === 0
@@ -279,38 +284,38 @@ function measure(bucket: TaxonomyBucket): Measured[] {
   });
 }
 
-function shiftReason({ shift }: Comparison, terminal: boolean, thresholds: TaxonomyThresholds): string {
+function describeShift({ shift }: Comparison, terminal: boolean, thresholds: TaxonomyThresholds): string {
   const { value, ways } = shift ?? { value: NaN, ways: [] };
   const [best, real] = [ways.flatMap((way) => way.best), ways.flatMap((way) => way.real)];
   const interval = differenceInterval(best, real);
   const bounds =
     interval === null || interval.low === null || interval.high === null
       ? 'interval not measured'
-      : `95 % interval ${show(interval.low)} to ${show(interval.high)} (${interval.method})`;
+      : `95 % interval ${formatThreeDecimals(interval.low)} to ${formatThreeDecimals(interval.high)} (${interval.method})`;
   const how = terminal ? '' : ', the best chosen on other replays';
-  return `best ${show(mean(best))} (n=${best.length}) - real ${show(mean(real))} (n=${real.length}) = ${show(value)} > ${thresholds.shift}${how}, ${bounds}`;
+  return `best ${formatThreeDecimals(mean(best))} (n=${best.length}) - real ${formatThreeDecimals(mean(real))} (n=${real.length}) = ${formatThreeDecimals(value)} > ${thresholds.shift}${how}, ${bounds}`;
 }
 
-function unshiftedReason({ real, shift }: Comparison, thresholds: TaxonomyThresholds): string {
+function describeMissingShift({ real, shift }: Comparison, thresholds: TaxonomyThresholds): string {
   if (real === undefined) {
     return 'the real message has no return';
   }
   return shift === null
     ? 'the best and the real message have too few replays to choose on some and compare on others'
-    : `best - real = ${show(shift.value)} is not > ${thresholds.shift}`;
+    : `best - real = ${formatThreeDecimals(shift.value)} is not > ${thresholds.shift}`;
 }
 
-function uncoupledReason(variance: Variance | null, { significance }: TaxonomyThresholds): string {
+function describeMissingCoupling(variance: Variance | null, { significance }: TaxonomyThresholds): string {
   if (variance === null) {
     return 'not every alternative has two returns';
   }
   if (variance.p === null) {
-    return `variance within alternatives ${show(variance.within)} is not > variance of their means ${show(variance.between)}`;
+    return `variance within alternatives ${formatThreeDecimals(variance.within)} is not > variance of their means ${formatThreeDecimals(variance.between)}`;
   }
   return `the alternatives differ, ${variance.test} < ${significance}`;
 }
 
-function varianceOf(measured: readonly Measured[], returns: readonly number[]): Variance {
+function analyzeVariance(measured: readonly Measured[], returns: readonly number[]): Variance {
   const degreesBetween = measured.length - 1;
   const degreesWithin = returns.length - measured.length;
   const within = measured.reduce((sum, alternative) => sum + squaredDeviations(alternative.returns), 0) / degreesWithin;
@@ -325,16 +330,21 @@ function varianceOf(measured: readonly Measured[], returns: readonly number[]): 
   );
   const ratio = explained / degreesBetween / within;
   const p = fUpperTail(ratio, degreesBetween, degreesWithin);
-  return { within, between, p, test: `F(${degreesBetween},${degreesWithin})=${show(ratio)}, p=${show(p)}` };
+  return {
+    within,
+    between,
+    p,
+    test: `F(${degreesBetween},${degreesWithin})=${formatThreeDecimals(ratio)}, p=${formatThreeDecimals(p)}`,
+  };
 }
 
 /** Lists the numbers behind every verdict: the number of returns, their cost, and the means. */
-function describe(bucket: TaxonomyBucket): string {
-  const real = realOf(bucket);
+function describeReturns(bucket: TaxonomyBucket): string {
+  const real = findRealAlternative(bucket);
   const aggregates = bucket.alternatives.map(({ returns }) => aggregate(returns));
   const means = bucket.alternatives.slice(0, LISTED_MEANS).map((alternative) => {
     const { mean: value } = aggregate(alternative.returns);
-    return `${value === null ? 'not measured' : show(value)}${alternative === real ? ' (real)' : ''}`;
+    return `${value === null ? 'not measured' : formatThreeDecimals(value)}${alternative === real ? ' (real)' : ''}`;
   });
   const more = bucket.alternatives.length - means.length;
   const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
@@ -346,6 +356,6 @@ function describe(bucket: TaxonomyBucket): string {
   );
 }
 
-function show(value: number): string {
+function formatThreeDecimals(value: number): string {
   return String(Number(value.toFixed(3)));
 }

@@ -7,26 +7,32 @@ import { openStream, uniform } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';
 import { CHANCE_ROUNDS, VERDICTS, type TaxonomyThresholds, type VerdictName } from '../domain/taxonomy.ts';
-import { compare, verdictOf, type BucketFacts, type BucketStudy, type Measured } from './taxonomy.ts';
+import { compareAlternatives, classifyFacts, type BucketFacts, type BucketStudy, type Measured } from './taxonomy.ts';
 
 /** The facts of a bucket in each round; a single element if all rounds are equal. */
 export type Deals = readonly BucketFacts[];
 
 /** Computes the facts of a bucket in every round. */
-export function dealsOf(study: BucketStudy): Deals {
+export function dealReturns(study: BucketStudy): Deals {
   const { bucket, measured, compared } = study;
   // If all returns are equal, or nothing is compared, no deal changes anything.
   if (compared === null || compared.range === 0) {
-    return [factsOf(study)];
+    return [toBucketFacts(study)];
   }
   const returns = measured.flatMap((alternative) => alternative.returns);
   return Array.from({ length: CHANCE_ROUNDS }, (_, round) =>
-    factsOf({ ...study, compared: compare(dealt(measured, shuffled(returns, bucket.id, round)), bucket.terminal) }),
+    toBucketFacts({
+      ...study,
+      compared: compareAlternatives(
+        replaceReturns(measured, shuffleReturns(returns, bucket.id, round)),
+        bucket.terminal,
+      ),
+    }),
   );
 }
 
 /** Returns the facts without the returns themselves, so that thousands can be kept. */
-function factsOf({ bucket: { terminal }, succeeded, compared }: BucketStudy): BucketFacts {
+function toBucketFacts({ bucket: { terminal }, succeeded, compared }: BucketStudy): BucketFacts {
   return {
     bucket: { terminal },
     succeeded,
@@ -43,7 +49,7 @@ function factsOf({ bucket: { terminal }, succeeded, compared }: BucketStudy): Bu
 }
 
 /** Returns the same alternatives with other returns in place of theirs. */
-function dealt(measured: readonly Measured[], returns: readonly number[]): Measured[] {
+function replaceReturns(measured: readonly Measured[], returns: readonly number[]): Measured[] {
   let next = 0;
   return measured.map(({ real, all }) => {
     const own = all.map((value) => (value === null ? null : (returns[next++] ?? null)));
@@ -53,7 +59,7 @@ function dealt(measured: readonly Measured[], returns: readonly number[]): Measu
 }
 
 /** Returns the values in a random order (Fisher-Yates). */
-function shuffled(values: readonly number[], bucket: number, round: number): number[] {
+function shuffleReturns(values: readonly number[], bucket: number, round: number): number[] {
   const stream = openStream(bucket, round);
   const order = [...values];
   for (let last = order.length - 1; last > 0; last--) {
@@ -64,14 +70,14 @@ function shuffled(values: readonly number[], bucket: number, round: number): num
 }
 
 /** Returns the chance count of each verdict over buckets: mean, least and greatest over rounds. */
-export function chanceCounts(
+export function countByChance(
   buckets: readonly Deals[],
   thresholds: TaxonomyThresholds,
 ): Readonly<Record<VerdictName, Interval>> {
   const counts = VERDICTS.map((name) => ({ name, rounds: new Array<number>(CHANCE_ROUNDS).fill(0) }));
   const byName = new Map(counts.map(({ name, rounds }) => [name, rounds]));
   for (const deals of buckets) {
-    const names = deals.map((facts) => verdictOf(facts, thresholds));
+    const names = deals.map((facts) => classifyFacts(facts, thresholds));
     for (let round = 0; round < CHANCE_ROUNDS; round++) {
       const rounds = byName.get(names[round % names.length] ?? 'unclassified');
       if (rounds !== undefined) {

@@ -19,7 +19,7 @@ import {
   type VerdictName,
 } from '../domain/taxonomy.ts';
 import { isSolved } from '../shared/credit/returns.ts';
-import { realOf, studyBucket, verdictOf, type TaxonomyBucket } from './taxonomy.ts';
+import { findRealAlternative, studyBucket, classifyFacts, type TaxonomyBucket } from './taxonomy.ts';
 
 /** A bucket with its problem. */
 export type SavedBucket = TaxonomyBucket & { readonly problem: string };
@@ -36,11 +36,11 @@ interface Case {
  * Returns, by class, the sum of the savings in its cases divided by the sum over all lost messages,
  * with Fieller's interval over problems. A class is left out if possibly nothing was within reach.
  */
-export function savedShares(
+export function measureSavedShares(
   buckets: readonly SavedBucket[],
   thresholds: TaxonomyThresholds,
 ): ReadonlyMap<TaxonomyClassName, SavedShare> {
-  const cases = buckets.flatMap((bucket) => casesIn(bucket, thresholds));
+  const cases = buckets.flatMap((bucket) => listSavedCases(bucket, thresholds));
   const problems = [...Map.groupBy(cases, ({ problem }) => problem).values()];
   const sumOf = (own: readonly Case[]): number => own.reduce((sum, { saved }) => sum + saved, 0);
   const all = problems.map(sumOf);
@@ -63,16 +63,18 @@ export function savedShares(
  * Returns the real message of a bucket as a case for each half in which it was lost. A half without
  * enough evidence gives no case.
  */
-function casesIn(bucket: SavedBucket, thresholds: TaxonomyThresholds): Case[] {
-  const real = realOf(bucket);
+function listSavedCases(bucket: SavedBucket, thresholds: TaxonomyThresholds): Case[] {
+  const real = findRealAlternative(bucket);
   if (real === undefined) {
     return [];
   }
   const others = bucket.alternatives.filter((one) => one !== real);
   return ([0, 1] as const).flatMap((half): Case[] => {
-    const seen = bucket.terminal ? everySecond(others, half) : others.map((one) => halved(one, half));
-    const measured = bucket.terminal ? everySecond(others, 1 - half) : others.map((one) => halved(one, 1 - half));
-    const [own, again] = bucket.terminal ? [real, real] : [halved(real, half), halved(real, 1 - half)];
+    const seen = bucket.terminal ? takeEverySecond(others, half) : others.map((one) => halveReturns(one, half));
+    const measured = bucket.terminal
+      ? takeEverySecond(others, 1 - half)
+      : others.map((one) => halveReturns(one, 1 - half));
+    const [own, again] = bucket.terminal ? [real, real] : [halveReturns(real, half), halveReturns(real, 1 - half)];
     const [before, kept] = [unmasked(own.returns), unmasked(again.returns)];
     const fresh = measured.flatMap(({ returns }) => unmasked(returns));
     if (before.length === 0 || kept.length === 0 || fresh.length === 0) {
@@ -81,17 +83,17 @@ function casesIn(bucket: SavedBucket, thresholds: TaxonomyThresholds): Case[] {
     if (isSolved(mean(before), bucket.fullReturn)) {
       return [];
     }
-    const name = verdictOf(studyBucket({ ...bucket, alternatives: [own, ...seen] }), thresholds);
+    const name = classifyFacts(studyBucket({ ...bucket, alternatives: [own, ...seen] }), thresholds);
     return [{ problem: bucket.problem, name, saved: mean(fresh) - mean(kept) }];
   });
 }
 
 type Alternative = TaxonomyBucket['alternatives'][number];
 
-const everySecond = (all: readonly Alternative[], half: number): Alternative[] =>
+const takeEverySecond = (all: readonly Alternative[], half: number): Alternative[] =>
   all.filter((_, index) => index % 2 === half);
 
-const halved = (one: Alternative, half: number): Alternative => ({
+const halveReturns = (one: Alternative, half: number): Alternative => ({
   ...one,
   returns: one.returns.filter((_, index) => index % 2 === half),
 });

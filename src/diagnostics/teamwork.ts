@@ -1,6 +1,6 @@
 /** Cohesion of a team during training (TeamTR reference section 6): coordination, drift, stability. Pure. */
 import type { Interval } from '../domain/credit.ts';
-import { stabilityOf } from '../domain/stepRows.ts';
+import { measureStability } from '../domain/stepRows.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';
 
 /** One episode of a question: the last answers of the roles that spoke, null for no answer. */
@@ -16,7 +16,7 @@ export interface AnsweredEpisode {
  * @param questions the episodes of each, averaged; questions without episodes are left out
  * @returns its 95 % bootstrap interval over questions; null if no episode has answers of two roles
  */
-export function coordination(questions: readonly (readonly AnsweredEpisode[])[], seed = 0): Interval | null {
+export function measureCoordination(questions: readonly (readonly AnsweredEpisode[])[], seed = 0): Interval | null {
   const several = ({ answers }: AnsweredEpisode): boolean => answers.filter((one) => one !== null).length > 1;
   if (!questions.some((episodes) => episodes.some(several))) {
     return null;
@@ -71,9 +71,12 @@ export interface ContextDrift {
  * @param steps the contexts of each stage in the order in which they were sampled
  * @returns bootstrap intervals over the steps with two stages or more; null without one
  */
-export function contextDrift(steps: readonly (readonly (readonly SeenContext[])[])[], seed = 0): ContextDrift | null {
+export function measureContextDrift(
+  steps: readonly (readonly (readonly SeenContext[])[])[],
+  seed = 0,
+): ContextDrift | null {
   const measured = steps.flatMap((stages) => {
-    const [first, ...later] = stages.map(halves).filter(([one, other]) => one.length > 0 && other.length > 0);
+    const [first, ...later] = stages.map(splitContexts).filter(([one, other]) => one.length > 0 && other.length > 0);
     if (first === undefined || later.length === 0) {
       return [];
     }
@@ -102,7 +105,7 @@ export function contextDrift(steps: readonly (readonly (readonly SeenContext[])[
  * Puts every other context of each group into each half, so that both have equally many of every
  * question and role.
  */
-function halves(contexts: readonly SeenContext[]): readonly [string[], string[]] {
+function splitContexts(contexts: readonly SeenContext[]): readonly [string[], string[]] {
   const seen = new Map<string, number>();
   const found: [string[], string[]] = [[], []];
   for (const { group, key } of contexts) {
@@ -118,11 +121,11 @@ function halves(contexts: readonly SeenContext[]): readonly [string[], string[]]
  * @param returns of the steps in order
  * @returns null with fewer than two gains
  */
-export function stability(returns: readonly (number | null)[], seed = 0): Interval | null {
+export function estimateStability(returns: readonly (number | null)[], seed = 0): Interval | null {
   const gains = returns.slice(1).flatMap((value, index): [number, number][] => {
     const before = returns[index] ?? null;
     return value === null || before === null ? [] : [[before, value]];
   });
   // The null separates each gain from the next one.
-  return bootstrap(gains, (drawn) => stabilityOf(drawn.flatMap((gain) => [null, ...gain])), seed);
+  return bootstrap(gains, (drawn) => measureStability(drawn.flatMap((gain) => [null, ...gain])), seed);
 }

@@ -59,13 +59,13 @@ interface Estimate extends Pick<TargetedMessage, 'credit'> {
  * Returns the correlation over the messages of all contexts, with bootstrap intervals over questions.
  * Statistics that cannot be estimated are null.
  */
-export function trainingCreditFidelity(messages: readonly TargetedMessage[], seed = 0): TrainingCreditFidelity {
+export function measureTrainingCredit(messages: readonly TargetedMessage[], seed = 0): TrainingCreditFidelity {
   const measured = messages.flatMap((message) => {
     const differences = message.pairs.flatMap(([own, other]) => (own === null || other === null ? [] : [own - other]));
     return differences.length === 0 ? [] : [{ ...message, differences }];
   });
   const questions = [...Map.groupBy(measured, ({ problem }) => problem).values()].map((own) =>
-    own.map(({ credit, differences }) => ({ credit, ...targetOf(differences) })),
+    own.map(({ credit, differences }) => ({ credit, ...estimateTarget(differences) })),
   );
   const over = (statistic: (estimates: readonly Estimate[]) => number | null): Interval | null =>
     bootstrap(
@@ -76,13 +76,13 @@ export function trainingCreditFidelity(messages: readonly TargetedMessage[], see
     );
   const estimates = questions.flat();
   return {
-    correlation: over(correlationOf),
+    correlation: over(correlateCredits),
     disattenuated: over((drawn) => {
-      const [found, share] = [correlationOf(drawn), reliabilityOf(drawn)];
+      const [found, share] = [correlateCredits(drawn), estimateTargetReliability(drawn)];
       return found === null || share === null || share <= 0 ? null : found / Math.sqrt(share);
     }),
-    reliability: reliabilityOf(estimates),
-    degenerate: degenerateWords(estimates),
+    reliability: estimateTargetReliability(estimates),
+    degenerate: explainDegenerate(estimates),
     problems: questions.length,
     contexts: new Set(measured.map(({ context }) => context)).size,
     messages: measured.length,
@@ -91,16 +91,16 @@ export function trainingCreditFidelity(messages: readonly TargetedMessage[], see
   };
 }
 
-function targetOf(differences: readonly number[]): Omit<Estimate, 'credit'> {
+function estimateTarget(differences: readonly number[]): Omit<Estimate, 'credit'> {
   const half = (parity: number): number[] => differences.filter((_, index) => index % 2 === parity);
   return { target: mean(differences), halves: differences.length < 2 ? null : [mean(half(0)), mean(half(1))] };
 }
 
-const correlationOf = (estimates: readonly Estimate[]): number | null =>
+const correlateCredits = (estimates: readonly Estimate[]): number | null =>
   pearson(estimates.map(({ credit, target }) => [credit, target]));
 
 /** Returns the reliability, or null if no two messages have halves or all estimated targets are equal. */
-function reliabilityOf(estimates: readonly Estimate[]): number | null {
+function estimateTargetReliability(estimates: readonly Estimate[]): number | null {
   const split = estimates.flatMap(({ target, halves }) => (halves === null ? [] : [{ target, halves }]));
   const variance = split.length < 2 ? 0 : populationVariance(split.map(({ target }) => target));
   if (!(variance > 0)) {
@@ -110,7 +110,7 @@ function reliabilityOf(estimates: readonly Estimate[]): number | null {
   return mean(split.map(({ halves }) => (halves[0] - first) * (halves[1] - second))) / variance;
 }
 
-function degenerateWords(estimates: readonly Estimate[]): string | null {
+function explainDegenerate(estimates: readonly Estimate[]): string | null {
   if (estimates.length < 2) {
     return 'Fewer than two messages have a measured pair.';
   }

@@ -2,7 +2,7 @@
 import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';
-import { creditsOf, type DiagnosticBucket } from './bucket.ts';
+import { computeCredits, type DiagnosticBucket } from './bucket.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';
 
 /** population divides by the number of alternatives, like the paper's code; sample divides by one less. */
@@ -31,7 +31,7 @@ export function contextVariance(
   estimator: CreditEstimator,
   kind: VarianceKind = 'population',
 ): number | null {
-  const credits = creditsOf(bucket, estimator).filter((credit) => credit !== null);
+  const credits = computeCredits(bucket, estimator).filter((credit) => credit !== null);
   if (credits.length < 2) {
     return null;
   }
@@ -39,14 +39,14 @@ export function contextVariance(
 }
 
 /** Returns the mean over contexts of contextVariance. */
-export function withinContextVariance(
+export function measureWithinContextVariance(
   buckets: readonly DiagnosticBucket[],
   estimator: CreditEstimator,
   kind: VarianceKind = 'population',
   seed = 0,
 ): WithinContextVariance {
   const values = buckets.flatMap((bucket) => contextVariance(bucket, estimator, kind) ?? []);
-  const deviation = deviationOf(values);
+  const deviation = sampleDeviation(values);
   return {
     value: bootstrapMean(values, seed),
     standardDeviation: deviation,
@@ -59,7 +59,7 @@ export function withinContextVariance(
  * Returns the variance as the published code reports it: population variance, with 0 for a context
  * with fewer than two alternatives. Null without contexts.
  */
-export function publishedVariance(
+export function measurePublishedVariance(
   buckets: readonly DiagnosticBucket[],
   estimator: CreditEstimator,
 ): { readonly mean: number; readonly std: number; readonly stderr: number } | null {
@@ -67,11 +67,11 @@ export function publishedVariance(
     return null;
   }
   const values = buckets.map((bucket) => contextVariance(bucket, estimator) ?? 0);
-  const std = deviationOf(values) ?? 0;
+  const std = sampleDeviation(values) ?? 0;
   return { mean: mean(values), std, stderr: std / Math.sqrt(values.length) };
 }
 
-function deviationOf(values: readonly number[]): number | null {
+function sampleDeviation(values: readonly number[]): number | null {
   const variance = sampleVariance(values);
   return variance === null ? null : Math.sqrt(variance);
 }

@@ -1,8 +1,8 @@
 /** Answers: the message that lost an episode, the losses of a run, and checks of findings; also as sentences. */
 import { isRecord } from '../shared/guard.ts';
-import { signed } from '../shared/text/figures.ts';
+import { formatSigned } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';
-import { selectionWords, type Selection } from './selection.ts';
+import { describeSelection, type Selection } from './selection.ts';
 
 /**
  * message: one message lost more than any other. several: more than one message lost, and none is
@@ -193,23 +193,23 @@ export const BLAME_BUDGET = { least: 1, usual: 96, most: 100_000 } as const;
 export const RUN_BLAME_BUDGET = { least: 1, usual: 6400, most: 10_000_000, window: 1600 } as const;
 
 /** Describes the progress of a search. */
-export const callsWords = (calls: number, budget: number): string =>
+export const describeCallProgress = (calls: number, budget: number): string =>
   `${calls.toLocaleString('en-US')} of at most ${budget.toLocaleString('en-US')} calls`;
 
 const percent = (value: number, most: number): string => String(Math.round((100 * value) / most));
 
 /** `81 % [70, 89]`. */
-export function chanceWords({ value, low, high, n }: Chance, most: number): string {
+export function formatChance({ value, low, high, n }: Chance, most: number): string {
   return `${percent(value, most)} %${n === 0 ? '' : ` [${percent(low, most)}, ${percent(high, most)}]`}`;
 }
 
 /** `plan`, `plan and answer`, `plan, check and answer`. */
-export function listed(names: readonly string[]): string {
+export function joinNamesWithAnd(names: readonly string[]): string {
   return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
 }
 
 /** Names each message by its role, and by its number if the role has several. */
-function namesOf(curve: readonly CurvePoint[], messages: readonly number[]): string[] {
+function nameBlamedMessages(curve: readonly CurvePoint[], messages: readonly number[]): string[] {
   return messages.map((message) => {
     const { role } = curve.find((point) => point.message === message) ?? {};
     const own = curve.filter((point) => point.role === role);
@@ -221,7 +221,7 @@ function namesOf(curve: readonly CurvePoint[], messages: readonly number[]): str
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /** Writes the answer in one sentence. */
-export function blameSentence({
+export function writeBlameSentence({
   verdict,
   messages,
   curve,
@@ -230,49 +230,49 @@ export function blameSentence({
   most,
 }: Omit<Blame, 'sentence' | 'remedy'>): string {
   const spent = `${evaluatorCalls.toLocaleString('en-US')} ${evaluatorCalls === 1 ? 'call' : 'calls'}.`;
-  const names = namesOf(curve, messages);
+  const names = nameBlamedMessages(curve, messages);
   const [start] = curve;
   switch (verdict) {
     case 'won':
       return 'The episode was not lost: choose a message of one that was.';
     case 'rare':
-      return `The team rarely solves this problem (${start === undefined ? '' : chanceWords(start, most)} at the start): no message decided it. ${spent}`;
+      return `The team rarely solves this problem (${start === undefined ? '' : formatChance(start, most)} at the start): no message decided it. ${spent}`;
     case 'message': {
       const at = curve.findIndex(({ message }) => message === messages[0]);
       const [before, after] = [curve[at - 1], curve[at]];
       const fall =
         before === undefined || after === undefined
           ? ''
-          : `: the chance of success fell from ${chanceWords(before, most)} to ${chanceWords(after, most)}`;
+          : `: the chance of success fell from ${formatChance(before, most)} to ${formatChance(after, most)}`;
       return `The ${names[0] ?? 'message'} lost it${fall}. ${spent}`;
     }
     case 'several':
-      return `${capital(listed(names))} lost it together. ${spent}`;
+      return `${capital(joinNamesWithAnd(names))} lost it together. ${spent}`;
     case 'undecided':
-      return `Undecided between ${listed(names)}${more === null ? '' : `; about ${more.toLocaleString('en-US')} more calls`}. The chance was ${start === undefined || start.n === 0 ? 'not measured' : chanceWords(start, most)} at the start. ${spent}`;
+      return `Undecided between ${joinNamesWithAnd(names)}${more === null ? '' : `; about ${more.toLocaleString('en-US')} more calls`}. The chance was ${start === undefined || start.n === 0 ? 'not measured' : formatChance(start, most)} at the start. ${spent}`;
   }
 }
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 
 /** `58 % [49, 66]`. */
-export function shareWords({ value, low, high }: Interval): string {
+export function formatLossShare({ value, low, high }: Interval): string {
   const bounds = low === null || high === null ? '' : ` [${percent(low, 1)}, ${percent(high, 1)}]`;
   return `${percent(value, 1)} %${bounds}`;
 }
 
 /** Writes the answer about a run in a few sentences. */
-export function runBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
+export function writeRunBlameSentence(blame: Omit<RunBlame, 'sentence'>): string {
   const longer =
     blame.tooLong === 0
       ? []
       : [
           `${whole(blame.tooLong)} lost ${blame.tooLong === 1 ? 'episode has' : 'episodes have'} too many messages to be searched.`,
         ];
-  return [...longer, searchedSentence(blame)].join(' ');
+  return [...longer, writeSearchedSentence(blame)].join(' ');
 }
 
-function searchedSentence({
+function writeSearchedSentence({
   only = [],
   lost,
   tooLong,
@@ -288,7 +288,7 @@ function searchedSentence({
   const { value, low, high } = withinReach;
   const interval = `[${whole(low ?? 0)}, ${whole(high ?? lost)}]`;
   const reach = [
-    `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'}${only.length === 0 ? '' : ` (${selectionWords(only)})`} ${whole(value)} ${interval}`,
+    `Of ${whole(lost)} lost ${lost === 1 ? 'episode' : 'episodes'}${only.length === 0 ? '' : ` (${describeSelection(only)})`} ${whole(value)} ${interval}`,
     `${Math.round(value) === 1 ? 'was' : 'were'} within reach${read === lost ? '' : `, by a random ${whole(read)} of them`}`,
   ].join(' ');
   const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${whole(seconds)} s.`;
@@ -301,13 +301,13 @@ function searchedSentence({
   }
   const losers = others
     .filter(({ share }) => share.value >= 0)
-    .map(({ role, share }) => `the ${role} ${shareWords(share)}`);
+    .map(({ role, share }) => `the ${role} ${formatLossShare(share)}`);
   const helpers = others
     .filter(({ share }) => share.value < 0)
-    .map(({ role, share }) => `The ${role} won some back (${shareWords(share)}).`);
+    .map(({ role, share }) => `The ${role} won some back (${formatLossShare(share)}).`);
   return [
     `${reach}.`,
-    `The ${[`${first.role} lost ${shareWords(first.share)} of that`, ...losers].join(', ')}.`,
+    `The ${[`${first.role} lost ${formatLossShare(first.share)} of that`, ...losers].join(', ')}.`,
     ...helpers,
     spent,
   ].join(' ');
@@ -324,7 +324,7 @@ export const divisionTitle = ({ by }: LossDivision): string =>
   })[by];
 
 /** Describes the results for the episodes that were read, with their numbers. */
-export const foundWords = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>
+export const describeReadEpisodes = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>
   [
     `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message`,
     `${whole(several)} by several together`,
@@ -332,7 +332,7 @@ export const foundWords = ({ read, masked, decided, several, rarelySolved, undec
     `${whole(undecided)} undecided${masked === 0 ? '' : `; ${whole(masked)} more could not be scored`}.`,
   ].join(', ');
 
-const points = (value: number, most: number): string => signed((100 * value) / most, 0);
+const points = (value: number, most: number): string => formatSigned((100 * value) / most, 0);
 
 /** The file name extension of a finding. */
 export const FINDING_FILE = '.finding.yaml';
@@ -400,13 +400,13 @@ export interface KeptFinding {
 }
 
 /** Returns true if a verdict is as good as the expected one, or null if it is undecided. */
-export const passes = (verdict: FindingVerdict, expect: Expectation): boolean | null =>
+export const isAsExpected = (verdict: FindingVerdict, expect: Expectation): boolean | null =>
   verdict === 'undecided' ? null : FINDING_VERDICTS.indexOf(verdict) >= FINDING_VERDICTS.indexOf(expect);
 
 const share = (value: number, most: number): string => `${Math.round((100 * value) / most)} %`;
 
 /** Writes the result of a check in a sentence or two. @param most the highest possible return */
-export function checkSentence(
+export function writeCheckSentence(
   { verdict, difference, then, now, differs }: Omit<CheckedFinding, 'sentence' | 'error' | 'file' | 'title'>,
   most: number,
 ): string {
@@ -423,7 +423,7 @@ export function checkSentence(
 }
 
 /** Describes all checks in one line. */
-export function checksSentence(findings: readonly CheckedFinding[]): string {
+export function writeChecksSentence(findings: readonly CheckedFinding[]): string {
   const failed = findings.filter(({ passed }) => passed === false).length;
   const broken = findings.filter(({ error }) => error !== null).length;
   const counts = FINDING_VERDICTS.toReversed().flatMap((verdict) => {

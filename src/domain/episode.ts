@@ -1,6 +1,6 @@
 /** An episode: the messages and events of one problem, up to a return. It was run here, or imported from a log. */
 import { isRecord } from '../shared/guard.ts';
-import { counted } from '../shared/text/words.ts';
+import { formatCounted } from '../shared/text/words.ts';
 
 export type Phase = 'train' | 'evaluate' | 'replay';
 
@@ -80,7 +80,7 @@ export function promptFor({ text, json }: Pick<EnvironmentEvent, 'text' | 'json'
  * Returns what an environment extracted from a role's newest message, such as the function in it. Null
  * if it found none; undefined if it did not look for any.
  */
-export function extractedOf({ json }: Pick<EnvironmentEvent, 'json'>, role: string): string | null | undefined {
+export function readExtracted({ json }: Pick<EnvironmentEvent, 'json'>, role: string): string | null | undefined {
   const found = isRecord(json) ? json['extracted'] : undefined;
   const own = isRecord(found) && Object.hasOwn(found, role) ? found[role] : undefined;
   return typeof own === 'string' || own === null ? own : undefined;
@@ -137,26 +137,26 @@ const BY: Readonly<Record<SpeakerSource, string>> = {
 };
 
 /** Describes an import in lines: stored items, speakers with their sources, and what was left out. */
-export function importLines(report: LogImport): string[] {
+export function describeImport(report: LogImport): string[] {
   const { run, known, format, episodes, messages, events, scored, speakers, leftOut, masked } = report;
-  const found = `${counted(episodes, 'episode')} from ${format}, with ${counted(messages, 'message')} and ${counted(events, 'event')} from outside; ${scored} with a score.`;
+  const found = `${formatCounted(episodes, 'episode')} from ${format}, with ${formatCounted(messages, 'message')} and ${formatCounted(events, 'event')} from outside; ${scored} with a score.`;
   return [
     known
       ? `Run ${run} holds this log already; nothing was stored.`
       : episodes === 0
         ? 'Nothing was stored: no episode was found.'
         : `Run ${run}: ${found}`,
-    ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${counted(said, 'message')}, ${BY[by]}`),
+    ...speakers.map(({ name, by, messages: said }) => `  ${name}: ${formatCounted(said, 'message')}, ${BY[by]}`),
     ...Object.entries(leftOut).map(([reason, count]) => `Left out: ${reason}: ${count}.`),
     ...(masked === null
       ? []
-      : [`Masked: ${counted(masked, 'text')} that ${masked === 1 ? 'looks like a key' : 'look like keys'}.`]),
+      : [`Masked: ${formatCounted(masked, 'text')} that ${masked === 1 ? 'looks like a key' : 'look like keys'}.`]),
   ];
 }
 
 /** Writes a notification about an import: what was stored, and how much was left out. */
-export function importNotice(report: LogImport): string {
-  const [first = ''] = importLines(report);
+export function writeImportNotice(report: LogImport): string {
+  const [first = ''] = describeImport(report);
   const reasons = Object.entries(report.leftOut);
   const [only, ...others] = reasons;
   if (only === undefined) {

@@ -1,6 +1,6 @@
 /** The user's remarks on an episode: a score, a note and tags. */
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
-import { wordsFault } from './run.ts';
+import { findNoteOrTagFault } from './run.ts';
 
 export interface EpisodeNote {
   /** Null if the user gave none. */
@@ -41,6 +41,6 @@ export const UNKNOWN_RANGE: ReturnRange = { low: 0, high: 1 };
 export function episodeNoteFault({ score, ...words }: EpisodeNote, { low, high }: ReturnRange): string | null {
   // NaN lies between no bounds.
   return score === null || (score >= low && score <= high)
-    ? wordsFault(words, 'An episode')
+    ? findNoteOrTagFault(words, 'An episode')
     : `A score of this run is a number from ${low} to ${high}.`;
 }

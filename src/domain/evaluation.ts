@@ -93,7 +93,7 @@ export function roundTitle(phase: Phase, iteration: number): string {
 }
 
 /** Returns the title of a round of a run. An imported run has only `As recorded`. */
-export const roundTitleOf = (method: string, phase: Phase, iteration: number): string =>
+export const titleRunRound = (method: string, phase: Phase, iteration: number): string =>
   method === IMPORTED ? 'As recorded' : roundTitle(phase, iteration);
 
 /** `Evaluation before, greedy`, or `Evaluation after step 6, greedy`. */
@@ -128,7 +128,7 @@ type Evaluated = Pick<RunRecord, 'summary' | 'plannedSteps'>;
  * @param stored the evaluations in the store. Runs from before evaluations were stored have those
  *   before and after training in the summary.
  */
-export function evaluationsOf(
+export function listEvaluations(
   { summary, plannedSteps }: Evaluated,
   stored: readonly StoredEvaluation[],
 ): readonly StoredEvaluation[] {

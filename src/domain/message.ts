@@ -31,7 +31,7 @@ interface Said {
   readonly phase: Phase;
   /** Training iteration (1-based), evaluation number, or replay request number. */
   readonly iteration: number;
-  /** A uidSha. */
+  /** A hashBenchUid. */
   readonly problem: string;
   readonly snapshot: string;
   /**

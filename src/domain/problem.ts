@@ -61,7 +61,7 @@ export function rightAnswer(said: string): RightAnswer {
 }
 
 /** Returns the evaluator of an answer from `rightAnswer`. */
-export const evaluatorOfAnswer = (answer: string): RightAnswer['evaluator'] =>
+export const chooseAnswerEvaluator = (answer: string): RightAnswer['evaluator'] =>
   NUMBER.test(answer) ? 'auto' : 'pattern';
 
 /** The columns that sort rows; `appearance` is the order in which the run came to the problems. */
@@ -149,7 +149,7 @@ export interface LostProblem {
   readonly drop: number | null;
 }
 
-/** The search results for one problem, by its uidSha. */
+/** The search results for one problem, by its hashBenchUid. */
 export interface LostProblemRow extends LostProblem {
   readonly problem: string;
 }
@@ -158,7 +158,7 @@ export interface LostProblemRow extends LostProblem {
 export const LOST_FIRST: ProblemSort = { column: 'lostBy', descending: true };
 
 /** Returns the sort key of a lost problem: the verdict first, then the chance at the start. */
-export const lossOrder = ({ verdict, start }: LostProblem): number =>
+export const lossSortKey = ({ verdict, start }: LostProblem): number =>
   ['rare', 'undecided', 'several', 'message'].indexOf(verdict) + Math.min(0.999, start.value);
 
 /** The taxonomy class of a problem: the one that most of its buckets have. */
@@ -169,7 +169,7 @@ export interface ProblemClass {
   readonly of: number;
 }
 
-/** The class of one problem, by its uidSha. */
+/** The class of one problem, by its hashBenchUid. */
 export interface ProblemClassRow extends ProblemClass {
   readonly problem: string;
 }

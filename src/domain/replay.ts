@@ -2,7 +2,7 @@
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import { nullable, number, object, text, list, literal, type Guarded } from '../shared/guard.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 import type { FinishReason } from './message.ts';
 import type { VerificationMark } from './verification.ts';
 
@@ -144,7 +144,7 @@ export function choiceFault(choice: ContinuationChoice): string | null {
 }
 
 /** Returns the step that a snapshot's name stands for, or null if the name is a hash. */
-export const stepNamed = (name: string): number | null => (STEP.test(name) ? Number(name) : null);
+export const parseStepName = (name: string): number | null => (STEP.test(name) ? Number(name) : null);
 
 /** A snapshot of the run that can continue replays. */
 export interface OfferedSnapshot {
@@ -161,7 +161,7 @@ export const OFFERED_SNAPSHOTS = 100;
  * Returns at most `limit` of the snapshots, evenly spread from the first to the last. Snapshots that
  * were not kept give way first.
  */
-export function offeredSnapshots(
+export function chooseOfferedSnapshots(
   all: readonly OfferedSnapshot[],
   limit = OFFERED_SNAPSHOTS,
 ): readonly OfferedSnapshot[] {
@@ -207,17 +207,18 @@ export const folderName = (folder: string): string => folder.split(/[\\/]/u).fin
  * model comes first.
  * @param shown formats the other model's folder
  */
-export function continuationWords(
+export function describeOtherContinuation(
   other: OtherContinuation,
   shown: (folder: string) => string = (folder) => folder,
 ): string {
-  return `${OTHER_DISTRIBUTION}: ${[...(other.model === null ? [] : [`model ${oneLine(shown(other.model), 200)}`]), ...settingWords(other)].join(', ')}`;
+  return `${OTHER_DISTRIBUTION}: ${[...(other.model === null ? [] : [`model ${toOneLine(shown(other.model), 200)}`]), ...listSettings(other)].join(', ')}`;
 }
 
 /** `The message itself: snapshot 0123456789ab (step 2), temperature 1.` */
-export const ownWords = ({ own }: OtherContinuation): string => `The message itself: ${settingWords(own).join(', ')}.`;
+export const describeOwnContinuation = ({ own }: OtherContinuation): string =>
+  `The message itself: ${listSettings(own).join(', ')}.`;
 
-function settingWords({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
+function listSettings({ snapshot, step, temperature }: OwnContinuation): readonly string[] {
   return [
     `snapshot ${snapshot.slice(0, 12)}${step === null ? '' : ` (step ${step})`}`,
     `temperature ${temperature === null ? 'unknown' : String(temperature)}`,
@@ -228,7 +229,7 @@ function settingWords({ snapshot, step, temperature }: OwnContinuation): readonl
 export const LAST_SNAPSHOT = 'last';
 
 /** Alternatives with one text, in the bucket's order, at least one; typed texts are kept apart. */
-export interface Equal {
+export interface EqualAlternatives {
   /** A stable key while further alternatives arrive in any order. */
   readonly key: string;
   readonly first: Alternative;
@@ -236,7 +237,7 @@ export interface Equal {
 }
 
 /** Groups alternatives with equal texts, in the order of the first of each. */
-export function equalAlternatives(alternatives: readonly Alternative[]): readonly Equal[] {
+export function groupEqualAlternatives(alternatives: readonly Alternative[]): readonly EqualAlternatives[] {
   const groups = Map.groupBy(alternatives, ({ text, finish }) => JSON.stringify([finish === 'typed', text]));
   return [...groups].flatMap(([key, all]) => {
     const [first] = all;
@@ -245,8 +246,8 @@ export function equalAlternatives(alternatives: readonly Alternative[]): readonl
 }
 
 /** Sorts groups by interest: the text said in the run, then typed texts, then sampled ones. */
-export function inSight(groups: readonly Equal[]): readonly Equal[] {
-  const rank = ({ first, all }: Equal): number =>
+export function sortByInterest(groups: readonly EqualAlternatives[]): readonly EqualAlternatives[] {
+  const rank = ({ first, all }: EqualAlternatives): number =>
     all.some(({ original }) => original) ? 0 : first.finish === 'typed' ? 1 : 2;
   return groups.toSorted((a, b) => rank(a) - rank(b));
 }
@@ -255,7 +256,7 @@ export function inSight(groups: readonly Equal[]): readonly Equal[] {
 const STATES: readonly VerificationMark['state'][] = ['different', 'notComparable', 'unverified', 'identical'];
 
 /** Returns the worst verification of equal alternatives, or null if none has a replay. */
-export function worstMark({ all }: Equal): VerificationMark | null {
+export function worstMark({ all }: EqualAlternatives): VerificationMark | null {
   const marks = all.flatMap(({ verification }) => verification ?? []);
   return STATES.flatMap((state) => marks.find((mark) => mark.state === state) ?? [])[0] ?? null;
 }
@@ -286,7 +287,7 @@ export const NO_SEEDS_REMARK = 'The endpoint takes no seeds: common random numbe
  * @returns null if no two alternatives have a continuation with the same index to compare, as for a
  *   message that ends the episode
  */
-export function drawsOf(
+export function classifyDraws(
   replays: readonly Pick<Replay, 'alternative' | 'leaf' | 'replayIndex'>[],
   streamKeyOf: (message: number) => string,
 ): Draws | null {
@@ -353,7 +354,8 @@ export const settleReplays = (more: number | null): number =>
  * @param terminal true if the text alone decides the return: the message's own return is then known,
  *   and a pair takes one replay
  */
-export const pairsOf = (replays: number, terminal: boolean): number => (terminal ? replays : Math.floor(replays / 2));
+export const countAffordablePairs = (replays: number, terminal: boolean): number =>
+  terminal ? replays : Math.floor(replays / 2);
 
 /** Returns the fault in a settling request in one sentence, or null if there is none. */
 export function settleFault({
@@ -450,12 +452,12 @@ export interface BucketKind {
 }
 
 /** Returns true if a bucket of this kind is shown. */
-export function passes({ roles, origins, credit }: BucketFilter, kind: BucketKind): boolean {
+export function isBucketKindShown({ roles, origins, credit }: BucketFilter, kind: BucketKind): boolean {
   const open = (chosen: readonly string[], value: string): boolean => chosen.length === 0 || chosen.includes(value);
   return open(roles, kind.role) && open(origins, kind.origin) && open(credit, kind.credit);
 }
 
 /** Returns the disagreement of replacing and removing a message. */
-export function distanceOf({ replace, remove }: Removal): number {
+export function measureDisagreement({ replace, remove }: Removal): number {
   return Math.abs(replace - remove);
 }

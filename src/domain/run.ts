@@ -1,6 +1,6 @@
 /** A run: its settings, its cost and its results. */
 import { isRecord, list, nullable, number, object, text, integer, type Guarded } from '../shared/guard.ts';
-import { decimal } from '../shared/text/figures.ts';
+import { formatDecimal } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';
 
 export type RunStatus = 'running' | 'done' | 'cancelled' | 'failed';
@@ -96,7 +96,7 @@ type Keys = Readonly<Record<string, unknown>>;
  * Parses the recipe of a run's row. @param runConfig the row's JSON, empty for imports @returns {} if
  * there is none
  */
-export function storedRecipe(runConfig: string): Keys {
+export function parseStoredRecipe(runConfig: string): Keys {
   try {
     const stored: unknown = JSON.parse(runConfig);
     return isRecord(stored) ? stored : {};
@@ -106,26 +106,30 @@ export function storedRecipe(runConfig: string): Keys {
 }
 
 /** Returns a section of the keys, or {} if it is missing or not a record. */
-export function sectionOf(keys: Keys, name: string): Keys {
+export function readSection(keys: Keys, name: string): Keys {
   const section = Object.hasOwn(keys, name) ? keys[name] : undefined;
   return isRecord(section) ? section : {};
 }
 
-/** Returns the run configuration in the recipe. @param runConfig as in storedRecipe */
-export const storedConfig = (runConfig: string): Keys => sectionOf(storedRecipe(runConfig), 'config');
+/** Returns the run configuration in the recipe. @param runConfig as in parseStoredRecipe */
+export const parseStoredConfig = (runConfig: string): Keys => readSection(parseStoredRecipe(runConfig), 'config');
 
 /** Returns true if servers answer for roles or the judge. @param config as the store keeps it */
 export function asksServers(config: string): boolean {
-  const run = storedConfig(config);
-  const asked = [...Object.values(sectionOf(run, 'policies')), sectionOf(run, 'scorer')['judge']];
+  const run = parseStoredConfig(config);
+  const asked = [...Object.values(readSection(run, 'policies')), readSection(run, 'scorer')['judge']];
   return asked.some((one) => isRecord(one) && (one['kind'] === 'endpoint' || one['kind'] === 'vscode'));
 }
 
 /** Returns the ids of the runs that a configuration refers to. @param config as the store keeps it */
-export function namedRuns(config: string): readonly string[] {
-  const run = storedConfig(config);
-  const begin = sectionOf(run, 'begin');
-  const places = [begin, sectionOf(sectionOf(begin, 'replace'), 'from'), ...Object.values(sectionOf(run, 'policies'))];
+export function listNamedRuns(config: string): readonly string[] {
+  const run = parseStoredConfig(config);
+  const begin = readSection(run, 'begin');
+  const places = [
+    begin,
+    readSection(readSection(begin, 'replace'), 'from'),
+    ...Object.values(readSection(run, 'policies')),
+  ];
   return places.flatMap((place) => (isRecord(place) && typeof place['run'] === 'string' ? [place['run']] : []));
 }
 
@@ -176,7 +180,7 @@ const MOST_TAGS = 20;
 const LONGEST_TAG = 40;
 
 /** Parses typed tags, which commas separate: trimmed, each once. */
-export function tagsOf(typed: string): readonly string[] {
+export function parseTags(typed: string): readonly string[] {
   return [
     ...new Set(
       typed
@@ -192,11 +196,11 @@ export function noteFault({ title, note, tags }: RunNote): string | null {
   if (title.trim() === '' || title.length > LONGEST_TITLE || /[\n\r]/u.test(title)) {
     return `A title is one line of 1 to ${LONGEST_TITLE} characters.`;
   }
-  return wordsFault({ note, tags }, 'A run');
+  return findNoteOrTagFault({ note, tags }, 'A run');
 }
 
 /** Checks a note and tags alone. @param noted the start of the sentence, such as `A run` */
-export function wordsFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted: string): string | null {
+export function findNoteOrTagFault({ note, tags }: Pick<RunNote, 'note' | 'tags'>, noted: string): string | null {
   if (note.length > LONGEST_NOTE) {
     return `A note has up to ${LONGEST_NOTE.toLocaleString('en')} characters.`;
   }
@@ -256,7 +260,7 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
  * step tells.
  * @param newest the last stored ledger of that step; undefined before the first step
  */
-export const votesCost = (newest: Ledger | undefined): Ledger => {
+export const readVotesCost = (newest: Ledger | undefined): Ledger => {
   const voteCalls = newest?.voteCalls ?? 0;
   return { ...EMPTY_LEDGER, evaluatorCalls: voteCalls, voteCalls };
 };
@@ -286,13 +290,13 @@ export interface JudgeAgreement {
 export const JUDGE_KEY = 'judge';
 
 /** Describes the judge's agreement in one sentence, to show beside credits from its scores. */
-export function judgeWords({ labels, unread, self, user }: JudgeAgreement): string {
+export function describeJudgeAgreement({ labels, unread, self, user }: JudgeAgreement): string {
   const share = ({ same, n, distance }: ScoreAgreement): string => {
     if (same === null || distance === null) {
       return 'no message';
     }
-    const [value, low, high] = [same.value, same.low, same.high].map((one) => decimal(100 * one, 0));
-    return `${value} % [${low}, ${high}] of ${n} messages (mean difference ${decimal(distance, 2)})`;
+    const [value, low, high] = [same.value, same.low, same.high].map((one) => formatDecimal(100 * one, 0));
+    return `${value} % [${low}, ${high}] of ${n} messages (mean difference ${formatDecimal(distance, 2)})`;
   };
   const missing = unread === 0 ? '' : ` ${unread} of ${2 * labels} answers had no score.`;
   return `Scored by a model judge: pass or fail is the same as its own second answer for ${share(self)}, and the same as your labels for ${share(user)}.${missing}`;
@@ -302,9 +306,9 @@ export function judgeWords({ labels, unread, self, user }: JudgeAgreement): stri
  * Returns the sentence on the judge in a run's recipe, or null if no judge scored the run.
  * @param runConfig the row's JSON, empty for an imported run
  */
-export function judgeWordsIn(runConfig: string): string | null {
-  const found = storedRecipe(runConfig)[JUDGE_KEY];
-  return isAgreement(found) ? judgeWords(found) : null;
+export function describeStoredJudge(runConfig: string): string | null {
+  const found = parseStoredRecipe(runConfig)[JUDGE_KEY];
+  return isAgreement(found) ? describeJudgeAgreement(found) : null;
 }
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
@@ -366,8 +370,8 @@ export type Replacement = Guarded<typeof isReplacement>;
 export const REPLACEMENT_KEY = 'replacement';
 
 /** Reads the replacement in a run's row, or null if there is none. @param runConfig the row's JSON */
-export function replacementOf(runConfig: string): Replacement | null {
-  const found = storedRecipe(runConfig)[REPLACEMENT_KEY];
+export function readReplacement(runConfig: string): Replacement | null {
+  const found = parseStoredRecipe(runConfig)[REPLACEMENT_KEY];
   return isReplacement(found) ? found : null;
 }
 
@@ -385,17 +389,17 @@ export function shockRows({
 }
 
 /** Formats `72.0 % [65.0, 78.1]`, or `not measured`. */
-const shareWords = (value: Interval | null): string =>
+const formatMeasuredShare = (value: Interval | null): string =>
   value === null
     ? 'not measured'
     : `${(100 * value.value).toFixed(1)} %${value.low === null || value.high === null ? '' : ` [${(100 * value.low).toFixed(1)}, ${(100 * value.high).toFixed(1)}]`}`;
 
 /** Describes the cost of a swap in one sentence. */
-export function shockWords({ before, direct, aligned, directChange, alignedChange }: SwapShock): string {
+export function describeSwapShock({ before, direct, aligned, directChange, alignedChange }: SwapShock): string {
   const points = (change: Interval | null): string =>
     change === null
       ? ''
       : ` (${(100 * change.value).toFixed(1)} points${change.low === null || change.high === null ? '' : ` [${(100 * change.low).toFixed(1)}, ${(100 * change.high).toFixed(1)}]`})`;
-  const last = aligned === null ? '' : `, ${shareWords(aligned)}${points(alignedChange)} after stage 0`;
-  return `Swap shock, greedy on ${before?.n ?? 0} held-out questions: ${shareWords(before)} before the swap, ${shareWords(direct)}${points(directChange)} after a direct swap${last}.`;
+  const last = aligned === null ? '' : `, ${formatMeasuredShare(aligned)}${points(alignedChange)} after stage 0`;
+  return `Swap shock, greedy on ${before?.n ?? 0} held-out questions: ${formatMeasuredShare(before)} before the swap, ${formatMeasuredShare(direct)}${points(directChange)} after a direct swap${last}.`;
 }

@@ -1,5 +1,5 @@
 /** Selections of episodes of a run: conditions such as `level=3`, as typed text and in words. */
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 
 /**
  * The conditions on an episode. class: the taxonomy class of its problem. episode: the number of any
@@ -26,10 +26,10 @@ const SHOWN = 40;
 const MOST_SHOWN = 5;
 
 /** `level 3 or 4, source gsm8k`. */
-export function selectionWords(selection: Selection): string {
+export function describeSelection(selection: Selection): string {
   return [...Map.groupBy(selection, ({ key }) => key)]
     .map(([key, own]) => {
-      const values = own.map(({ value }) => oneLine(value, SHOWN));
+      const values = own.map(({ value }) => toOneLine(value, SHOWN));
       const [first, ...more] = values.length > MOST_SHOWN ? [...values.slice(0, MOST_SHOWN), '…'] : values;
       return `${key} ${[first, ...more].join(' or ')}`;
     })

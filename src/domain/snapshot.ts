@@ -7,7 +7,7 @@ export const OTHER_MODEL = -1;
 export const WITHIN_STEP = -2;
 
 /** Returns the step after which a run had a snapshot's weights, or null if no step ended with them. */
-export const stepOfWeights = (iteration: number): number | null => (iteration < 0 ? null : iteration);
+export const toWeightsStep = (iteration: number): number | null => (iteration < 0 ? null : iteration);
 
 /**
  * The weights that sampled a message, frozen and named by their hash. Training makes a new one at each step.

@@ -89,7 +89,7 @@ export type RankMeasureName = RankName | TurnsName;
 const SIDES: Readonly<Record<Region, string>> = { Inside: 'in the region', Outside: 'out of it' };
 
 /** Names a rank in tables. */
-export const rankWords = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${rank}` : 'all others');
+export const formatRank = (rank: number): string => (rank <= SINGLE_RANKS ? `rank ${rank}` : 'all others');
 
 const named = <Name extends RankMeasureName>(name: Name, title: string, written: number): [Name, RankMeasure] => [
   name,
@@ -101,8 +101,8 @@ export const RANK_MEASURES = Object.fromEntries(
   (['Inside', 'Outside'] as const).flatMap((region) => [
     named(`rank${region}Turns`, `Updates ${SIDES[region]}`, 0),
     ...RANKS.flatMap((rank) => [
-      named(`rank${region}Before${rank}`, `Probability of ${rankWords(rank)} before updates ${SIDES[region]}`, 5),
-      named(`rank${region}After${rank}`, `Probability of ${rankWords(rank)} after updates ${SIDES[region]}`, 5),
+      named(`rank${region}Before${rank}`, `Probability of ${formatRank(rank)} before updates ${SIDES[region]}`, 5),
+      named(`rank${region}After${rank}`, `Probability of ${formatRank(rank)} after updates ${SIDES[region]}`, 5),
     ]),
   ]),
 ) as Readonly<Record<RankMeasureName, RankMeasure>>;
@@ -110,7 +110,7 @@ export const RANK_MEASURES = Object.fromEntries(
 type RankMeasures = Partial<Readonly<Record<RankMeasureName, number>>>;
 
 /** Returns the mean over updates with equal weights, or no measures without updates. */
-export function rankMeasures(region: 'inside' | 'outside', shifts: readonly RankShift[]): RankMeasures {
+export function averageRankShifts(region: 'inside' | 'outside', shifts: readonly RankShift[]): RankMeasures {
   if (shifts.length === 0) {
     return {};
   }
@@ -138,7 +138,7 @@ export interface ShownRank {
 }
 
 /** Returns the ranks to draw for a run's steps: of updates in the region, then of those out of it. */
-export function shownRanks(steps: readonly RankMeasures[]): readonly ShownRank[] {
+export function listShownRanks(steps: readonly RankMeasures[]): readonly ShownRank[] {
   return (['inside', 'outside'] as const).flatMap((region) => {
     const name = region === 'inside' ? 'Inside' : 'Outside';
     const some = steps.filter((step) => (step[`rank${name}Turns`] ?? 0) > 0);
@@ -581,13 +581,13 @@ export type OwnMeasures = Pick<
 >;
 
 /** Returns the measure's own figure, or null if another figure lists it or it has none. */
-export function figureWordsOf(name: StepMeasureName): StepFigureWords | null {
+export function findFigureWords(name: StepMeasureName): StepFigureWords | null {
   const { figure }: StepMeasure = STEP_MEASURES[name];
   return figure === null || 'beside' in figure ? null : figure;
 }
 
 /** Returns the measures that are listed with the figure of this one. */
-export const measuresBeside = (name: StepMeasureName): readonly StepMeasureName[] =>
+export const listMeasuresBeside = (name: StepMeasureName): readonly StepMeasureName[] =>
   STEP_MEASURE_NAMES.filter((other) => {
     const { figure }: StepMeasure = STEP_MEASURES[other];
     return figure !== null && 'beside' in figure && figure.beside === name;

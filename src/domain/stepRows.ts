@@ -2,10 +2,10 @@
 import { isRecord } from '../shared/guard.ts';
 import {
   addTokens,
-  sectionOf,
-  storedRecipe,
-  replacementOf,
-  storedConfig,
+  readSection,
+  parseStoredRecipe,
+  readReplacement,
+  parseStoredConfig,
   type Tokens,
   type Replacement,
 } from './run.ts';
@@ -60,7 +60,7 @@ export interface StepRow {
 }
 
 /** Returns the five-number summary, or null without values. */
-export function spreadOf(values: readonly number[]): Spread | null {
+export function summarizeSpread(values: readonly number[]): Spread | null {
   const sorted = [...values].sort((a, b) => a - b);
   const quantile = (share: number): number => {
     const place = share * (sorted.length - 1);
@@ -92,7 +92,7 @@ export function addCosts(...costs: readonly RoundCost[]): RoundCost {
 const NO_COST: RoundCost = { evaluatorCalls: 0, tokens: { prompt: 0, reused: 0, completion: 0 } };
 
 /** Returns the cost between two states of a cumulative ledger. */
-export function costBetween(before: RoundCost, after: RoundCost): RoundCost {
+export function subtractCosts(before: RoundCost, after: RoundCost): RoundCost {
   const { prompt, reused, completion, reusedCompletion = 0 } = before.tokens;
   return {
     evaluatorCalls: after.evaluatorCalls - before.evaluatorCalls,
@@ -137,7 +137,7 @@ export interface Pairings<Team extends TeamContributions> {
 /** Most characters of a name. */
 const NAME = 60;
 
-const nameOf = (path: unknown): string =>
+const readLastPathPart = (path: unknown): string =>
   typeof path === 'string'
     ? (path
         .split(/[\\/]/u)
@@ -146,32 +146,32 @@ const nameOf = (path: unknown): string =>
     : '';
 
 /** Reads the models of a run's roles, '' for unknown ones. @param runConfig the row's JSON */
-export function roleModels(runConfig: string): RoleModels {
-  const recipe = storedRecipe(runConfig);
-  const weights = sectionOf(recipe, 'roles');
-  const policies = sectionOf(sectionOf(recipe, 'config'), 'policies');
+export function readRoleModels(runConfig: string): RoleModels {
+  const recipe = parseStoredRecipe(runConfig);
+  const weights = readSection(recipe, 'roles');
+  const policies = readSection(readSection(recipe, 'config'), 'policies');
   const named = Object.entries(policies).flatMap(([role, policy]): [string, string][] => {
     const { kind, model_name: served } = isRecord(policy) ? policy : {};
     const own = Object.hasOwn(weights, role) ? weights[role] : undefined;
     if (isRecord(own)) {
-      return [[role, nameOf(own['folder'])]];
+      return [[role, readLastPathPart(own['folder'])]];
     }
-    return kind === 'endpoint' ? [[role, nameOf(served)]] : kind === 'scripted' ? [[role, 'scripted']] : [];
+    return kind === 'endpoint' ? [[role, readLastPathPart(served)]] : kind === 'scripted' ? [[role, 'scripted']] : [];
   });
-  return { own: nameOf(recipe['modelFolder']), roles: Object.fromEntries(named) };
+  return { own: readLastPathPart(recipe['modelFolder']), roles: Object.fromEntries(named) };
 }
 
-export const modelOf = ({ own, roles }: RoleModels, role: string): string =>
+export const findRoleModel = ({ own, roles }: RoleModels, role: string): string =>
   Object.hasOwn(roles, role) ? (roles[role] ?? own) : own;
 
 /** Groups teams by the models of their roles, without teams that have no contribution. */
-export function pairingsOf<Team extends TeamContributions>(teams: readonly Team[]): Pairings<Team> {
+export function groupTeamPairings<Team extends TeamContributions>(teams: readonly Team[]): Pairings<Team> {
   const measured = teams.filter(({ contributions }) => contributions.length > 0);
   const models = [
-    ...new Set(measured.flatMap(({ models: own, roles }) => roles.map((role) => modelOf(own, role)))),
+    ...new Set(measured.flatMap(({ models: own, roles }) => roles.map((role) => findRoleModel(own, role)))),
   ].sort();
   const numbers = ({ models: own, roles }: Team): string =>
-    roles.map((role) => String(models.indexOf(modelOf(own, role)) + 1)).join(' ');
+    roles.map((role) => String(models.indexOf(findRoleModel(own, role)) + 1)).join(' ');
   const pairings = [...Map.groupBy(measured, numbers)]
     .map(([label, found]) => ({ label, teams: found }))
     .sort((a, b) => (a.label < b.label ? -1 : 1));
@@ -179,12 +179,12 @@ export function pairingsOf<Team extends TeamContributions>(teams: readonly Team[
 }
 
 /** Lists the models by their numbers: `1 team-logic, 2 team-logic-small`. */
-export const modelWords = (models: readonly string[]): string =>
+export const listNumberedModels = (models: readonly string[]): string =>
   models.map((name, index) => `${index + 1} ${name}`).join(', ');
 
 /** An episode with the credits of its messages, and the return of its solo rollout. */
 export interface RemovalRollout {
-  /** The uidSha of the question. */
+  /** The hashBenchUid of the question. */
   readonly problem: string;
   readonly joint: number;
   readonly solo: number;
@@ -247,11 +247,11 @@ const PAGE = 5000;
 const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Returns the number of tokens that a model sampled. A typed or empty message has none. */
-const sampledIn = (chain: ReturnType<RemovalRows['chain']>): number =>
+const countSampledTokens = (chain: ReturnType<RemovalRows['chain']>): number =>
   chain.reduce((sum, { finish, tokenCount }) => sum + (finish === 'typed' ? 0 : tokenCount), 0);
 
 /** Returns the pairs of a step, as its credit paired them. A question without a solo rollout has none. */
-export function removalRollouts(rows: RemovalRows, run: string, iteration: number): RemovalRollout[] {
+export function listRemovalRollouts(rows: RemovalRows, run: string, iteration: number): RemovalRollout[] {
   const episodes: ReturnType<RemovalRows['episodes']>[number][] = [];
   for (let offset = 0; ; offset += PAGE) {
     const page = rows.episodes({ run, phase: 'train', iteration, offset, limit: PAGE });
@@ -281,8 +281,8 @@ export function removalRollouts(rows: RemovalRows, run: string, iteration: numbe
               solo: solos[number]?.value ?? meanOf(measured),
               // A group of one rollout keeps its return.
               shared: returns.length < 2 ? value : (value - centre) / (deviation + EPSILON),
-              tokens: sampledIn(chain),
-              soloTokens: sampledIn(solos[number]?.chain ?? []),
+              tokens: countSampledTokens(chain),
+              soloTokens: countSampledTokens(solos[number]?.chain ?? []),
               messages: chain.flatMap(({ role, trainingCredit }) =>
                 trainingCredit === null ? [] : [{ role, credit: trainingCredit.value }],
               ),
@@ -299,7 +299,7 @@ const CELLS = [1, 0].flatMap((joint) =>
 const isOutcome = (value: number): boolean => value === 0 || value === 1;
 
 /** Groups credits by outcome, with roles in the order in which they spoke. Null without rollouts. */
-export function removalOutcomes(all: readonly RemovalRollout[]): RemovalOutcomes | null {
+export function summarizeRemovals(all: readonly RemovalRollout[]): RemovalOutcomes | null {
   if (all.length === 0) {
     return null;
   }
@@ -313,8 +313,8 @@ export function removalOutcomes(all: readonly RemovalRollout[]): RemovalOutcomes
         joint,
         solo,
         role,
-        credits: spreadOf(credits.map(({ credit }) => credit)),
-        shared: spreadOf(own.map(({ shared }) => shared)),
+        credits: summarizeSpread(credits.map(({ credit }) => credit)),
+        shared: summarizeSpread(own.map(({ shared }) => shared)),
       };
     }),
   );
@@ -327,19 +327,19 @@ export function removalOutcomes(all: readonly RemovalRollout[]): RemovalOutcomes
   };
 }
 
-const recordOf = (json: unknown): Readonly<Record<string, unknown>> | null =>
+const toRecord = (json: unknown): Readonly<Record<string, unknown>> | null =>
   typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.fromEntries(Object.entries(json)) : null;
 
 /**
  * Reads the running means in a state of method ccpo: of each voter, or of the thinker.
  * @param json as it is stored; null for another method
  */
-export function contributionsIn(json: unknown): readonly RoleContribution[] {
-  const state = recordOf(json);
-  const voters = recordOf(state?.['voters']);
+export function readContributions(json: unknown): readonly RoleContribution[] {
+  const state = toRecord(json);
+  const voters = toRecord(state?.['voters']);
   const rows = voters === null ? [['thinker', state?.['contribution']] as const] : Object.entries(voters);
   return rows.flatMap(([role, running]) => {
-    const { mean, variance } = recordOf(running) ?? {};
+    const { mean, variance } = toRecord(running) ?? {};
     return typeof mean === 'number' && typeof variance === 'number'
       ? [{ role, mean, deviation: Math.sqrt(variance) }]
       : [];
@@ -364,16 +364,16 @@ export interface RegionFacts {
 const USUAL_DELTA = 0.01;
 
 /** @param runConfig the row's JSON */
-export function regionFacts(runConfig: string): RegionFacts {
-  return { delta: deltaIn(runConfig), replacement: replacementOf(runConfig) };
+export function readRegionFacts(runConfig: string): RegionFacts {
+  return { delta: readDelta(runConfig), replacement: readReplacement(runConfig) };
 }
 
-function deltaIn(runConfig: string): number | null {
-  const config = storedConfig(runConfig);
+function readDelta(runConfig: string): number | null {
+  const config = parseStoredConfig(runConfig);
   if (config['method'] !== 'teamtr') {
     return null;
   }
-  const { delta } = sectionOf(config, 'teamtr');
+  const { delta } = readSection(config, 'teamtr');
   return typeof delta === 'number' && Number.isFinite(delta) && delta > 0 ? delta : USUAL_DELTA;
 }
 
@@ -381,7 +381,7 @@ function deltaIn(runConfig: string): number | null {
  * Returns the KL of each turn of a step. A step without diagnostics has only that of the turn that
  * moved farthest.
  */
-export function turnKls(metrics: StepMetrics): readonly number[] {
+export function listTurnKls(metrics: StepMetrics): readonly number[] {
   const turns = MEASURED_ROLE_TURNS.flatMap((turn) => metrics[`klTurn${turn}`] ?? []);
   return turns.length > 0 ? turns : metrics.trustRegionKl === undefined ? [] : [metrics.trustRegionKl];
 }
@@ -402,7 +402,7 @@ const BEYOND = 5;
  * Counts turns by their KL. An estimate below 0 is in the first bin.
  * @returns no bins without turns
  */
-export function klHistogram(kls: readonly number[], delta: number): readonly KlBin[] {
+export function buildKlHistogram(kls: readonly number[], delta: number): readonly KlBin[] {
   if (kls.length === 0) {
     return [];
   }
@@ -427,7 +427,7 @@ export interface ComparedStep {
   readonly vacuous: boolean;
 }
 
-export const comparedSteps = (
+export const listComparedSteps = (
   steps: readonly { readonly step: number; readonly metrics: StepMetrics }[],
 ): readonly ComparedStep[] =>
   steps.flatMap(({ step, metrics: { comparedCertificate, measuredImprovement, vacuousCertificate } }) =>
@@ -443,7 +443,7 @@ export const comparedSteps = (
  * @param returns of the steps in order; a step without a return ends no gain and begins none
  * @returns null with fewer than two gains
  */
-export function stabilityOf(returns: readonly (number | null)[]): number | null {
+export function measureStability(returns: readonly (number | null)[]): number | null {
   const gains = returns.slice(1).flatMap((value, index) => {
     const before = returns[index] ?? null;
     return value === null || before === null ? [] : [value - before];

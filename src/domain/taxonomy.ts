@@ -32,7 +32,7 @@ export const CHANCE_ROUNDS = 39;
 export const CHANCE_MEANING = `By chance: what a class counts where messages make no difference, the mean and the range of ${CHANCE_ROUNDS} rounds in which the returns of every bucket are dealt out anew among its messages.`;
 
 /** `by chance 3.2 [1, 6]`. */
-export function chanceWords({ value, low, high }: Interval): string {
+export function formatChanceCount({ value, low, high }: Interval): string {
   return `by chance ${Number(value.toFixed(1))} [${low ?? 0}, ${high ?? 0}]`;
 }
 
@@ -48,7 +48,7 @@ export const SAVED_MEANING =
   'Saved: the share of the losses within reach that fresh messages in the place of those of a class win back, each case classified on one half of its replays and measured on the other; at random, that of as many cases.';
 
 /** `saves 34 % [28, 41] of what was within reach, at random 12 %`. */
-export function savedWords({ share: { value, low, high }, random }: SavedShare): string {
+export function describeSavedShare({ share: { value, low, high }, random }: SavedShare): string {
   const bounds = low === null || high === null ? '' : ` [${percent(low)}, ${percent(high)}]`;
   return `saves ${percent(value)} %${bounds} of what was within reach, at random ${percent(random)} %`;
 }
@@ -108,7 +108,7 @@ export function sameThresholds(a: TaxonomyThresholds, b: TaxonomyThresholds): bo
 }
 
 /** Formats all thresholds in one line: `misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05`. */
-export function thresholdWords({ misleading, ambiguity, shift, significance }: TaxonomyThresholds): string {
+export function formatThresholds({ misleading, ambiguity, shift, significance }: TaxonomyThresholds): string {
   return `misleading < ${misleading}, ambiguity < ${ambiguity}, shift > ${shift}, level ${significance}`;
 }
 
@@ -156,7 +156,7 @@ export interface LeftOutBuckets {
 }
 
 /** Describes the buckets that were left out in one sentence, or returns null if there are none. */
-export function leftOutWords({ requested, otherDistribution }: LeftOutBuckets): string | null {
+export function describeLeftOut({ requested, otherDistribution }: LeftOutBuckets): string | null {
   const parts = [
     ...(requested === 0 ? [] : [`${requested} requested ${requested === 1 ? 'replay' : 'replays'}`]),
     ...(otherDistribution === 0
@@ -198,21 +198,21 @@ export function labelFault(name: string, note: string): string | null {
   if (name !== name.trim()) {
     return 'A label cannot begin or end with a space.';
   }
-  if (lengthOf(name) > LABEL_LIMIT) {
-    return `A label has at most ${LABEL_LIMIT} characters; this one has ${lengthOf(name)}. Put the rest in the note.`;
+  if (countCharacters(name) > LABEL_LIMIT) {
+    return `A label has at most ${LABEL_LIMIT} characters; this one has ${countCharacters(name)}. Put the rest in the note.`;
   }
-  if (lengthOf(note) > NOTE_LIMIT) {
-    return `A note has at most ${NOTE_LIMIT} characters; this one has ${lengthOf(note)}.`;
+  if (countCharacters(note) > NOTE_LIMIT) {
+    return `A note has at most ${NOTE_LIMIT} characters; this one has ${countCharacters(note)}.`;
   }
   return null;
 }
 
-function lengthOf(text: string): number {
+function countCharacters(text: string): number {
   return Array.from(text).length;
 }
 
 /** Returns the newest label, or null if it withdraws the others. @param labels oldest first */
-export function currentLabel<L extends CaseLabel>(labels: readonly L[]): L | null {
+export function findCurrentLabel<L extends CaseLabel>(labels: readonly L[]): L | null {
   const newest = labels.at(-1);
   return newest === undefined || newest.name === '' ? null : newest;
 }

@@ -1,9 +1,9 @@
 /** Trials: pairs of episodes that show if a change of a team helps; also as sentences. */
 import { isRecord } from '../shared/guard.ts';
-import { signed } from '../shared/text/figures.ts';
-import { listed } from './answer.ts';
+import { formatSigned } from '../shared/text/figures.ts';
+import { joinNamesWithAnd } from './answer.ts';
 import type { Sampling } from './message.ts';
-import { sectionOf, storedConfig } from './run.ts';
+import { readSection, parseStoredConfig } from './run.ts';
 import type { Selection } from './selection.ts';
 
 /** The differences of another variant of a team. */
@@ -48,7 +48,7 @@ export const DECODING: readonly DecodingNumber[] = [
 ];
 
 /** Parses a decoding number, or returns null if it is out of range. */
-export function decodingNumber({ low, high, whole }: DecodingNumber, text: string): number | null {
+export function parseDecodingNumber({ low, high, whole }: DecodingNumber, text: string): number | null {
   const number = text.trim() === '' ? NaN : Number(text);
   return Number.isFinite(number) && number >= low && number <= high && (!whole || Number.isInteger(number))
     ? number
@@ -56,8 +56,8 @@ export function decodingNumber({ low, high, whole }: DecodingNumber, text: strin
 }
 
 /** Reads the sampling settings that a run's row records. @param runConfig the row's JSON */
-export function recordedSampling(runConfig: string): Partial<Sampling> {
-  const section = sectionOf(storedConfig(runConfig), 'sampling');
+export function readRecordedSampling(runConfig: string): Partial<Sampling> {
+  const section = readSection(parseStoredConfig(runConfig), 'sampling');
   const given: Partial<Record<keyof Sampling, number>> = {};
   for (const { key, of } of DECODING) {
     const value = section[key];
@@ -69,10 +69,10 @@ export function recordedSampling(runConfig: string): Partial<Sampling> {
 }
 
 /** Describes the valid range: `a number from 0 to 10`. */
-export const decodingWords = ({ low, high, whole }: DecodingNumber): string =>
+export const describeDecodingRange = ({ low, high, whole }: DecodingNumber): string =>
   `a ${whole ? 'whole ' : ''}number from ${low} to ${high}`;
 
-function policyWords(policy: PolicyChange): string {
+function describePolicyChange(policy: PolicyChange): string {
   if ('endpoint' in policy) {
     return `model ${policy.model_name} of ${policy.endpoint}`;
   }
@@ -80,12 +80,12 @@ function policyWords(policy: PolicyChange): string {
 }
 
 /** Describes a change in a few words: `another prompt of reasoner, temperature 0.5`. */
-export function changeWords({ prompts, sampling, policy, roles }: TeamChange): string {
+export function describeTeamChange({ prompts, sampling, policy, roles }: TeamChange): string {
   return [
     ...Object.keys(prompts).map((role) => `another prompt of ${role}`),
     ...DECODING.flatMap(({ key, of }) => (sampling[of] === undefined ? [] : [`${key} ${sampling[of]}`])),
-    ...(policy === null ? [] : [policyWords(policy)]),
-    ...Object.entries(roles).map(([role, own]) => `${policyWords(own)} for ${role}`),
+    ...(policy === null ? [] : [describePolicyChange(policy)]),
+    ...Object.entries(roles).map(([role, own]) => `${describePolicyChange(own)} for ${role}`),
   ].join(', ');
 }
 
@@ -156,10 +156,10 @@ export interface Trial {
 /** Bounds and default of a trial's budget, in evaluator calls of both sides together. */
 export const TRIAL_BUDGET = { least: 2, usual: 2000, most: 1_000_000 } as const;
 
-const points = (value: number, most: number): string => signed((100 * value) / most, 0);
+const points = (value: number, most: number): string => formatSigned((100 * value) / most, 0);
 
 /** Writes the answer in a sentence or two. */
-export function trialSentence({
+export function writeTrialSentence({
   difference: { value, low, high, n },
   better,
   worse,
@@ -170,24 +170,24 @@ export function trialSentence({
 }: Omit<Trial, 'sentence'>): string {
   const spent = `${evaluatorCalls.toLocaleString('en-US')} ${evaluatorCalls === 1 ? 'call' : 'calls'}.`;
   const left =
-    masked === 0 ? '' : ` ${pairsWords(masked)} could not be scored and ${masked === 1 ? 'is' : 'are'} left out.`;
+    masked === 0 ? '' : ` ${formatPairs(masked)} could not be scored and ${masked === 1 ? 'is' : 'are'} left out.`;
   const unpaired =
     unseeded.length === 0
       ? ''
-      : ` Unpaired: the policy of ${listed(unseeded)} does not reproduce seeds, so the two sides share no random numbers.`;
+      : ` Unpaired: the policy of ${joinNamesWithAnd(unseeded)} does not reproduce seeds, so the two sides share no random numbers.`;
   if (n === 0) {
     return `No pair could be scored.${left} ${spent}`;
   }
   if (better + worse === 0) {
-    return `The change made no difference in any of ${pairsWords(n)}.${left}${unpaired} ${spent}`;
+    return `The change made no difference in any of ${formatPairs(n)}.${left}${unpaired} ${spent}`;
   }
-  const flips = `better in ${better} and worse in ${worse} of ${pairsWords(n)}`;
+  const flips = `better in ${better} and worse in ${worse} of ${formatPairs(n)}`;
   const size = `${points(value, most)} points [${points(low, most)}, ${points(high, most)}]`;
   const verdict = low > 0 ? 'The change helps' : high < 0 ? 'The change harms' : 'Undecided';
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }
 
-const pairsWords = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'pair' : 'pairs'}`;
+const formatPairs = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'pair' : 'pairs'}`;
 
 const isEpisode = (value: unknown): value is TrialEpisode =>
   isRecord(value) &&

@@ -76,23 +76,23 @@ const RETURN_DIFFERS = 'return differs';
 const ROW_CHANGED = ': the row was changed';
 
 /** Describes a message that came out with another token. Tokens count from 0. */
-export function tokenDifference(message: number, token: number): string {
+export function describeTokenDifference(message: number, token: number): string {
   return `message ${message} differs at token ${token}`;
 }
 
 /** Describes a message with the same tokens but other probabilities. */
-export function probabilityDifference(message: number, token: number): string {
-  return `${tokenDifference(message, token)} in its log-probability`;
+export function describeProbabilityDifference(message: number, token: number): string {
+  return `${describeTokenDifference(message, token)} in its log-probability`;
 }
 
 /** Describes a return that differs from the score of the stored messages; null is masked. */
-export function returnDifference(stored: number | null, found: number | null): string {
+export function describeReturnDifference(stored: number | null, found: number | null): string {
   const words = (value: number | null): string => (value === null ? 'masked' : String(value));
   return `${RETURN_DIFFERS}: ${words(stored)} is stored, the evaluator says ${words(found)} of the stored messages`;
 }
 
 /** Describes a row that differs from the row that was appended. */
-export function changedRow(what: string): string {
+export function describeChangedRow(what: string): string {
   return `${what}${ROW_CHANGED}`;
 }
 
@@ -101,7 +101,7 @@ export function changedRow(what: string): string {
  * that could not be compared, then a replay that was not re-executed.
  * @returns null if there are no replays
  */
-export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
+export function summarizeVerdicts(verdicts: readonly Verdict[]): VerificationMark | null {
   if (verdicts.length === 0) {
     return null;
   }
@@ -111,7 +111,11 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
   const share = (some: readonly Verdict[]): string =>
     verdicts.length === 1 ? '' : ` (${some.length} of ${verdicts.length} replays)`;
   if (different[0] !== undefined) {
-    return { state: 'different', label: labelOf(different[0]), detail: `${different[0].detail}${share(different)}` };
+    return {
+      state: 'different',
+      label: labelDifference(different[0]),
+      detail: `${different[0].detail}${share(different)}`,
+    };
   }
   if (notComparable[0] !== undefined) {
     return {
@@ -127,7 +131,7 @@ export function markOf(verdicts: readonly Verdict[]): VerificationMark | null {
 }
 
 /** Describes the comparison of returns that were sampled again in one sentence. */
-function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnComparison): string {
+function describeReturnComparison({ n, mean, difference: { value, low, high }, p }: ReturnComparison): string {
   const digits = (number: number): string => number.toFixed(3);
   const interval = low === null || high === null ? '' : ` [${digits(low)}, ${digits(high)}]`;
   const verdict = p < 0.05 ? 'the returns have changed' : 'no difference of the returns was found';
@@ -135,7 +139,7 @@ function returnsWords({ n, mean, difference: { value, low, high }, p }: ReturnCo
 }
 
 /** Describes a report in one line. */
-export function reportWords(
+export function describeReport(
   of: string,
   { checked, identical, different, notComparable, firstDifference, firstReason, returns }: VerificationReport,
 ): string {
@@ -144,7 +148,7 @@ export function reportWords(
     counts,
     ...(firstDifference === null ? [] : [`first difference: ${firstDifference.detail}`]),
     ...(firstReason === null ? [] : [`not comparable because: ${firstReason}`]),
-    ...(returns === undefined ? [] : [returnsWords(returns)]),
+    ...(returns === undefined ? [] : [describeReturnComparison(returns)]),
   ].join('; ');
 }
 
@@ -155,7 +159,7 @@ const TOKEN = /(?:^|; )message \d+ differs at token (\d+)(?: in its log-probabil
  * code parses a detail.
  * @returns null for a sentence of another form
  */
-export function earlierDifference(detail: string): Difference | null {
+export function parseEarlierDifference(detail: string): Difference | null {
   const token = TOKEN.exec(detail)?.[1];
   if (token !== undefined) {
     return { kind: 'token', token: Number(token) };
@@ -167,8 +171,8 @@ export function earlierDifference(detail: string): Difference | null {
 }
 
 /** Describes a difference in a few words. */
-function labelOf({ detail, difference }: Verdict): string {
-  const known = difference ?? earlierDifference(detail);
+function labelDifference({ detail, difference }: Verdict): string {
+  const known = difference ?? parseEarlierDifference(detail);
   switch (known?.kind) {
     case 'token':
       return `differs at token ${known.token}`;

@@ -1,9 +1,9 @@
 /** Reads the threads of a LangGraph database, with forks and nested graphs that add messages. */
 import { closeSync, writeFileSync } from 'node:fs';
 import { createNew } from '../files/newFile.ts';
-import { checkpointOf, savedValue, tasksOf, type ParallelStep, type Task } from '../logs/langGraphState.ts';
+import { readCheckpoint, readSavedValue, findTasks, type ParallelStep, type Task } from '../logs/langGraphState.ts';
 import { saidIn, ThreadSteps } from '../logs/langGraphThread.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 import { CheckpointDatabase, type GraphPlace } from '../store/foreign/checkpoints.ts';
 
 /** Maximum characters of a shown key of a state. */
@@ -66,7 +66,7 @@ class LeftOut {
       if (isNamed) {
         this.named.add(key);
       }
-      const what = isNamed ? `"${oneLine(key, MOST_NAME)}"` : 'further keys';
+      const what = isNamed ? `"${toOneLine(key, MOST_NAME)}"` : 'further keys';
       this.add(`threads' values of ${what}, which are neither texts nor messages`, 1);
     }
     this.unread.clear();
@@ -104,7 +104,7 @@ class Graph {
     const thread = this.threadOf(way);
     leftOut.add('checkpoints that cannot be read', this.unread);
     this.unread = 0;
-    if (place.namespace !== '' && isKnown(thread.said(), said)) {
+    if (place.namespace !== '' && areAllSaid(thread.said(), said)) {
       leftOut.add('checkpoints of graphs within the graph', ids.length);
       return;
     }
@@ -112,7 +112,7 @@ class Graph {
       leftOut.add('threads without messages in their state', 1);
     } else {
       write(thread, id);
-      addAll(said, thread.said());
+      addAllTo(said, thread.said());
     }
     leftOut.add('messages of steps that did not end', last === undefined ? 0 : this.pending(last, thread));
     this.writeForks(id, new Set(way), said, write);
@@ -131,8 +131,8 @@ class Graph {
     let [forks, again, aside] = [0, 0, 0];
     for (const end of ids.filter((one) => !visited.has(one) && !followed.has(one))) {
       const own = this.wayTo(end, visited);
-      addAll(visited, own);
-      if (isKnown(this.threadOf(own).said(), said)) {
+      addAllTo(visited, own);
+      if (areAllSaid(this.threadOf(own).said(), said)) {
         aside += own.length;
         continue;
       }
@@ -150,7 +150,7 @@ class Graph {
       this.unread = before;
       leftOut.add('messages of steps that did not end', this.pending(end, thread));
       write(thread, `${id}, fork ${forks}`);
-      addAll(said, thread.said());
+      addAllTo(said, thread.said());
     }
     // Checkpoints that no end leads to form a cycle.
     aside += ids.filter((one) => !visited.has(one)).length;
@@ -169,12 +169,12 @@ class Graph {
 
   private threadOf(way: readonly string[]): ThreadSteps {
     const { db, place } = this;
-    const thread = new ThreadSteps(graphName(place.namespace));
+    const thread = new ThreadSteps(parseGraphName(place.namespace));
     for (const [index, id] of way.entries()) {
       const parent = way[index - 1];
       try {
         const row = db.checkpoint(place, id);
-        const checkpoint = row?.value === null || row === null ? null : checkpointOf(row.type, row.value);
+        const checkpoint = row?.value === null || row === null ? null : readCheckpoint(row.type, row.value);
         if (checkpoint !== null) {
           thread.add(checkpoint, (step) =>
             parent === undefined ? [] : this.tasksOf(parent, step, this.metadataOf(id)),
@@ -197,13 +197,13 @@ class Graph {
   private tasksOf(id: string, step: ParallelStep, metadata: unknown): Task[] {
     const rows = this.db
       .writes(this.place, id)
-      .map(({ task, channel, type, value }) => ({ task, channel, value: savedValue(type, value) }));
-    return tasksOf(rows, step, { checkpoint: id, namespace: this.place.namespace }, metadata);
+      .map(({ task, channel, type, value }) => ({ task, channel, value: readSavedValue(type, value) }));
+    return findTasks(rows, step, { checkpoint: id, namespace: this.place.namespace }, metadata);
   }
 
   private metadataOf(id: string): unknown {
     const metadata = this.db.metadata(this.place, id);
-    return metadata === null ? null : savedValue('json', metadata);
+    return metadata === null ? null : readSavedValue('json', metadata);
   }
 
   /** Returns the number of messages that the unfinished step after a checkpoint wrote. */
@@ -215,14 +215,15 @@ class Graph {
   }
 }
 
-const isKnown = (texts: ReadonlySet<string>, said: ReadonlySet<string>): boolean =>
+const areAllSaid = (texts: ReadonlySet<string>, said: ReadonlySet<string>): boolean =>
   [...texts].every((text) => said.has(text));
 
-function addAll(to: Set<string>, more: Iterable<string>): void {
+function addAllTo(to: Set<string>, more: Iterable<string>): void {
   for (const one of more) {
     to.add(one);
   }
 }
 
 /** Returns the node of the outer graph that runs this graph: `planner` in `team:1|planner:2`. */
-const graphName = (namespace: string): string | null => /(?:^|\|)([^:|]+)(?::[^|]*)?$/u.exec(namespace)?.[1] ?? null;
+const parseGraphName = (namespace: string): string | null =>
+  /(?:^|\|)([^:|]+)(?::[^|]*)?$/u.exec(namespace)?.[1] ?? null;

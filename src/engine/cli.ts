@@ -6,12 +6,12 @@ import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { removeAbandoned } from '../files/temporaryFolder.ts';
-import { isNewEnough, nodeThatCame, tooOldWords } from './ownNode.ts';
+import { isNewEnough, findInstalledNode, describeOldNode } from './ownNode.ts';
 
 const args = process.argv.slice(2);
 
 /** Runs the command in this process. The modules are loaded here, after the check of the Node version. */
-async function work(): Promise<void> {
+async function runInThisProcess(): Promise<void> {
   const { isCancellable, main } = await import('./commandLine/main.ts');
   removeAbandoned();
   const controller = new AbortController();
@@ -56,7 +56,7 @@ async function work(): Promise<void> {
 }
 
 /** Runs the command in a process of another Node, and forwards signals to it. */
-function workOn(node: string): void {
+function runOnNode(node: string): void {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...args], { stdio: 'inherit' });
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
@@ -67,7 +67,7 @@ function workOn(node: string): void {
     });
   }
   child.once('error', ({ message }) => {
-    process.stderr.write(`${tooOldWords(process.versions.node)} The installed one does not start: ${message}\n`);
+    process.stderr.write(`${describeOldNode(process.versions.node)} The installed one does not start: ${message}\n`);
     process.exitCode = 1;
   });
   child.once('exit', (code) => {
@@ -76,12 +76,12 @@ function workOn(node: string): void {
 }
 
 const { node: version } = process.versions;
-const other = isNewEnough(version) ? null : nodeThatCame(import.meta.url);
+const other = isNewEnough(version) ? null : findInstalledNode(import.meta.url);
 if (isNewEnough(version)) {
-  await work();
+  await runInThisProcess();
 } else if (other === null) {
-  process.stderr.write(`${tooOldWords(version)}\n`);
+  process.stderr.write(`${describeOldNode(version)}\n`);
   process.exitCode = 1;
 } else {
-  workOn(other);
+  runOnNode(other);
 }

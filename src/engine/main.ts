@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { engineAddresses, type EngineAddress } from '../client/address.ts';
 import { removeAbandoned } from '../files/temporaryFolder.ts';
-import { messageOf } from '../shared/errors.ts';
+import { toErrorMessage } from '../shared/errors.ts';
 import { acquireLock, StoreHeldError, type StoreLock } from '../store/files/lock.ts';
 import { EngineLog } from './server/engineLog.ts';
 import { EngineServer } from './server/engineServer.ts';
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   if (address === undefined) {
     throw new Error('There is no address for the engine.');
   }
-  const lock = await ownLock(address);
+  const lock = await takeEngineLock(address);
   // Another engine serves this store.
   if (lock === null) {
     return;
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
 }
 
 /** Takes the lock of the store's engine, after the end of an ending one. Null if another engine runs. */
-async function ownLock({ base, socket }: EngineAddress): Promise<StoreLock | null> {
+async function takeEngineLock({ base, socket }: EngineAddress): Promise<StoreLock | null> {
   for (;;) {
     try {
       return acquireLock(base, { kind: 'window', what: 'engine' });
@@ -54,14 +54,14 @@ async function ownLock({ base, socket }: EngineAddress): Promise<StoreLock | nul
         throw error;
       }
     }
-    if (await isAnswered(socket)) {
+    if (await isSocketAnswered(socket)) {
       return null;
     }
     await delay(LOOK_EVERY_MILLISECONDS);
   }
 }
 
-function isAnswered(path: string): Promise<boolean> {
+function isSocketAnswered(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(path);
     const done = (answered: boolean) => (): void => {
@@ -94,7 +94,7 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   };
   const endNow = (): void => {
     end().catch((error: unknown) => {
-      log.write(messageOf(error));
+      log.write(toErrorMessage(error));
       process.exit(1);
     });
   };
@@ -105,7 +105,7 @@ function serve(store: string, { socket: path }: EngineAddress, lock: StoreLock):
   const server = new EngineServer(store, log, { changed: () => watch(), end: endNow });
   const listener = createServer((socket) => server.accept(socket));
   listener.on('error', (error) => {
-    log.write(`The engine cannot listen: ${messageOf(error)}`);
+    log.write(`The engine cannot listen: ${toErrorMessage(error)}`);
     lock.release();
     process.exit(1);
   });
@@ -127,6 +127,6 @@ process.on('SIGHUP', () => undefined);
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`${messageOf(error)}\n`);
+  process.stderr.write(`${toErrorMessage(error)}\n`);
   process.exitCode = 1;
 }

@@ -15,7 +15,7 @@ const PACKAGES: Readonly<Partial<Record<string, string>>> = {
 export const isNewEnough = (version: string): boolean => Number.parseInt(version, 10) >= OLDEST;
 
 /** Returns the error for a Node that is too old when no other one is installed. */
-export const tooOldWords = (version: string): string =>
+export const describeOldNode = (version: string): string =>
   `c3: This is Node ${version}, and c3 needs Node ${OLDEST} or newer: install it from https://nodejs.org, or run \`npm install\` in the folder of c3, which installs one.`;
 
 /**
@@ -23,7 +23,7 @@ export const tooOldWords = (version: string): string =>
  * @param from the module that the package is resolved from
  * @returns the path of its program, or null if there is none for this machine
  */
-export function nodeThatCame(from: string, machine = `${process.platform}-${process.arch}`): string | null {
+export function findInstalledNode(from: string, machine = `${process.platform}-${process.arch}`): string | null {
   const name = PACKAGES[machine];
   if (name === undefined) {
     return null;

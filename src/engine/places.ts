@@ -7,7 +7,7 @@ import type { TextPlaces } from '../policy/textProcess.ts';
 import { C3Error } from '../shared/errors.ts';
 import {
   BUNDLED_MODEL,
-  bundledModelFault,
+  findBundledModelFault,
   hasSmallTeam,
   hasTeam,
   SMALL_MODEL,
@@ -57,7 +57,7 @@ export const EXTENSION_BUNDLE = fileURLToPath(
 /** Places of the process that runs untrusted Python, and of its interpreter. */
 export const SANDBOX_PLACES: SandboxPlaces = {
   entry: new URL(FROM_SOURCE ? '../evaluate/python/sandbox/sandbox.ts' : './sandbox/sandbox.mjs', import.meta.url),
-  pyodide: packageFolder('pyodide'),
+  pyodide: findPackageFolder('pyodide'),
   image: FROM_SOURCE ? null : new URL('./sandbox/image.bin', import.meta.url),
 };
 
@@ -75,18 +75,18 @@ const SMALL_TEAM_FOLDERS: Readonly<Record<SmallTeamTask, string>> = { logic: 'te
 /** Teams of earlier versions; stored runs that began with them name their folders. */
 const EARLIER_TEAM_FOLDERS = ['team-functions'];
 
-const inMedia = (folder: string): string =>
+const toMediaPath = (folder: string): string =>
   fileURLToPath(new URL(`${FROM_SOURCE ? '../../media' : '../media'}/${folder}`, import.meta.url));
 
 /**
  * Returns the folder of the team that is bundled with a task: weights, tokenizer and protocol.
  * @throws C3Error('input') for a task without a bundled team
  */
-export function bundledTeam(task: TaskName): string {
+export function findBundledTeam(task: TaskName): string {
   if (!hasTeam(task)) {
     throw new C3Error('input', `Task ${task} comes without a team; name the folder of a model with the key model.`);
   }
-  return inMedia(TEAM_FOLDERS[task]);
+  return toMediaPath(TEAM_FOLDERS[task]);
 }
 
 /**
@@ -94,11 +94,11 @@ export function bundledTeam(task: TaskName): string {
  * protocol is that of the larger team.
  * @throws C3Error('input') for a task without a smaller team
  */
-export function smallTeam(task: TaskName): string {
+export function findSmallTeam(task: TaskName): string {
   if (!hasSmallTeam(task)) {
-    throw new C3Error('input', `model: ${bundledModelFault(SMALL_MODEL, task) ?? ''}`);
+    throw new C3Error('input', `model: ${findBundledModelFault(SMALL_MODEL, task) ?? ''}`);
   }
-  return inMedia(SMALL_TEAM_FOLDERS[task]);
+  return toMediaPath(SMALL_TEAM_FOLDERS[task]);
 }
 
 /**
@@ -107,29 +107,29 @@ export function smallTeam(task: TaskName): string {
  * @param folder that relative paths start from
  * @throws C3Error('input') for a bundled model that the task does not have
  */
-export function namedModel(name: string, task: TaskName, folder: string): string {
+export function resolveModelFolder(name: string, task: TaskName, folder: string): string {
   switch (name) {
     case BUNDLED_MODEL:
-      return bundledTeam(task);
+      return findBundledTeam(task);
     case SMALL_MODEL:
-      return smallTeam(task);
+      return findSmallTeam(task);
     default:
       return resolve(folder, name);
   }
 }
 
 /** Returns the folders of all bundled teams, including those of earlier versions. */
-export const bundledTeams = (): readonly string[] =>
-  [...Object.values(TEAM_FOLDERS), ...Object.values(SMALL_TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(inMedia);
+export const listBundledTeams = (): readonly string[] =>
+  [...Object.values(TEAM_FOLDERS), ...Object.values(SMALL_TEAM_FOLDERS), ...EARLIER_TEAM_FOLDERS].map(toMediaPath);
 
 /** Returns the protocol of a bundled task. @param roles one of the task's TEAM_SIZES */
-export function bundledProtocol(task: TaskName, roles: number): string {
+export function findBundledProtocol(task: TaskName, roles: number): string {
   const file = `${roles === TEAM_SIZES[task][0] ? '' : `-${roles}`}.json`;
-  return hasTeam(task) ? join(bundledTeam(task), `protocol${file}`) : inMedia(`protocols/${task}${file}`);
+  return hasTeam(task) ? join(findBundledTeam(task), `protocol${file}`) : toMediaPath(`protocols/${task}${file}`);
 }
 
 /** The driver of programs that have no driver of their own. */
-export const PROGRAM_DRIVER = inMedia('drivers/program.mjs');
+export const PROGRAM_DRIVER = toMediaPath('drivers/program.mjs');
 
 /** The product's package.json; it is in the parent folder of the sources and of the bundles. */
 export const PACKAGE_FILE = fileURLToPath(
@@ -140,7 +140,7 @@ export const PACKAGE_FILE = fileURLToPath(
 export const DEFAULT_STORE = '.c3/c3.sqlite';
 
 /** Returns the folder of a package that is read and never imported, or null if not installed. */
-function packageFolder(name: string): string | null {
+function findPackageFolder(name: string): string | null {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   } catch {

@@ -12,8 +12,8 @@ import { PythonGrader } from '../evaluate/python/grader.ts';
 import { hasSmallTeam, TEAM_SIZES, TEAM_TASKS } from '../shared/runNames.ts';
 import { parseProtocol } from '../team/parseProtocol.ts';
 import { pretrain } from '../training/pretrain/pretrain.ts';
-import { pretrainRecipe, smallRecipe } from '../training/pretrain/pretrainRecipes.ts';
-import { bundledProtocol, bundledTeam, SANDBOX_PLACES, smallTeam } from './places.ts';
+import { getPretrainRecipe, makeSmallRecipe } from '../training/pretrain/pretrainRecipes.ts';
+import { findBundledProtocol, findBundledTeam, SANDBOX_PLACES, findSmallTeam } from './places.ts';
 
 const { values, positionals } = parseArgs({
   options: {
@@ -36,7 +36,7 @@ if (isSmall && ((positionals[0] === undefined && !hasSmallTeam(task)) || values.
   );
   process.exit(1);
 }
-const { begins, ...recipe } = isSmall ? smallRecipe(task) : pretrainRecipe(task);
+const { begins, ...recipe } = isSmall ? makeSmallRecipe(task) : getPretrainRecipe(task);
 const steps = recipe.phases.reduce((sum, phase) => sum + phase.steps, 0);
 const after = Number(values.after);
 if (!Number.isInteger(after) || after < 0 || after >= steps) {
@@ -50,11 +50,11 @@ if (!Number.isInteger(threads) || threads < 1) {
 }
 const ownWork = `.c3/pretrain${task === 'arithmetic' ? '' : `-${task}`}${isSmall ? '-small' : ''}`;
 const [
-  folder = isSmall ? smallTeam(task) : bundledTeam(task),
+  folder = isSmall ? findSmallTeam(task) : findBundledTeam(task),
   workFolder = after === 0 ? ownWork : `${ownWork}-after-${after}`,
 ] = positionals;
 // The protocol of the largest team: its first roles are those of the smaller teams.
-const protocolPath = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
+const protocolPath = findBundledProtocol(task, Math.max(...TEAM_SIZES[task]));
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort());
 
@@ -65,7 +65,7 @@ try {
   await pretrain(
     {
       ...recipe,
-      ...(begins !== undefined && { beginning: bundledTeam(begins) }),
+      ...(begins !== undefined && { beginning: findBundledTeam(begins) }),
       folder,
       workFolder,
       checkpointEvery: 50,

@@ -6,7 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, SHARE_ENV, Worker } from 'node:worker_threads';
-import { messageOf } from '../shared/errors.ts';
+import { toErrorMessage } from '../shared/errors.ts';
 import { writeThreads } from './checkpointThreads.ts';
 
 const [path, out] = process.argv.slice(2);
@@ -20,13 +20,13 @@ if (isMainThread) {
     process.send?.(said),
   );
 } else {
-  parentPort?.postMessage(answer(path, out));
+  parentPort?.postMessage(readToAnswer(path, out));
 }
 
-function answer(database: string, to: string): { error: string } | { leftOut: Record<string, number> } {
+function readToAnswer(database: string, to: string): { error: string } | { leftOut: Record<string, number> } {
   try {
     return { leftOut: Object.fromEntries(writeThreads(database, to)) };
   } catch (error) {
-    return { error: messageOf(error) };
+    return { error: toErrorMessage(error) };
   }
 }

@@ -16,7 +16,7 @@ import {
   type TaxonomyView,
 } from '../domain/taxonomy.ts';
 import type { Trial } from '../domain/trial.ts';
-import { realFile } from '../files/realFile.ts';
+import { resolveRealFile } from '../files/realFile.ts';
 import type { ReplayControl } from '../replay/request.ts';
 import type { VerificationReport } from '../replay/verify.ts';
 import { NEVER } from '../shared/cancellation.ts';
@@ -37,7 +37,7 @@ import type { ContextTokens } from '../shared/transcript/contextTokens.ts';
 import type { StoreReader } from '../store/read/reader.ts';
 import type { Label, StoreWriter } from '../store/write/writer.ts';
 import type { RunControl } from '../training/runContext.ts';
-import { snapshotAfter } from '../training/state/restore.ts';
+import { findSnapshotAfter } from '../training/state/restore.ts';
 import type { SampleControl, SampleSettings } from './diagnose/diagnoseSample.ts';
 import type { TrainingCreditSettings } from './diagnose/trainingCredit.ts';
 import { exportWeights, type WeightFormat } from './exchange/exportWeights.ts';
@@ -47,47 +47,47 @@ import { keepFinding } from './findings/keepFinding.ts';
 import type { Endpoints } from './models/endpoints.ts';
 import { ModelPool } from './models/models.ts';
 import { Evaluators } from './recipe/evaluators.ts';
-import { parseRecipe, protocolOfRun, type Recipe } from './recipe/recipe.ts';
-import { blameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
+import { parseRecipe, readRunProtocol, type Recipe } from './recipe/recipe.ts';
+import { estimateBlameCosts, findWhatLost, type BlameControl } from './replay/blame.ts';
 import {
   findWhatLosesRun,
   readBlamed,
   readLostProblems,
-  runBlameCosts,
+  estimateRunBlameCosts,
   type RunBlameControl,
 } from './replay/blameRun.ts';
 import type { TrialControl } from './replay/comparePairs.ts';
-import { messageTokens } from './replay/contextTokens.ts';
-import { checkReplay, replayCosts, replayStored } from './replay/replay.ts';
+import { findMessageTokens } from './replay/contextTokens.ts';
+import { checkReplay, estimateReplayCosts, replayStored } from './replay/replay.ts';
 import { replayLearned, sampleStored } from './replay/sample.ts';
 import type { EngineReplay } from './replay/settling.ts';
-import { changeCosts, tryChange } from './replay/tryChange.ts';
+import { estimateChangeCosts, tryChange } from './replay/tryChange.ts';
 import {
-  knownReplays,
-  proveBucket,
-  replaysToVerify,
-  verifyCosts,
+  requireReplays,
+  verifyBucket,
+  selectReplaysToVerify,
+  estimateVerifyCosts,
   verifyReturns,
   type AgainControl,
 } from './replay/verifyStored.ts';
-import { changedEpisodeNote, episodeOf } from './run/ownEpisodes.ts';
-import { changedNote, deleteRun } from './run/ownRuns.ts';
+import { changeEpisodeNote, findEpisodeLeaf } from './run/ownEpisodes.ts';
+import { changeNote, deleteRun } from './run/ownRuns.ts';
 import { pilotRun, type PilotSettings } from './run/pilot.ts';
 import { planRun } from './run/plan.ts';
 import type { RunSources } from './run/prepareRoles.ts';
 import { prepareRun, type Interrupted } from './run/prepareRun.ts';
-import { replacementRun } from './run/replacePolicy.ts';
-import { saveModel, speaking } from './run/runOutput.ts';
+import { createReplacementRun } from './run/replacePolicy.ts';
+import { saveModel, printSteps } from './run/runOutput.ts';
 import { Timing } from './run/timing.ts';
 import { trainRun } from './run/trainRun.ts';
-import { earlierIn } from './session/earlier.ts';
+import { createSnapshotFinder } from './session/earlier.ts';
 import { RunSession, type Engine, type SessionSettings } from './session/session.ts';
 import type { Lease } from './session/storeHold.ts';
 import { StoreWork, type ServiceOptions } from './session/storeWork.ts';
 import { Weights } from './session/weights.ts';
-import { newLabel } from './taxonomy/newLabel.ts';
+import { createLabel } from './taxonomy/newLabel.ts';
 import { TaxonomyDesk } from './taxonomy/taxonomyDesk.ts';
-import { taxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
+import { createTaxonomyReport, type TaxonomyReport } from './taxonomy/taxonomyReport.ts';
 import { readBuckets } from './taxonomy/taxonomyView.ts';
 
 export class EngineService {
@@ -100,10 +100,10 @@ export class EngineService {
   constructor(storePath: string, options: ServiceOptions = {}) {
     const models = new ModelPool();
     const work = new StoreWork(storePath, options);
-    const weights = new Weights(models, join(dirname(realFile(storePath)), 'snapshots'));
+    const weights = new Weights(models, join(dirname(resolveRealFile(storePath)), 'snapshots'));
     this.engine = { work, models, evaluators: new Evaluators(), weights };
     this.timing = new Timing(storePath, models);
-    this.sources = { texts: models.texts, earlier: earlierIn(work) };
+    this.sources = { texts: models.texts, earlier: createSnapshotFinder(work) };
   }
 
   private get work(): StoreWork {
@@ -187,7 +187,7 @@ export class EngineService {
    * @throws C3Error('input')
    */
   replacement(params: ReplaceParams): StartRunParams {
-    return this.reading((store) => replacementRun(store, params));
+    return this.reading((store) => createReplacementRun(store, params));
   }
 
   /**
@@ -261,7 +261,7 @@ export class EngineService {
       summary = await trainRun(
         { engine: this.engine, timing: this.timing },
         await prepareRun(this.sources, recipe, interrupted, control.signal),
-        speaking(recipe, control, onRemark, (work) => this.work.reading(work)),
+        printSteps(recipe, control, onRemark, (work) => this.work.reading(work)),
         onRemark,
         async () => (lease ??= await take()),
       );
@@ -289,12 +289,12 @@ export class EngineService {
 
   /** Returns the upper bound of a replay's cost at the server of each role, without asking it. */
   replayCosts(request: EngineReplay): Promise<readonly EndpointCost[]> {
-    return replayCosts(this.work, request);
+    return estimateReplayCosts(this.work, request);
   }
 
   /** Returns the upper bound of the cost of sampling messages again that no seed reproduces. */
   verifyCosts(message: number): readonly EndpointCost[] {
-    return this.reading((store) => verifyCosts(store, message));
+    return this.reading((store) => estimateVerifyCosts(store, message));
   }
 
   /** Models on servers. Credentials that windows supply stay in memory. */
@@ -315,7 +315,7 @@ export class EngineService {
    * @throws as blame
    */
   blameCosts(request: BlameParams): Promise<readonly EndpointCost[]> {
-    return blameCosts(this.engine, request);
+    return estimateBlameCosts(this.engine, request);
   }
 
   /** Finds the messages that lose the episodes of a run; see findWhatLosesRun. @throws as blame */
@@ -328,7 +328,7 @@ export class EngineService {
    * @throws as blame
    */
   runBlameCosts(request: RunBlameParams): Promise<readonly EndpointCost[]> {
-    return runBlameCosts(this.engine, request);
+    return estimateRunBlameCosts(this.engine, request);
   }
 
   /**
@@ -367,7 +367,7 @@ export class EngineService {
   async verify(run: string, sample: number | null, control: Omit<AgainControl, 'again'>): Promise<VerificationReport> {
     this.reading((store) => store.run(run));
     await using session = await this.session({ what: 'verification of replays', run }, control.signal);
-    return await verifyReturns(session, replaysToVerify(session.store, run, sample), { ...control, again: true });
+    return await verifyReturns(session, selectReplaysToVerify(session.store, run, sample), { ...control, again: true });
   }
 
   /**
@@ -378,7 +378,7 @@ export class EngineService {
     const run = this.reading((store) => store.messageRun(message));
     const work = { what: `verification of message ${message}`, run };
     await using session = await this.session(work, control.signal);
-    return await verifyReturns(session, knownReplays(session.store, message), control);
+    return await verifyReturns(session, requireReplays(session.store, message), control);
   }
 
   /**
@@ -386,7 +386,7 @@ export class EngineService {
    * leaves the rest unverified and does not throw.
    */
   proveBucket(bucket: number, signal: AbortSignal): Promise<BucketView> {
-    return proveBucket(this.engine, bucket, signal);
+    return verifyBucket(this.engine, bucket, signal);
   }
 
   /**
@@ -407,7 +407,7 @@ export class EngineService {
     // Weights that were not kept are rebuilt in the folder of the store, which needs the writer
     // lock.
     const kept = this.reading((store) =>
-      this.engine.weights.areKept(store, run, snapshotAfter(store, run, step ?? store.run(run).steps).id),
+      this.engine.weights.areKept(store, run, findSnapshotAfter(store, run, step ?? store.run(run).steps).id),
     );
     return kept ? this.work.readingOn(work) : this.work.writing('export of weights', signal, work);
   }
@@ -425,7 +425,7 @@ export class EngineService {
       throw new C3Error('input', `Run ${run} has ${steps} steps; --step ${step} is not one of them.`);
     }
     const recipe = parseRecipe(store.runConfig(run), run);
-    const snapshot = snapshotAfter(store, run, step ?? steps).id;
+    const snapshot = findSnapshotAfter(store, run, step ?? steps).id;
     const signal = this.work.stopping(asked);
     const { models, weights } = this.engine;
     await using model = await models.take(recipe, snapshot, weights.finder({ store, run, recipe, signal }));
@@ -461,7 +461,7 @@ export class EngineService {
    * @throws as tryChange
    */
   trialCosts(request: TrialParams): Promise<readonly EndpointCost[]> {
-    return this.work.readingOn((store) => changeCosts(store, request));
+    return this.work.readingOn((store) => estimateChangeCosts(store, request));
   }
 
   /**
@@ -484,19 +484,21 @@ export class EngineService {
       const found = store.fullMessage(message);
       return { message: found, recipe: parseRecipe(store.runConfig(found.run), found.run) };
     });
-    return messageTokens(this.engine.models.texts, recipe, said, this.work.stopping(signal));
+    return findMessageTokens(this.engine.models.texts, recipe, said, this.work.stopping(signal));
   }
 
   /** Returns the failure taxonomy of a run, for the command line. */
   taxonomy(run: string, thresholds: TaxonomyThresholds): Promise<TaxonomyReport> {
     return this.work.readingOn(async (store) =>
-      taxonomyReport(store, run, await readBuckets(store, run, protocolOfRun(store, run)), thresholds),
+      createTaxonomyReport(store, run, await readBuckets(store, run, readRunProtocol(store, run)), thresholds),
     );
   }
 
   /** Returns the failure taxonomy of a run for a panel, and caches what was read of the run. */
   taxonomyView(params: TaxonomyParams): Promise<TaxonomyView> {
-    return this.work.readingOn((store) => this.taxonomies.view(store, params, () => protocolOfRun(store, params.run)));
+    return this.work.readingOn((store) =>
+      this.taxonomies.view(store, params, () => readRunProtocol(store, params.run)),
+    );
   }
 
   /**
@@ -504,16 +506,16 @@ export class EngineService {
    * @throws C3Error('input') for a label that cannot be stored; CancelledError
    */
   async label(params: LabelParams, signal: AbortSignal): Promise<Label> {
-    const label = this.work.reading((store) => newLabel(store, params));
+    const label = this.work.reading((store) => createLabel(store, params));
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 
-  /** Appends the user's name and note for a run. @throws as changedNote; CancelledError */
+  /** Appends the user's name and note for a run. @throws as changeNote; CancelledError */
   async noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
     // Throws for an unknown run before a store could be created.
     this.work.reading((store) => store.run(run));
     return this.work.writing('note', signal, (store) => {
-      const note = changedNote(store.run(run), changes);
+      const note = changeNote(store.run(run), changes);
       store.insertRunNote({ run, ...note, createdAt: new Date().toISOString() });
       return note;
     });
@@ -521,16 +523,16 @@ export class EngineService {
 
   /**
    * Appends the user's note on an episode.
-   * @throws as episodeOf and changedEpisodeNote; CancelledError
+   * @throws as episodeOf and changeEpisodeNote; CancelledError
    */
   async noteEpisode({ message, ...changes }: NoteEpisodeParams, signal: AbortSignal): Promise<NotedEpisode> {
     // Throws for an unknown message before a store could be created.
-    this.work.reading((store) => episodeOf(store, message));
+    this.work.reading((store) => findEpisodeLeaf(store, message));
     return this.work.writing('note', signal, (store) => {
-      const episode = episodeOf(store, message);
+      const episode = findEpisodeLeaf(store, message);
       const run = store.messageRun(episode);
       const before = store.episodeNote(episode) ?? NO_EPISODE_NOTE;
-      const note = changedEpisodeNote(before, changes, store.returnScale(run));
+      const note = changeEpisodeNote(before, changes, store.returnScale(run));
       const createdAt = new Date().toISOString();
       store.insertEpisodeNote({ run, leaf: episode, ...note, author: LABEL_AUTHOR, createdAt });
       return { episode, ...note, isReturn: store.episodeNote(episode)?.isReturn === true };

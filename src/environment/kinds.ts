@@ -25,4 +25,4 @@ export const ENVIRONMENT_KINDS: readonly EnvironmentKind[] = [
 const BY_NAME: ReadonlyMap<string, EnvironmentKind> = new Map(ENVIRONMENT_KINDS.map((kind) => [kind.name, kind]));
 
 /** Returns the environment with a name, or undefined if there is none. */
-export const environmentKind = (name: string): EnvironmentKind | undefined => BY_NAME.get(name);
+export const findEnvironmentKind = (name: string): EnvironmentKind | undefined => BY_NAME.get(name);

@@ -17,13 +17,13 @@ export interface Ballot {
 }
 
 /** Returns the vote of a message, or null if it states no answer. */
-export function ballotOf(text: string): Ballot | null {
+export function readBallot(text: string): Ballot | null {
   const { answer } = extractAnswer(text);
-  return answer === null ? null : { answer, name: nameOf(answer) };
+  return answer === null ? null : { answer, name: nameAnswer(answer) };
 }
 
 /** Returns a name that is equal for equal numbers, and for texts that differ only in case and blanks. */
-function nameOf(answer: string): string {
+function nameAnswer(answer: string): string {
   const number = parseRational(answer);
   if (number === null) {
     return `text ${answer.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase()}`;
@@ -39,7 +39,7 @@ export interface Tally<B> {
 }
 
 /** Counts the votes of each answer, in the order of their first ballots. */
-export function tallyOf<B extends Pick<Ballot, 'name'>>(ballots: readonly B[]): Tally<B>[] {
+export function tallyBallots<B extends Pick<Ballot, 'name'>>(ballots: readonly B[]): Tally<B>[] {
   const votes = new Map<string, Tally<B>>();
   for (const ballot of ballots) {
     const known = votes.get(ballot.name);
@@ -53,17 +53,17 @@ export function tallyOf<B extends Pick<Ballot, 'name'>>(ballots: readonly B[]): 
  * @param rule of ties
  * @param uniform returns numbers in [0, 1) by their place; `seeded` uses the first
  */
-export function winnersOf<B>(
+export function chooseWinners<B>(
   votes: readonly Tally<B>[],
   rule: string | undefined,
   uniform: (place: number) => number,
 ): B[] {
   const most = Math.max(0, ...votes.map(({ count }) => count));
   const tied = votes.filter(({ count }) => count === most).map(({ first }) => first);
-  return tied.length < 2 ? tied : untie(tied, rule, uniform);
+  return tied.length < 2 ? tied : resolveTie(tied, rule, uniform);
 }
 
-function untie<B>(tied: readonly B[], rule: string | undefined, uniform: (place: number) => number): B[] {
+function resolveTie<B>(tied: readonly B[], rule: string | undefined, uniform: (place: number) => number): B[] {
   switch (rule) {
     case 'expected':
       return [...tied];

@@ -1,6 +1,6 @@
 /** Compares the answer that a message states with the gold answer, as exact numbers or as texts. */
 import { C3Error } from '../shared/errors.ts';
-import { parseRational, sameNumber } from './math/exact/rational.ts';
+import { parseRational, isSameRational } from './math/exact/rational.ts';
 import { extractAnswer, tidyAnswer } from './math/extract.ts';
 
 export interface Verdict {
@@ -29,7 +29,9 @@ export function gradeAnswer(gold: string, prediction: string): Verdict {
   const goldNumber = parseRational(expected);
   const answerNumber = parseRational(answer);
   const numbers = goldNumber !== null && answerNumber !== null;
-  const equal = numbers ? sameNumber(goldNumber, answerNumber) : comparable(expected) === comparable(answer);
+  const equal = numbers
+    ? isSameRational(goldNumber, answerNumber)
+    : normalizeAnswerText(expected) === normalizeAnswerText(answer);
   return {
     score: equal ? 1 : 0,
     rule: `${rule}: ${equal ? 'equal' : 'different'} ${numbers ? 'numbers' : 'texts'}`,
@@ -38,6 +40,6 @@ export function gradeAnswer(gold: string, prediction: string): Verdict {
 }
 
 /** Returns the form in which two texts are compared. */
-function comparable(text: string): string {
+function normalizeAnswerText(text: string): string {
   return text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();
 }

@@ -26,8 +26,8 @@ const MOST_LINKS = 100;
 const MOST_LETTERS = 26;
 const FIRST = 'A'.charCodeAt(0);
 
-const placeOf = (letter: string): number => letter.charCodeAt(0) - FIRST;
-const letterAt = (place: number): string => String.fromCharCode(FIRST + place);
+const toLetterPlace = (letter: string): number => letter.charCodeAt(0) - FIRST;
+const toLetter = (place: number): string => String.fromCharCode(FIRST + place);
 
 /**
  * Reads `chain of 3, ring of 16: from J to E by 1 2 5 without A H N`; the last part may be missing.
@@ -39,10 +39,10 @@ export function parseChain(text: string): ChainKey | null {
   const key = {
     links: Number(links),
     ring: Number(ring),
-    from: placeOf(from),
-    to: placeOf(to),
+    from: toLetterPlace(from),
+    to: toLetterPlace(to),
     steps: new Set(listed(by).map(Number)),
-    without: new Set(listed(left).map(placeOf)),
+    without: new Set(listed(left).map(toLetterPlace)),
   };
   const isOn = (place: number): boolean => place < key.ring;
   const valid =
@@ -56,9 +56,9 @@ export function parseChain(text: string): ChainKey | null {
 }
 
 /** Returns the number of the letter that a message consists of, ignoring blanks, or null. */
-export function letterOf(text: string, { ring }: Pick<ChainKey, 'ring'>): number | null {
+export function readLetter(text: string, { ring }: Pick<ChainKey, 'ring'>): number | null {
   const letter = text.trim();
-  return /^[A-Z]$/u.test(letter) && placeOf(letter) < ring ? placeOf(letter) : null;
+  return /^[A-Z]$/u.test(letter) && toLetterPlace(letter) < ring ? toLetterPlace(letter) : null;
 }
 
 /**
@@ -75,19 +75,19 @@ export function gradeChain(key: ChainKey, text: string): ChainVerdict {
   }
   let before = from;
   for (const [index, letter] of said.entries()) {
-    const [link, place] = [`link ${index + 1}`, letterOf(letter, key)];
+    const [link, place] = [`link ${index + 1}`, readLetter(letter, key)];
     if (place === null) {
       return wrong(`${link} is not a letter of the ring`);
     }
     if (!steps.has((place - before + ring) % ring)) {
-      return wrong(`${link}, from ${letterAt(before)} to ${letterAt(place)}, is not one of the steps`);
+      return wrong(`${link}, from ${toLetter(before)} to ${toLetter(place)}, is not one of the steps`);
     }
     if (without.has(place)) {
-      return wrong(`${link} comes to ${letterAt(place)}, which is left out`);
+      return wrong(`${link} comes to ${toLetter(place)}, which is left out`);
     }
     before = place;
   }
   return before === to
     ? { score: 1, rule: `chain: all ${links} links hold` }
-    : wrong(`it ends at ${letterAt(before)}, not at ${letterAt(to)}`);
+    : wrong(`it ends at ${toLetter(before)}, not at ${toLetter(to)}`);
 }

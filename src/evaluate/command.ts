@@ -7,9 +7,9 @@ import type { Problem } from '../domain/problem.ts';
 import { runOwned } from '../files/runOwned.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { withoutKeys } from '../shared/endpointKeys.ts';
-import { messageOf } from '../shared/errors.ts';
+import { toErrorMessage } from '../shared/errors.ts';
 import { Lanes } from '../shared/lanes.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 import { EvaluatorLost } from './lost.ts';
 
@@ -29,20 +29,21 @@ const MOST_WORDS = 200;
 const NUMBER = /^(?:0|1|0?\.\d+|[01]\.\d*|\d(?:\.\d+)?e-\d+)$/iu;
 
 /** Returns the evaluator. Its `evaluate` throws EvaluatorLost if the command cannot be started. */
-export function commandEvaluator(settings: CommandSettings): Evaluator {
+export function makeCommandEvaluator(settings: CommandSettings): Evaluator {
   return {
     name: 'command',
-    evaluate: (problem, text, signal = NEVER) => lanes.within(signal, () => runOnce(settings, problem, text, signal)),
+    evaluate: (problem, text, signal = NEVER) =>
+      lanes.within(signal, () => runScoringCommand(settings, problem, text, signal)),
   };
 }
 
-const masked = (why: string): Graded => ({ score: null, rule: 'command', masked: `The scoring command ${why}.` });
+const maskCommand = (why: string): Graded => ({ score: null, rule: 'command', masked: `The scoring command ${why}.` });
 
 /**
  * Runs the command for one message.
  * @throws EvaluatorLost if it cannot be started; CancelledError
  */
-async function runOnce(
+async function runScoringCommand(
   { command: [program = '', ...args], folder, timeLimit }: CommandSettings,
   { uid, question, answer }: Problem,
   text: string,
@@ -62,28 +63,30 @@ async function runOnce(
   switch (end.kind) {
     case 'unstarted':
       throw new EvaluatorLost(
-        `The scoring command ${JSON.stringify(program.slice(0, MOST_WORDS))} could not be started (${messageOf(end.error)}); check scorer.command.`,
+        `The scoring command ${JSON.stringify(program.slice(0, MOST_WORDS))} could not be started (${toErrorMessage(end.error)}); check scorer.command.`,
         'the scoring command can be started',
       );
     case 'flood':
-      return masked(`printed ${MOST_OUTPUT} characters and more`);
+      return maskCommand(`printed ${MOST_OUTPUT} characters and more`);
     case 'late':
-      return masked(`took longer than ${timeLimit / 1000} s`);
+      return maskCommand(`took longer than ${timeLimit / 1000} s`);
     case 'signal':
-      return masked(`was ended by ${end.signal}${wordsOf(stderr)}`);
+      return maskCommand(`was ended by ${end.signal}${formatErrorOutput(stderr)}`);
     case 'exit':
-      return end.code === 0 ? scored(stdout.trim()) : masked(`ended with ${end.code}${wordsOf(stderr)}`);
+      return end.code === 0
+        ? readPrintedScore(stdout.trim())
+        : maskCommand(`ended with ${end.code}${formatErrorOutput(stderr)}`);
   }
 }
 
-function wordsOf(stderr: string): string {
-  const words = oneLine(stderr.trim(), MOST_WORDS);
+function formatErrorOutput(stderr: string): string {
+  const words = toOneLine(stderr.trim(), MOST_WORDS);
   return words === '' ? '' : `: ${words}`;
 }
 
-function scored(printed: string): Graded {
+function readPrintedScore(printed: string): Graded {
   const score = NUMBER.test(printed) ? Number(printed) : Number.NaN;
   return score >= 0 && score <= 1
     ? { score, rule: 'command' }
-    : masked(`printed ${JSON.stringify(printed.slice(0, 60))}, which is no number from 0 to 1`);
+    : maskCommand(`printed ${JSON.stringify(printed.slice(0, 60))}, which is no number from 0 to 1`);
 }

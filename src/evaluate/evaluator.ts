@@ -5,14 +5,14 @@ import type { Problem, ProblemTests } from '../domain/problem.ts';
 import { gradeAnswer } from './answer.ts';
 import { gradeChain, parseChain } from './chain.ts';
 import { examineProgram } from './examine.ts';
-import { climb, LADDER_POINTS, ladderWords, type LadderRules } from './ladder.ts';
+import { scoreLadder, LADDER_POINTS, formatLadder, type LadderRules } from './ladder.ts';
 import { EvaluatorLost } from './lost.ts';
 import { gradeMath, type Grader } from './math/grade.ts';
 import { gradePoints, parsePoints } from './points.ts';
 import { extractCode, type CodeBlocks } from './python/code.ts';
-import { programOfTurn } from './python/functionSource.ts';
+import { joinTurnProgram } from './python/functionSource.ts';
 import type { PythonGrader } from './python/grader.ts';
-import { valueIn, valueProgram } from './python/value.ts';
+import { extractValueText, writeValueProgram } from './python/value.ts';
 
 export { EvaluatorLost } from './lost.ts';
 
@@ -53,7 +53,7 @@ export interface Evaluator {
 export type TurnMessage = Pick<SaidEvent, 'role' | 'text'>;
 
 /** Returns the text that is scored for a turn whose last message is scored. */
-export const scoredText = (
+export const selectScoredText = (
   { ofTurn }: Pick<Evaluator, 'ofTurn'>,
   problem: Problem,
   messages: readonly TurnMessage[],
@@ -62,7 +62,7 @@ export const scoredText = (
 /** Compares the stated answer with the problem's exactly: numbers as numbers, all else as text. */
 export const answerEvaluator: Evaluator = {
   name: 'answer',
-  evaluate: (problem, text) => Promise.resolve(withoutGold(problem) ?? gradeAnswer(problem.answer, text)),
+  evaluate: (problem, text) => Promise.resolve(maskWithoutGold(problem) ?? gradeAnswer(problem.answer, text)),
 };
 
 /** Adds up the points of a message's parts. A problem without a list of points is masked. */
@@ -93,15 +93,15 @@ export const chainEvaluator: Evaluator = {
 };
 
 /** Compares LaTeX, units, tuples, sets, intervals and expressions. Named `math` or `math-lenient`. */
-export function mathEvaluator(grader: Grader): Evaluator {
+export function makeMathEvaluator(grader: Grader): Evaluator {
   return {
     name: grader === 'strict' ? 'math' : 'math-lenient',
-    evaluate: (problem, text) => Promise.resolve(withoutGold(problem) ?? gradeMath(problem.answer, text, grader)),
+    evaluate: (problem, text) => Promise.resolve(maskWithoutGold(problem) ?? gradeMath(problem.answer, text, grader)),
   };
 }
 
 /** Runs the code of a message against the tests; `answers` scores problems without tests. */
-export function pythonEvaluator(
+export function makePythonEvaluator(
   grader: Pick<PythonGrader, 'grade' | 'functions'>,
   name: string,
   answers: Evaluator,
@@ -109,13 +109,13 @@ export function pythonEvaluator(
 ): Evaluator {
   return {
     name,
-    examine: examiner(grader),
+    examine: makeExaminer(grader),
     evaluate: async (problem, text, signal) => {
       const { tests } = problem;
       if (tests === undefined) {
         return answers.evaluate(problem, text);
       }
-      const code = programOf(tests, text, blocks);
+      const code = extractTestedProgram(tests, text, blocks);
       if (code === null) {
         return { score: 0, rule: 'no-value' };
       }
@@ -129,21 +129,25 @@ export function pythonEvaluator(
 }
 
 /** Returns the program to test: the code of a message, or a function that returns its value, or null. */
-function programOf({ prefix, reads, entryPoint }: ProblemTests, text: string, blocks?: CodeBlocks): string | null {
+function extractTestedProgram(
+  { prefix, reads, entryPoint }: ProblemTests,
+  text: string,
+  blocks?: CodeBlocks,
+): string | null {
   if (reads !== 'value') {
     return prefix + extractCode(text, blocks);
   }
-  const value = valueIn(text);
-  return value === null || entryPoint === null ? null : valueProgram(value, entryPoint);
+  const value = extractValueText(text);
+  return value === null || entryPoint === null ? null : writeValueProgram(value, entryPoint);
 }
 
-const examiner =
+const makeExaminer =
   (grader: Pick<PythonGrader, 'functions'>): NonNullable<Evaluator['examine']> =>
   (problem, program, slice, signal) =>
     examineProgram(grader, problem, program, slice, signal);
 
 /** Scores a program of a helper and a main function by its levels, as a share of all points. */
-export function ladderEvaluator(
+export function makeLadderEvaluator(
   grader: Pick<PythonGrader, 'functions'>,
   name: string,
   rules: LadderRules,
@@ -151,9 +155,9 @@ export function ladderEvaluator(
 ): Evaluator {
   return {
     name,
-    examine: examiner(grader),
+    examine: makeExaminer(grader),
     ofTurn: (problem, messages) =>
-      programOfTurn(
+      joinTurnProgram(
         problem,
         messages.map(({ text }) => text),
         blocks,
@@ -163,13 +167,13 @@ export function ladderEvaluator(
       if ('masked' in found) {
         return { score: null, rule: found.rule, masked: found.masked };
       }
-      const ladder = climb(found, rules);
-      return { score: ladder.total / LADDER_POINTS, rule: ladderWords(ladder, found.testCount) };
+      const ladder = scoreLadder(found, rules);
+      return { score: ladder.total / LADDER_POINTS, rule: formatLadder(ladder, found.testCount) };
     },
   };
 }
 
-function withoutGold(problem: Problem): Graded | null {
+function maskWithoutGold(problem: Problem): Graded | null {
   return problem.answer.trim() === ''
     ? { score: null, rule: 'no-gold', masked: `Problem ${problem.uid} has no answer to compare with.` }
     : null;

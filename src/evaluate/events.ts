@@ -20,16 +20,16 @@ export interface LogEvaluator {
  * its answers, with equal weights, or by its text if it has no list of answers. An event with an empty
  * list has no answer and scores 0.
  */
-export function onEvents(evaluator: Evaluator): LogEvaluator {
+export function adaptToEvents(evaluator: Evaluator): LogEvaluator {
   return {
     name: evaluator.name,
     async evaluate(problem, _, event, signal) {
-      const own = ownReward(event);
+      const own = readOwnReward(event);
       if (own !== null) {
         return { score: own, rule: 'program' };
       }
       const graded: Graded[] = [];
-      for (const text of textsOf(event)) {
+      for (const text of listScoredTexts(event)) {
         const one = await evaluator.evaluate(problem, text, signal);
         if (one.score === null) {
           return one;
@@ -49,11 +49,11 @@ export function onEvents(evaluator: Evaluator): LogEvaluator {
 }
 
 /** Returns the score that a user's program gave its own episode, or null if it gave none. */
-function ownReward(event: LogEvent): number | null {
+function readOwnReward(event: LogEvent): number | null {
   const json: unknown = event.kind === 'environment' && event.closing ? event.json : null;
   const reward = isRecord(json) ? json['reward'] : null;
   return typeof reward === 'number' && isReturn(reward) ? reward : null;
 }
 
-const textsOf = (event: SaidEvent | EnvironmentEvent): readonly string[] =>
+const listScoredTexts = (event: SaidEvent | EnvironmentEvent): readonly string[] =>
   event.kind === 'environment' && event.answers !== undefined ? event.answers : [event.text];

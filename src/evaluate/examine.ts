@@ -3,14 +3,14 @@ import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { EvaluatorLost } from './lost.ts';
 import {
-  assertionsOf,
-  entryPointOf,
-  functionsIn,
+  listAssertions,
+  findEntryPoint,
+  splitFunctions,
   HELPER_NAME,
-  importsOf,
-  joinedProgram,
+  listImportLines,
+  joinProgram,
   mentionsReturn,
-  slicedTests,
+  sliceTests,
 } from './python/functionSource.ts';
 import type { FunctionsVerdict } from './python/functions.ts';
 import type { PythonGrader } from './python/grader.ts';
@@ -34,19 +34,19 @@ export async function examineProgram(
   executes = false,
 ): Promise<Examined> {
   const { tests, uid } = problem;
-  const entryPoint = entryPointOf(problem);
+  const entryPoint = findEntryPoint(problem);
   if (tests === undefined || entryPoint === null) {
     return { rule: 'no-tests', masked: `Problem ${uid} has no tests of a function.` };
   }
-  const found = functionsIn(program, entryPoint);
-  const asked = slicedTests(assertionsOf(tests, entryPoint), slice);
+  const found = splitFunctions(program, entryPoint);
+  const asked = sliceTests(listAssertions(tests, entryPoint), slice);
   const source = {
-    joined: joinedProgram(tests, found),
+    joined: joinProgram(tests, found),
     helper: found.helper ?? '',
     main: found.main ?? '',
     helperName: HELPER_NAME,
     entryPoint,
-    imports: importsOf(tests.prefix),
+    imports: listImportLines(tests.prefix),
   };
   const verdict = await grader.functions(source, asked, signal, executes);
   if ('masked' in verdict) {
@@ -59,9 +59,9 @@ export async function examineProgram(
   const sources = asked.tests.length > 0 ? asked.tests : [asked.test];
   return {
     entryPoint,
-    helper: examined(found.helper, inspected.helperReturns),
-    main: examined(found.main, inspected.mainReturns),
-    syntax: syntaxOf(inspected),
+    helper: describeFunction(found.helper, inspected.helperReturns),
+    main: describeFunction(found.main, inspected.mainReturns),
+    syntax: toSyntaxFault(inspected),
     usage: inspected.usage,
     ...(executed !== null && { executed }),
     tests: outcomes.map(([rule, detail], index) => ({
@@ -73,12 +73,17 @@ export async function examineProgram(
   };
 }
 
-const examined = (source: string | null, returns: boolean | null): { source: string | null; returns: boolean } => ({
+const describeFunction = (
+  source: string | null,
+  returns: boolean | null,
+): { source: string | null; returns: boolean } => ({
   source,
   returns: source !== null && (returns ?? mentionsReturn(source)),
 });
 
-function syntaxOf({ syntax }: FunctionsVerdict['inspected']): { line: number; column: number; message: string } | null {
+function toSyntaxFault({
+  syntax,
+}: FunctionsVerdict['inspected']): { line: number; column: number; message: string } | null {
   if (syntax === null) {
     return null;
   }

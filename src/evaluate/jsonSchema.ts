@@ -1,6 +1,6 @@
 /** Scores the JSON in a message by a JSON Schema (draft 2020-12). */
 import { dereference, Validator, type Schema } from '@cfworker/json-schema';
-import { fencedBlock } from './python/code.ts';
+import { findFencedBlock } from './python/code.ts';
 
 export interface SchemaVerdict {
   readonly score: 0 | 1;
@@ -25,23 +25,23 @@ const REFUSED = new Set(['pattern', 'patternProperties', '$dynamicRef', '$recurs
  * @returns the check, or the reason why the schema cannot be used, as part of a sentence
  */
 export function readSchema(text: string): SchemaCheck | string {
-  const parsed = jsonOf(text);
+  const parsed = parseBoundedJson(text);
   if (parsed === undefined || (typeof parsed.value !== 'boolean' && !isObject(parsed.value))) {
     return 'it is not a JSON object';
   }
-  const schema = typeof parsed.value === 'boolean' ? parsed.value : plainSchema(parsed.value);
+  const schema = typeof parsed.value === 'boolean' ? parsed.value : simplifySchema(parsed.value);
   if (typeof schema === 'string') {
     return `it has the keyword ${schema}, which is not supported`;
   }
-  if (leadsOut(schema)) {
+  if (hasDanglingReference(schema)) {
     return 'a reference of it leads nowhere';
   }
   const validator = new Validator(schema, '2020-12');
-  return (message) => checked(validator, message);
+  return (message) => validateMessage(validator, message);
 }
 
 /** Returns true if a reference names a place that the schema does not have. */
-function leadsOut(schema: Schema | boolean): boolean {
+function hasDanglingReference(schema: Schema | boolean): boolean {
   const places = dereference(schema);
   return Object.values(places).some((place) => {
     const to = typeof place === 'boolean' ? undefined : (place.__absolute_ref__ ?? place.$ref);
@@ -49,8 +49,8 @@ function leadsOut(schema: Schema | boolean): boolean {
   });
 }
 
-function checked(validator: Validator, message: string): SchemaVerdict {
-  const json = jsonOf(message) ?? jsonOf(fencedBlock(message, ['json']) ?? '');
+function validateMessage(validator: Validator, message: string): SchemaVerdict {
+  const json = parseBoundedJson(message) ?? parseBoundedJson(findFencedBlock(message, ['json']) ?? '');
   if (json === undefined) {
     return { score: 0, rule: 'no-json' };
   }
@@ -69,7 +69,7 @@ function checked(validator: Validator, message: string): SchemaVerdict {
 }
 
 /** Parses a text as JSON; undefined if it is not JSON or is too long. */
-function jsonOf(text: string): { readonly value: unknown } | undefined {
+function parseBoundedJson(text: string): { readonly value: unknown } | undefined {
   try {
     return text.length > MAX_JSON ? undefined : { value: JSON.parse(text) as unknown };
   } catch {
@@ -81,14 +81,14 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns a schema without its formats, or the keyword for which it is refused. */
-function plainSchema(schema: Record<string, unknown>): Schema | string {
+function simplifySchema(schema: Record<string, unknown>): Schema | string {
   const plain: Schema = {};
   for (const [key, value] of Object.entries(schema)) {
     if (REFUSED.has(key)) {
       return key;
     }
     if (key !== 'format') {
-      const inner = VALUES.has(key) ? value : plainPart(value, NAMED.has(key));
+      const inner = VALUES.has(key) ? value : simplifyPart(value, NAMED.has(key));
       if (inner instanceof Refusal) {
         return inner.keyword;
       }
@@ -106,18 +106,18 @@ class Refusal {
 }
 
 /** Returns the value of a keyword without formats: schemas by name, in a list, or one, or any value. */
-function plainPart(value: unknown, isNamed: boolean): unknown {
+function simplifyPart(value: unknown, isNamed: boolean): unknown {
   if (Array.isArray(value)) {
-    const parts = value.map((one) => plainPart(one, false));
+    const parts = value.map((one) => simplifyPart(one, false));
     return parts.find((one) => one instanceof Refusal) ?? parts;
   }
   if (!isObject(value)) {
     return value;
   }
   if (!isNamed) {
-    const schema = plainSchema(value);
+    const schema = simplifySchema(value);
     return typeof schema === 'string' ? new Refusal(schema) : schema;
   }
-  const parts = Object.entries(value).map(([name, one]) => [name, plainPart(one, false)] as const);
+  const parts = Object.entries(value).map(([name, one]) => [name, simplifyPart(one, false)] as const);
   return parts.find(([, one]) => one instanceof Refusal)?.[1] ?? Object.fromEntries(parts);
 }

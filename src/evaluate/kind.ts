@@ -4,7 +4,7 @@ import type { Evaluator } from './evaluator.ts';
 import type { LadderRules } from './ladder.ts';
 import type { Grader } from './math/grade.ts';
 import type { ZebraRule } from './puzzles/zebra.ts';
-import { entryPointOf } from './python/functionSource.ts';
+import { findEntryPoint } from './python/functionSource.ts';
 import type { PassRule } from './python/rules.ts';
 
 /** The parts that evaluators are made from. */
@@ -49,14 +49,14 @@ export interface EvaluatorKind {
 }
 
 /** The `fault` of a kind that scores every problem. */
-export const noFault = (): null => null;
+export const findNoFault = (): null => null;
 
 /**
  * Returns the reason why a kind cannot read the answers of its problems, in one sentence, or null if
  * it can.
  * @param wrong returns the reason why an answer is not usable, as part of a sentence, or null if it is
  */
-export function unusable(
+export function findUnusableAnswer(
   name: string,
   what: string,
   problems: readonly Problem[],
@@ -73,11 +73,11 @@ export function unusable(
 }
 
 /** Returns the reason why a kind that compares with the answer cannot score these problems, or null. */
-export const blankAnswer = (name: string, problems: readonly Problem[]): string | null =>
-  unusable(name, 'a text', problems, (answer) => (answer.trim() === '' ? 'it is blank' : null));
+export const findBlankAnswer = (name: string, problems: readonly Problem[]): string | null =>
+  findUnusableAnswer(name, 'a text', problems, (answer) => (answer.trim() === '' ? 'it is blank' : null));
 
 /** Returns the reason why a kind that only runs tests cannot score these problems, or null. */
-export function withoutTests(name: string, problems: readonly Problem[]): string | null {
+export function findProblemWithoutTests(name: string, problems: readonly Problem[]): string | null {
   const bare = problems.find(({ tests }) => tests === undefined);
   if (bare === undefined) {
     return null;
@@ -87,8 +87,8 @@ export function withoutTests(name: string, problems: readonly Problem[]): string
 }
 
 /** Returns the reason why a kind that examines two functions cannot score these problems, or null. */
-export function withoutFunction(name: string, problems: readonly Problem[]): string | null {
-  const bare = problems.find((problem) => entryPointOf(problem) === null);
+export function findProblemWithoutFunction(name: string, problems: readonly Problem[]): string | null {
+  const bare = problems.find((problem) => findEntryPoint(problem) === null);
   if (bare === undefined) {
     return null;
   }
@@ -101,7 +101,7 @@ export function withoutFunction(name: string, problems: readonly Problem[]): str
  * null.
  * @param example an answer of that form
  */
-export function withoutForm(
+export function findAnswerWithoutForm(
   name: string,
   isOne: (answer: string) => boolean,
   example: string,

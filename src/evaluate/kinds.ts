@@ -53,7 +53,7 @@ export const EVALUATOR_KINDS: readonly NamedKind[] = TABLE;
 
 const BY_NAME: ReadonlyMap<string, NamedKind> = new Map(EVALUATOR_KINDS.map((kind) => [kind.name, kind]));
 
-export function evaluatorKind(name: EvaluatorName): NamedKind {
+export function getEvaluatorKind(name: EvaluatorName): NamedKind {
   const kind = BY_NAME.get(name);
   if (kind === undefined) {
     throw new Error(`There is no evaluator named ${JSON.stringify(name)}.`);

@@ -36,7 +36,7 @@ const MOST = { structure: 1, syntax: 0.5, tests: 1, cooperation: 1.5 } as const;
 export type LadderShares = Readonly<Record<keyof typeof MOST | 'total', number>>;
 
 /** Returns the points of a program. A pure function. */
-export function climb(examination: Examination, rules: LadderRules): Ladder {
+export function scoreLadder(examination: Examination, rules: LadderRules): Ladder {
   const { helper, main, syntax, tests, testCount } = examination;
   const isDefined = ({ source, returns }: Examination['main']): boolean =>
     rules === 'published' ? source?.includes('return ') === true : returns;
@@ -47,21 +47,21 @@ export function climb(examination: Examination, rules: LadderRules): Ladder {
   }
   const passed = tests.filter((test) => test.passed).length;
   const share = testCount === 0 ? 0 : passed / testCount;
-  const usage = passed === 0 || helper.source === null ? null : usageOf(examination, rules);
+  const usage = passed === 0 || helper.source === null ? null : findHelperUsage(examination, rules);
   const cooperation = usage?.called === true ? 0.5 + (usage.wrapper ? 0 : 1) - (usage.used ? 0 : 0.5) : 0;
   return { structure, syntax: 0.5, tests: share, cooperation, total: structure + 0.5 + share + cooperation, passed };
 }
 
 /** Describes a ladder in one line. */
-export function ladderWords({ structure, syntax, cooperation, total, passed }: Ladder, testCount: number): string {
+export function formatLadder({ structure, syntax, cooperation, total, passed }: Ladder, testCount: number): string {
   const points = (value: number): string => String(Math.round(value * 100) / 100);
   return `ladder: ${points(total)} of ${LADDER_POINTS} (structure ${points(structure)}, syntax ${points(syntax)}, tests ${passed}/${testCount}, cooperation ${points(cooperation)})`;
 }
 
 const SAID = /ladder: [\d.]+ of 4 \(structure ([\d.]+), syntax ([\d.]+), tests (\d+)\/(\d+), cooperation ([\d.]+)\)/gu;
 
-/** Reads the ladders that ladderWords wrote into the rule of an episode, in order. */
-export const laddersIn = (rules: string): readonly LadderShares[] =>
+/** Reads the ladders that formatLadder wrote into the rule of an episode, in order. */
+export const parseLadders = (rules: string): readonly LadderShares[] =>
   [...rules.matchAll(SAID)].map(([, ...numbers]) => {
     const [structure = 0, syntax = 0, passed = 0, all = 0, cooperation = 0] = numbers.map(Number);
     const tests = all === 0 ? 0 : passed / all;
@@ -74,9 +74,9 @@ export const laddersIn = (rules: string): readonly LadderShares[] =>
     };
   });
 
-function usageOf({ usage, executed, main }: Examination, rules: LadderRules): HelperUsage | null {
+function findHelperUsage({ usage, executed, main }: Examination, rules: LadderRules): HelperUsage | null {
   if (rules === 'published') {
-    return publishedUsage(main.source ?? '');
+    return readPublishedUsage(main.source ?? '');
   }
   if (rules === 'checked') {
     return usage;
@@ -90,7 +90,7 @@ function usageOf({ usage, executed, main }: Examination, rules: LadderRules): He
  * return of its variable, is a wrapper. A result counts as ignored only if a call stands alone, with a
  * blank before its bracket and one character in it.
  */
-function publishedUsage(source: string): HelperUsage {
+function readPublishedUsage(source: string): HelperUsage {
   const body = source
     .split('\n')
     .slice(1)

@@ -3,20 +3,20 @@ import type { TaskName } from '../shared/runNames.ts';
 import {
   answerEvaluator,
   chainEvaluator,
-  ladderEvaluator,
-  mathEvaluator,
+  makeLadderEvaluator,
+  makeMathEvaluator,
   pointsEvaluator,
-  pythonEvaluator,
+  makePythonEvaluator,
   type Evaluator,
   type Graded,
 } from './evaluator.ts';
-import { evaluatorKind, type EvaluatorName } from './kinds.ts';
+import { getEvaluatorKind, type EvaluatorName } from './kinds.ts';
 import { gradePlan, parseBlocks } from './puzzles/blocks.ts';
 import { gradeGuess, parseSecret } from './puzzles/numbers.ts';
 import { gradeZebra, parseZebra, type ZebraRule } from './puzzles/zebra.ts';
 import type { CodeBlocks } from './python/code.ts';
 import type { PythonGrader } from './python/grader.ts';
-import { masked, type PassRule } from './python/rules.ts';
+import { maskVerdict, type PassRule } from './python/rules.ts';
 
 /**
  * The form of a task's answers: a stated number or letter, for which an expression with the same value
@@ -40,7 +40,7 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
 };
 
 /** Returns the form of a bundled task's answers, or of those of files (null). */
-export const answerFormOf = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
+export const getAnswerForm = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
 /** Used if no command may be run. */
 const WITHOUT_COMMAND: Evaluator = {
@@ -63,16 +63,16 @@ const OF_TURNS: Readonly<Partial<Record<AnswerForm, EvaluatorName>>> = { functio
  * @param own the user's command, or the model judge; without it, their messages are masked
  * @param blocks the blocks of a message that are its code
  */
-export function evaluatorNamed(
+export function makeEvaluator(
   name: EvaluatorName,
   form: AnswerForm,
   grader: (rule: PassRule) => Pick<PythonGrader, 'grade' | 'functions'>,
   own?: Evaluator,
   blocks?: CodeBlocks,
 ): Evaluator {
-  const math = mathEvaluator('strict');
-  const answers = byAnswer(math);
-  return evaluatorKind(name === 'auto' ? (OF_TURNS[form] ?? name) : name).make({
+  const math = makeMathEvaluator('strict');
+  const answers = chooseByAnswer(math);
+  return getEvaluatorKind(name === 'auto' ? (OF_TURNS[form] ?? name) : name).make({
     plain: {
       stated: answerEvaluator,
       points: pointsEvaluator,
@@ -86,24 +86,24 @@ export function evaluatorNamed(
     judge: own ?? WITHOUT_JUDGE,
     points: pointsEvaluator,
     chain: chainEvaluator,
-    puzzles: { zebra: zebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },
-    math: mathEvaluator,
-    python: (rule, named, answers) => pythonEvaluator(grader(rule), named, answers, blocks),
-    ladder: (rules, named) => ladderEvaluator(grader('fraction'), named, rules, blocks),
+    puzzles: { zebra: makeZebraEvaluator, numbers: numbersEvaluator, blocksworld: blocksworldEvaluator },
+    math: makeMathEvaluator,
+    python: (rule, named, answers) => makePythonEvaluator(grader(rule), named, answers, blocks),
+    ladder: (rules, named) => makeLadderEvaluator(grader('fraction'), named, rules, blocks),
   });
 }
 
 /** Scores each problem by its answer: the key of a puzzle, or an answer that `others` compares. */
-const byAnswer = (others: Evaluator): Evaluator => ({
+const chooseByAnswer = (others: Evaluator): Evaluator => ({
   name: others.name,
-  evaluate: (problem, text) => (puzzleEvaluatorOf(problem.answer) ?? others).evaluate(problem, text),
+  evaluate: (problem, text) => (findPuzzleEvaluator(problem.answer) ?? others).evaluate(problem, text),
 });
 
-const WITHOUT_CODE = masked('no-tests', 'No code is run here.');
+const WITHOUT_CODE = maskVerdict('no-tests', 'No code is run here.');
 
 /** Returns the evaluator of a name if no code may be run; results that need code are masked. */
-export const evaluatorWithoutCode = (name: EvaluatorName, form: AnswerForm): Evaluator =>
-  evaluatorNamed(name, form, () => ({
+export const makeEvaluatorWithoutCode = (name: EvaluatorName, form: AnswerForm): Evaluator =>
+  makeEvaluator(name, form, () => ({
     grade: () => Promise.resolve(WITHOUT_CODE),
     functions: () => Promise.resolve(WITHOUT_CODE),
   }));
@@ -114,7 +114,7 @@ export const evaluatorWithoutCode = (name: EvaluatorName, form: AnswerForm): Eva
  * @param read returns null if an answer is not a key
  * @param what the name of the key, for the sentence that says it is missing
  */
-const byKey = <Key>(
+const makePuzzleEvaluator = <Key>(
   name: string,
   read: (answer: string) => Key | null,
   what: string,
@@ -131,17 +131,24 @@ const byKey = <Key>(
   },
 });
 
-const zebraEvaluator = (by: ZebraRule): Evaluator =>
-  byKey(by === 'all' ? 'zebra' : 'zebra-cells', parseZebra, 'grid of houses', (key, text) => gradeZebra(key, text, by));
+const makeZebraEvaluator = (by: ZebraRule): Evaluator =>
+  makePuzzleEvaluator(by === 'all' ? 'zebra' : 'zebra-cells', parseZebra, 'grid of houses', (key, text) =>
+    gradeZebra(key, text, by),
+  );
 
-const numbersEvaluator: Evaluator = byKey('numbers', parseSecret, 'secret number', gradeGuess);
+const numbersEvaluator: Evaluator = makePuzzleEvaluator('numbers', parseSecret, 'secret number', gradeGuess);
 
-const blocksworldEvaluator: Evaluator = byKey('blocksworld', parseBlocks, 'problem of Blocksworld', gradePlan);
+const blocksworldEvaluator: Evaluator = makePuzzleEvaluator(
+  'blocksworld',
+  parseBlocks,
+  'problem of Blocksworld',
+  gradePlan,
+);
 
 /** Returns the evaluator of a problem whose answer is the key of a puzzle, or null if it is not. */
-function puzzleEvaluatorOf(answer: string): Evaluator | null {
+function findPuzzleEvaluator(answer: string): Evaluator | null {
   if (answer.startsWith('{') && parseZebra(answer) !== null) {
-    return zebraEvaluator('all');
+    return makeZebraEvaluator('all');
   }
   if (answer.startsWith('(define') && parseBlocks(answer) !== null) {
     return blocksworldEvaluator;

@@ -22,8 +22,8 @@ export interface PointsVerdict {
  */
 export function parsePoints(text: string): PointsKey | null {
   const fields = text.split(';').map((field) => field.trim());
-  const total = numberOf(/^of (\S+)$/u.exec(fields.at(-1) ?? '')?.[1] ?? '');
-  const parts = fields.slice(0, -1).map(readPart);
+  const total = readPointNumber(/^of (\S+)$/u.exec(fields.at(-1) ?? '')?.[1] ?? '');
+  const parts = fields.slice(0, -1).map(readPartPoints);
   if (total === null || total === 0 || parts.length === 0) {
     return null;
   }
@@ -42,7 +42,7 @@ export function parsePoints(text: string): PointsKey | null {
  * more or fewer parts than the key gets none.
  */
 export function gradePoints({ parts, total }: PointsKey, message: string): PointsVerdict {
-  const said = message.split(',', parts.length + 1).map(comparable);
+  const said = message.split(',', parts.length + 1).map(normalizePartText);
   if (said.length !== parts.length) {
     return { score: 0, rule: `points: the message does not have ${parts.length} parts` };
   }
@@ -51,11 +51,11 @@ export function gradePoints({ parts, total }: PointsKey, message: string): Point
   return { score: sum / total, rule: `points: ${sum} of ${total} (${points.join(', ')})` };
 }
 
-function readPart(text: string): ReadonlyMap<string, number> | null {
+function readPartPoints(text: string): ReadonlyMap<string, number> | null {
   const choices = new Map<string, number>();
   for (const choice of text.split(',')) {
     const colon = choice.lastIndexOf(':');
-    const [name, points] = [comparable(choice.slice(0, colon)), numberOf(choice.slice(colon + 1).trim())];
+    const [name, points] = [normalizePartText(choice.slice(0, colon)), readPointNumber(choice.slice(colon + 1).trim())];
     if (colon === -1 || name === '' || points === null || choices.has(name)) {
       return null;
     }
@@ -64,7 +64,7 @@ function readPart(text: string): ReadonlyMap<string, number> | null {
   return choices;
 }
 
-const numberOf = (text: string): number | null => (/^\d{1,9}(\.\d{1,9})?$/u.test(text) ? Number(text) : null);
+const readPointNumber = (text: string): number | null => (/^\d{1,9}(\.\d{1,9})?$/u.test(text) ? Number(text) : null);
 
 /** Returns the form in which two texts are compared. */
-const comparable = (text: string): string => text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();
+const normalizePartText = (text: string): string => text.normalize('NFC').replace(/\s+/gu, ' ').trim().toLowerCase();

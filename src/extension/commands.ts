@@ -2,12 +2,12 @@
 import { commands, Uri, window, workspace } from 'vscode';
 import type { RunNote } from '../domain/run.ts';
 import type { StoreReader } from '../store/read/reader.ts';
-import { isNode, roleOf, runOf } from './commandArguments.ts';
+import { isTreeNode, readRoleArgument, readRunArgument } from './commandArguments.ts';
 import { Disposables } from './common/disposables.ts';
 import { withoutIcons, withoutLinks } from './common/plainText.ts';
-import { report } from './common/report.ts';
+import { showError } from './common/report.ts';
 import { loadService } from './configuration/load.ts';
-import { newConfiguration, openRecorded } from './configuration/newConfiguration.ts';
+import { newConfiguration, openRecordedConfiguration } from './configuration/newConfiguration.ts';
 import { openGuide } from './documents/guide.ts';
 import { goToFinding } from './findings/keepFinding.ts';
 import {
@@ -23,23 +23,23 @@ import {
 import { askForModelFolder } from './model/chooseModel.ts';
 import { askAndDelete, askForNote } from './run/ownRuns.ts';
 import { planRun } from './run/planRun.ts';
-import { replacePolicyOf } from './run/replacePolicy.ts';
+import { askAndReplacePolicy } from './run/replacePolicy.ts';
 import { askForConfiguration, askForRun, BUNDLED } from './run/startRun.ts';
-import { firstFault } from './run/subjects.ts';
+import { selectFirstFault } from './run/subjects.ts';
 import type { Services } from './services.ts';
 import { copyLink } from './sharing/deepLinks.ts';
 import { exportReport } from './sharing/exportReport.ts';
 import { importLog, type ImportedViews } from './sharing/importLog.ts';
 import { recordAgents } from './sharing/recordAgents.ts';
-import { subjectOf } from './sharing/subject.ts';
+import { findSubject } from './sharing/subject.ts';
 import type { AlternativeNode, BucketNode, MoreBucketsNode } from './sidebar/bucketsModel.ts';
 import { pickResumable, pickRun } from './sidebar/pick.ts';
 import type { EpisodeNode, MoreNode, QueuedNode, RunNode } from './sidebar/runsModel.ts';
 import { findMessage } from './transcript/findMessage.ts';
-import { protocolReader } from './transcript/message/protocolReader.ts';
-import { targetOf } from './transcript/reading/transcriptOutline.ts';
+import { loadProtocolReader } from './transcript/message/protocolReader.ts';
+import { findTranscriptTarget } from './transcript/reading/transcriptOutline.ts';
 import type { TranscriptPanels } from './transcript/transcriptPanels.ts';
-import { openGrid, readerOf, runInFront, type Views } from './views.ts';
+import { openEpisodesPanel, requireReader, findRunInFront, type Views } from './views.ts';
 
 /** Commands that do not read the store. The others wait until the store has been examined. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set([
@@ -60,19 +60,20 @@ export function registerCommands(services: Services, views: Views): Disposables 
   const disposables = new Disposables();
   const imported: ImportedViews = {
     transcript: ({ target, message }) => views.transcripts.open(target, message),
-    episodes: (run) => openGrid(views, run, null),
+    episodes: (run) => openEpisodesPanel(views, run, null),
   };
   const handlers: Readonly<Record<string, (argument: unknown) => unknown>> = {
     'c3.startRun': (argument) => startRun(services, argument),
-    'c3.planRun': (argument) => plan(services, views, argument),
+    'c3.planRun': (argument) => planConfiguration(services, views, argument),
     'c3.newConfiguration': newConfiguration,
     'c3.resumeRun': (argument) => resumeRun(services, argument),
     'c3.replacePolicy': (argument) => replacePolicy(services, argument),
     'c3.openRunConfiguration': async (argument) => {
-      const reader = readerOf(services);
-      const run = runOf(argument) ?? runInFront(views) ?? (await pickRun(reader, 'Open run configuration'));
+      const reader = requireReader(services);
+      const run =
+        readRunArgument(argument) ?? findRunInFront(views) ?? (await pickRun(reader, 'Open run configuration'));
       if (run !== undefined) {
-        await openRecorded(reader.runConfig(run));
+        await openRecordedConfiguration(reader.runConfig(run));
       }
     },
     'c3.renameRun': (argument) => noteRun(services, argument, 'title', 'Rename run'),
@@ -88,49 +89,52 @@ export function registerCommands(services: Services, views: Views): Disposables 
     'c3.openTranscriptBeside': (argument) => openTranscript(services, views, argument, true),
     'c3.goToCostliestMessage': () => goToCostliestMessage(services, views),
     'c3.openEpisodes': (argument) => openEpisodes(views, argument),
-    'c3.openRunsTable': (argument) => views.runsTable.open(runOf(argument) ?? null),
+    'c3.openRunsTable': (argument) => views.runsTable.open(readRunArgument(argument) ?? null),
     'c3.openDashboard': (argument) =>
-      views.dashboard.open(runOf(argument) ?? runInFront(views) ?? services.runs.current?.run ?? null),
+      views.dashboard.open(readRunArgument(argument) ?? findRunInFront(views) ?? services.runs.current?.run ?? null),
     'c3.findLosses': async (argument) => {
-      const run = runOf(argument) ?? runInFront(views) ?? readerOf(services).runs(0, 1)[0]?.id ?? null;
+      const run =
+        readRunArgument(argument) ?? findRunInFront(views) ?? requireReader(services).runs(0, 1)[0]?.id ?? null;
       views.dashboard.open(run);
       if (run !== null) {
         await views.dashboard.findLosses(run);
       }
     },
     'c3.tryChange': (argument) =>
-      views.trials.ask(runOf(argument), roleOf(argument), (title) => pickRun(readerOf(services), title)),
+      views.trials.ask(readRunArgument(argument), readRoleArgument(argument), (title) =>
+        pickRun(requireReader(services), title),
+      ),
     'c3.tryPrompt': (argument) => views.trials.tryPrompt(argument),
     'c3.comparePrompt': (argument) => views.trials.comparePrompt(argument),
     'c3.replayAlternatives': (argument) => replayAlternatives(services, views, argument),
     'c3.findLostMessage': (argument) => findLostMessage(services, views, argument),
     'c3.keepFinding': (argument) => keepFinding(services, views, argument),
     'c3.goToFinding': (argument) =>
-      goToFinding(argument, readerOf(services), (message) => openMessage(services, views.transcripts, message)),
+      goToFinding(argument, requireReader(services), (message) => openMessage(services, views.transcripts, message)),
     'c3.verifyReplay': (argument) => verifyReplay(services, views, argument),
     'c3.markToCompare': (argument) => markToCompare(services, views, argument),
     'c3.compareWithMarked': (argument) => compareWithMarked(services, views, argument),
     'c3.showContext': (argument) => showContext(services, views, argument),
     'c3.findMessage': async () => {
-      const message = await findMessage(readerOf(services));
+      const message = await findMessage(requireReader(services));
       if (message !== undefined) {
         openMessage(services, views.transcripts, message);
       }
     },
     'c3.exportReport': async (argument) => {
-      const subject = await subjectOf(
-        readerOf(services),
+      const subject = await findSubject(
+        requireReader(services),
         argument,
         views.transcripts.active?.selection ?? null,
         'Export report',
       );
       if (subject !== undefined) {
-        await exportReport(readerOf(services), subject);
+        await exportReport(requireReader(services), subject);
       }
     },
     'c3.copyLink': async (argument) => {
-      const subject = await subjectOf(
-        readerOf(services),
+      const subject = await findSubject(
+        requireReader(services),
         argument,
         views.transcripts.active?.selection ?? null,
         'Copy link',
@@ -152,9 +156,9 @@ export function registerCommands(services: Services, views: Views): Disposables 
     },
     'c3.showLog': () => services.log.show(),
     'c3.loadMore': (argument) => {
-      if (isNode<MoreNode>(argument, 'more')) {
+      if (isTreeNode<MoreNode>(argument, 'more')) {
         views.tree.loadMore(argument);
-      } else if (isNode<MoreBucketsNode>(argument, 'moreBuckets')) {
+      } else if (isTreeNode<MoreBucketsNode>(argument, 'moreBuckets')) {
         views.buckets.loadMore(argument);
       }
     },
@@ -174,7 +178,7 @@ export function registerCommands(services: Services, views: Views): Disposables 
           }
           await handler(argument);
         } catch (error) {
-          await report(error, services.log);
+          await showError(error, services.log);
         }
       }),
     );
@@ -185,9 +189,9 @@ export function registerCommands(services: Services, views: Views): Disposables 
 /** Shows a message in its transcript. */
 export function openMessage(services: Services, transcripts: TranscriptPanels, message: number): void {
   try {
-    transcripts.open(targetOf(readerOf(services), message), message);
+    transcripts.open(findTranscriptTarget(requireReader(services), message), message);
   } catch (error) {
-    void report(error, services.log);
+    void showError(error, services.log);
   }
 }
 
@@ -195,30 +199,30 @@ async function startRun(services: Services, argument: unknown): Promise<void> {
   // Throws before any question is asked if a run cannot start.
   services.engine.client();
   services.store.requireWhole();
-  const subject = argument === BUNDLED ? BUNDLED : await configurationOf(argument);
+  const subject = argument === BUNDLED ? BUNDLED : await saveGivenConfiguration(argument);
   if (subject === null) {
     return;
   }
   const params = await askForRun(subject, {
     extension: services.extensionUri,
     planOf: (wanted) => services.engine.client().plan(wanted),
-    faultIn: async (text) => firstFault((await loadService()).checkConfig(text)),
+    faultIn: async (text) => selectFirstFault((await loadService()).checkConfig(text)),
   });
   if (params !== undefined) {
     await services.runs.start(params);
   }
 }
 
-async function plan(services: Services, { reports }: Views, argument: unknown): Promise<void> {
+async function planConfiguration(services: Services, { reports }: Views, argument: unknown): Promise<void> {
   services.engine.client();
   const file = argument instanceof Uri ? argument : await askForConfiguration('Plan memory and budget');
   if (file !== undefined) {
-    await planRun(services.engine, reports, file, unsavedText(file));
+    await planRun(services.engine, reports, file, readUnsavedText(file));
   }
 }
 
 /** Returns the text of a file in the editor if it has unsaved changes, or undefined. */
-function unsavedText(file: Uri): string | undefined {
+function readUnsavedText(file: Uri): string | undefined {
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
   return open?.isDirty === true || open?.isUntitled === true ? open.getText() : undefined;
 }
@@ -227,7 +231,7 @@ function unsavedText(file: Uri): string | undefined {
  * Saves the configuration that a command was given if it has unsaved changes.
  * @returns the saved file, undefined if none was given, or null if the user canceled the save
  */
-async function configurationOf(argument: unknown): Promise<Uri | undefined | null> {
+async function saveGivenConfiguration(argument: unknown): Promise<Uri | undefined | null> {
   if (!(argument instanceof Uri)) {
     return undefined;
   }
@@ -237,8 +241,8 @@ async function configurationOf(argument: unknown): Promise<Uri | undefined | nul
 
 async function resumeRun(services: Services, argument: unknown): Promise<void> {
   services.engine.client();
-  const reader = readerOf(services);
-  const run = runOf(argument) ?? (await pickResumable(reader, 'Resume run'));
+  const reader = requireReader(services);
+  const run = readRunArgument(argument) ?? (await pickResumable(reader, 'Resume run'));
   if (run === undefined) {
     return;
   }
@@ -253,8 +257,8 @@ async function resumeRun(services: Services, argument: unknown): Promise<void> {
 
 async function noteRun(services: Services, argument: unknown, part: keyof RunNote, title: string): Promise<void> {
   services.engine.client();
-  const reader = readerOf(services);
-  const run = runOf(argument) ?? (await pickRun(reader, title));
+  const reader = requireReader(services);
+  const run = readRunArgument(argument) ?? (await pickRun(reader, title));
   if (run !== undefined) {
     await askForNote(services, reader.run(run), part);
   }
@@ -262,8 +266,8 @@ async function noteRun(services: Services, argument: unknown, part: keyof RunNot
 
 async function deleteRun(services: Services, views: Views, argument: unknown): Promise<void> {
   services.engine.client();
-  const reader = readerOf(services);
-  const run = runOf(argument) ?? (await pickRun(reader, 'Delete run'));
+  const reader = requireReader(services);
+  const run = readRunArgument(argument) ?? (await pickRun(reader, 'Delete run'));
   if (run !== undefined && (await askAndDelete(services, reader.run(run)))) {
     views.dashboard.forget(run);
     for (const panels of [views.transcripts, views.taxonomies, views.episodes, views.trials]) {
@@ -273,30 +277,30 @@ async function deleteRun(services: Services, views: Views, argument: unknown): P
 }
 
 async function replacePolicy(services: Services, argument: unknown): Promise<void> {
-  const reader = readerOf(services);
-  await replacePolicyOf(
+  const reader = requireReader(services);
+  await askAndReplacePolicy(
     services,
     reader,
-    runOf(argument),
+    readRunArgument(argument),
     (title) => pickRun(reader, title),
-    (run) => rolesOf(reader, run),
+    (run) => listTeamRoles(reader, run),
   );
 }
 
 /** Returns the roles of a run's team: from the ledger, or from the protocol if no step has ended. */
-async function rolesOf(reader: StoreReader, run: string): Promise<readonly string[]> {
+async function listTeamRoles(reader: StoreReader, run: string): Promise<readonly string[]> {
   const ledger = reader.latestLedger(run);
   if (ledger !== null) {
     return Object.keys(ledger.decisions);
   }
-  const protocol = (await protocolReader())(reader, run);
+  const protocol = (await loadProtocolReader())(reader, run);
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
 /** Cancels the given run. If none is given and several are running or queued, asks which one. */
 async function cancelRun(services: Services, argument: unknown): Promise<void> {
   const { runs } = services;
-  const named = isNode<QueuedNode>(argument, 'queued') ? argument.job.id : runOf(argument);
+  const named = isTreeNode<QueuedNode>(argument, 'queued') ? argument.job.id : readRunArgument(argument);
   const open = [...(runs.job === null ? [] : [runs.job]), ...runs.queued];
   if (named !== undefined || open.length < 2) {
     await runs.cancel(named ?? open[0]?.id);
@@ -323,22 +327,29 @@ async function chooseModel(services: Services, { model, modelFolders }: Views): 
 }
 
 async function inspectTaxonomy(services: Services, views: Views, argument: unknown): Promise<void> {
-  const run = runOf(argument) ?? runInFront(views) ?? (await pickRun(readerOf(services), 'Inspect failure taxonomy'));
+  const run =
+    readRunArgument(argument) ??
+    findRunInFront(views) ??
+    (await pickRun(requireReader(services), 'Inspect failure taxonomy'));
   if (run !== undefined) {
     views.taxonomies.open(run);
   }
 }
 
 function openTranscript(services: Services, views: Views, argument: unknown, beside: boolean): void {
-  if (isNode<BucketNode>(argument, 'bucket') || isNode<AlternativeNode>(argument, 'alternative')) {
+  if (isTreeNode<BucketNode>(argument, 'bucket') || isTreeNode<AlternativeNode>(argument, 'alternative')) {
     const { message } = argument;
     if (message !== undefined) {
-      views.transcripts.open(targetOf(readerOf(services), message), message, beside);
+      views.transcripts.open(findTranscriptTarget(requireReader(services), message), message, beside);
     }
     return;
   }
-  if (!isNode<EpisodeNode>(argument, 'episode')) {
-    openGrid(views, runOf(argument), 'Choose a problem: Enter opens its transcript at the clearest message.');
+  if (!isTreeNode<EpisodeNode>(argument, 'episode')) {
+    openEpisodesPanel(
+      views,
+      readRunArgument(argument),
+      'Choose a problem: Enter opens its transcript at the clearest message.',
+    );
     return;
   }
   const { run, phase, iteration, problem, leaf } = argument.episode;
@@ -346,9 +357,9 @@ function openTranscript(services: Services, views: Views, argument: unknown, bes
 }
 
 async function openEpisodes(views: Views, argument: unknown): Promise<void> {
-  openGrid(views, runOf(argument), null);
+  openEpisodesPanel(views, readRunArgument(argument), null);
   // A click on a run also expands its steps in the list.
-  if (isNode<RunNode>(argument, 'run')) {
+  if (isTreeNode<RunNode>(argument, 'run')) {
     await views.tree.expand(argument);
   }
 }
@@ -363,7 +374,7 @@ function goToCostliestMessage(services: Services, views: Views): void {
 }
 
 async function showBuckets(services: Services, views: Views, argument: unknown): Promise<void> {
-  const run = runOf(argument) ?? (await pickRun(readerOf(services), 'Show buckets'));
+  const run = readRunArgument(argument) ?? (await pickRun(requireReader(services), 'Show buckets'));
   if (run === undefined) {
     return;
   }

@@ -19,14 +19,14 @@ import { RunsTable } from './dashboard/runsTablePanel.ts';
 import { Comparing } from './documents/comparing.ts';
 import { registerDocuments } from './documents/documents.ts';
 import { Doctor } from './engine/doctor.ts';
-import { editorModels } from './engine/editorModels.ts';
+import { createEditorModels } from './engine/editorModels.ts';
 import { EndpointKeys } from './engine/endpointKeys.ts';
 import { Engine } from './engine/engine.ts';
 import { StoreAccess } from './engine/storeAccess.ts';
-import { offerInTerminals } from './engine/terminals.ts';
+import { addToTerminals } from './engine/terminals.ts';
 import { Verifier } from './engine/verifier.ts';
 import { Episodes } from './episodes/episodesPanel.ts';
-import { classesOf } from './episodes/episodesSession.ts';
+import { toProblemClasses } from './episodes/episodesSession.ts';
 import { registerFindingTests } from './findings/findingTests.ts';
 import { ModelFolders } from './model/modelFolders.ts';
 import { ModelPanel } from './model/modelPanel.ts';
@@ -54,9 +54,9 @@ export function activate(context: ExtensionContext): void {
   engine = new Engine(
     {
       script: Uri.joinPath(extensionUri, 'dist', 'engine.js').fsPath,
-      version: versionOf(context.extension.packageJSON),
+      version: readExtensionVersion(context.extension.packageJSON),
       keys: () => keys.all(),
-      editor: editorModels(context),
+      editor: createEditorModels(context),
     },
     store,
     log,
@@ -88,7 +88,7 @@ export function activate(context: ExtensionContext): void {
   const episodes = new Episodes(services, {
     keeper: context.workspaceState,
     classesOf: async (run) =>
-      classesOf(
+      toProblemClasses(
         await services.engine
           .client()
           .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: 0, fresh: true, problems: true }),
@@ -137,7 +137,7 @@ export function activate(context: ExtensionContext): void {
       openRun: (run) => dashboard.open(run),
       openMessage: (message) => openMessage(services, transcripts, message),
     }),
-    ...serializers(store, [
+    ...registerSerializers(store, [
       [TRANSCRIPT_PANEL, transcripts],
       [TAXONOMY_PANEL, taxonomies],
       [DASHBOARD_PANEL, dashboard],
@@ -147,12 +147,12 @@ export function activate(context: ExtensionContext): void {
       [MODEL_PANEL, model],
     ]),
   );
-  offerInTerminals(context, log);
+  addToTerminals(context, log);
   // A run that another window or the command line started may still be in progress.
   engine.attach();
 }
 
-function versionOf(manifest: unknown): string {
+function readExtensionVersion(manifest: unknown): string {
   const version = isRecord(manifest) ? manifest['version'] : undefined;
   return typeof version === 'string' ? version : '';
 }
@@ -167,7 +167,7 @@ interface Owner {
 }
 
 /** Registers serializers that restore panels after a reload, with the state that their pages kept. */
-function serializers(
+function registerSerializers(
   store: StoreAccess,
   panels: readonly (readonly [Pick<Panel, 'view'>, Owner])[],
 ): { dispose(): void }[] {

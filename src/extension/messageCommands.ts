@@ -2,47 +2,47 @@
 import type { EpisodeNote } from '../domain/episodeNote.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';
-import { messageOfMenu, problemOfMenu } from './commandArguments.ts';
+import { readMessageArgument, readProblemArgument } from './commandArguments.ts';
 import { keepAsTest } from './findings/keepFinding.ts';
 import { askForEpisodeNote, pickEpisode } from './run/ownEpisodes.ts';
 import type { Services } from './services.ts';
-import { targetOf } from './transcript/reading/transcriptOutline.ts';
-import { openGrid, readerOf, type Views } from './views.ts';
+import { findTranscriptTarget } from './transcript/reading/transcriptOutline.ts';
+import { openEpisodesPanel, requireReader, type Views } from './views.ts';
 
 export function replayAlternatives(services: Services, views: Views, argument: unknown): void {
-  const reader = readerOf(services);
-  const message = chosenMessage(views, argument, 'press R on the message to replay');
+  const reader = requireReader(services);
+  const message = findChosenMessage(views, argument, 'press R on the message to replay');
   if (message === undefined) {
     return;
   }
-  views.transcripts.open(targetOf(reader, message), message).replayMessage(message);
+  views.transcripts.open(findTranscriptTarget(reader, message), message).replayMessage(message);
 }
 
 /** Settles the credit of every message of an episode, and goes to the message with the lowest. */
 export async function findLostMessage(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'give this command again');
+  const message = findChosenMessage(views, argument, 'give this command again');
   if (message !== undefined) {
-    await views.transcripts.open(targetOf(readerOf(services), message), message).findLost(message);
+    await views.transcripts.open(findTranscriptTarget(requireReader(services), message), message).findLost(message);
   }
 }
 
 /** Draws a message again and writes it to a file as a test. */
 export async function keepFinding(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'give this command again');
+  const message = findChosenMessage(views, argument, 'give this command again');
   if (message !== undefined) {
     await keepAsTest(services.engine, message);
   }
 }
 
 export async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'press V on the message to verify');
+  const message = findChosenMessage(views, argument, 'press V on the message to verify');
   if (message !== undefined) {
     await services.verifier.verify(message);
   }
 }
 
 export function markToCompare(services: Services, views: Views, argument: unknown): void {
-  const message = chosenMessage(views, argument, 'press C on the message to compare');
+  const message = findChosenMessage(views, argument, 'press C on the message to compare');
   if (message !== undefined) {
     services.comparing.select(message);
   }
@@ -56,7 +56,7 @@ export async function compareWithMarked(services: Services, views: Views, argume
       'Nothing is selected for comparison: choose "C3: Select to compare" on another message or episode first.',
     );
   }
-  const message = chosenMessage(views, argument, 'press C on the message to compare');
+  const message = findChosenMessage(views, argument, 'press C on the message to compare');
   if (message === undefined) {
     return;
   }
@@ -66,9 +66,9 @@ export async function compareWithMarked(services: Services, views: Views, argume
 }
 
 export async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = chosenMessage(views, argument, 'press T on the message');
+  const message = findChosenMessage(views, argument, 'press T on the message');
   if (message !== undefined) {
-    await services.comparing.openContext(message, readerOf(services).message(message).role);
+    await services.comparing.openContext(message, requireReader(services).message(message).role);
   }
 }
 
@@ -80,10 +80,11 @@ export async function noteEpisode(
   part: keyof EpisodeNote,
 ): Promise<void> {
   services.engine.client();
-  const reader = readerOf(services);
+  const reader = requireReader(services);
   const problem =
-    problemOfMenu(argument) ?? (messageOfMenu(argument) === undefined ? views.episodes.problemInFront : null);
-  const ends = problem === null ? endsThrough(reader, views, argument) : endsOf(reader, problem);
+    readProblemArgument(argument) ??
+    (readMessageArgument(argument) === undefined ? views.episodes.problemInFront : null);
+  const ends = problem === null ? findEpisodeEnds(reader, views, argument) : findProblemEnds(reader, problem);
   const episode = ends === null ? undefined : await pickEpisode(reader, ends);
   if (episode !== undefined) {
     await askForEpisodeNote(services, reader, episode, part);
@@ -91,13 +92,13 @@ export async function noteEpisode(
 }
 
 /** Returns the last messages of the episodes through the chosen message, or null if none is chosen. */
-function endsThrough(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
-  const message = chosenMessage(views, argument, 'give this command again');
+function findEpisodeEnds(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
+  const message = findChosenMessage(views, argument, 'give this command again');
   return message === undefined ? null : reader.lastMessages(message);
 }
 
 /** Returns the last messages of a problem's episodes, in the round at which its transcript opens. */
-function endsOf(reader: StoreReader, problem: number): readonly number[] {
+function findProblemEnds(reader: StoreReader, problem: number): readonly number[] {
   const opening = reader.problemOpening(problem, null);
   const outline = opening === null ? [] : reader.outline(opening.target).messages;
   return outline.filter(({ parent }) => parent === null).flatMap(({ id }) => reader.lastMessages(id));
@@ -108,10 +109,10 @@ function endsOf(reader: StoreReader, problem: number): readonly number[] {
  * the episodes panel with a note that says what to do.
  * @param then the rest of that note, as an instruction
  */
-function chosenMessage(views: Views, argument: unknown, then: string): number | undefined {
-  const message = messageOfMenu(argument) ?? views.transcripts.active?.selection ?? undefined;
+function findChosenMessage(views: Views, argument: unknown, then: string): number | undefined {
+  const message = readMessageArgument(argument) ?? views.transcripts.active?.selection ?? undefined;
   if (message === undefined) {
-    openGrid(views, undefined, `Choose a problem, then ${then} in its transcript.`);
+    openEpisodesPanel(views, undefined, `Choose a problem, then ${then} in its transcript.`);
   }
   return message;
 }

@@ -38,16 +38,16 @@ export interface Views {
  * Opens the episodes of a run. Without a run, opens the run already shown, the run selected in the
  * list, or the newest.
  */
-export function openGrid({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
+export function openEpisodesPanel({ tree, episodes }: Views, run: string | undefined, note: string | null): void {
   episodes.open(run ?? (episodes.isOpen ? null : (tree.selectedRun ?? null)), note);
 }
 
 /** Returns the run of the active panel, or null if no panel of C3 is active. */
-export function runInFront({ episodes, transcripts, taxonomies }: Views): string | null {
+export function findRunInFront({ episodes, transcripts, taxonomies }: Views): string | null {
   return episodes.runInFront ?? transcripts.runInFront ?? taxonomies.runInFront;
 }
 
-export function readerOf(services: Services): StoreReader {
+export function requireReader(services: Services): StoreReader {
   const reader = services.store.reader();
   if (reader === null) {
     throw new C3Error('store', 'There are no runs in this workspace yet: start one with "C3: Start C3 run".');

@@ -29,13 +29,13 @@ const RANDOM_BYTES = 8;
 const UNFINISHED = /\.(\d+)(?:\.[0-9a-f]{16})?\.tmp(?:-wal|-shm|-journal|\.seal)?$/;
 
 /** Returns an unguessable part of a name. */
-export function unguessable(): string {
+export function makeRandomNamePart(): string {
   return randomBytes(RANDOM_BYTES).toString('hex');
 }
 
 /** Returns a name beside `path` for the file that will replace it. */
 export function unfinishedName(path: string): string {
-  return `${path}.${process.pid}.${unguessable()}.tmp`;
+  return `${path}.${process.pid}.${makeRandomNamePart()}.tmp`;
 }
 
 /**
@@ -118,7 +118,7 @@ export function readSmall(path: string, most: number): string | null {
   let file: number;
   try {
     // Windows has neither flag. Without the second, opening a pipe would wait for its other end.
-    file = openSync(path, constants.O_RDONLY | flag('O_NOFOLLOW') | flag('O_NONBLOCK'));
+    file = openSync(path, constants.O_RDONLY | readOpenFlag('O_NOFOLLOW') | readOpenFlag('O_NONBLOCK'));
   } catch (error) {
     if (
       error instanceof Error &&
@@ -149,7 +149,7 @@ export function readSmall(path: string, most: number): string | null {
   }
 }
 
-function flag(name: 'O_NOFOLLOW' | 'O_NONBLOCK'): number {
+function readOpenFlag(name: 'O_NOFOLLOW' | 'O_NONBLOCK'): number {
   const flags: Readonly<Partial<Record<string, number>>> = constants;
   return flags[name] ?? 0;
 }

@@ -1,7 +1,7 @@
 /** Writes new files completely or not at all, even if the process is killed. */
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { removeUnfinished, unfinishedName } from './newFile.ts';
 
 /**
@@ -12,7 +12,7 @@ import { removeUnfinished, unfinishedName } from './newFile.ts';
  */
 export function writeOut(path: string, pieces: Iterable<string>): void {
   if (existsSync(path)) {
-    throw notMade(path, null);
+    throw makeCreationError(path, null);
   }
   makeOut(
     path,
@@ -21,13 +21,13 @@ export function writeOut(path: string, pieces: Iterable<string>): void {
       try {
         // Writing by descriptor continues after a partial write.
         for (const piece of pieces) {
-          asWriting(path, () => writeFileSync(file, piece));
+          wrapWriteErrors(path, () => writeFileSync(file, piece));
         }
       } finally {
         closeSync(file);
       }
     },
-    (error) => notMade(path, error),
+    (error) => makeCreationError(path, error),
   );
 }
 
@@ -70,7 +70,7 @@ function claim(unfinished: string, path: string): void {
   try {
     linkSync(unfinished, path);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') {
+    if (readErrorCode(error) === 'EEXIST') {
       throw error;
     }
     // On a file system without links, an empty file reserves the name until the complete file
@@ -84,30 +84,30 @@ function openNew(unfinished: string, path: string): number {
   try {
     return openSync(unfinished, 'wx');
   } catch (error) {
-    throw notMade(path, error);
+    throw makeCreationError(path, error);
   }
 }
 
 /** @param error null if the file exists already */
-function notMade(path: string, error: unknown): C3Error {
+function makeCreationError(path: string, error: unknown): C3Error {
   return new C3Error(
     'input',
-    error === null || codeOf(error) === 'EEXIST'
+    error === null || readErrorCode(error) === 'EEXIST'
       ? `${path} already exists and was left unchanged; choose another --out.`
-      : `${path} cannot be written: ${messageOf(error)}; choose another --out.`,
+      : `${path} cannot be written: ${toErrorMessage(error)}; choose another --out.`,
     { cause: error },
   );
 }
 
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
+const readErrorCode = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-function asWriting(path: string, work: () => void): void {
+function wrapWriteErrors(path: string, work: () => void): void {
   try {
     work();
   } catch (error) {
     throw new C3Error(
       'store',
-      `${path} cannot be written completely: ${messageOf(error)}; the incomplete file was removed; free space or choose another --out.`,
+      `${path} cannot be written completely: ${toErrorMessage(error)}; the incomplete file was removed; free space or choose another --out.`,
       { cause: error },
     );
   }

@@ -91,7 +91,7 @@ let count = 0;
 const living = new Map<ChildProcess, Owned>();
 let watch: ChildProcessByStdio<Writable, null, null> | undefined;
 
-const nameOf = ({ pid, start }: ListedProcess): string => `${pid}:${start}`;
+const nameProcess = ({ pid, start }: ListedProcess): string => `${pid}:${start}`;
 
 /** Starts the watching process, unless it is already running. */
 function startWatch(): void {
@@ -114,9 +114,9 @@ function startWatch(): void {
 }
 
 /** Adds a group to the watching process, or removes it. */
-function tell(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
+function updateWatch(sign: '+' | '-', { pid }: ChildProcess, leader: ListedProcess | null): void {
   if (pid !== undefined) {
-    watch?.stdin.write(`${sign} ${leader === null ? `${pid}:` : nameOf(leader)}\n`);
+    watch?.stdin.write(`${sign} ${leader === null ? `${pid}:` : nameProcess(leader)}\n`);
   }
 }
 
@@ -143,37 +143,39 @@ export function spawnOwned<Child extends ChildProcess>(
   const mark = `${own}.${count++};`;
   const child = start({ detached: !isWindows, env: { ...env, [VARIABLE]: `${env[VARIABLE] ?? ''}${mark}` } });
   // The process is listed until the next turn at least, even if it has ended.
-  const leader = child.pid === undefined ? null : listedProcess(child.pid);
+  const leader = child.pid === undefined ? null : findListedProcess(child.pid);
   if (living.size === 0) {
     process.on('exit', killLiving);
   }
-  living.set(child, { mark, leader, seen: new Set(leader === null ? [] : [nameOf(leader)]) });
-  tell('+', child, leader);
+  living.set(child, { mark, leader, seen: new Set(leader === null ? [] : [nameProcess(leader)]) });
+  updateWatch('+', child, leader);
   return child;
 }
 
 function disown(child: ChildProcess, { leader }: Owned): void {
   living.delete(child);
-  tell('-', child, leader);
+  updateWatch('-', child, leader);
   if (living.size === 0) {
     process.off('exit', killLiving);
   }
 }
 
 /** Returns the living processes of a program, or none if the system does not list them. */
-function processesOf({ mark, leader, seen }: Owned): readonly ListedProcess[] {
+function findProcesses({ mark, leader, seen }: Owned): readonly ListedProcess[] {
   if (leader === null) {
     return [];
   }
   const { pid, start } = leader;
-  const young = listedProcesses().filter((one) => one.start >= start);
+  const young = listProcesses().filter((one) => one.start >= start);
   // A process that was found once belongs to the program, even if its environment cannot be read
   // again.
-  const marked = new Set(young.filter((one) => seen.has(nameOf(one)) || environmentOf(one.pid).includes(mark)));
+  const marked = new Set(
+    young.filter((one) => seen.has(nameProcess(one)) || readProcessEnvironment(one.pid).includes(mark)),
+  );
   const isOwnGroup = young.some((one) => one.group === pid && marked.has(one));
   const found = young.filter((one) => !one.hasEnded && (marked.has(one) || (isOwnGroup && one.group === pid)));
   for (const one of found) {
-    seen.add(nameOf(one));
+    seen.add(nameProcess(one));
   }
   return found;
 }
@@ -190,9 +192,9 @@ function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals |
     return !hasExited(child) && child.kill(signal);
   }
   if (owned.leader === null) {
-    return signaled(-pid, signal);
+    return trySignal(-pid, signal);
   }
-  return signalFound(pid, processesOf(owned), signal);
+  return signalFound(pid, findProcesses(owned), signal);
 }
 
 /**
@@ -201,18 +203,18 @@ function signalOwned(child: ChildProcess, owned: Owned, signal: NodeJS.Signals |
  */
 function signalFound(pid: number, found: readonly ListedProcess[], signal: NodeJS.Signals | 0): boolean {
   if (found.some(({ group }) => group === pid)) {
-    signaled(-pid, signal);
+    trySignal(-pid, signal);
   }
   for (const one of found) {
-    if (one.group !== pid && listedProcess(one.pid)?.start === one.start) {
-      signaled(one.pid, signal);
+    if (one.group !== pid && findListedProcess(one.pid)?.start === one.start) {
+      trySignal(one.pid, signal);
     }
   }
   return found.length > 0;
 }
 
 /** Signals a process or a group. Returns false if there is none, or none that may be signaled. */
-function signaled(pid: number, signal: NodeJS.Signals | 0): boolean {
+function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
@@ -240,13 +242,13 @@ function killAll(child: ChildProcess, owned: Owned): boolean {
   }
   const killed = new Set<string>();
   for (let look = 0; look < MOST_LOOKS; look++) {
-    const found = processesOf(owned);
-    if (found.every((one) => killed.has(nameOf(one)))) {
+    const found = findProcesses(owned);
+    if (found.every((one) => killed.has(nameProcess(one)))) {
       return found.length > 0;
     }
     signalFound(child.pid, found, 'SIGKILL');
     for (const one of found) {
-      killed.add(nameOf(one));
+      killed.add(nameProcess(one));
     }
   }
   return true;
@@ -301,8 +303,8 @@ export interface ListedProcess {
 const [STATE, GROUP, START] = [0, 2, 19];
 
 /** Returns a process, or null if there is none or the system lists none. */
-export function listedProcess(pid: number): ListedProcess | null {
-  const stat = textOf(pid, 'stat');
+export function findListedProcess(pid: number): ListedProcess | null {
+  const stat = readProcFile(pid, 'stat');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const start = Number(fields[START]);
   const hasEnded = /^[ZXx]/u.test(fields[STATE] ?? '');
@@ -310,20 +312,20 @@ export function listedProcess(pid: number): ListedProcess | null {
 }
 
 /** Returns all processes. */
-export function listedProcesses(): readonly ListedProcess[] {
+export function listProcesses(): readonly ListedProcess[] {
   let names: readonly string[];
   try {
     names = readdirSync('/proc');
   } catch {
     return [];
   }
-  return names.flatMap((name) => (/^\d+$/u.test(name) ? (listedProcess(Number(name)) ?? []) : []));
+  return names.flatMap((name) => (/^\d+$/u.test(name) ? (findListedProcess(Number(name)) ?? []) : []));
 }
 
 /** Returns the initial environment of a process, empty if it ended or is another user's. */
-export const environmentOf = (pid: number): string => textOf(pid, 'environ');
+export const readProcessEnvironment = (pid: number): string => readProcFile(pid, 'environ');
 
-function textOf(pid: number, file: string): string {
+function readProcFile(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
   } catch {

@@ -22,7 +22,7 @@ export function isAlive({
       return false;
     }
   }
-  const start = processStartOf(pid);
+  const start = readProcessStart(pid);
   return start === null || (start !== ENDED && (processStart === null || start === processStart));
 }
 
@@ -30,7 +30,7 @@ export function isAlive({
  * Returns the start time of a process from Linux's /proc, or null on other systems. It is ENDED if
  * the process only waits to be reaped.
  */
-export function processStartOf(pid: number): string | null {
+export function readProcessStart(pid: number): string | null {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

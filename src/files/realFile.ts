@@ -11,7 +11,7 @@ const MOST_LINKS = 40;
  * be.
  * @param path absolute, or relative to the current folder
  */
-export function realFile(path: string): string {
+export function resolveRealFile(path: string): string {
   let at = resolve(path);
   for (let link = 0; link < MOST_LINKS; link++) {
     const folder = realFolder(dirname(at));
@@ -20,7 +20,7 @@ export function realFile(path: string): string {
     if (found !== null) {
       return found;
     }
-    const target = targetOf(here);
+    const target = readLinkTarget(here);
     if (target === null) {
       return here;
     }
@@ -35,7 +35,7 @@ function realFolder(folder: string): string {
 }
 
 /** Returns the target of a link, or null if the path is no link or cannot be read. */
-function targetOf(path: string): string | null {
+function readLinkTarget(path: string): string | null {
   try {
     return readlinkSync(path);
   } catch {

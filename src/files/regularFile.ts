@@ -1,8 +1,8 @@
 /** Reads regular files only, because anybody may have put another kind of file at a path. */
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { C3Error, messageOf, type ErrorKind } from '../shared/errors.ts';
-import { bytesWords } from '../shared/text/sizes.ts';
+import { C3Error, toErrorMessage, type ErrorKind } from '../shared/errors.ts';
+import { formatBytes } from '../shared/text/sizes.ts';
 
 /**
  * Opens without waiting, because a FIFO without a writer would block its reader forever. Windows
@@ -27,7 +27,7 @@ export async function openRegular(
   try {
     file = await open(path, WITHOUT_WAITING);
   } catch (error) {
-    throw new C3Error(kind, `Cannot read ${path}: ${messageOf(error)}; ${advice}.`, { cause: error });
+    throw new C3Error(kind, `Cannot read ${path}: ${toErrorMessage(error)}; ${advice}.`, { cause: error });
   }
   try {
     const stat = await file.stat();
@@ -62,7 +62,7 @@ export async function readRegular(
     if (size > most) {
       throw new C3Error(
         kind,
-        `${path} has ${bytesWords(size)}, more than the ${bytesWords(most)} that such a file may have; ${otherwise}.`,
+        `${path} has ${formatBytes(size)}, more than the ${formatBytes(most)} that such a file may have; ${otherwise}.`,
       );
     }
     const bytes = Buffer.alloc(size);
@@ -75,7 +75,7 @@ export async function readRegular(
     if (error instanceof C3Error) {
       throw error;
     }
-    throw new C3Error(kind, `Cannot read ${path}: ${messageOf(error)}; ${advice}.`, { cause: error });
+    throw new C3Error(kind, `Cannot read ${path}: ${toErrorMessage(error)}; ${advice}.`, { cause: error });
   } finally {
     await file.close();
   }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, processStartOf } from './processes.ts';
+import { isAlive, readProcessStart } from './processes.ts';
 
 /** Anybody may pass through it, as another user's sandbox does. Only its user can list it. */
 const PARENT_MODE = 0o711;
@@ -20,19 +20,19 @@ const MACHINE = createHash('sha256').update(hostname()).digest('hex').slice(0, 8
  * @param within the folder for temporary files
  * @throws the system's error
  */
-export function temporaryFolder(purpose: string, within = tmpdir()): string {
-  const parent = parentIn(within);
+export function createTemporaryFolder(purpose: string, within = tmpdir()): string {
+  const parent = findTemporaryParent(within);
   mkdirSync(parent, { recursive: true, mode: PARENT_MODE });
   // If the parent belongs to another user or is a link, a folder with an unguessable name beside it
   // is safe.
   return isOwn(parent)
-    ? mkdtempSync(join(parent, `${MACHINE}.${process.pid}.${processStartOf(process.pid) ?? ''}.${purpose}-`))
+    ? mkdtempSync(join(parent, `${MACHINE}.${process.pid}.${readProcessStart(process.pid) ?? ''}.${purpose}-`))
     : mkdtempSync(join(within, `c3-${purpose}-`));
 }
 
 /** Removes folders that ended processes of this machine left behind. */
 export function removeAbandoned(within = tmpdir()): void {
-  const parent = parentIn(within);
+  const parent = findTemporaryParent(within);
   if (!isOwn(parent)) {
     return;
   }
@@ -48,7 +48,7 @@ export function removeAbandoned(within = tmpdir()): void {
   }
 }
 
-const parentIn = (within: string): string => join(within, `c3-folders-${process.getuid?.() ?? 'user'}`);
+const findTemporaryParent = (within: string): string => join(within, `c3-folders-${process.getuid?.() ?? 'user'}`);
 
 /** Returns true if a folder exists that only this user can change. */
 function isOwn(folder: string): boolean {

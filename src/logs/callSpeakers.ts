@@ -2,8 +2,8 @@
 import type { ParsedMessage } from '../chat/messages.ts';
 import type { Survey } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
-import { promptName, systemPrompt } from './promptName.ts';
-import { promptHash } from './traces.ts';
+import { findPromptName, systemPrompt } from './promptName.ts';
+import { hashPrompt } from './traces.ts';
 
 /** The most system prompts that get a speaker each. Beyond it, prompts usually differ in every call. */
 const MOST_PROMPTS = 1000;
@@ -28,10 +28,10 @@ export class CallSpeakers {
       this.labels.named(given);
       return this.survey.speaker(given, 'name');
     }
-    const hash = promptHash(input);
+    const hash = hashPrompt(input);
     let label = this.known.get(hash);
     if (label === undefined && this.known.size < MOST_PROMPTS) {
-      label = this.labels.named(promptName(systemPrompt(input))) ?? this.numbered();
+      label = this.labels.named(findPromptName(systemPrompt(input))) ?? this.numbered();
       this.known.set(hash, label);
     }
     const { name, by } = label ?? (this.further ??= this.numbered());

@@ -10,7 +10,7 @@ const SAID: ReadonlySet<string> = new Set([...ASKED, ...ANSWERED]);
  * list for each column, or one object for each column with the rows as keys, as pandas writes them.
  * Fields with another form than the first column are no columns.
  */
-export function rowsOf(table: Fields): readonly Fields[] | null {
+export function readTableRows(table: Fields): readonly Fields[] | null {
   const { columns: names, data } = table;
   if (Array.isArray(names) && Array.isArray(data)) {
     return data
@@ -31,7 +31,7 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
   if (keys.length === 0 || cells.length < 2) {
     return null;
   }
-  const beside = scalarsOf(table, keys.length);
+  const beside = findRepeatedScalars(table, keys.length);
   return keys.map((key) => ({
     ...beside,
     ...Object.fromEntries(cells.map(([name, one]) => [name, cellAt(one, key)])),
@@ -42,7 +42,7 @@ export function rowsOf(table: Fields): readonly Fields[] | null {
 const MOST_REPEATED = 2 ** 24;
 
 /** Returns the scalar fields that apply to every row, such as a system prompt or a reward. */
-export function scalarsOf(value: Fields, count: number): Fields {
+export function findRepeatedScalars(value: Fields, count: number): Fields {
   const scalars = Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== undefined);
   const length = scalars.reduce((sum, [, one]) => sum + String(one).length, 0);
   return length * count > MOST_REPEATED ? {} : Object.fromEntries(scalars);

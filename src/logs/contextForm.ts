@@ -12,7 +12,7 @@ const HEADING = /^\\*### /u;
 /** The written form of each message, because the same message occurs in many contexts. */
 const blocks = new WeakMap<ChatMessage, string>();
 
-function blockOf(message: ChatMessage): string {
+function writeBlock(message: ChatMessage): string {
   const known = blocks.get(message);
   if (known !== undefined) {
     return known;
@@ -26,8 +26,8 @@ function blockOf(message: ChatMessage): string {
 
 const ROLES: readonly ChatMessage['role'][] = ['system', 'user', 'assistant', 'tool'];
 
-/** Reads the messages from a text of `contextText`. Returns null for any other text. */
-export function contextMessages(text: string): ChatMessage[] | null {
+/** Reads the messages from a text of `describeUnknownContext`. Returns null for any other text. */
+export function readContextText(text: string): ChatMessage[] | null {
   const messages: ChatMessage[] = [];
   for (const block of text.split(/\n\n(?=### )/u)) {
     const [, named, name = null] = /^### (\w+)(?: (.*))?$/mu.exec(block.split('\n', 1)[0] ?? '') ?? [];
@@ -41,7 +41,7 @@ export function contextMessages(text: string): ChatMessage[] | null {
   return messages;
 }
 
-/** Returns true if a text of `contextText` lacks some of its messages. */
+/** Returns true if a text of `describeUnknownContext` lacks some of its messages. */
 export const isShortened = (text: string): boolean => text.startsWith(LEFT_OUT);
 
 /** The separator between the texts of successive messages. */
@@ -57,7 +57,7 @@ export function contextText(messages: readonly ChatMessage[], most = Number.POSI
   let length = 0;
   for (let at = messages.length - 1; at >= 0; at--) {
     const message = messages[at];
-    const block = message === undefined ? '' : blockOf(message);
+    const block = message === undefined ? '' : writeBlock(message);
     length += block.length;
     if (length > most && kept.length > 0) {
       kept.push(`${LEFT_OUT}${at + 1} earlier messages`);

@@ -3,24 +3,24 @@
  * metadata; requests with their responses, as clients, batches and proxies keep them; rows with a
  * prompt and a completion.
  */
-import { answerIn, FURTHER, type Answer } from '../chat/answers.ts';
+import { readModelAnswer, FURTHER_ANSWERS, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { measuresIn } from '../chat/measures.ts';
+import { readMeasures } from '../chat/measures.ts';
 import {
-  chatOnly,
-  parsedMessages,
+  toChatMessage,
+  parseMessages,
   plainMessage,
-  questionOf,
-  systemOf,
+  findQuestion,
+  parseInstructions,
   withToolNames,
   type ParsedMessage,
 } from '../chat/messages.ts';
-import { opened } from '../chat/pythonLiteral.ts';
-import { spentIn } from '../chat/usage.ts';
+import { parseJsonOrPython } from '../chat/pythonLiteral.ts';
+import { readSpentTokens } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
-import { answerGiven, bodyOf, hasFailed, REQUESTS, RESPONSES } from './bodies.ts';
-import { rowsOf } from './columns.ts';
+import { readResponse, readRecordedBody, hasFailed, REQUESTS, RESPONSES } from './bodies.ts';
+import { readTableRows } from './columns.ts';
 import {
   ownContext,
   type RecordedEpisode,
@@ -30,16 +30,16 @@ import {
   type Survey,
 } from './episode.ts';
 import { ANSWERED, ASKED, MEANWHILE, MESSAGES } from './keys.ts';
-import { pairOf } from './langSmith.ts';
+import { unpackPair } from './langSmith.ts';
 import { soleSpeaker } from './promptLabels.ts';
-import { answersIn, askedIn, firstAnswer, isAnswer, isNumbers } from './rows.ts';
-import { firstScore, returnOf } from './scores.ts';
-import { measuredOf, timeOf } from './steps.ts';
+import { answersIn, askedIn, firstAnswer, isAnswer, isNumberOrBoolean } from './rows.ts';
+import { firstScore, readReturn } from './scores.ts';
+import { measureCall, readTime } from './steps.ts';
 import { FAILED } from './traces.ts';
 
 /** The most messages that are read of one conversation. */
 export const MOST_MESSAGES = 20_000;
-export const BEYOND = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
+export const BEYOND_MESSAGES = `messages beyond the first ${MOST_MESSAGES.toLocaleString('en')} of a conversation`;
 /** Keys whose lists may hold pairs of a question and its answer. */
 const PAIRED: ReadonlySet<string> = new Set([
   'messages',
@@ -74,9 +74,9 @@ export const isConversation = (value: unknown): boolean => holderIn(value) !== n
 export const holdsMessages = (fields: Fields): boolean => listIn(fields) !== null;
 
 /** Returns true if a value itself holds messages or an answer, ignoring inner objects. */
-export const says = (value: unknown): boolean => {
+export const holdsConversation = (value: unknown): boolean => {
   const { entries, answer } = conversationIn(value);
-  return answer.length > 0 || parsedMessages(entries).length > 0;
+  return answer.length > 0 || parseMessages(entries).length > 0;
 };
 
 /** The most rewards that are named in the reason for leaving them out. */
@@ -89,14 +89,14 @@ const MOST_WITHIN = 2;
  * around it. Returns null if there is none.
  */
 function holderIn(value: unknown, depth = 0): unknown {
-  if (says(value)) {
+  if (holdsConversation(value)) {
     return value;
   }
   if (!isRecord(value) || depth >= MOST_WITHIN) {
     return null;
   }
   for (const one of Object.values(value)) {
-    const inner = opened(one);
+    const inner = parseJsonOrPython(one);
     const holder = isRecord(inner) ? holderIn(inner, depth + 1) : null;
     if (isRecord(holder)) {
       return { ...value, ...holder };
@@ -113,20 +113,20 @@ function conversationIn(value: unknown): Conversation {
   if (!isRecord(value)) {
     return NONE;
   }
-  const [request, response] = [bodyOf(value, REQUESTS), answerGiven(value)];
+  const [request, response] = [readRecordedBody(value, REQUESTS), readResponse(value)];
   const requested = isRecord(request) ? listIn(request) : null;
   const own = requested ?? listIn(value);
   const asked = isRecord(request) && (own === null || requested !== null) ? request : value;
-  const system = systemOf(systemBeside(asked));
+  const system = parseInstructions(systemBeside(asked));
   if (own !== null) {
-    const { said, further } = response === undefined ? answerBeside(asked, own.list) : answerIn(response);
+    const { said, further } = response === undefined ? answerBeside(asked, own.list) : readModelAnswer(response);
     const now = own.isTurns ? askedWith(askedIn(asked)) : 'chat_history' in asked ? askedNow(asked) : [];
     const before = [...newSystem(system, own.list), ...askedBefore(asked, own)];
     const entries = [...before, ...own.list, ...now];
     return { entries, answer: said, further, second: own.second ?? promptBeside(asked, entries) };
   }
   if (response !== undefined || isAnswer(value)) {
-    const { said, further } = answerIn(response ?? value);
+    const { said, further } = readModelAnswer(response ?? value);
     const prompt = isRecord(request) ? valueAt(request, ...ASKED) : undefined;
     const now = isRecord(request) && prompt === undefined ? askedNow(request) : askedWith(prompt);
     return said.length === 0 ? NONE : { entries: [...system, ...now], answer: said, further };
@@ -145,7 +145,7 @@ function systemBeside(asked: Fields): unknown {
 
 /** Returns the system prompt, unless the list of messages begins with it. */
 function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): readonly ParsedMessage[] {
-  const [first] = parsedMessages(list.slice(0, 1));
+  const [first] = parseMessages(list.slice(0, 1));
   return system.filter(({ text }) => first?.role !== 'system' || first.text !== text);
 }
 
@@ -153,7 +153,7 @@ function newSystem(system: readonly ParsedMessage[], list: readonly unknown[]): 
 function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversation['second'] {
   return typeof prompt !== 'string' ||
     prompt === '' ||
-    parsedMessages(entries).some(({ text }) => contains(text, prompt))
+    parseMessages(entries).some(({ text }) => contains(text, prompt))
     ? undefined
     : { key: 'prompt', messages: 1 };
 }
@@ -161,7 +161,7 @@ function promptBeside({ prompt }: Fields, entries: readonly unknown[]): Conversa
 /** Returns the task under its own key, unless a user message repeats it. */
 function askedBefore(asked: Fields, { key, list, isTurns }: HeldList): readonly unknown[] {
   const text = MEANWHILE.includes(key) && !isTurns ? (askedIn(asked) ?? '') : '';
-  const isSaid = text === '' || parsedMessages(list).some((one) => one.role === 'user' && contains(one.text, text));
+  const isSaid = text === '' || parseMessages(list).some((one) => one.role === 'user' && contains(one.text, text));
   return isSaid ? [] : askedWith(text);
 }
 
@@ -174,7 +174,7 @@ function askedNow(request: Fields): readonly unknown[] {
   ];
 }
 
-const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: list.map(pairOf) });
+const listed = (list: readonly unknown[]): Conversation => ({ ...NONE, entries: list.map(unpackPair) });
 
 interface HeldList {
   readonly key: string;
@@ -192,7 +192,7 @@ function turnsIn(value: unknown): readonly unknown[] {
   const isTurns =
     Array.isArray(value) &&
     value.every(
-      (one) => Array.isArray(one) && one.length === 2 && pairOf(one) === one && one.every((text) => isTurn(text)),
+      (one) => Array.isArray(one) && one.length === 2 && unpackPair(one) === one && one.every((text) => isTurn(text)),
     );
   return isTurns
     ? value.flatMap(([asked, said]: readonly unknown[]) => [
@@ -205,20 +205,20 @@ function turnsIn(value: unknown): readonly unknown[] {
 const isTurn = (text: unknown): boolean => typeof text === 'string' || text === null;
 
 /** Returns the entries of a list item. OpenHands keeps an event together with its result. */
-const entriesOfItem = (item: unknown): readonly unknown[] =>
+const readItemEntries = (item: unknown): readonly unknown[] =>
   Array.isArray(item) && isRecord(item[0]) && 'source' in item[0]
     ? item.filter((one) => isRecord(one) && Object.keys(one).length > 0)
-    : [pairOf(item)];
+    : [unpackPair(item)];
 
 /** Returns the list of messages that an object holds, as a list or as JSON, or null. */
 function listIn(fields: Fields): HeldList | null {
   const held = MESSAGES.flatMap((key) => {
-    const value = opened(fields[key]);
+    const value = parseJsonOrPython(fields[key]);
     // Data sets may keep the messages of a conversation by columns.
-    const rows = isRecord(value) ? (rowsOf(value) ?? []) : value;
+    const rows = isRecord(value) ? (readTableRows(value) ?? []) : value;
     const turns = PAIRED.has(key) ? turnsIn(rows) : [];
-    const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.flatMap(entriesOfItem) : [];
-    const messages = parsedMessages(list).length;
+    const list = turns.length > 0 ? turns : Array.isArray(rows) ? rows.flatMap(readItemEntries) : [];
+    const messages = parseMessages(list).length;
     return messages > 0 ? [{ key, list, messages, isTurns: turns.length > 0 }] : [];
   });
   const [first, second] = held;
@@ -230,8 +230,8 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
   if (messages.some((one) => isRecord(one) && one['is_final_answer'] === true)) {
     return { said: [], further: 0 };
   }
-  const last = parsedMessages(messages).at(-1);
-  const answer = answerOfRow(fields);
+  const last = parseMessages(messages).at(-1);
+  const answer = readRowAnswer(fields);
   // The last message may repeat the answer.
   return last?.role === 'assistant' && answer.said.every(({ text }) => text === last.text || text === '')
     ? { said: [], further: 0 }
@@ -239,10 +239,10 @@ function answerBeside(fields: Fields, messages: readonly unknown[]): Answer {
 }
 
 /** Returns a completion, several completions, or the answers of a server. */
-function answerOfRow(fields: Fields): Answer {
+function readRowAnswer(fields: Fields): Answer {
   // Cohere keeps the answer and the earlier messages under two keys.
   const keys = 'chat_history' in fields ? [...ANSWERED_BESIDE, 'text'] : ANSWERED_BESIDE;
-  return firstAnswer(keys.map((key) => fields[key])) ?? answerIn(isAnswer(fields) ? fields : undefined);
+  return firstAnswer(keys.map((key) => fields[key])) ?? readModelAnswer(isAnswer(fields) ? fields : undefined);
 }
 
 /** Reads a row with a question and an answer. Either may be a list of messages. */
@@ -250,12 +250,12 @@ function rowIn(value: Fields): Conversation {
   const asked = askedIn(value);
   // A question with its reference answer is an item of a data set, not a message. A number is no
   // answer either.
-  const key = ANSWERED.find((one) => !isNumbers(value[one]) && answersIn(value[one]).said.length > 0);
+  const key = ANSWERED.find((one) => !isNumberOrBoolean(value[one]) && answersIn(value[one]).said.length > 0);
   if (key === undefined || asked === undefined) {
     return NONE;
   }
   const { said, further } = answersIn(value[key]);
-  const entries = [...systemOf(systemBeside(value)), ...askedWith(asked)];
+  const entries = [...parseInstructions(systemBeside(value)), ...askedWith(asked)];
   const second =
     key === 'chosen' && typeof value['rejected'] === 'string' ? { key: 'rejected', messages: 1 } : undefined;
   return { entries, answer: said, further, second };
@@ -264,7 +264,7 @@ function rowIn(value: Fields): Conversation {
 const askedWith = (asked: unknown): readonly unknown[] =>
   asked === undefined ? [] : [{ role: 'user', content: asked }];
 
-const isNone = (entry: unknown): boolean => parsedMessages([entry]).length === 0;
+const isNone = (entry: unknown): boolean => parseMessages([entry]).length === 0;
 
 /**
  * Returns the episode of a conversation, or null if no model says anything in it.
@@ -273,13 +273,13 @@ const isNone = (entry: unknown): boolean => parsedMessages([entry]).length === 0
 export function conversationEpisode(given: unknown, id: string, survey: Survey): RecordedEpisode | null {
   const value = holderIn(given) ?? given;
   const { entries: found, answer, further, second } = conversationIn(value);
-  survey.leaveOut(BEYOND, found.length - MOST_MESSAGES);
+  survey.leaveOut(BEYOND_MESSAGES, found.length - MOST_MESSAGES);
   survey.leaveOut(`messages under a second key of their conversation (${second?.key ?? ''})`, second?.messages ?? 0);
-  survey.leaveOut(FURTHER, further);
+  survey.leaveOut(FURTHER_ANSWERS, further);
   const entries = found.slice(0, MOST_MESSAGES);
   survey.leaveOut('entries of conversations that are not messages', entries.filter(isNone).length);
   const fields = isRecord(value) ? value : {};
-  const asked = parsedMessages(entries);
+  const asked = parseMessages(entries);
   const who = textAt(fields, 'agent', 'agent_name', 'agent_id');
   const named = answer.map((one) => (one.role === 'assistant' && one.name === null ? { ...one, name: who } : one));
   const messages = withToolNames(asGroup([...asked, ...named], agentsIn(fields)));
@@ -297,7 +297,7 @@ export function conversationEpisode(given: unknown, id: string, survey: Survey):
   );
   return {
     id: idOf(fields) ?? id,
-    question: questionOf(messages),
+    question: findQuestion(messages),
     answer: answerKnown(fields),
     return: score,
     entries: entriesOf(
@@ -337,7 +337,7 @@ const answerKnown = (fields: Fields): string =>
 function scoreOf(fields: Fields): number | null {
   const places = [fields, fieldsAt(fields, 'reward_info'), fieldsAt(fields, 'info'), fieldsAt(fields, 'metrics')];
   for (const place of places) {
-    const score = returnOf(
+    const score = readReturn(
       valueAt(place, 'return', 'reward', 'score', 'success', 'is_correct', 'correct', 'passed', 'resolved'),
     );
     if (score !== null) {
@@ -349,13 +349,13 @@ function scoreOf(fields: Fields): number | null {
     firstScore(fields['scores']) ??
     firstScore(fields['rewards']) ??
     firstScore(fields['labels']) ??
-    (only === undefined || others.length > 0 ? null : returnOf(fields[only]))
+    (only === undefined || others.length > 0 ? null : readReturn(fields[only]))
   );
 }
 
 /** Returns the keys of single reward functions, as in TRL: `accuracy_reward`. */
 const rewardsIn = (fields: Fields): readonly string[] =>
-  Object.keys(fields).filter((key) => /(?:^|_)reward(?:_func)?$/u.test(key) && returnOf(fields[key]) !== null);
+  Object.keys(fields).filter((key) => /(?:^|_)reward(?:_func)?$/u.test(key) && readReturn(fields[key]) !== null);
 
 /**
  * Assigns roles to the messages of a group chat of AutoGen 0.2. There, every speaker has a name,
@@ -420,7 +420,7 @@ function markIn(
   }
   const step = Number(given);
   const isPlace = Number.isSafeInteger(step) && step >= 0 && step < entries.length;
-  const message = isPlace ? messages[parsedMessages(entries.slice(0, step)).length] : undefined;
+  const message = isPlace ? messages[parseMessages(entries.slice(0, step)).length] : undefined;
   if (message?.role !== 'assistant') {
     survey.leaveOut(NO_MARK);
     return null;
@@ -440,7 +440,7 @@ interface AboutCall {
 }
 
 function aboutCall(fields: Fields): AboutCall {
-  const bodies = [bodyOf(fields, RESPONSES), bodyOf(fields, REQUESTS), fields].filter(isRecord);
+  const bodies = [readRecordedBody(fields, RESPONSES), readRecordedBody(fields, REQUESTS), fields].filter(isRecord);
   const usage =
     bodies.map((body) => body['usage'] ?? body['usageMetadata'] ?? fieldsAt(body, 'meta')['tokens']).find(isRecord) ??
     {};
@@ -449,13 +449,13 @@ function aboutCall(fields: Fields): AboutCall {
       bodies
         .map((body) => textAt(body, 'model', 'model_name', 'modelVersion', 'modelId'))
         .find((one) => one !== null) ?? null,
-    ...spentIn(usage),
-    measured: measuredOf(
+    ...readSpentTokens(usage),
+    measured: measureCall(
       {
-        start: timeOf(bodies.map((body) => valueAt(body, ...BEGUN)).find((one) => one !== undefined)),
-        end: timeOf(bodies.map((body) => valueAt(body, ...ENDED)).find((one) => one !== undefined)),
+        start: readTime(bodies.map((body) => valueAt(body, ...BEGUN)).find((one) => one !== undefined)),
+        end: readTime(bodies.map((body) => valueAt(body, ...ENDED)).find((one) => one !== undefined)),
       },
-      measuresIn(...bodies, usage),
+      readMeasures(...bodies, usage),
     ),
   };
 }
@@ -501,10 +501,10 @@ function aboutMessage(fields: Fields): AboutCall {
   return {
     model:
       textAt(fields, 'model', 'model_name') ?? textAt(metadata, 'model_name', 'model') ?? textAt(response, 'model'),
-    ...spentIn(usage),
-    measured: measuredOf(
-      { start: timeOf(valueAt(fields, ...BEGUN)), end: timeOf(valueAt(fields, ...ENDED)) },
-      measuresIn(fields),
+    ...readSpentTokens(usage),
+    measured: measureCall(
+      { start: readTime(valueAt(fields, ...BEGUN)), end: readTime(valueAt(fields, ...ENDED)) },
+      readMeasures(fields),
     ),
   };
 }
@@ -522,9 +522,9 @@ function* entriesOf(
   survey: Survey,
   prompts: ReadonlyMap<string, string>,
 ): Generator<RecordedMessage | RecordedEvent> {
-  const chat = messages.map(chatOnly);
+  const chat = messages.map(toChatMessage);
   const chats = new Map(
-    [...prompts].map(([name, text]) => [name, [chatOnly(plainMessage('system', text)), ...chat]] as const),
+    [...prompts].map(([name, text]) => [name, [toChatMessage(plainMessage('system', text)), ...chat]] as const),
   );
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   const unnamed = soleSpeaker(messages);

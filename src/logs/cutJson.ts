@@ -7,11 +7,11 @@ const LONGEST = 2 ** 24;
  * Parses a JSON text whose end is missing. A string that the cut broke is kept up to the cut.
  * @returns undefined if nothing can be read, or if the value is neither an object nor a list
  */
-export function valueOfCut(text: string): unknown {
+export function parseCutJson(text: string): unknown {
   if (!/^\s*[[{]/u.test(text) || text.length > LONGEST) {
     return undefined;
   }
-  const { end, closing } = prefixOf(text);
+  const { end, closing } = findCompletablePrefix(text);
   try {
     return JSON.parse(`${text.slice(0, end)}${closing}`) as unknown;
   } catch {
@@ -27,7 +27,7 @@ interface Prefix {
 }
 
 /** Returns the longest prefix that brackets alone complete, or a quote and brackets. */
-function prefixOf(text: string): Prefix {
+function findCompletablePrefix(text: string): Prefix {
   const open: string[] = [];
   const whole = (end: number): Prefix => ({ end, closing: open.toReversed().join('') });
   let safe = whole(0);

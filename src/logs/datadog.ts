@@ -5,7 +5,7 @@
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { Attributes, Span } from './spans.ts';
-import { timeOf } from './steps.ts';
+import { readTime } from './steps.ts';
 
 /** Returns the span that a value is, or null. */
 export function datadogSpan(given: unknown): Span | null {
@@ -18,7 +18,7 @@ export function datadogSpan(given: unknown): Span | null {
   const kind =
     textAt(meta, 'kind', 'span.kind') ?? textAt(fieldsAt(meta, 'span'), 'kind') ?? textAt(value, 'span_kind');
   const [trace, id] = [textAt(value, 'trace_id'), textAt(value, 'span_id')];
-  const start = timeOf(valueAt(value, 'start_ns', 'start_ms'));
+  const start = readTime(valueAt(value, 'start_ns', 'start_ms'));
   if (kind === null || trace === null || id === null || start === 0n) {
     return null;
   }

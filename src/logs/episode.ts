@@ -2,8 +2,8 @@
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import type { Measured } from '../domain/message.ts';
-import { MOST_NAME, renameFault, type Rename } from '../shared/speakerNames.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { MOST_NAME, findRenameFault, type Rename } from '../shared/speakerNames.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 
 /** The first messages of a list, which the contexts that extend each other share. */
 export interface ListedContext {
@@ -120,7 +120,7 @@ export class Survey {
 
   /** The fault of the renames, once all have spoken, or null. */
   get renameFault(): string | null {
-    return renameFault(this.renames, [...this.heard.keys()]);
+    return findRenameFault(this.renames, [...this.heard.keys()]);
   }
 
   /**
@@ -171,7 +171,7 @@ export class Survey {
   }
 
   private renamed(called: string): string | null {
-    const shown = oneLine(called, MOST_NAME);
+    const shown = toOneLine(called, MOST_NAME);
     const known = this.heard.get(shown);
     if (known !== undefined) {
       return known;

@@ -3,7 +3,7 @@
  * parts of each input repeat earlier texts. A text that repeats nothing is taken as recorded.
  */
 import type { ChatMessage } from '../chat/messages.ts';
-import { contextMessages } from './contextForm.ts';
+import { readContextText } from './contextForm.ts';
 
 /** A literal text, or a reference to the question or to an earlier step by its number, from 1. */
 export type TextPart = string | { readonly of: 'question' | number };
@@ -39,7 +39,7 @@ interface Known {
  * @returns null if the input of a role was not recorded as a whole, or if there are more than
  *   `MOST_STEPS` steps
  */
-export function inferredSteps(question: string, entries: readonly EpisodeEntry[]): EpisodeStep[] | null {
+export function inferSteps(question: string, entries: readonly EpisodeEntry[]): EpisodeStep[] | null {
   // Entries after the last message had no effect on any message.
   const end = entries.findLastIndex(({ kind }) => kind === 'message') + 1;
   if (end > MOST_STEPS) {
@@ -51,18 +51,18 @@ export function inferredSteps(question: string, entries: readonly EpisodeEntry[]
     if (entry.kind === 'event') {
       steps.push({ event: entry.source });
     } else {
-      const seen = contextMessages(entry.context);
+      const seen = readContextText(entry.context);
       if (seen === null) {
         return null;
       }
-      steps.push({ role: entry.role, sees: seen.map((message) => seenAs(message, known)) });
+      steps.push({ role: entry.role, sees: seen.map((message) => splitIntoParts(message, known)) });
     }
     known.push({ of: steps.length, text: entry.text });
   }
   return steps;
 }
 
-function seenAs({ role, name, text }: ChatMessage, known: readonly Known[]): SeenMessage {
+function splitIntoParts({ role, name, text }: ChatMessage, known: readonly Known[]): SeenMessage {
   // The longest text comes first, so that no text is taken for a part of it. Of equally long ones,
   // the newest does.
   const candidates = known

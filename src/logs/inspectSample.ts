@@ -2,17 +2,17 @@
  * Reads samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools
  * among its events, with the spans around them, or the messages of a sample without such events.
  */
-import { answerIn, FURTHER } from '../chat/answers.ts';
-import { errorWords, resultWithError } from '../chat/content.ts';
+import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
+import { formatError, resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, textAt, type Fields } from '../chat/fields.ts';
-import { measuresIn } from '../chat/measures.ts';
-import { parsedMessages } from '../chat/messages.ts';
-import { spentIn } from '../chat/usage.ts';
+import { readMeasures } from '../chat/measures.ts';
+import { parseMessages } from '../chat/messages.ts';
+import { readSpentTokens } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { conversationEpisode } from './conversations.ts';
 import type { RecordedEpisode, Survey } from './episode.ts';
-import { returnOf } from './scores.ts';
-import { argumentsText, timeOf, type Step } from './steps.ts';
+import { readReturn } from './scores.ts';
+import { argumentsText, readTime, type Step } from './steps.ts';
 import { lightStep, traceEpisode, SystemPrompts } from './traces.ts';
 
 /** Grades that scorers of Inspect give as letters: correct, incorrect, partially correct, no answer. */
@@ -53,7 +53,7 @@ function scoreOf(scores: unknown, depth = 0): number | null {
   const all: readonly unknown[] = Array.isArray(scores) ? scores : isRecord(scores) ? Object.values(scores) : [];
   for (const score of all) {
     const value = isRecord(score) && 'value' in score ? score['value'] : score;
-    const grade = GRADES.get(value) ?? returnOf(value) ?? (depth < 2 ? scoreOf(value, depth + 1) : null);
+    const grade = GRADES.get(value) ?? readReturn(value) ?? (depth < 2 ? scoreOf(value, depth + 1) : null);
     if (grade !== null) {
       return grade;
     }
@@ -70,14 +70,14 @@ function stepsOf(sample: Fields, trace: string): Step[] {
       return [];
     }
     const isSpan = known === 'other';
-    const failed = errorWords(event['error']) ?? errorWords(fieldsAt(event, 'output')['error']);
+    const failed = formatError(event['error']) ?? formatError(fieldsAt(event, 'output')['error']);
     const step: Step = {
       trace,
       id: (isSpan ? textAt(event, 'id') : null) ?? `event ${index}`,
       parent: textAt(event, ...(isSpan ? ['parent_id'] : ['span_id'])) ?? '',
       start: BigInt(index),
       end: 0n,
-      time: { start: timeOf(event['timestamp']), end: timeOf(event['completed']) },
+      time: { start: readTime(event['timestamp']), end: readTime(event['completed']) },
       kind: known,
       failed,
       answers: known === 'tool' ? textAt(event, 'id') : null,
@@ -111,14 +111,14 @@ function callOf(event: Fields, sample: Fields): ReturnType<Step['call']> {
   const output = isRecord(event['output']) ? event['output'] : {};
   const usage = isRecord(output['usage']) ? output['usage'] : {};
   const resolved = (value: unknown): unknown => withAttachments(value, sample['attachments'], 0);
-  const { said, further } = answerIn(resolved(output));
+  const { said, further } = readModelAnswer(resolved(output));
   return {
-    input: parsedMessages(resolved(inputOf(event, sample))),
+    input: parseMessages(resolved(inputOf(event, sample))),
     output: said,
     model: textAt(output, 'model') ?? textAt(event, 'model'),
-    ...spentIn(usage),
-    measures: measuresIn(event),
-    notes: further === 0 ? [] : [FURTHER],
+    ...readSpentTokens(usage),
+    measures: readMeasures(event),
+    notes: further === 0 ? [] : [FURTHER_ANSWERS],
   };
 }
 

@@ -4,12 +4,12 @@
  * the later ones.
  */
 import { fieldsAt, listAtKey, textAt, type Fields } from '../chat/fields.ts';
-import { chatOnly, parsedMessages, questionOf, withToolNames } from '../chat/messages.ts';
+import { toChatMessage, parseMessages, findQuestion, withToolNames } from '../chat/messages.ts';
 import type { ChatMessage, ParsedMessage } from '../chat/messages.ts';
-import { spentIn } from '../chat/usage.ts';
+import { readSpentTokens } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
-import { BEYOND, MOST_MESSAGES } from './conversations.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
+import { BEYOND_MESSAGES, MOST_MESSAGES } from './conversations.ts';
 import {
   ownContext,
   type ListedContext,
@@ -52,9 +52,9 @@ interface Pooled {
  */
 export function threadEpisode(value: unknown, id: string, survey: Survey): RecordedEpisode | null {
   const [given, steps] = [listAtKey(value, 'pool'), listAtKey(value, 'steps')];
-  survey.leaveOut(BEYOND, given.length - MOST_MESSAGES);
+  survey.leaveOut(BEYOND_MESSAGES, given.length - MOST_MESSAGES);
   survey.leaveOut(BEYOND_STEPS, steps.length - MOST_STEPS);
-  const pool = pooled(given.slice(0, MOST_MESSAGES));
+  const pool = parsePool(given.slice(0, MOST_MESSAGES));
   survey.leaveOut('entries of conversations that are not messages', pool.filter((one) => one.chat.length === 0).length);
   const messages = pool.flatMap((one) => one.messages);
   if (!messages.some(({ role }) => role === 'assistant')) {
@@ -75,11 +75,11 @@ function questionIn(messages: readonly ParsedMessage[], steps: readonly Fields[]
   const texts = isAsked
     ? []
     : steps.map(({ texts: changed }) => textAt(isRecord(changed) ? changed : {}, ...QUESTIONS));
-  return texts.find((text) => text !== null) ?? questionOf(messages);
+  return texts.find((text) => text !== null) ?? findQuestion(messages);
 }
 
-function pooled(given: readonly unknown[]): Pooled[] {
-  const parsed = given.map((one) => parsedMessages([one]));
+function parsePool(given: readonly unknown[]): Pooled[] {
+  const parsed = given.map((one) => parseMessages([one]));
   const named = withToolNames(parsed.flat());
   let at = 0;
   return parsed.map(({ length }, index) => {
@@ -87,7 +87,7 @@ function pooled(given: readonly unknown[]): Pooled[] {
     at += length;
     return {
       messages,
-      chat: messages.map(chatOnly),
+      chat: messages.map(toChatMessage),
       id: textAt(fieldsOf(given[index]), 'id'),
       given: fieldsOf(given[index]),
     };
@@ -115,7 +115,7 @@ function* entriesOf(
   let begun = false;
   for (const step of steps) {
     const nodes = listAtKey(step, 'nodes');
-    const changes = changesOf(step, pool.length);
+    const changes = readChanges(step, pool.length);
     for (const { key, one, added } of state.newOnes(changes)) {
       const before: ChatMessage[] = [];
       for (const { role, name: own, text, finish } of one.messages) {
@@ -127,26 +127,26 @@ function* entriesOf(
           const label = name === null ? soleSpeaker(seen, survey.named()) : { name, by: 'name' as const };
           const speaker = survey.speaker(label.name, label.by);
           const model = textAt(fieldsAt(one.given, 'response_metadata'), 'model_name', 'model');
-          const spent = spentIn(fieldsAt(one.given, 'usage_metadata'));
+          const spent = readSpentTokens(fieldsAt(one.given, 'usage_metadata'));
           yield { kind: 'message', speaker, context, text, model, ...spent, finish };
           begun = true;
         } else if (begun && (role === 'user' || role === 'tool')) {
           yield { kind: 'event', source: role === 'user' ? 'user' : (own ?? 'tool'), text };
         }
-        before.push(chatOnly({ role, name: own, text }));
+        before.push(toChatMessage({ role, name: own, text }));
       }
     }
     state.apply(changes, isRecord(step['texts']) ? step['texts'] : {});
   }
   for (const key of state.unseen) {
-    const named = survey.leftOut.size < MOST_REASONS ? `the key "${oneLine(key, MOST_NAME)}"` : 'further keys';
+    const named = survey.leftOut.size < MOST_REASONS ? `the key "${toOneLine(key, MOST_NAME)}"` : 'further keys';
     survey.leaveOut(`texts of states under ${named} that no message followed`);
   }
 }
 
 const parts = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-function changesOf(step: Fields, most: number): Change[] {
+function readChanges(step: Fields, most: number): Change[] {
   const isPlace = (place: unknown): place is number =>
     typeof place === 'number' && Number.isSafeInteger(place) && place >= 0;
   return listAtKey(step, 'lists').flatMap((change): Change[] => {
@@ -260,7 +260,7 @@ class State {
     const seen = this.seen.get(key);
     if (seen === undefined) {
       const shared = SHARED.filter((other) => other !== key).flatMap((other) => this.lists.get(other) ?? []);
-      const known = new Set([...shared.filter(without(shared, own)), ...own]);
+      const known = new Set([...shared.filter(createExclusion(shared, own)), ...own]);
       const list = [...this.texts.values(), ...[...known].flatMap((message) => this.pool[message]?.chat ?? [])];
       const made = { list, known, own: own.length };
       this.seen.set(key, made);
@@ -283,7 +283,7 @@ class State {
     for (const { key, removed, added } of changes) {
       if (this.lists.has(key) || this.lists.size < MOST_KEYS) {
         const list = this.lists.get(key) ?? [];
-        const after = listAfter(list, removed, added);
+        const after = applyListChange(list, removed, added);
         this.lists.set(key, after);
         // Lists that all nodes share are in the state of the other lists too.
         for (const other of [...this.seen.keys()].filter((one) => one !== key || after !== list)) {
@@ -306,12 +306,12 @@ class State {
 }
 
 /** Returns a filter for messages that are not in another list. An empty list needs no index. */
-function without(list: readonly number[], other: readonly number[]): (message: number) => boolean {
+function createExclusion(list: readonly number[], other: readonly number[]): (message: number) => boolean {
   const known = list.length === 0 ? new Set() : new Set(other);
   return (message) => !known.has(message);
 }
 
-function listAfter(list: number[], removed: ReadonlySet<number>, added: readonly Added[]): number[] {
+function applyListChange(list: number[], removed: ReadonlySet<number>, added: readonly Added[]): number[] {
   if (removed.size === 0 && (added[0]?.place ?? 0) >= list.length) {
     for (const { message } of added) {
       list.push(message);

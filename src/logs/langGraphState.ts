@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { decode, ExtensionCodec } from '@msgpack/msgpack';
 import { listAtKey, textAt, type Fields } from '../chat/fields.ts';
-import { parsedMessage } from '../chat/messages.ts';
+import { parseMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
 
 /** The parts of a checkpoint that episodes need. */
@@ -31,8 +31,8 @@ export const MOST_KEYS = 100;
 const INTERNAL = /^(?:__(?!root__$)|branch:|start:|join:)/u;
 
 /** Reads a value of the saver as a checkpoint. Returns null if it is not one, or has another form. */
-export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null {
-  const value = savedValue(type, bytes);
+export function readCheckpoint(type: string, bytes: Uint8Array): Checkpoint | null {
+  const value = readSavedValue(type, bytes);
   if (!isRecord(value) || !isRecord(value['channel_values'])) {
     return null;
   }
@@ -58,12 +58,12 @@ export function checkpointOf(type: string, bytes: Uint8Array): Checkpoint | null
     texts: new Map([...texts].filter(([, text]) => text !== '')),
     unread,
     seen: new Map(Object.entries(seen).map(([node, versions]) => [node, JSON.stringify(versions)] as const)),
-    sent: [...listAtKey(channels, '__pregel_tasks'), ...listAtKey(value, 'pending_sends')].flatMap(nodeOfSend),
+    sent: [...listAtKey(channels, '__pregel_tasks'), ...listAtKey(value, 'pending_sends')].flatMap(sendTarget),
   };
 }
 
 /** Returns true for LangChain's messages as classes or as objects with a role. */
-const isMessage = (value: unknown): boolean => isRecord(value) && parsedMessage(value) !== null;
+const isMessage = (value: unknown): boolean => isRecord(value) && parseMessage(value) !== null;
 
 function holdsText(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') {
@@ -77,16 +77,16 @@ function holdsText(value: unknown, depth = 0): boolean {
 }
 
 /** Returns the node that a `Send` names: its field in JavaScript, its first argument in Python. */
-function nodeOfSend(send: unknown): readonly string[] {
+function sendTarget(send: unknown): readonly string[] {
   const node: unknown = Array.isArray(send) ? send[0] : isRecord(send) ? send['node'] : null;
   return typeof node === 'string' ? [node] : [];
 }
 
 /** Reads a value as the saver writes it. Returns null if it is not one, or has another form. */
-export const savedValue = (type: string, bytes: Uint8Array): unknown =>
-  type === 'msgpack' ? unpacked(bytes, 0) : type === 'json' ? jsonOf(bytes) : null;
+export const readSavedValue = (type: string, bytes: Uint8Array): unknown =>
+  type === 'msgpack' ? unpackMsgpack(bytes, 0) : type === 'json' ? parseJsonBytes(bytes) : null;
 
-function jsonOf(bytes: Uint8Array): unknown {
+function parseJsonBytes(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
@@ -100,7 +100,7 @@ function jsonOf(bytes: Uint8Array): unknown {
 /** The index of the arguments in `(module, class, arguments, ...)`, a Python object. */
 const ARGUMENTS = 2;
 
-function unpacked(bytes: Uint8Array, depth: number): unknown {
+function unpackMsgpack(bytes: Uint8Array, depth: number): unknown {
   if (depth > MOST_DEPTH) {
     return null;
   }
@@ -112,7 +112,7 @@ function unpacked(bytes: Uint8Array, depth: number): unknown {
       type,
       encode: () => null,
       decode: (data) => {
-        const parts = unpacked(data, depth + 1);
+        const parts = unpackMsgpack(data, depth + 1);
         return Array.isArray(parts) ? (parts[ARGUMENTS] as unknown) : null;
       },
     });
@@ -159,7 +159,11 @@ const MOST_IDS = 1000;
  * (version 5, of SHA-1) of the graph, the number of the step, the node, and its trigger.
  * @param metadata of the checkpoint that the step led to
  */
-function nodesById({ nodes, seen, sent }: ParallelStep, place: StepPlace, metadata: unknown): Map<string, string> {
+function mapNodesByTaskId(
+  { nodes, seen, sent }: ParallelStep,
+  place: StepPlace,
+  metadata: unknown,
+): Map<string, string> {
   const step: unknown = isRecord(metadata) ? metadata['step'] : null;
   const space = Buffer.from(place.checkpoint.replaceAll('-', ''), 'hex');
   if (typeof step !== 'number' || space.length !== 16) {
@@ -204,14 +208,21 @@ const messagesIn = (value: unknown): readonly unknown[] => (Array.isArray(value)
  * the writes of each node. A row that leads to another node names its source.
  * @param metadata of the checkpoint that the step led to
  */
-export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: StepPlace, metadata: unknown): Task[] {
+export function findTasks(
+  rows: readonly WrittenRow[],
+  step: ParallelStep,
+  place: StepPlace,
+  metadata: unknown,
+): Task[] {
   const { nodes } = step;
-  const byId = nodesById(step, place, metadata);
-  const noted = tasksOfMetadata(metadata);
+  const byId = mapNodesByTaskId(step, place, metadata);
+  const noted = readMetadataTasks(metadata);
   if (rows.length === 0) {
     return noted;
   }
-  const nodeBy = new Map(noted.flatMap(({ node, messages }) => messages.flatMap(saidBy).map((words) => [words, node])));
+  const nodeBy = new Map(
+    noted.flatMap(({ node, messages }) => messages.flatMap(listIdentifyingKeys).map((words) => [words, node])),
+  );
   const tasks = new Map<string, { node: string | null; readonly messages: unknown[] }>();
   const only = nodes.length === 1 ? (nodes[0] ?? null) : null;
   for (const { task, channel, value } of rows) {
@@ -226,7 +237,7 @@ export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: 
     known.node ??=
       nodes.find((node) => node === said) ??
       wrote
-        .flatMap(saidBy)
+        .flatMap(listIdentifyingKeys)
         .map((words) => nodeBy.get(words) ?? null)
         .find((node) => node !== null) ??
       null;
@@ -240,7 +251,7 @@ export function tasksOf(rows: readonly WrittenRow[], step: ParallelStep, place: 
   return made;
 }
 
-function tasksOfMetadata(metadata: unknown): Task[] {
+function readMetadataTasks(metadata: unknown): Task[] {
   const writes: unknown = isRecord(metadata) ? metadata['writes'] : null;
   return Object.entries(isRecord(writes) ? writes : {}).map(([node, wrote]) => ({
     node,
@@ -254,9 +265,9 @@ function tasksOfMetadata(metadata: unknown): Task[] {
  * Returns keys that identify a message both in the writes and in the state. A message gets its id
  * only when it enters the state.
  */
-export function saidBy(message: unknown): readonly string[] {
+export function listIdentifyingKeys(message: unknown): readonly string[] {
   const id = textAt(fieldsOf(message), 'id');
-  const parsed = parsedMessage(message);
+  const parsed = parseMessage(message);
   const text = parsed === null ? [] : [`text ${parsed.role} ${parsed.text}`];
   return id === null ? text : [`id ${id}`, ...text];
 }

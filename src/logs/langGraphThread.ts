@@ -3,8 +3,8 @@
  * removes from the lists and those that it adds. Each message is kept once, so the size grows with
  * the text of the thread only.
  */
-import { parsedMessages } from '../chat/messages.ts';
-import { saidBy, type Checkpoint, type ParallelStep, type Task } from './langGraphState.ts';
+import { parseMessages } from '../chat/messages.ts';
+import { listIdentifyingKeys, type Checkpoint, type ParallelStep, type Task } from './langGraphState.ts';
 
 /** The change of a list: the removed indices, and the new messages with their new indices. */
 export type ListChange = readonly [
@@ -33,7 +33,7 @@ export interface ThreadLine {
 }
 
 /** Returns the tasks that may have written the additions of a step. */
-export type TasksOf = (step: ParallelStep) => readonly Task[];
+export type FindTasks = (step: ParallelStep) => readonly Task[];
 
 /** Names that prebuilt agents give the node that calls a model. They do not tell agents apart. */
 const GENERIC = /^(?:agent|assistant|chatbot|llm|model|call_model|model_request)$/u;
@@ -54,12 +54,12 @@ export class ThreadSteps {
     this.graph = graph;
   }
 
-  add(checkpoint: Checkpoint, tasksOf: TasksOf): void {
+  add(checkpoint: Checkpoint, tasksOf: FindTasks): void {
     const first = this.pool.length;
     const lists = new Map([...checkpoint.lists].map(([key, list]) => [key, this.placesOf(list)] as const));
     const texts = this.textChanges(checkpoint);
     const keys = new Set([...this.lists.keys(), ...lists.keys()]);
-    const changes = [...keys].map((key) => changeOf(key, this.lists.get(key) ?? [], lists.get(key) ?? []));
+    const changes = [...keys].map((key) => findListChange(key, this.lists.get(key) ?? [], lists.get(key) ?? []));
     const writers = this.writersOf(checkpoint, this.newOnes(first, lists), tasksOf);
     const step: ThreadStep = {
       lists: changes
@@ -128,7 +128,7 @@ export class ThreadSteps {
    * Returns the tasks of a step. There is one if a single node ran or if the additions came from
    * outside. Otherwise these are the tasks with known writes, and one for each remaining message.
    */
-  private writersOf({ seen }: Checkpoint, made: NewMessages, tasksOf: TasksOf): Writers {
+  private writersOf({ seen }: Checkpoint, made: NewMessages, tasksOf: FindTasks): Writers {
     const { before, pool } = this;
     const changed = [...seen].filter(([node, versions]) => before?.seen.get(node) !== versions).map(([node]) => node);
     const isNode = (name: string): boolean => !name.startsWith('__');
@@ -139,7 +139,7 @@ export class ThreadSteps {
     if (made.places.length === 0 || isInput || (nodes.length === 1 && !isParallel)) {
       return { nodes: [isInput || isParallel ? null : (nodes[0] ?? null)], isInput, taskOf: () => 0 };
     }
-    return assigned(pool, made, nodes, tasksOf({ nodes, seen, sent: before.sent }));
+    return assignWriters(pool, made, nodes, tasksOf({ nodes, seen, sent: before.sent }));
   }
 }
 
@@ -157,7 +157,7 @@ interface Writers {
 }
 
 /** Finds for each new message the task that wrote it. */
-function assigned(
+function assignWriters(
   pool: readonly unknown[],
   { places, isOrdered }: NewMessages,
   ran: readonly string[],
@@ -165,7 +165,7 @@ function assigned(
 ): Writers {
   const byWords = new Map<string, number>();
   for (const [task, { messages }] of tasks.entries()) {
-    for (const words of messages.flatMap(saidBy)) {
+    for (const words of messages.flatMap(listIdentifyingKeys)) {
       // A text that two tasks wrote does not identify the writer. The id, which is looked up first,
       // does.
       byWords.set(words, byWords.has(words) && byWords.get(words) !== task ? -1 : task);
@@ -175,7 +175,7 @@ function assigned(
   const only = ran.length === 1 ? (ran[0] ?? null) : null;
   const taskOf = new Map<number, number>();
   for (const message of places) {
-    const found = saidBy(pool[message])
+    const found = listIdentifyingKeys(pool[message])
       .map((words) => byWords.get(words) ?? -1)
       .find((task) => task >= 0);
     taskOf.set(message, found ?? nodes.push(only) - 1);
@@ -204,13 +204,13 @@ function nameInOrder(nodes: (string | null)[], ran: readonly string[], wrote: re
 export const saidIn = (messages: readonly unknown[]): Set<string> =>
   new Set(
     messages
-      .flatMap((message) => parsedMessages([message]))
+      .flatMap((message) => parseMessages([message]))
       .filter(({ role }) => role === 'assistant')
       .map(({ text }) => text),
   );
 
 /** Returns the change from one list to another. The messages of a list are all different. */
-function changeOf(
+function findListChange(
   key: string,
   before: readonly number[],
   after: readonly number[],

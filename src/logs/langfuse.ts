@@ -3,15 +3,15 @@
  * observations and scores. Keys are in the camel case of its interface, or have underscores as in
  * files of its tables.
  */
-import { answerIn, FURTHER } from '../chat/answers.ts';
+import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
-import { jsonWithoutBytes, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { measuresIn } from '../chat/measures.ts';
-import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
+import { jsonWithoutBytes, parseIfJson, parseStructured, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { readMeasures } from '../chat/measures.ts';
+import { parseMessages, type ParsedMessage } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
-import { returnOf } from './scores.ts';
-import { argumentsText, timeOf, type Step } from './steps.ts';
+import { readReturn } from './scores.ts';
+import { argumentsText, readTime, type Step } from './steps.ts';
 
 const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
   ['GENERATION', 'model'],
@@ -30,7 +30,7 @@ const KINDS: ReadonlyMap<string, Step['kind']> = new Map([
  * Returns the step that an observation is, or null if the value is not one.
  * @param given the id of the trace that it lies in
  */
-export function stepOfObservation(value: unknown, given: string | null = null): Step | null {
+export function toObservationStep(value: unknown, given: string | null = null): Step | null {
   if (!isRecord(value)) {
     return null;
   }
@@ -39,15 +39,15 @@ export function stepOfObservation(value: unknown, given: string | null = null): 
   if (trace === null || id === null || kind === undefined) {
     return null;
   }
-  const metadata = structured(value['metadata']);
+  const metadata = parseStructured(value['metadata']);
   const failed = value['level'] === 'ERROR' ? (textAt(value, 'statusMessage', 'status_message') ?? 'it failed') : null;
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node', 'agent') : null;
   return {
     trace,
     id,
     parent: textAt(value, 'parentObservationId', 'parent_observation_id') ?? '',
-    start: timeOf(valueAt(value, 'startTime', 'start_time')),
-    end: timeOf(valueAt(value, 'endTime', 'end_time')),
+    start: readTime(valueAt(value, 'startTime', 'start_time')),
+    end: readTime(valueAt(value, 'endTime', 'end_time')),
     kind,
     agent: node ?? (type?.toUpperCase() === 'AGENT' ? textAt(value, 'name') : null),
     score: null,
@@ -76,26 +76,27 @@ export function langfuseTrace(value: unknown): LangfuseTrace | null {
   if (!isRecord(value) || id === null || !Array.isArray(observations)) {
     return null;
   }
-  const steps = observations.flatMap((one: unknown) => stepOfObservation(one, id) ?? []);
+  const steps = observations.flatMap((one: unknown) => toObservationStep(one, id) ?? []);
   const scores: readonly unknown[] = Array.isArray(value['scores']) ? value['scores'] : [];
-  const score = scores.map((one) => returnOf(isRecord(one) ? one['value'] : null)).find((one) => one !== null) ?? null;
+  const score =
+    scores.map((one) => readReturn(isRecord(one) ? one['value'] : null)).find((one) => one !== null) ?? null;
   return steps.length === 0 ? null : { id, steps, score };
 }
 
 function callOf(observation: Fields): ModelCall {
   const usage = [observation['usageDetails'], observation['usage_details'], observation['usage']]
-    .map(parsedJson)
+    .map(parseIfJson)
     .find(isRecord);
   const count = (...keys: readonly string[]): number => tokenCount(valueAt(usage ?? {}, ...keys));
-  const { said, further } = answerIn(structured(observation['output']));
+  const { said, further } = readModelAnswer(parseStructured(observation['output']));
   return {
-    input: askedWith(structured(observation['input'])),
+    input: askedWith(parseStructured(observation['input'])),
     output: said,
     model: textAt(observation, 'model', 'providedModelName', 'provided_model_name'),
     promptTokens: count('input', 'promptTokens', 'prompt_tokens', 'input_tokens'),
     completionTokens: count('output', 'completionTokens', 'completion_tokens', 'output_tokens'),
-    measures: measuresIn(observation),
-    notes: further === 0 ? [] : [FURTHER],
+    measures: readMeasures(observation),
+    notes: further === 0 ? [] : [FURTHER_ANSWERS],
   };
 }
 
@@ -107,8 +108,8 @@ function askedWith(value: unknown): readonly ParsedMessage[] {
     return [];
   }
   const list: unknown = isRecord(value) ? (valueAt(value, 'messages', 'input', 'contents') ?? value) : value;
-  const own = parsedMessages(Array.isArray(list) ? list : [list]);
+  const own = parseMessages(Array.isArray(list) ? list : [list]);
   return own.length > 0
     ? own
-    : parsedMessages([{ role: 'user', content: isRecord(value) ? jsonWithoutBytes(value) : value }]);
+    : parseMessages([{ role: 'user', content: isRecord(value) ? jsonWithoutBytes(value) : value }]);
 }

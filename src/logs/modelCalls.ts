@@ -4,18 +4,27 @@
  * of a log, or as one attribute (pydantic-ai); OpenInference; OpenLLMetry; the AI SDK; Logfire;
  * MLflow; Google's ADK.
  */
-import { answerIn, FURTHER } from '../chat/answers.ts';
-import { asText, fieldsAt, listAtKey, parsedJson, structured, textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { reasonIn } from '../chat/finish.ts';
-import { measuresIn, type CallMeasures } from '../chat/measures.ts';
-import { parsedMessages, systemOf } from '../chat/messages.ts';
+import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
+import {
+  asText,
+  fieldsAt,
+  listAtKey,
+  parseIfJson,
+  parseStructured,
+  textAt,
+  valueAt,
+  type Fields,
+} from '../chat/fields.ts';
+import { readFinishReason } from '../chat/finish.ts';
+import { readMeasures, type CallMeasures } from '../chat/measures.ts';
+import { parseMessages, parseInstructions } from '../chat/messages.ts';
 import { tokenCount, type ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
-import { valueOfCut } from './cutJson.ts';
+import { parseCutJson } from './cutJson.ts';
 import { askedWith } from './langSmith.ts';
-import { jsonText, listAt, type Attributes, type Span, type SpanEvent } from './spans.ts';
+import { jsonText, buildList, type Attributes, type Span, type SpanEvent } from './spans.ts';
 import type { Step, ToolResult } from './steps.ts';
-import { callOfTool, isToolCall, spanType, toolResult } from './toolCalls.ts';
+import { readToolCallId, isToolCall, spanType, toolResult } from './toolCalls.ts';
 
 const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content', 'completion', 'generate'];
 const MODEL_TYPES = ['CHAT_MODEL', 'LLM'];
@@ -55,8 +64,8 @@ const AGENT_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the agent that a span names, or null. */
-function agentOf({ name, attributes }: Span): string | null {
-  const metadata = structured(attributes['metadata']);
+function findAgentName({ name, attributes }: Span): string | null {
+  const metadata = parseStructured(attributes['metadata']);
   const node = isRecord(metadata) ? textAt(metadata, 'langgraph_node') : null;
   const isAgent =
     textAt(attributes, 'openinference.span.kind') === 'AGENT' ||
@@ -95,8 +104,8 @@ class AttributeReader {
     for (const key of keys) {
       const value = jsonText(this.attributes[key]);
       if (value !== undefined && value !== null) {
-        const parsed = structured(value);
-        const rest = typeof parsed === 'string' ? valueOfCut(parsed) : undefined;
+        const parsed = parseStructured(value);
+        const rest = typeof parsed === 'string' ? parseCutJson(parsed) : undefined;
         if (rest !== undefined) {
           this.cut.add(key);
         }
@@ -111,14 +120,14 @@ class AttributeReader {
   }
 
   list(prefix: string): unknown[] {
-    return listAt(this.attributes, prefix);
+    return buildList(this.attributes, prefix);
   }
 }
 
 function modelCall(span: Span): ModelCall {
   const { attributes } = span;
   const reader = new AttributeReader(span);
-  const found = firstOf(reader);
+  const found = readFirstForm(reader);
   const usage = (): Fields =>
     [
       fieldsAt(reader.json('response_data'), 'usage'),
@@ -152,19 +161,19 @@ function modelCall(span: Span): ModelCall {
       ) || tokenCount(valueAt(usage(), 'completion_tokens', 'output_tokens', 'candidates_token_count')),
     /** Computed only when the message is stored, not during the search for it. */
     get measures(): CallMeasures {
-      return measuresIn(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data')));
+      return readMeasures(attributes, fieldsOf(reader.json('mlflow.spanInputs', 'request_data')));
     },
     notes: [
       ...[...reader.cut].map((key) => `attributes that a limit of the recording program cut off (${key})`),
-      ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER]),
-      ...(found === null ? unreadOf(attributes) : []),
+      ...(found?.further === undefined || found.further === 0 ? [] : [FURTHER_ANSWERS]),
+      ...(found === null ? describeUnread(attributes) : []),
     ],
   };
 }
 
 /** Returns the output of a call, and at least the instructions of its input. */
 function instructedCall(span: Span): Pick<ModelCall, 'input' | 'output'> {
-  const found = firstOf(new AttributeReader(span));
+  const found = readFirstForm(new AttributeReader(span));
   return { output: found?.output ?? [], input: (found?.instructions ?? found?.input)?.() ?? [] };
 }
 
@@ -175,8 +184,8 @@ function agentCall(span: Span): ModelCall {
 }
 
 /** Returns notes on unknown attributes. Logfire writes a streamed answer as a separate span. */
-function unreadOf(attributes: Attributes): string[] {
-  if (fieldsOf(parsedJson(attributes['request_data']))['stream'] === true) {
+function describeUnread(attributes: Attributes): string[] {
+  if (fieldsOf(parseIfJson(attributes['request_data']))['stream'] === true) {
     return [STREAMED];
   }
   const key = Object.entries(attributes).find(
@@ -204,7 +213,7 @@ interface Said {
 }
 
 /** Returns the result of the first form that finds an output. */
-function firstOf(reader: AttributeReader): Said | null {
+function readFirstForm(reader: AttributeReader): Said | null {
   for (const form of FORMS) {
     const said = form(reader);
     if (said.output.length > 0) {
@@ -221,15 +230,15 @@ function asAttributes(reader: AttributeReader): Said {
   const given = reader.json('gen_ai.output.messages');
   const output: readonly unknown[] = Array.isArray(given) ? given : [];
   // Answers that each have a finish reason are choices. Others are pieces of one answer.
-  const instructions = (): Messages => systemOf(reader.json('gen_ai.system_instructions'));
-  const isChoices = output.length > 1 && output.every((one) => isRecord(one) && reasonIn(one) !== null);
+  const instructions = (): Messages => parseInstructions(reader.json('gen_ai.system_instructions'));
+  const isChoices = output.length > 1 && output.every((one) => isRecord(one) && readFinishReason(one) !== null);
   return {
-    output: parsedMessages(isChoices ? output.slice(0, 1) : output),
+    output: parseMessages(isChoices ? output.slice(0, 1) : output),
     further: isChoices ? output.length - 1 : 0,
-    input: () => [...instructions(), ...parsedMessages(reader.json('gen_ai.input.messages'))],
+    input: () => [...instructions(), ...parseMessages(reader.json('gen_ai.input.messages'))],
     instructions: () => {
       const asked = reader.json('gen_ai.input.messages');
-      return [...instructions(), ...parsedMessages(Array.isArray(asked) ? asked.filter(mayInstruct) : asked)];
+      return [...instructions(), ...parseMessages(Array.isArray(asked) ? asked.filter(mayInstruct) : asked)];
     },
   };
 }
@@ -247,11 +256,11 @@ function asDetails({ events, cut }: AttributeReader): Said {
 }
 
 const asOpenInference = (reader: AttributeReader): Said => ({
-  output: parsedMessages(reader.list('llm.output_messages').map(withRole('assistant'))),
+  output: parseMessages(reader.list('llm.output_messages').map(withRole('assistant'))),
   input: () => {
     // A role may be lost if attributes were dropped. The remaining text is kept.
     const listed = reader.list('llm.input_messages').map(withRole('user'));
-    const messages = parsedMessages(listed);
+    const messages = parseMessages(listed);
     // Content in parts is not written for its message. Only the whole request has it.
     const whole = messages.length < listed.length ? askedIn(reader, 'input.value') : [];
     return whole.length === listed.length ? whole : messages;
@@ -260,13 +269,13 @@ const asOpenInference = (reader: AttributeReader): Said => ({
 
 /** Reads text completions: `llm.prompts.0.prompt.text`, `llm.choices.0.completion.text`. */
 const asPrompts = (reader: AttributeReader): Said => ({
-  output: textsOf(reader, 'llm.choices', 'completion', 'assistant'),
-  input: () => textsOf(reader, 'llm.prompts', 'prompt', 'user'),
+  output: readCompletionTexts(reader, 'llm.choices', 'completion', 'assistant'),
+  input: () => readCompletionTexts(reader, 'llm.prompts', 'prompt', 'user'),
   further: Math.max(0, reader.list('llm.choices').length - 1),
 });
 
-const textsOf = (reader: AttributeReader, list: string, key: string, role: string): Messages =>
-  parsedMessages(
+const readCompletionTexts = (reader: AttributeReader, list: string, key: string, role: string): Messages =>
+  parseMessages(
     reader
       .list(list)
       .slice(0, 1)
@@ -282,7 +291,7 @@ function askedIn(reader: AttributeReader, ...keys: readonly string[]): Messages 
 const asValues =
   (given: readonly string[], asked: readonly string[]) =>
   (reader: AttributeReader): Said => {
-    const { said, further } = answerIn(reader.json(...given));
+    const { said, further } = readModelAnswer(reader.json(...given));
     return { output: said, further, input: () => askedIn(reader, ...asked) };
   };
 
@@ -292,8 +301,8 @@ function asIndexed(reader: AttributeReader): Said {
   const thoughts = all.filter(isThought).map((one) => ({ ...one, role: 'assistant' }));
   const [first, ...others] = all.filter((one) => !isThought(one));
   return {
-    output: parsedMessages([...thoughts, ...(first === undefined ? [] : [assistant(first)])]),
-    input: () => parsedMessages(reader.list('gen_ai.prompt').map(withParts)),
+    output: parseMessages([...thoughts, ...(first === undefined ? [] : [withAssistantRole(first)])]),
+    input: () => parseMessages(reader.list('gen_ai.prompt').map(withParts)),
     further: others.length,
   };
 }
@@ -302,7 +311,7 @@ const isThought = (one: unknown): one is Fields => isRecord(one) && one['role'] 
 
 /** Opens a message whose content is parts as JSON, such as pictures beside a text. */
 function withParts(message: unknown): unknown {
-  const content = isRecord(message) ? structured(message['content']) : null;
+  const content = isRecord(message) ? parseStructured(message['content']) : null;
   const isParts = Array.isArray(content) && content.every((part) => isRecord(part) && typeof part['type'] === 'string');
   return isRecord(message) && isParts && content.length > 0 ? { ...message, content } : message;
 }
@@ -317,9 +326,9 @@ function asAiSdk(reader: AttributeReader): Said {
     output:
       text === null && reasoning === null && !Array.isArray(calls)
         ? []
-        : parsedMessages([{ ...message, finish_reason: finish }]),
+        : parseMessages([{ ...message, finish_reason: finish }]),
     input: () => {
-      const messages = parsedMessages(reader.json('ai.prompt.messages'));
+      const messages = parseMessages(reader.json('ai.prompt.messages'));
       return messages.length > 0 ? messages : askedWith(fieldsOf(reader.json('ai.prompt')));
     },
   };
@@ -329,7 +338,7 @@ const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
 const openedFields = (attributes: Attributes): Fields => ({
   ...attributes,
-  ...fieldsOf(parsedJson(attributes['gen_ai.event.content'])),
+  ...fieldsOf(parseIfJson(attributes['gen_ai.event.content'])),
 });
 
 /** Reads events `gen_ai.user.message`, ..., `gen_ai.choice`, in Azure with content as JSON. */
@@ -341,37 +350,37 @@ function asEvents({ events }: AttributeReader): Said {
   const asked = (events: typeof opened): unknown[] =>
     events.flatMap(({ name, fields }) => {
       const kind = /^gen_ai\.(system|user|assistant|tool)\.message$/u.exec(name)?.[1];
-      const content = contentOf(valueAt(fields, 'content'));
+      const content = readContent(valueAt(fields, 'content'));
       return kind === undefined
         ? []
-        : [{ role: kind, ...fields, content, tool_calls: structured(fields['tool_calls']) }];
+        : [{ role: kind, ...fields, content, tool_calls: parseStructured(fields['tool_calls']) }];
     });
   const choices = opened.filter(({ name }) => name === 'gen_ai.choice').map(({ fields }) => fields);
   const first = choices.filter((fields) => Number(fields['index'] ?? 0) === 0);
   // Logfire writes the items of a response as messages after those of the input.
   const last = opened.findLastIndex(({ name }) => /^gen_ai\.(?:system|user|tool)\.message$/u.test(name));
-  const own = first.length > 0 ? [] : parsedMessages(asked(opened.slice(last + 1)));
+  const own = first.length > 0 ? [] : parseMessages(asked(opened.slice(last + 1)));
   return {
-    output: first.length > 0 ? parsedMessages(first.map(choiceMessage)) : own,
-    input: () => parsedMessages(asked(own.length === 0 ? opened : opened.slice(0, last + 1))),
+    output: first.length > 0 ? parseMessages(first.map(choiceMessage)) : own,
+    input: () => parseMessages(asked(own.length === 0 ? opened : opened.slice(0, last + 1))),
     further: choices.length - first.length,
   };
 }
 
 /** Returns the content of an event's message. Azure's agents have `{text: {value}}`. */
-function contentOf(given: unknown): unknown {
-  const content = structured(given);
+function readContent(given: unknown): unknown {
+  const content = parseStructured(given);
   const text = isRecord(content) ? content['text'] : null;
   return isRecord(text) && 'value' in text ? text['value'] : content;
 }
 
 /** Returns the message of a choice: an object, a list of parts, or a text. */
 function choiceMessage(fields: Fields): unknown {
-  const message = structured(fields['message']);
+  const message = parseStructured(fields['message']);
   const said = isRecord(message) ? message : message === undefined ? {} : { content: message };
-  const content = structured(valueAt(said, 'content') ?? fields['content']);
-  const calls = structured(valueAt(said, 'tool_calls') ?? fields['tool_calls']);
-  return assistant({ ...fields, role: 'assistant', ...said, content, tool_calls: calls, message: undefined });
+  const content = parseStructured(valueAt(said, 'content') ?? fields['content']);
+  const calls = parseStructured(valueAt(said, 'tool_calls') ?? fields['tool_calls']);
+  return withAssistantRole({ ...fields, role: 'assistant', ...said, content, tool_calls: calls, message: undefined });
 }
 
 /** Reads pydantic-ai: the events of a call in one attribute. */
@@ -398,25 +407,25 @@ function asContentEvents({ events }: AttributeReader): Said {
     events
       .filter((event) => event.name === name)
       .flatMap(({ attributes }) => {
-        const value = structured(attributes[key]);
+        const value = parseStructured(attributes[key]);
         const list: readonly unknown[] = Array.isArray(value) ? value : value === undefined ? [] : [value];
         return list.map((one) => (isRecord(one) ? one : { role, content: one }));
       });
   return {
-    output: parsedMessages(listOf('assistant', 'gen_ai.content.completion', 'gen_ai.completion').map(assistant)),
-    input: () => parsedMessages(listOf('user', 'gen_ai.content.prompt', 'gen_ai.prompt')),
+    output: parseMessages(listOf('assistant', 'gen_ai.content.completion', 'gen_ai.completion').map(withAssistantRole)),
+    input: () => parseMessages(listOf('user', 'gen_ai.content.prompt', 'gen_ai.prompt')),
   };
 }
 
 /** Reads Logfire: the request and the response of a client. */
 function asRequest(reader: AttributeReader): Said {
   const response = fieldsOf(reader.json('response_data'));
-  const { said, further } = answerIn(valueAt(response, 'message', 'combined_chunk_content') ?? response);
+  const { said, further } = readModelAnswer(valueAt(response, 'message', 'combined_chunk_content') ?? response);
   return {
-    output: said.length > 0 ? said : parsedMessages([{ role: 'assistant', ...fieldsAt(response, 'message') }]),
+    output: said.length > 0 ? said : parseMessages([{ role: 'assistant', ...fieldsAt(response, 'message') }]),
     input: () => {
       const asked = fieldsOf(reader.json('request_data'));
-      return [...systemOf(valueAt(asked, 'system', 'instructions')), ...askedWith(asked)];
+      return [...parseInstructions(valueAt(asked, 'system', 'instructions')), ...askedWith(asked)];
     },
     further,
   };
@@ -427,12 +436,12 @@ function asGemini(reader: AttributeReader): Said {
   const response = fieldsOf(reader.json('gcp.vertex.agent.llm_response'));
   const content = { role: 'model', ...fieldsAt(response, 'content') };
   return {
-    output: parsedMessages([{ ...response, content }]),
+    output: parseMessages([{ ...response, content }]),
     input: () => {
       const request = fieldsOf(reader.json('gcp.vertex.agent.llm_request'));
       return [
-        ...systemOf(valueAt(fieldsAt(request, 'config'), 'system_instruction', 'systemInstruction')),
-        ...parsedMessages(listAtKey(request, 'contents')),
+        ...parseInstructions(valueAt(fieldsAt(request, 'config'), 'system_instruction', 'systemInstruction')),
+        ...parseMessages(listAtKey(request, 'contents')),
       ];
     },
   };
@@ -452,7 +461,7 @@ function asToolAttributes(reader: AttributeReader): Said {
   return called.length === 0
     ? NOTHING
     : {
-        output: parsedMessages([{ role: 'assistant', content: text ?? '', tool_calls: calls }]),
+        output: parseMessages([{ role: 'assistant', content: text ?? '', tool_calls: calls }]),
         input: () => askedIn(reader, 'gen_ai.content.prompt', 'gen_ai.prompt'),
       };
 }
@@ -487,11 +496,11 @@ const withRole =
   };
 
 /** Adds the model's role to a message without a role. */
-const assistant = (value: unknown): unknown =>
+const withAssistantRole = (value: unknown): unknown =>
   isRecord(value) && !('role' in value) && !isRecord(value['message']) ? { ...value, role: 'assistant' } : value;
 
 /** Turns a span into a step. */
-export function stepOfSpan(span: Span): Step {
+export function toSpanStep(span: Span): Step {
   const { trace, id, parent, start, end, failed, dropped, name } = span;
   const kind = isModelCall(span) ? 'model' : isToolCall(span) ? 'tool' : isAgentCall(span) ? 'agent' : 'other';
   let read: ModelCall | undefined;
@@ -504,9 +513,9 @@ export function stepOfSpan(span: Span): Step {
     end,
     kind,
     failed,
-    agent: agentOf(span),
+    agent: findAgentName(span),
     score: null,
-    answers: kind === 'tool' ? callOfTool(span) : null,
+    answers: kind === 'tool' ? readToolCallId(span) : null,
     lacks:
       dropped > 0 && kind !== 'other'
         ? [

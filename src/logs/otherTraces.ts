@@ -1,16 +1,16 @@
 /** Reads steps from traces of OpenAI's Agents SDK, Weave, Opik and Braintrust. */
-import { answerIn, FURTHER } from '../chat/answers.ts';
-import { errorWords, resultWithError } from '../chat/content.ts';
+import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
+import { formatError, resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { measuresIn } from '../chat/measures.ts';
-import { parsedMessages, systemOf } from '../chat/messages.ts';
+import { readMeasures } from '../chat/measures.ts';
+import { parseMessages, parseInstructions } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
-import { spentIn } from '../chat/usage.ts';
+import { readSpentTokens } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import { askedWith } from './langSmith.ts';
-import { stepOfObservation } from './langfuse.ts';
+import { toObservationStep } from './langfuse.ts';
 import { firstScore } from './scores.ts';
-import { argumentsText, nanosecondsOf, type Step } from './steps.ts';
+import { argumentsText, parseIsoTime, type Step } from './steps.ts';
 
 const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
   ['generation', 'model'],
@@ -19,7 +19,7 @@ const AGENT_KINDS: ReadonlyMap<unknown, Step['kind']> = new Map([
 ]);
 
 /** Returns the step that a span of OpenAI's Agents SDK is, or null if the value is not one. */
-export function stepOfAgentSpan(value: unknown): Step | null {
+export function toAgentSpanStep(value: unknown): Step | null {
   const data = isRecord(value) ? value['span_data'] : null;
   if (!isRecord(value) || !isRecord(data)) {
     return null;
@@ -28,13 +28,13 @@ export function stepOfAgentSpan(value: unknown): Step | null {
   if (trace === null || id === null) {
     return null;
   }
-  const failed = errorWords(value['error']);
+  const failed = formatError(value['error']);
   return {
     trace,
     id,
     parent: textAt(value, 'parent_id') ?? '',
-    start: nanosecondsOf(value['started_at']),
-    end: nanosecondsOf(value['ended_at']),
+    start: parseIsoTime(value['started_at']),
+    end: parseIsoTime(value['ended_at']),
     kind: AGENT_KINDS.get(data['type']) ?? 'other',
     agent: data['type'] === 'agent' ? textAt(data, 'name') : null,
     score: null,
@@ -56,24 +56,24 @@ function agentCall(data: Fields): ModelCall {
   // The SDK for JavaScript keeps the whole answer of a chat, in a list.
   const [first] = Array.isArray(given) ? (given as readonly unknown[]) : [];
   const body = isRecord(first) && Array.isArray(first['choices']) ? first : null;
-  const { said, further } = answerIn(body ?? given);
+  const { said, further } = readModelAnswer(body ?? given);
   const usages = [data, response, ...(body === null ? [] : [body])].map((one) => fieldsAt(one, 'usage'));
   const usage = usages.find((one) => Object.keys(one).length > 0) ?? {};
   return {
     input: [
-      ...systemOf(response['instructions']),
+      ...parseInstructions(response['instructions']),
       ...askedWith({ input: valueAt(data, 'input') ?? response['input'] }),
     ],
     output: said,
     model: textAt(data, 'model') ?? textAt(response, 'model'),
-    ...spentIn(usage),
-    measures: measuresIn(data, response),
-    notes: further === 0 ? [] : [FURTHER],
+    ...readSpentTokens(usage),
+    measures: readMeasures(data, response),
+    notes: further === 0 ? [] : [FURTHER_ANSWERS],
   };
 }
 
 /** Returns the step that a call of Weave is, or null if the value is not one. */
-export function stepOfWeaveCall(value: unknown): Step | null {
+export function toWeaveStep(value: unknown): Step | null {
   if (!isRecord(value)) {
     return null;
   }
@@ -91,8 +91,8 @@ export function stepOfWeaveCall(value: unknown): Step | null {
     trace,
     id,
     parent: textAt(value, 'parent_id') ?? '',
-    start: nanosecondsOf(value['started_at']),
-    end: nanosecondsOf(value['ended_at']),
+    start: parseIsoTime(value['started_at']),
+    end: parseIsoTime(value['ended_at']),
     kind: isModel ? 'model' : /tool/iu.test(name) ? 'tool' : 'other',
     agent: null,
     score: null,
@@ -113,21 +113,21 @@ const MODEL_OP =
 
 function weaveCall(value: Fields, inputs: Fields): ModelCall {
   const output = fieldsAt(value, 'output');
-  const { said, further } = answerIn(value['output']);
+  const { said, further } = readModelAnswer(value['output']);
   const usage = valueAt(output, 'usage', 'usage_metadata', 'usageMetadata');
   return {
-    input: [...systemOf(valueAt(inputs, 'system', 'instructions')), ...parsedMessagesOf(inputs)],
+    input: [...parseInstructions(valueAt(inputs, 'system', 'instructions')), ...parsedMessagesOf(inputs)],
     output: said,
     model: textAt(output, 'model') ?? textAt(inputs, 'model'),
-    ...spentIn(isRecord(usage) ? usage : {}),
-    measures: measuresIn(inputs),
-    notes: further === 0 ? [] : [FURTHER],
+    ...readSpentTokens(isRecord(usage) ? usage : {}),
+    measures: readMeasures(inputs),
+    notes: further === 0 ? [] : [FURTHER_ANSWERS],
   };
 }
 
 const parsedMessagesOf = (inputs: Fields): ModelCall['input'] => {
   const { messages } = inputs;
-  return Array.isArray(messages) ? parsedMessages(messages) : askedWith(inputs);
+  return Array.isArray(messages) ? parseMessages(messages) : askedWith(inputs);
 };
 
 /** Span types of Opik and Braintrust, with the corresponding types of Langfuse. */
@@ -143,12 +143,12 @@ const OBSERVED: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** Returns the step that a span of Opik is, or null if the value is not one. */
-export function stepOfOpik(value: unknown): Step | null {
+export function toOpikStep(value: unknown): Step | null {
   const type = isRecord(value) ? OBSERVED.get(value['type']) : undefined;
   if (!isRecord(value) || type === undefined || !('parent_span_id' in value)) {
     return null;
   }
-  return stepOfObservation({
+  return toObservationStep({
     ...value,
     type,
     parentObservationId: value['parent_span_id'],
@@ -157,13 +157,13 @@ export function stepOfOpik(value: unknown): Step | null {
 }
 
 /** Returns the step that a span of Braintrust is, or null if the value is not one. */
-export function stepOfBraintrust(value: unknown): Step | null {
+export function toBraintrustStep(value: unknown): Step | null {
   const { type, name } = fieldsAt(value, 'span_attributes');
   if (!isRecord(value) || !('root_span_id' in value)) {
     return null;
   }
   const [metrics, metadata] = [fieldsAt(value, 'metrics'), fieldsAt(value, 'metadata')];
-  const step = stepOfObservation({
+  const step = toObservationStep({
     input: value['input'],
     output: value['output'],
     traceId: value['root_span_id'],
@@ -181,4 +181,4 @@ export function stepOfBraintrust(value: unknown): Step | null {
 }
 
 const failureOf = (error: unknown): Fields =>
-  error === undefined || error === null ? {} : { level: 'ERROR', statusMessage: errorWords(error) };
+  error === undefined || error === null ? {} : { level: 'ERROR', statusMessage: formatError(error) };

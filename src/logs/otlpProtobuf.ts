@@ -4,7 +4,7 @@
  * not need are skipped.
  */
 import { PbfReader } from 'pbf';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 
 /** The most levels of nested values, as in the JSON reader. */
 const MOST_DEPTH = 32;
@@ -28,7 +28,7 @@ interface Field {
  * @param onCut receives the available bytes of a field that exceeds the message, before the error
  * @throws Error if a field exceeds the message, or has an unknown wire type
  */
-function each(
+function forEachField(
   message: Uint8Array,
   read: (field: Field) => void,
   onCut?: (number: number, content: Uint8Array) => void,
@@ -80,7 +80,7 @@ const hexIn = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 /** Returns the repeated messages of one field. */
 function listIn(message: Uint8Array, number: number, read: (bytes: Uint8Array) => unknown): unknown[] {
   const list: unknown[] = [];
-  each(message, (field) => {
+  forEachField(message, (field) => {
     if (field.number === number) {
       list.push(read(field.bytes()));
     }
@@ -94,7 +94,7 @@ function messageIn(
   readers: Readonly<Record<number, (into: Fields, field: Field) => void>>,
 ): Fields {
   const into: Fields = {};
-  each(message, (field) => readers[field.number]?.(into, field));
+  forEachField(message, (field) => readers[field.number]?.(into, field));
   return into;
 }
 
@@ -250,7 +250,7 @@ class Damage {
   private add(what: string, error: unknown): void {
     this.first ??= error;
     if (this.named.length < MOST_NAMED) {
-      this.named.push(`${what}, which is damaged (${messageOf(error)})`);
+      this.named.push(`${what}, which is damaged (${toErrorMessage(error)})`);
     } else {
       this.others++;
     }
@@ -265,7 +265,7 @@ function partsIn(
   read: (bytes: Uint8Array, isCut: boolean) => void,
 ): void {
   try {
-    each(
+    forEachField(
       message,
       (field) => {
         if (field.number === number) {
@@ -341,7 +341,7 @@ function hasLogs(bytes: Uint8Array): boolean {
   resourcesIn(bytes, LOGS, new Damage(''), (item) => {
     asked++;
     if (asked <= MOST_ASKED) {
-      each(item, ({ number, type }) => {
+      forEachField(item, ({ number, type }) => {
         const [span, record] = WAYS.get(number) ?? [];
         spans += type === span ? 1 : 0;
         records += type === record ? 1 : 0;
@@ -363,7 +363,7 @@ export interface ReadRequest {
 }
 
 /** Reads a request or file of traces or logs. Damaged parts are left out and named. */
-export function requestInProtobuf(bytes: Uint8Array): ReadRequest {
+export function readProtobufRequest(bytes: Uint8Array): ReadRequest {
   const isLogs = hasLogs(bytes);
   const damage = new Damage(isLogs ? 'log record' : 'span');
   const read = resourcesIn(bytes, isLogs ? LOGS : SPANS, damage, isLogs ? logRecordIn : spanIn);
@@ -380,13 +380,13 @@ export function requestInProtobuf(bytes: Uint8Array): ReadRequest {
  * @param name of the input, for messages
  * @throws C3Error('input') if the bytes are not a request of traces, or are damaged
  */
-export function tracesInProtobuf(bytes: Uint8Array, name: string): { readonly resourceSpans: readonly unknown[] } {
+export function readProtobufTraces(bytes: Uint8Array, name: string): { readonly resourceSpans: readonly unknown[] } {
   const damage = new Damage('span');
   const resourceSpans = resourcesIn(bytes, SPANS, damage, spanIn);
   if (damage.first !== null) {
     throw new C3Error(
       'input',
-      `${name} is not an OpenTelemetry trace in protocol buffers: ${messageOf(damage.first)}; give a whole one, or OTLP in JSON.`,
+      `${name} is not an OpenTelemetry trace in protocol buffers: ${toErrorMessage(damage.first)}; give a whole one, or OTLP in JSON.`,
       { cause: damage.first },
     );
   }

@@ -1,7 +1,7 @@
 /** Labels speakers that only system prompts tell apart: by the prompt's name, or by number. */
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
-import { promptName, systemPrompt } from './promptName.ts';
+import { findPromptName, systemPrompt } from './promptName.ts';
 
 export interface PromptLabel {
   readonly name: string;
@@ -48,5 +48,7 @@ export class PromptLabels {
  */
 export function soleSpeaker(messages: readonly ChatMessage[], others: Iterable<string> = []): PromptLabel {
   const taken = [...messages.flatMap(({ name }) => name ?? []), ...others];
-  return new PromptLabels(taken).named(promptName(systemPrompt(messages))) ?? { name: 'assistant', by: 'only speaker' };
+  return (
+    new PromptLabels(taken).named(findPromptName(systemPrompt(messages))) ?? { name: 'assistant', by: 'only speaker' }
+  );
 }

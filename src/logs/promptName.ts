@@ -28,7 +28,7 @@ interface Found {
 }
 
 /** Words that fit every model and tell none apart. */
-const ANYBODY = words(
+const GENERIC_WORDS = words(
   `agent ai artificial assistant assistants being bot chatbot chat collaborator companion component computer
   conversational corporation entity engine expert generator gpt helper human inc individual instance intelligence
   intelligent language large llm machine member model node one part participant partner people person product
@@ -37,7 +37,7 @@ const ANYBODY = words(
 /** Names of models, which do not identify the reader. */
 const MODELS = words('chatgpt claude copilot deepseek gemini gemma gpt grok kimi llama mistral openai phi qwen');
 /** Words that only describe a reader. */
-const LIKE = words(
+const DESCRIPTIVE_WORDS = words(
   `accurate advanced amazing autonomous autoregressive best brilliant capable careful clear concise creative curious
   detailed diligent efficient empathetic exceptional experienced expert extremely fast friendly good great harmless helpful
   highly honest incredibly insightful intelligent kind knowledgeable meticulous nice patient polite powerful precise
@@ -55,7 +55,7 @@ const NO_BEGINNING = words(
   used using welcome what when where which who whose why with working writing wrong your`,
 );
 /** Words that end a preceding name. */
-const BEHIND = words(
+const NAME_ENDINGS = words(
   `a also an and are as assigned at based be because been before behind below beside between built but by called can capable charged
   collaborating created dedicated deployed designed during for from has have having helping here if in inside into is
   it just like made must named now of on or over playing powered responsible running should so specialised specialising
@@ -63,8 +63,9 @@ const BEHIND = words(
   whose will with within without work working you your`,
 );
 /** Lower-case words that name an occupation. Directly after "you are", such a word is a name. */
-const DOES = /^(?:[a-z]{2,}(?:er|or|ist|ian|eer|ant)|critic|judge|coach|scribe|guide|lead|chief|clerk|host|spy)$/u;
-const DOES_NOTHING = words(
+const OCCUPATION =
+  /^(?:[a-z]{2,}(?:er|or|ist|ian|eer|ant)|critic|judge|coach|scribe|guide|lead|chief|clerk|host|spy)$/u;
+const NOT_OCCUPATIONS = words(
   `better bigger clever eager either elder ever faster former further greater inner insider inferior junior latter
   major minor neither older outer particular poor popular prior proper senior significant slower smaller sober stronger
   super superior tender upper younger important instant brilliant relevant vigilant tolerant elegant constant`,
@@ -132,9 +133,9 @@ export const systemPrompt = (messages: readonly ChatMessage[]): string =>
     .join('\n');
 
 /** Returns the name that a system prompt gives, or null if it gives none or several different ones. */
-export function promptName(prompt: string): string | null {
+export function findPromptName(prompt: string): string | null {
   const text = plainText(cut(prompt, MOST_READ));
-  const found = [...tagged(text), ...headed(text), ...sentencesOf(text).flatMap(saidIn)];
+  const found = [...findNamesInTags(text), ...findNamesInHeadings(text), ...splitSentences(text).flatMap(saidIn)];
   for (const sureness of [0, 1, 2, 3]) {
     const [first, ...others] = found.filter((one) => one.sureness === sureness).map(({ name }) => name);
     if (first !== undefined) {
@@ -161,10 +162,10 @@ const plainText = (text: string): string =>
     .replace(/[^\S\n]+/gu, ' ')
     .replace(TITLES, '$1\u2024 ');
 
-const keyed = (key: string): Sureness => (/name/iu.test(key) ? 3 : 1);
+const rateKey = (key: string): Sureness => (/name/iu.test(key) ? 3 : 1);
 
 /** Returns the names in tags and in their attributes. */
-function tagged(text: string): readonly Found[] {
+function findNamesInTags(text: string): readonly Found[] {
   return [
     ...text.matchAll(
       /<(name|agent[_-]?name|role|agent[_-]?role|persona|identity|agent|character)\b([^<>\n]{0,120})>([^<>]{0,200})/giu,
@@ -174,12 +175,12 @@ function tagged(text: string): readonly Found[] {
     .flatMap(([, tag = '', attributes = '', inside = '']) => {
       const attribute = /\b(?:name|role)=([^=<>]{1,60}?)(?:$| \w+=|\/)/iu.exec(attributes)?.[1];
       const name = nameIn((attribute ?? inside).trim(), true);
-      return name === null ? [] : [{ ...name, sureness: keyed(tag) }];
+      return name === null ? [] : [{ ...name, sureness: rateKey(tag) }];
     });
 }
 
 /** Returns the names in headings and below them: "# Role", "## Planner agent". */
-function headed(text: string): readonly Found[] {
+function findNamesInHeadings(text: string): readonly Found[] {
   const below = [
     ...text.matchAll(
       /(?:^|\n)[#=[ ]{1,8}(?:your |agent |assistant )?(name|role|persona|identity|agent)[\]=: ]{0,8}\n{1,2} ?([^\n]{1,80})/giu,
@@ -193,14 +194,14 @@ function headed(text: string): readonly Found[] {
     )?.[1];
   const of = below.flatMap(({ key, line }) => {
     const name = nameIn(line.trim(), true);
-    return name === null ? [] : [{ ...name, sureness: keyed(key) }];
+    return name === null ? [] : [{ ...name, sureness: rateKey(key) }];
   });
   const title = first === undefined ? null : nameIn(first, true);
   return title === null ? of : [...of, { ...title, sureness: 2 }];
 }
 
 /** Returns the sentences of a text, each from its first word on. */
-function sentencesOf(text: string): readonly string[] {
+function splitSentences(text: string): readonly string[] {
   return text
     .replace(/<[^<>\n]{0,120}>/gu, '\n')
     .split(/\n|(?<=[.!?;]\)?) /u, MOST_PLACES)
@@ -233,7 +234,7 @@ const surest = (opening: Sureness, own: Sureness): Sureness =>
 /** Returns true if "as the planner" continues as an instruction, unlike "As the day ends, ...". */
 const isCommand = (rest: string, name: string): boolean =>
   /^[^,:]{1,60}[,:]/u.test(rest) &&
-  (/^[^,:]{1,60}[,:] (?:you|your)\b/iu.test(rest) || DOES.test(name.toLowerCase().split(/[ _-]/u).at(-1) ?? ''));
+  (/^[^,:]{1,60}[,:] (?:you|your)\b/iu.test(rest) || OCCUPATION.test(name.toLowerCase().split(/[ _-]/u).at(-1) ?? ''));
 
 /**
  * Returns the name with which a text begins, and its certainty.
@@ -242,23 +243,24 @@ const isCommand = (rest: string, name: string): boolean =>
 function nameIn(text: string, plain: boolean): Found | null {
   const article = /^(?:the|our|this|an?|one of (?:the|our)) /iu.exec(text)?.[0] ?? '';
   const isAny = /^(?:an?|one) /iu.test(article);
-  const rest = withoutLikes(text.slice(article.length));
+  const rest = dropDescriptiveWords(text.slice(article.length));
   const read = /^(?:[\p{L}\p{N}][\p{L}\p{N}\p{M}'&./+_\u2024-]*[ ]?)+/u.exec(rest)?.[0] ?? '';
   const all = read.trim().split(' ');
   const end = all.findIndex(
-    (word, at) => BEHIND.has(word.toLowerCase()) && !(at > 0 && /^(?:of|the)$/u.test(word) && isUpper(all[at + 1])),
+    (word, at) =>
+      NAME_ENDINGS.has(word.toLowerCase()) && !(at > 0 && /^(?:of|the)$/u.test(word) && isUpper(all[at + 1])),
   );
   const named = /^(?:named|called)$/iu.test(all[end] ?? '') || all[end] === 'known' ? all.slice(end + 1).join(' ') : '';
   if (named !== '' && article !== '') {
     const name = nameIn(named, true);
     return name === null ? null : { ...name, sureness: 0 };
   }
-  const kept = nounsOf((end < 0 ? all : all.slice(0, end)).map((word) => word.replace(/[.'/+&-]+$/u, '')));
+  const kept = keepNameNouns((end < 0 ? all : all.slice(0, end)).map((word) => word.replace(/[.'/+&-]+$/u, '')));
   const isWhole = end >= 0 || /^(?:[^\p{L}\p{N}<({[]|\(|$)/u.test(rest.slice(read.trimEnd().length).trimStart());
   const name = kept.join(' ').replaceAll('\u2024', '.');
   const [first = ''] = kept;
   const isBounded = kept.length <= MOST_WORDS && name.length <= MOST_CHARACTERS && name !== '';
-  if (!isWhole || !isBounded || NO_BEGINNING.has(first.toLowerCase()) || isAnybody(kept)) {
+  if (!isWhole || !isBounded || NO_BEGINNING.has(first.toLowerCase()) || isGenericName(kept)) {
     return null;
   }
   if (article === '' && !plain && !standsAlone(kept, all)) {
@@ -268,11 +270,11 @@ function nameIn(text: string, plain: boolean): Found | null {
 }
 
 /** Removes leading words that only describe the reader: "careful, thorough and patient editor". */
-function withoutLikes(text: string): string {
+function dropDescriptiveWords(text: string): string {
   let rest = text;
   for (;;) {
     const [found = '', word = ''] = /^([a-z-]{1,20})(?:,? and |, | )/u.exec(rest) ?? [];
-    if (!LIKE.has(word)) {
+    if (!DESCRIPTIVE_WORDS.has(word)) {
       return rest;
     }
     rest = rest.slice(found.length);
@@ -282,15 +284,15 @@ function withoutLikes(text: string): string {
 const isUpper = (word: string | undefined): boolean => /^\p{Lu}/u.test(word ?? '');
 
 /** Returns the words of a name, without "agent" after an occupation. */
-function nounsOf(all: readonly string[]): readonly string[] {
+function keepNameNouns(all: readonly string[]): readonly string[] {
   const nouns = all.filter((word) => word !== '');
   const [last, before] = [nouns.at(-1)?.toLowerCase(), nouns.at(-2)?.toLowerCase()];
-  return last === 'agent' && before !== undefined && DOES.test(before) ? nouns.slice(0, -1) : nouns;
+  return last === 'agent' && before !== undefined && OCCUPATION.test(before) ? nouns.slice(0, -1) : nouns;
 }
 
-const isAnybody = (kept: readonly string[]): boolean =>
+const isGenericName = (kept: readonly string[]): boolean =>
   MODELS.has(kept[0]?.toLowerCase().split(/[-\d]/u, 1)[0] ?? '') ||
-  kept.every((word) => ANYBODY.has(word.toLowerCase()) || LIKE.has(word.toLowerCase()));
+  kept.every((word) => GENERIC_WORDS.has(word.toLowerCase()) || DESCRIPTIVE_WORDS.has(word.toLowerCase()));
 
 /** Returns true if words are a name without an article: written as one, or a single occupation. */
 function standsAlone(kept: readonly string[], all: readonly string[]): boolean {
@@ -302,6 +304,6 @@ function standsAlone(kept: readonly string[], all: readonly string[]): boolean {
     /^(?:agent|player|speaker|expert|team|member|node|worker|solver)$/iu.test(first) &&
     kept.length === 2 &&
     /^(?:\p{Lu}|\p{N}{1,3})$/u.test(kept[1] ?? '');
-  const isDoer = kept.length === 1 && all.length === 1 && DOES.test(first) && !DOES_NOTHING.has(first);
+  const isDoer = kept.length === 1 && all.length === 1 && OCCUPATION.test(first) && !NOT_OCCUPATIONS.has(first);
   return isOwn || isAgent || isDoer;
 }

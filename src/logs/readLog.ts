@@ -5,23 +5,30 @@
  * only its own entry, and is counted.
  */
 import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
-import { parsedMessage } from '../chat/messages.ts';
+import { parseMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';
 import { isRecord } from '../shared/guard.ts';
-import { BEYOND, conversationEpisode, holdsMessages, isConversation, MOST_MESSAGES, says } from './conversations.ts';
+import {
+  BEYOND_MESSAGES,
+  conversationEpisode,
+  holdsMessages,
+  isConversation,
+  MOST_MESSAGES,
+  holdsConversation,
+} from './conversations.ts';
 import { datadogSpan } from './datadog.ts';
 import { ElementScanner, type LogElement } from './elements.ts';
 import type { EntryGroup, EntryIndex, EntryKind } from './entryIndex.ts';
 import type { RecordedEpisode, RecordedLog, Survey } from './episode.ts';
 import { isSample, sampleEpisode } from './inspectSample.ts';
 import { isThread, threadEpisode } from './langGraph.ts';
-import { pairOf, runsWithin, stepOfRun } from './langSmith.ts';
-import { langfuseTrace, stepOfObservation } from './langfuse.ts';
-import { stepOfSpan } from './modelCalls.ts';
-import { stepOfAgentSpan, stepOfBraintrust, stepOfOpik, stepOfWeaveCall } from './otherTraces.ts';
-import { sessionEpisode, sessionOf } from './sessions.ts';
+import { unpackPair, flattenRuns, toRunStep } from './langSmith.ts';
+import { langfuseTrace, toObservationStep } from './langfuse.ts';
+import { toSpanStep } from './modelCalls.ts';
+import { toAgentSpanStep, toBraintrustStep, toOpikStep, toWeaveStep } from './otherTraces.ts';
+import { sessionEpisode, readSessionId } from './sessions.ts';
 import type { EntryPlace, LogReader, Repair } from './source.ts';
-import { logRecordOf, spanOf, spansOfTrace, type LogRecord, type Span } from './spans.ts';
+import { readLogRecord, readSpan, readJaegerTrace, type LogRecord, type Span } from './spans.ts';
 import type { Step } from './steps.ts';
 import { conversationsIn } from './tables.ts';
 import { lightStep, SystemPrompts, traceEpisode, type LightStep } from './traces.ts';
@@ -69,30 +76,30 @@ interface WholeTrace {
 
 const FORMATS: readonly ((value: unknown) => Known | null)[] = [
   (value) => asSpan('spans of Datadog', datadogSpan(value)),
-  (value) => asSpan(SPANS, spanOf(value)),
+  (value) => asSpan(SPANS, readSpan(value)),
   (value) => {
-    const record = logRecordOf(value);
+    const record = readLogRecord(value);
     return record === null ? null : { format: SPANS, kind: 'step', record };
   },
   (value) => {
-    const spans = spansOfTrace(value);
-    const trace = { id: spans?.[0]?.trace ?? '', steps: (spans ?? []).map(stepOfSpan), score: null };
+    const spans = readJaegerTrace(value);
+    const trace = { id: spans?.[0]?.trace ?? '', steps: (spans ?? []).map(toSpanStep), score: null };
     return spans === null ? null : { format: SPANS, kind: 'trace', trace };
   },
   (value) => {
-    const runs = runsWithin(value);
-    const steps = (runs ?? []).flatMap((run) => stepOfRun(run) ?? []);
+    const runs = flattenRuns(value);
+    const steps = (runs ?? []).flatMap((run) => toRunStep(run) ?? []);
     const score = steps.find((step) => step.score !== null)?.score ?? null;
     return runs === null
       ? null
       : { format: 'runs of LangSmith', kind: 'trace', trace: { id: steps[0]?.trace ?? '', steps, score } };
   },
-  (value) => asStep('runs of LangSmith', stepOfRun(value)),
-  (value) => asStep("spans of OpenAI's Agents SDK", stepOfAgentSpan(value)),
-  (value) => asStep('calls of Weave', stepOfWeaveCall(value)),
-  (value) => asStep('spans of Opik', stepOfOpik(value)),
-  (value) => asStep('spans of Braintrust', stepOfBraintrust(value)),
-  (value) => asStep('observations of Langfuse', stepOfObservation(value)),
+  (value) => asStep('runs of LangSmith', toRunStep(value)),
+  (value) => asStep("spans of OpenAI's Agents SDK", toAgentSpanStep(value)),
+  (value) => asStep('calls of Weave', toWeaveStep(value)),
+  (value) => asStep('spans of Opik', toOpikStep(value)),
+  (value) => asStep('spans of Braintrust', toBraintrustStep(value)),
+  (value) => asStep('observations of Langfuse', toObservationStep(value)),
   (value) => (isSample(value) ? { format: 'samples of Inspect', kind: 'sample' } : null),
   (value) => {
     const trace = langfuseTrace(value);
@@ -100,18 +107,19 @@ const FORMATS: readonly ((value: unknown) => Known | null)[] = [
   },
   (value) => (isThread(value) ? { format: 'checkpoints of LangGraph', kind: 'conversation' } : null),
   (value) =>
-    sessionOf(value) === null || parsedMessage(value) === null
+    readSessionId(value) === null || parseMessage(value) === null
       ? null
       : { format: 'sessions of agents', kind: 'message' },
   (value) =>
-    parsedMessage(pairOf(value)) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null,
-  (value) => (batchOf(value) !== null || says(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
+    parseMessage(unpackPair(value)) !== null && !isHolder(value) ? { format: CONVERSATIONS, kind: 'message' } : null,
+  (value) =>
+    readBatchId(value) !== null || holdsConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null,
   (value) => (conversationsIn(value) === null ? null : { format: CONVERSATIONS, kind: 'table' }),
   (value) => (isConversation(value) ? { format: CONVERSATIONS, kind: 'conversation' } : null),
 ];
 
 /** Returns the id that a batch's request and answer share, or null for other values. */
-const batchOf = (value: unknown): string | null =>
+const readBatchId = (value: unknown): string | null =>
   isRecord(value) && (isRequest(value) || isAnswer(value)) ? textAt(value, 'custom_id') : null;
 const isRequest = (value: Fields): boolean =>
   (isRecord(value['body']) && 'url' in value) || Array.isArray(fieldsAt(value, 'params')['messages']);
@@ -119,7 +127,7 @@ const isAnswer = (value: Fields): boolean =>
   isRecord(value['response']) || textAt(fieldsAt(value, 'result'), 'type') !== null;
 
 const asSpan = (format: string, span: Span | null): Known | null =>
-  span === null ? null : { format, kind: 'step', step: stepOfSpan(span), span };
+  span === null ? null : { format, kind: 'step', step: toSpanStep(span), span };
 
 const asStep = (format: string, step: Step | null): Known | null =>
   step === null ? null : { format, kind: 'step', step };
@@ -132,9 +140,9 @@ const isHolder = (value: unknown): boolean =>
 
 /** Returns true if a message names its speaker. A `source` may be that of the data instead. */
 const namesSpeaker = ({ source, ...message }: Fields): boolean =>
-  parsedMessage(message) !== null || parsedMessage({ ...message, type: source }) !== null;
+  parseMessage(message) !== null || parseMessage({ ...message, type: source }) !== null;
 
-const knownAs = (value: unknown): Known | null => {
+const identifyEntry = (value: unknown): Known | null => {
   for (const format of FORMATS) {
     const known = format(value);
     if (known !== null) {
@@ -145,7 +153,7 @@ const knownAs = (value: unknown): Known | null => {
 };
 
 /** Returns the id of the conversation of a message that is an entry of its own. */
-const conversationOf = (value: unknown): string | null =>
+const readConversationId = (value: unknown): string | null =>
   isRecord(value)
     ? textAt(
         value,
@@ -200,7 +208,7 @@ export function* readLog(
       for (const repair of read.repaired) {
         survey.leaveOut(REPAIRED[repair], 1, lineOf(element));
       }
-      const known = knownAs(read.value);
+      const known = identifyEntry(read.value);
       // The items in the lists of a holder of entries were found already.
       if (known === null || (known.kind === 'table' && element.start === holder)) {
         unknown.add(element, read.value);
@@ -209,7 +217,7 @@ export function* readLog(
       holder = element.holder ?? holder;
       unknown.hold(element);
       formats.add(known.format);
-      index.add(element, known.kind, groupOf(known, read.value, element));
+      index.add(element, known.kind, findEntryGroup(known, read.value, element));
       if ('step' in known) {
         prompts.addStep(known.step);
       }
@@ -236,7 +244,7 @@ export function* readLog(
   }
   return {
     format: [...formats].join(' and ') || SPANS,
-    episodes: (of) => episodesOf({ reader, index, prompts, recorded, survey: of }),
+    episodes: (of) => readEpisodes({ reader, index, prompts, recorded, survey: of }),
   };
 }
 
@@ -289,18 +297,18 @@ class UnknownEntries {
 }
 
 /** Returns the key that an entry shares with its episode, or null if it is an episode by itself. */
-function groupOf(known: Known, value: unknown, { item, document }: LogElement): string | null {
+function findEntryGroup(known: Known, value: unknown, { item, document }: LogElement): string | null {
   if (known.kind === 'step') {
-    return `${known.format} ${traceOf(known)}`;
+    return `${known.format} ${readTraceId(known)}`;
   }
   if (known.kind === 'conversation') {
-    const batch = batchOf(value);
+    const batch = readBatchId(value);
     return batch === null ? null : `batch ${batch}`;
   }
   if (known.kind !== 'message') {
     return null;
   }
-  const named = conversationOf(value);
+  const named = readConversationId(value);
   // Messages in lines of their own that name no conversation are one conversation.
   return named === null ? (item ? `list ${document}` : 'lines') : `named ${named}`;
 }
@@ -314,12 +322,12 @@ interface Reading {
   readonly survey: Survey;
 }
 
-function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
+function* readEpisodes(reading: Reading): Generator<RecordedEpisode> {
   const { index, survey } = reading;
   let number = 0;
   for (const group of index.groups(MOST)) {
     number++;
-    for (const episode of episodesIn(group, `conversation ${number}`, reading)) {
+    for (const episode of readGroup(group, `conversation ${number}`, reading)) {
       if (episode === null) {
         const { kind } = group;
         const what = kind === 'step' || kind === 'trace' ? 'traces' : kind === 'sample' ? 'samples' : 'conversations';
@@ -332,18 +340,18 @@ function* episodesOf(reading: Reading): Generator<RecordedEpisode> {
 }
 
 /** Yields the episodes of a group, several for a table, and null for one without an answer. */
-function* episodesIn(group: EntryGroup, id: string, reading: Reading): Generator<RecordedEpisode | null> {
+function* readGroup(group: EntryGroup, id: string, reading: Reading): Generator<RecordedEpisode | null> {
   const [place] = group.places;
   if (group.kind !== 'table' || place === undefined) {
-    yield episodeOf(group, id, reading);
+    yield readEpisode(group, id, reading);
     return;
   }
-  for (const [at, row] of (conversationsIn(again(reading.reader, place)) ?? []).entries()) {
+  for (const [at, row] of (conversationsIn(readEntryAgain(reading.reader, place)) ?? []).entries()) {
     yield conversationEpisode(row, `${id}, row ${at + 1}`, reading.survey);
   }
 }
 
-function episodeOf(
+function readEpisode(
   { kind, count, places }: EntryGroup,
   id: string,
   { reader, prompts, recorded, survey }: Reading,
@@ -354,10 +362,10 @@ function episodeOf(
     return stepsEpisode(places, { reader, prompts, recorded, survey });
   }
   if (kind === 'message') {
-    survey.leaveOut(BEYOND, count - places.length);
-    const messages = places.map((place) => again(reader, place));
-    const name = conversationOf(messages[0]) ?? id;
-    return sessionOf(messages[0]) === null
+    survey.leaveOut(BEYOND_MESSAGES, count - places.length);
+    const messages = places.map((place) => readEntryAgain(reader, place));
+    const name = readConversationId(messages[0]) ?? id;
+    return readSessionId(messages[0]) === null
       ? conversationEpisode({ messages }, name, survey)
       : sessionEpisode(messages, name, survey);
   }
@@ -365,10 +373,12 @@ function episodeOf(
     return null;
   }
   const { value, used } =
-    places.length > 1 ? batchIn(places.map((place) => again(reader, place))) : { value: again(reader, only), used: 1 };
+    places.length > 1
+      ? mergeBatch(places.map((place) => readEntryAgain(reader, place)))
+      : { value: readEntryAgain(reader, only), used: 1 };
   survey.leaveOut(BATCH, count - used);
   if (kind === 'trace') {
-    const known = knownAs(value);
+    const known = identifyEntry(value);
     return known?.kind === 'trace' ? wholeTraceEpisode(known.trace, survey) : null;
   }
   if (isThread(value)) {
@@ -378,7 +388,7 @@ function episodeOf(
 }
 
 /** Merges a batch's request with its first successful answer, and counts the merged entries. */
-function batchIn(values: readonly unknown[]): { readonly value: unknown; readonly used: number } {
+function mergeBatch(values: readonly unknown[]): { readonly value: unknown; readonly used: number } {
   const known = values.filter(isRecord);
   const request = known.find(isRequest);
   const answers = known.filter(isAnswer);
@@ -393,15 +403,15 @@ const OK = 200;
  * Reads an entry again.
  * @throws C3Error('input') if its file was changed since the first reading
  */
-function again(reader: LogReader, place: EntryPlace): unknown {
+function readEntryAgain(reader: LogReader, place: EntryPlace): unknown {
   const read = reader.value(place);
   if (read instanceof C3Error) {
-    throw changed(reader);
+    throw makeChangedFileError(reader);
   }
   return read.value;
 }
 
-const changed = ({ source }: LogReader): C3Error =>
+const makeChangedFileError = ({ source }: LogReader): C3Error =>
   new C3Error('input', `${source.name} was changed while it was read; import it again.`);
 
 function wholeTraceEpisode({ id, steps, score }: WholeTrace, survey: Survey): RecordedEpisode | null {
@@ -423,15 +433,15 @@ function stepsEpisode(
   { reader, prompts, survey, recorded }: Omit<Reading, 'index'>,
 ): RecordedEpisode | null {
   const entryAt = (place: EntryPlace): Extract<Known, { kind: 'step' }> => {
-    const entry = knownAs(again(reader, place));
+    const entry = identifyEntry(readEntryAgain(reader, place));
     if (entry?.kind !== 'step') {
-      throw changed(reader);
+      throw makeChangedFileError(reader);
     }
     return entry;
   };
   // Most logs have no such records, and then no entry is read twice.
   const [first] = recorded.size === 0 ? [] : places.slice(0, 1).map(entryAt);
-  let trace = first === undefined ? '' : traceOf(first);
+  let trace = first === undefined ? '' : readTraceId(first);
   const records = recorded.has(trace)
     ? places.map(entryAt).flatMap((entry) => ('record' in entry ? [entry.record] : []))
     : [];
@@ -444,7 +454,7 @@ function stepsEpisode(
     }
     ({ trace } = entry.step);
     const own = entry.span === undefined ? undefined : bySpan.get(entry.span.id);
-    return own === undefined || entry.span === undefined ? entry.step : stepOfSpan(withRecords(entry.span, own));
+    return own === undefined || entry.span === undefined ? entry.step : toSpanStep(withRecords(entry.span, own));
   };
   const isKept = places.reduce((sum, { start, end }) => sum + end - start, 0) <= KEPT_BYTES;
   const steps = places.flatMap((place): readonly LightStep[] => {
@@ -454,7 +464,7 @@ function stepsEpisode(
   const known = new Set(steps.map(({ id }) => id));
   for (const [span, own] of bySpan) {
     if (!known.has(span)) {
-      const step = stepOfSpan(spanOfRecords(own));
+      const step = toSpanStep(makeSpanOfRecords(own));
       steps.push(lightStep(step, always(step)));
     }
   }
@@ -466,7 +476,7 @@ function stepsEpisode(
   return traceEpisode(trace, steps, prompts, survey);
 }
 
-const traceOf = (entry: Extract<Known, { kind: 'step' }>): string =>
+const readTraceId = (entry: Extract<Known, { kind: 'step' }>): string =>
   'step' in entry ? entry.step.trace : entry.record.trace;
 
 /** Returns a span with its events from the log's records. */
@@ -476,7 +486,7 @@ const withRecords = (span: Span, records: readonly LogRecord[]): Span => ({
 });
 
 /** Returns a call made of its events, for a log without the span of the call. */
-const spanOfRecords = (records: readonly LogRecord[]): Span => ({
+const makeSpanOfRecords = (records: readonly LogRecord[]): Span => ({
   trace: records[0]?.trace ?? '',
   id: records[0]?.span ?? '',
   parent: '',
@@ -495,7 +505,7 @@ const always = (step: Step) => (): Step => step;
 const readAgain = (read: (place: EntryPlace) => Step | null, place: EntryPlace, reader: LogReader) => (): Step => {
   const step = read(place);
   if (step === null) {
-    throw changed(reader);
+    throw makeChangedFileError(reader);
   }
   return step;
 };

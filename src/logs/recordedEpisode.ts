@@ -4,8 +4,8 @@ import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
 import type { FullMessage, Message } from '../domain/message.ts';
 import { C3Error } from '../shared/errors.ts';
 import { MAX_YAML_CHARACTERS } from '../shared/text/yaml.ts';
-import { inferredSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
-import { masked } from './secrets.ts';
+import { inferSteps, MOST_STEPS, unseenSteps, type EpisodeEntry, type EpisodeStep } from './inferred.ts';
+import { maskText } from './secrets.ts';
 
 /** The store's functions that are needed here. */
 export interface EpisodeReader {
@@ -48,7 +48,7 @@ function episodeThrough(reader: EpisodeReader, message: number): EpisodeEntry[] 
  * @throws C3Error('input') if the message was not recorded elsewhere, or if the protocol cannot be
  *   inferred
  */
-export function inferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
+export function writeInferredTeam(reader: EpisodeReader, message: number, { endpoint, model }: NamedModel): string {
   const { run, problem } = reader.fullMessage(message);
   if (reader.run(run).method !== IMPORTED) {
     throw new C3Error(
@@ -56,7 +56,7 @@ export function inferredTeam(reader: EpisodeReader, message: number, { endpoint,
       `Message ${message} is of a run with a protocol of its own; replay it without a team file.`,
     );
   }
-  const steps = inferredSteps(reader.problem(problem).question, episodeThrough(reader, message));
+  const steps = inferSteps(reader.problem(problem).question, episodeThrough(reader, message));
   const file = steps === null ? null : teamText(message, steps, { endpoint, model });
   if (file === null || file.length > MAX_YAML_CHARACTERS) {
     throw new C3Error(
@@ -80,8 +80,8 @@ export interface ProgramTeam {
  * @throws C3Error('input') if the command contains something that looks like a key, which no file
  *   may hold
  */
-export function programTeam({ command, answering, evaluator }: ProgramTeam): string {
-  if (masked(command.join(' ')).count > 0) {
+export function writeProgramTeam({ command, answering, evaluator }: ProgramTeam): string {
+  if (maskText(command.join(' ')).count > 0) {
     throw new C3Error(
       'input',
       'The command has something that looks like a key, which is not written to a file: let the program read it from a variable of the environment.',

@@ -1,8 +1,8 @@
 /** Reads questions and answers from rows of data sets and tables. */
-import { answerIn, type Answer } from '../chat/answers.ts';
-import { structured, type Fields } from '../chat/fields.ts';
-import { parsedMessages } from '../chat/messages.ts';
-import { pythonValue } from '../chat/pythonLiteral.ts';
+import { readModelAnswer, type Answer } from '../chat/answers.ts';
+import { parseStructured, type Fields } from '../chat/fields.ts';
+import { parseMessages } from '../chat/messages.ts';
+import { parsePythonLiteral } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { ASKED } from './keys.ts';
@@ -35,32 +35,32 @@ export function firstAnswer(values: readonly unknown[]): Answer | null {
 
 /** Returns one or several completions. A text that holds no completion in JSON is the answer itself. */
 export function answersIn(given: unknown): Answer {
-  const held = typeof given === 'string' ? heldIn(given) : given;
+  const held = typeof given === 'string' ? openCompletions(given) : given;
   const list: readonly unknown[] = Array.isArray(held) && !isMessages(held) ? held : [held];
   const [first, ...others] = list;
-  const { said, further } = answerIn(first);
-  return said.length === 0 && held !== given ? answerIn(given) : { said, further: further + others.length };
+  const { said, further } = readModelAnswer(first);
+  return said.length === 0 && held !== given ? readModelAnswer(given) : { said, further: further + others.length };
 }
 
 /** Opens a text with completions in JSON, or with a message or body as a Python literal. */
-function heldIn(text: string): unknown {
-  const json = structured(text);
+function openCompletions(text: string): unknown {
+  const json = parseStructured(text);
   if (json !== text) {
-    return isNumbers(json) ? text : json;
+    return isNumberOrBoolean(json) ? text : json;
   }
-  const python = pythonValue(text);
+  const python = parsePythonLiteral(text);
   const isHeld = isMessages(python) || isMessages([python]) || (isRecord(python) && isAnswer(python));
   return isHeld ? python : text;
 }
 
-const isMessages = (value: unknown): boolean => parsedMessages(value).length > 0;
+const isMessages = (value: unknown): boolean => parseMessages(value).length > 0;
 
 /** Returns true if an object is the answer of a server. */
 export const isAnswer = ({ choices, candidates, object, output }: Fields): boolean =>
   Array.isArray(choices) || Array.isArray(candidates) || (object === 'response' && Array.isArray(output));
 
 /** Returns true if a value, or the first item of a list, is a number or a boolean. */
-export function isNumbers(given: unknown): boolean {
+export function isNumberOrBoolean(given: unknown): boolean {
   const first: unknown = Array.isArray(given) ? given[0] : given;
   return typeof first === 'number' || typeof first === 'boolean';
 }

@@ -3,7 +3,7 @@ import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
 
 /** Returns a score as a number, or null if it is not one or cannot be a return. */
-export function returnOf(score: unknown): number | null {
+export function readReturn(score: unknown): number | null {
   const number = typeof score === 'boolean' ? Number(score) : score;
   return typeof number === 'number' && isReturn(number) ? number : null;
 }
@@ -12,7 +12,7 @@ export function returnOf(score: unknown): number | null {
 export function firstScore(scores: unknown): number | null {
   const all: readonly unknown[] = Array.isArray(scores) ? scores : isRecord(scores) ? Object.values(scores) : [];
   for (const one of all) {
-    const score = returnOf(isRecord(one) ? (one['value'] ?? one['score']) : one);
+    const score = readReturn(isRecord(one) ? (one['value'] ?? one['score']) : one);
     if (score !== null) {
       return score;
     }

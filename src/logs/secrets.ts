@@ -10,7 +10,7 @@ const together = (kinds: readonly SecretKind[], flags: string): RegExp =>
 const SECRETS: readonly RegExp[] = [together(KINDS_BY_PREFIX, 'gu'), together(KINDS_BY_NAME, 'giu')];
 
 /** Masks all parts of a text that look like keys, except for their known prefix. Counts them. */
-export function masked(text: string): { readonly text: string; readonly count: number } {
+export function maskText(text: string): { readonly text: string; readonly count: number } {
   let count = 0;
   const mask = (_: string, ...groups: readonly unknown[]): string => {
     count++;
@@ -22,10 +22,10 @@ export function masked(text: string): { readonly text: string; readonly count: n
 }
 
 /** Masks every text and every key of a JSON value in the same way. */
-export function maskedValue(value: unknown): { readonly value: unknown; readonly count: number } {
+export function maskValue(value: unknown): { readonly value: unknown; readonly count: number } {
   let count = 0;
   const clean = (text: string): string => {
-    const cleaned = masked(text);
+    const cleaned = maskText(text);
     count += cleaned.count;
     return cleaned.text;
   };

@@ -4,15 +4,22 @@
  * are side chains with their own contexts.
  */
 import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
-import { measuresIn } from '../chat/measures.ts';
-import { chatOnly, parsedMessages, questionOf, together, withToolNames, type ParsedMessage } from '../chat/messages.ts';
-import { spentIn } from '../chat/usage.ts';
+import { readMeasures } from '../chat/measures.ts';
+import {
+  toChatMessage,
+  parseMessages,
+  findQuestion,
+  joinPieces,
+  withToolNames,
+  type ParsedMessage,
+} from '../chat/messages.ts';
+import { readSpentTokens } from '../chat/usage.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { RecordedEpisode, RecordedEvent, RecordedMessage, Survey } from './episode.ts';
-import { measuredOf, timeOf } from './steps.ts';
+import { measureCall, readTime } from './steps.ts';
 
 /** Returns the session that a line belongs to, or null for a value that is not a line. */
-export const sessionOf = (value: unknown): string | null =>
+export const readSessionId = (value: unknown): string | null =>
   isRecord(value) && 'uuid' in value && 'parentUuid' in value ? textAt(value, 'sessionId', 'session_id') : null;
 
 /** A message of a session, with its place in its chain. */
@@ -35,10 +42,10 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
   const roots = new Map<string, string>();
   const pieces = new Map<string, Place>();
   for (const line of lines.filter(isRecord)) {
-    const name = chainOf(line, roots);
+    const name = findChain(line, roots);
     const chain = chains.get(name) ?? [];
     chains.set(name, chain);
-    const messages = parsedMessages([line]);
+    const messages = parseMessages([line]);
     if (messages.length === 0) {
       survey.leaveOut('entries of conversations that are not messages');
     }
@@ -47,7 +54,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
       const piece = `${name} ${message.id ?? ''}`;
       const begun = message.id === null ? undefined : pieces.get(piece);
       if (begun !== undefined) {
-        begun.message = together(begun.message, message);
+        begun.message = joinPieces(begun.message, message);
         begun.line = line;
       } else {
         const place = { message, chain: name, line, before: chain.length };
@@ -62,7 +69,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
   }
   return {
     id,
-    question: questionOf((chains.get(MAIN) ?? places).map(({ message }) => message)),
+    question: findQuestion((chains.get(MAIN) ?? places).map(({ message }) => message)),
     answer: '',
     return: null,
     entries: entriesOf(places, chains, survey),
@@ -72,7 +79,7 @@ export function sessionEpisode(lines: readonly unknown[], id: string, survey: Su
 const MAIN = 'assistant';
 
 /** Returns a line's role: the main one, or a side chain by its agent's id or first line. */
-function chainOf(line: Fields, roots: Map<string, string>): string {
+function findChain(line: Fields, roots: Map<string, string>): string {
   if (line['isSidechain'] !== true) {
     return MAIN;
   }
@@ -89,8 +96,8 @@ function aboutLine(line: Fields): Pick<RecordedMessage, 'model' | 'promptTokens'
   const message = fieldsAt(line, 'message');
   return {
     model: textAt(message, 'model'),
-    ...spentIn(fieldsAt(message, 'usage')),
-    measured: measuredOf({ start: timeOf(line['timestamp']), end: 0n }, measuresIn(line)),
+    ...readSpentTokens(fieldsAt(message, 'usage')),
+    measured: measureCall({ start: readTime(line['timestamp']), end: 0n }, readMeasures(line)),
   };
 }
 
@@ -102,7 +109,7 @@ function* entriesOf(
   const chats = new Map(
     [...chains].map(([name, chain]) => {
       const messages = withToolNames(chain.map(({ message }) => message));
-      return [name, { messages, list: messages.map(chatOnly) }] as const;
+      return [name, { messages, list: messages.map(toChatMessage) }] as const;
     }),
   );
   const by = chains.size > 1 ? 'name' : 'only speaker';

@@ -1,8 +1,8 @@
 /** Reads parts of a log's bytes, never the whole log. */
-import { HALF, parsedJson } from '../chat/fields.ts';
-import { pythonValue } from '../chat/pythonLiteral.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
-import { masked, maskedValue } from './secrets.ts';
+import { ESCAPED_SURROGATE, parseIfJson } from '../chat/fields.ts';
+import { parsePythonLiteral } from '../chat/pythonLiteral.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
+import { maskText, maskValue } from './secrets.ts';
 
 export interface LogSource {
   /** The name in error messages. */
@@ -65,11 +65,11 @@ export class LogReader {
       repaired.push('bytes');
     }
     const entryOf = (json: string, also: readonly Repair[] = []): ReadEntry => {
-      const { value, count } = this.maskSecrets ? maskedValue(parse(json)) : { value: parse(json), count: 0 };
+      const { value, count } = this.maskSecrets ? maskValue(parse(json)) : { value: parse(json), count: 0 };
       return { value, masked: count, repaired: [...repaired, ...also] };
     };
     const parse = (json: string): unknown => {
-      if (!HALF.test(json)) {
+      if (!ESCAPED_SURROGATE.test(json)) {
         return JSON.parse(json) as unknown;
       }
       return JSON.parse(json, (_, one: unknown) => {
@@ -86,9 +86,9 @@ export class LogReader {
       return entryOf(decoded);
     } catch (error) {
       const also = new Set<Repair>();
-      const literal = pythonValue(decoded, () => also.add('nan'));
+      const literal = parsePythonLiteral(decoded, () => also.add('nan'));
       if (literal !== undefined) {
-        const { value, count } = this.maskSecrets ? maskedValue(literal) : { value: literal, count: 0 };
+        const { value, count } = this.maskSecrets ? maskValue(literal) : { value: literal, count: 0 };
         return { value, masked: count, repaired: [...repaired, ...also] };
       }
       const numbers = withoutNaN(decoded);
@@ -100,7 +100,7 @@ export class LogReader {
         }
       }
       const place = `${this.source.name}${line === 0 ? '' : `:${line}`}`;
-      const why = masked(messageOf(error)).text.slice(0, 120);
+      const why = maskText(toErrorMessage(error)).text.slice(0, 120);
       const what = repaired.includes('bytes')
         ? 'the text is not UTF-8; save the file as UTF-8.'
         : `this is not JSON (${why}); give one JSON document, or one in each line.`;
@@ -111,7 +111,7 @@ export class LogReader {
 
 /** Returns true if a text is JSON with an unpaired surrogate, which parsing reads as U+FFFD. */
 const holdsHalf = (text: string): boolean =>
-  HALF.test(text) && /^\s*[[{]/u.test(text) && JSON.stringify(parsedJson(text)).includes('\u{fffd}');
+  ESCAPED_SURROGATE.test(text) && /^\s*[[{]/u.test(text) && JSON.stringify(parseIfJson(text)).includes('\u{fffd}');
 
 /** Replaces NaN and infinities outside of strings by null. */
 function withoutNaN(text: string): string {

@@ -2,9 +2,9 @@
  * Reads spans of OpenTelemetry, with their attributes as plain values, from OTLP in JSON and from
  * the forms of Phoenix, MLflow, Python's console exporter and Jaeger.
  */
-import { fieldsAt, listAtKey, parsedJson, textAt, valueAt, type Fields } from '../chat/fields.ts';
+import { fieldsAt, listAtKey, parseIfJson, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
-import { timeOf } from './steps.ts';
+import { readTime } from './steps.ts';
 
 export interface Span {
   readonly trace: string;
@@ -47,11 +47,11 @@ const MOST_FLAT = 20_000;
  * Returns the span that a value is, or null.
  * @param given the value in the form of its container
  */
-export function spanOf(given: unknown): Span | null {
+export function readSpan(given: unknown): Span | null {
   if (!isRecord(given)) {
     return null;
   }
-  const value = unfolded(given) ?? given;
+  const value = unfoldRow(given) ?? given;
   const context = fieldsAt(value, 'context');
   const trace = idOf(textAt(value, 'traceId', 'trace_id', 'traceID') ?? textAt(context, 'trace_id', 'traceId'));
   const id = idOf(textAt(value, 'spanId', 'span_id', 'spanID') ?? textAt(context, 'span_id', 'spanId'));
@@ -59,15 +59,15 @@ export function spanOf(given: unknown): Span | null {
     return null;
   }
   const attributes = attributesOf(value['attributes'] ?? value['tags']);
-  const events = eventsOf(value);
-  const start = timeOf(valueAt(value, ...STARTS));
+  const events = readSpanEvents(value);
+  const start = readTime(valueAt(value, ...STARTS));
   return {
     trace,
     id,
     parent: idOf(textAt(value, 'parentSpanId', 'parent_span_id', 'parent_id')) ?? parentIn(value),
     name: textAt(value, 'name', 'operationName', 'span_name') ?? '',
     start,
-    end: endOf(value, start),
+    end: readEnd(value, start),
     failed: failureOf(value, attributes, events),
     dropped: Number(valueAt(value, 'droppedAttributesCount', 'dropped_attributes_count') ?? 0) || 0,
     attributes,
@@ -88,8 +88,8 @@ function parentIn(value: Fields): string {
 }
 
 /** Returns the end of a span. Jaeger gives its duration in microseconds. */
-function endOf(value: Fields, start: bigint): bigint {
-  const end = timeOf(valueAt(value, ...ENDS));
+function readEnd(value: Fields, start: bigint): bigint {
+  const end = readTime(valueAt(value, ...ENDS));
   const { duration } = value;
   return end === 0n && typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)
     ? start + BigInt(Math.round(duration)) * 1000n
@@ -97,9 +97,9 @@ function endOf(value: Fields, start: bigint): bigint {
 }
 
 /** Returns the events of OTLP, also from Logfire's rows, and Jaeger's logs with their names. */
-function eventsOf(value: Fields): readonly SpanEvent[] {
+function readSpanEvents(value: Fields): readonly SpanEvent[] {
   return ['events', 'logs', 'otel_events']
-    .flatMap((key) => listAtKey({ list: parsedJson(value[key]) }, 'list'))
+    .flatMap((key) => listAtKey({ list: parseIfJson(value[key]) }, 'list'))
     .filter(isRecord)
     .map((event) => {
       const attributes = attributesOf(event['attributes'] ?? event['fields']);
@@ -140,7 +140,7 @@ const isLogRecord = (value: Fields): boolean =>
       ['timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'severity_number'].some((key) => key in value)));
 
 /** Returns the record that an item of the list `logRecords` is, or null if it belongs to no span. */
-export function logRecordOf(value: unknown): LogRecord | null {
+export function readLogRecord(value: unknown): LogRecord | null {
   if (!isRecord(value) || !('body' in value || 'eventName' in value || 'event_name' in value)) {
     return null;
   }
@@ -151,19 +151,19 @@ export function logRecordOf(value: unknown): LogRecord | null {
   const attributes = attributesOf(value['attributes']);
   const { body: given } = value;
   const body =
-    isRecord(given) && Object.keys(given).every((key) => /Value$|_value$/u.test(key)) ? plain(given, 0) : given;
+    isRecord(given) && Object.keys(given).every((key) => /Value$|_value$/u.test(key)) ? toPlainValue(given, 0) : given;
   const name = textAt(value, 'eventName', 'event_name') ?? textAt(attributes, 'event.name') ?? '';
   const said = isRecord(body) ? body : body === undefined || body === null ? {} : { content: body };
-  const time = timeOf(valueAt(value, 'timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'timestamp'));
+  const time = readTime(valueAt(value, 'timeUnixNano', 'time_unix_nano', 'observedTimeUnixNano', 'timestamp'));
   return { trace, span, time, event: { name, attributes: { ...attributes, ...said } } };
 }
 
 /** Returns the spans of a trace in Jaeger's form, `{traceID, spans}`, or null for other values. */
-export function spansOfTrace(value: unknown): readonly Span[] | null {
+export function readJaegerTrace(value: unknown): readonly Span[] | null {
   if (!isRecord(value) || !Array.isArray(value['spans']) || textAt(value, 'traceID', 'traceId', 'trace_id') === null) {
     return null;
   }
-  const spans = value['spans'].flatMap((one) => spanOf(one) ?? []);
+  const spans = value['spans'].flatMap((one) => readSpan(one) ?? []);
   return spans.length === 0 ? null : spans;
 }
 
@@ -171,7 +171,7 @@ export function spansOfTrace(value: unknown): readonly Span[] | null {
  * Turns a row of a table of Phoenix into the form of a span: columns such as `context.trace_id` and
  * `attributes.llm.model_name` become nested fields. Returns null for any other value.
  */
-function unfolded(row: Fields): Fields | null {
+function unfoldRow(row: Fields): Fields | null {
   if (!('context.span_id' in row)) {
     return null;
   }
@@ -189,22 +189,22 @@ function unfolded(row: Fields): Fields | null {
  * columns of tables as JSON.
  */
 function attributesOf(written: unknown): Attributes {
-  const given = parsedJson(written);
+  const given = parseIfJson(written);
   if (isRecord(given)) {
-    return flattened(given);
+    return flattenAttributes(given);
   }
   const pairs: (readonly [string, unknown])[] = [];
   for (const entry of Array.isArray(given) ? (given as readonly unknown[]) : []) {
     if (isRecord(entry) && typeof entry['key'] === 'string') {
       const { value } = entry;
-      pairs.push([entry['key'], isRecord(value) ? plain(value, 0) : value]);
+      pairs.push([entry['key'], isRecord(value) ? toPlainValue(value, 0) : value]);
     }
   }
   return Object.fromEntries(pairs);
 }
 
 /** Adds the inner values of an object under keys with dots: `llm.input_messages.0.message.role`. */
-function flattened(attributes: Fields): Attributes {
+function flattenAttributes(attributes: Fields): Attributes {
   const flat: [string, unknown][] = [];
   const add = (key: string, value: unknown, depth: number): void => {
     if (flat.length >= MOST_FLAT) {
@@ -224,7 +224,7 @@ function flattened(attributes: Fields): Attributes {
 }
 
 /** Turns an OTLP value into plain JSON. */
-function plain(value: unknown, depth: number): unknown {
+function toPlainValue(value: unknown, depth: number): unknown {
   if (!isRecord(value) || depth > MOST_DEPTH) {
     return undefined;
   }
@@ -238,12 +238,14 @@ function plain(value: unknown, depth: number): unknown {
     valueAt(value, 'intValue', 'int_value'),
   ];
   if (isRecord(list)) {
-    return listAtKey(list, 'values').map((one) => plain(one, depth + 1));
+    return listAtKey(list, 'values').map((one) => toPlainValue(one, depth + 1));
   }
   if (isRecord(pairs)) {
     return Object.fromEntries(
       listAtKey(pairs, 'values').flatMap((entry) =>
-        isRecord(entry) && typeof entry['key'] === 'string' ? [[entry['key'], plain(entry['value'], depth + 1)]] : [],
+        isRecord(entry) && typeof entry['key'] === 'string'
+          ? [[entry['key'], toPlainValue(entry['value'], depth + 1)]]
+          : [],
       ),
     );
   }
@@ -254,7 +256,7 @@ function plain(value: unknown, depth: number): unknown {
 
 /** Decodes an attribute of MLflow, whose texts are JSON again. */
 export const jsonText = (value: unknown): unknown =>
-  typeof value === 'string' && value.startsWith('"') ? parsedJson(value) : value;
+  typeof value === 'string' && value.startsWith('"') ? parseIfJson(value) : value;
 
 interface Branch {
   readonly children: Map<string, Branch>;
@@ -265,7 +267,7 @@ interface Branch {
  * Builds the list that numbered attributes form: `PREFIX.0.message.role`,
  * `PREFIX.1.message.content`. Items are objects, and lists in them become lists again.
  */
-export function listAt(attributes: Attributes, prefix: string): unknown[] {
+export function buildList(attributes: Attributes, prefix: string): unknown[] {
   const root: Branch = { children: new Map(), value: undefined };
   const start = `${prefix}.`;
   // The filter by key comes first, because most spans have no such attribute.

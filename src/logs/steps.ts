@@ -1,5 +1,5 @@
 /** The steps of an agent program: calls of models and tools, and the spans around them. */
-import { jsonWithoutBytes, structured, valueAt } from '../chat/fields.ts';
+import { jsonWithoutBytes, parseStructured, valueAt } from '../chat/fields.ts';
 import type { CallMeasures } from '../chat/measures.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -38,9 +38,9 @@ export interface Step {
 }
 
 /** Returns the measures of a call from its times and its own metadata. */
-export function measuredOf({ start, end }: Pick<Step, 'start' | 'end'>, measures?: CallMeasures): RecordedMeasures {
-  const begun = secondsOf(start);
-  const first = secondsOf(timeOf(measures?.firstToken));
+export function measureCall({ start, end }: Pick<Step, 'start' | 'end'>, measures?: CallMeasures): RecordedMeasures {
+  const begun = toSeconds(start);
+  const first = toSeconds(readTime(measures?.firstToken));
   return {
     start: begun === null ? null : begun * 1000,
     seconds: begun === null || end < start ? null : Number(end - start) / 1e9,
@@ -52,7 +52,7 @@ export function measuredOf({ start, end }: Pick<Step, 'start' | 'end'>, measures
 }
 
 /** Returns seconds since 1970, or null if the number is an index in an order. */
-const secondsOf = (nanoseconds: bigint): number | null =>
+const toSeconds = (nanoseconds: bigint): number | null =>
   nanoseconds < 10n ** BigInt(NANO - 1) ? null : Number(nanoseconds / 1000n) / 1e6;
 
 export interface ToolResult {
@@ -64,7 +64,7 @@ export interface ToolResult {
 
 /** Returns a tool's arguments as text, without the wrapper of a patched function. */
 export function argumentsText(value: unknown): string {
-  const given = structured(value);
+  const given = parseStructured(value);
   const { args, kwargs, ...others } = isRecord(given) ? given : {};
   const isWrapped = Array.isArray(args) && Object.keys(others).length === 0 && isEmpty(kwargs);
   const inner = isWrapped && args.length === 1 ? (args as readonly unknown[])[0] : undefined;
@@ -79,7 +79,7 @@ const isEmpty = (value: unknown): boolean =>
 const DIGITS = 9;
 
 /** Returns nanoseconds since 1970 of an ISO 8601 time with up to nine decimals, or else 0. */
-export function nanosecondsOf(value: unknown): bigint {
+export function parseIsoTime(value: unknown): bigint {
   const [, whole = '', fraction = '', zone = ''] =
     typeof value === 'string'
       ? (/^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\d*(Z|[+-]\d\d:?\d\d)?$/u.exec(value.trim()) ?? [])
@@ -96,10 +96,10 @@ const [NANO, MICRO, MILLI] = [17, 14, 11] as const;
  * Returns nanoseconds since 1970 of an ISO 8601 time, or of a count whose length tells its unit.
  * Returns 0 for other values.
  */
-export function timeOf(value: unknown): bigint {
+export function readTime(value: unknown): bigint {
   const text = typeof value === 'number' ? String(Math.round(value)) : value;
   if (typeof text !== 'string' || !/^\d{1,20}$/u.test(text)) {
-    return nanosecondsOf(value);
+    return parseIsoTime(value);
   }
   const count = BigInt(text);
   return text.length >= NANO

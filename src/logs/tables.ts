@@ -3,10 +3,10 @@
  * Weights & Biases write them, and objects with conversations by name.
  */
 import type { Fields } from '../chat/fields.ts';
-import { opened } from '../chat/pythonLiteral.ts';
+import { parseJsonOrPython } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';
-import { rowsOf, scalarsOf } from './columns.ts';
-import { isConversation, says } from './conversations.ts';
+import { readTableRows, findRepeatedScalars } from './columns.ts';
+import { isConversation, holdsConversation } from './conversations.ts';
 
 /** Keys of the two sides of one conversation, which are not names of two conversations. */
 const SIDES = ['input', 'inputs', 'output', 'outputs', 'request', 'response', 'prompt', 'completion'] as const;
@@ -16,8 +16,8 @@ export function conversationsIn(value: unknown): readonly Fields[] | null {
   if (!isRecord(value)) {
     return null;
   }
-  const rows = rowsOf(value);
-  if (rows !== null && rows.some(says)) {
+  const rows = readTableRows(value);
+  if (rows !== null && rows.some(holdsConversation)) {
     return rows;
   }
   const [only, ...others] = Object.values(value).filter((one) => typeof one === 'object' && one !== null);
@@ -30,7 +30,7 @@ function named(value: Fields): readonly Fields[] | null {
     return null;
   }
   const held = Object.entries(value).flatMap(([id, one]) => {
-    const given = opened(one);
+    const given = parseJsonOrPython(one);
     if (Array.isArray(given) && !isConversation(given)) {
       // An item that is no conversation is kept, so that the import counts it.
       const items = given.some(isConversation) ? given : [];
@@ -44,7 +44,7 @@ function named(value: Fields): readonly Fields[] | null {
   }
   // If the object has other keys, the key of its only list is not a name.
   const isName = held.length > 1 || Object.keys(value).length === 1;
-  const beside = scalarsOf(value, held.length);
+  const beside = findRepeatedScalars(value, held.length);
   return held.map(({ id, given }) => ({
     ...(isName ? { ...beside, id } : value),
     ...(isRecord(given) ? given : { messages: given }),

@@ -1,9 +1,9 @@
 /** Reads spans that are calls of tools: the name, the arguments and the result. */
 import { resultWithError } from '../chat/content.ts';
-import { fieldsAt, structured, textAt, valueAt } from '../chat/fields.ts';
-import { parsedMessages, type ParsedMessage } from '../chat/messages.ts';
+import { fieldsAt, parseStructured, textAt, valueAt } from '../chat/fields.ts';
+import { parseMessages, type ParsedMessage } from '../chat/messages.ts';
 import { isRecord } from '../shared/guard.ts';
-import { jsonText, listAt, type Attributes, type Span } from './spans.ts';
+import { jsonText, buildList, type Attributes, type Span } from './spans.ts';
 import { argumentsText, type ToolResult } from './steps.ts';
 
 /** Returns the span type of MLflow and Langfuse, in capitals, or null. */
@@ -32,7 +32,7 @@ export function isToolCall({ name, attributes }: Span): boolean {
 }
 
 /** Returns the arguments of a tool from its span. */
-const askedOf = ({ attributes }: Span): unknown =>
+const readToolArguments = ({ attributes }: Span): unknown =>
   valueAt(
     attributes,
     'gen_ai.tool.call.arguments',
@@ -48,7 +48,7 @@ const askedOf = ({ attributes }: Span): unknown =>
   );
 
 /** Returns the result of a tool from its span. */
-function givenBy({ attributes, events }: Span): unknown {
+function readToolOutput({ attributes, events }: Span): unknown {
   const given = valueAt(
     attributes,
     'gen_ai.tool.call.result',
@@ -66,7 +66,7 @@ function givenBy({ attributes, events }: Span): unknown {
 
 /** Returns the documents that OpenInference lists as one text, or undefined. */
 function documentsIn(attributes: Attributes): string | undefined {
-  const found = listAt(attributes, 'retrieval.documents').flatMap((one) => {
+  const found = buildList(attributes, 'retrieval.documents').flatMap((one) => {
     const text = textAt(fieldsAt(one, 'document'), 'content');
     return text === null ? [] : [text];
   });
@@ -74,31 +74,31 @@ function documentsIn(attributes: Attributes): string | undefined {
 }
 
 /** Returns LangChain's message with a tool's result, if the span holds one, or null. */
-function messageOfTool(span: Span): ParsedMessage | null {
-  const value = structured(givenBy(span));
+function readToolMessage(span: Span): ParsedMessage | null {
+  const value = parseStructured(readToolOutput(span));
   const message = isRecord(value) && isRecord(value['output']) ? value['output'] : value;
-  const [read] = isRecord(message) && 'lc' in message ? parsedMessages([message]) : [];
+  const [read] = isRecord(message) && 'lc' in message ? parseMessages([message]) : [];
   return read?.role === 'tool' ? read : null;
 }
 
 /** Returns the name, arguments and result of a tool, or the reason for its failure. */
 export function toolResult(span: Span): ToolResult {
   const { name, attributes, failed } = span;
-  const message = messageOfTool(span);
-  const result = message?.text ?? givenBy(span);
+  const message = readToolMessage(span);
+  const result = message?.text ?? readToolOutput(span);
   return {
     source:
       textAt(attributes, 'gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ??
       message?.name ??
       textAt(attributes, 'traceloop.entity.name') ??
       name,
-    asked: argumentsText(askedOf(span)),
+    asked: argumentsText(readToolArguments(span)),
     text: result === undefined && failed === null ? null : resultWithError(jsonText(result), failed),
   };
 }
 
 /** Returns the id of the call that a tool's span answers, or null. */
-export const callOfTool = (span: Span): string | null =>
+export const readToolCallId = (span: Span): string | null =>
   textAt(
     span.attributes,
     'gen_ai.tool.call.id',
@@ -107,5 +107,5 @@ export const callOfTool = (span: Span): string | null =>
     'tool_call_id',
     'gen_ai.tool.call_id',
   ) ??
-  messageOfTool(span)?.answers ??
+  readToolMessage(span)?.answers ??
   null;

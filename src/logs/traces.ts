@@ -1,7 +1,7 @@
 /** Builds episodes from traces: the calls of models and tools, in the order of their outputs. */
 import { hash } from 'node:crypto';
-import { callLine } from '../chat/content.ts';
-import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../chat/messages.ts';
+import { formatCall } from '../chat/content.ts';
+import { joinAnswerPieces, toChatMessage, findQuestion, withToolNames, type ParsedMessage } from '../chat/messages.ts';
 import type { ModelCall } from '../chat/modelCall.ts';
 import { contains } from '../shared/text/contains.ts';
 import {
@@ -12,8 +12,8 @@ import {
   type Survey,
 } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';
-import { promptName, systemPrompt } from './promptName.ts';
-import { measuredOf, type Step } from './steps.ts';
+import { findPromptName, systemPrompt } from './promptName.ts';
+import { measureCall, type Step } from './steps.ts';
 
 /** The most enclosing steps that are searched for the agent of a step. */
 const MOST_ANCESTORS = 200;
@@ -23,7 +23,7 @@ const MOST_PROMPTS = 1000;
 const UNRECORDED = 'calls of models without their output: most libraries record it only when asked to';
 export const FAILED = 'calls that failed';
 const GAVE_NOTHING = 'calls of tools without their result: most libraries record it only when asked to';
-const TWICE = 'results of tools that two libraries recorded';
+const RECORDED_TWICE = 'results of tools that two libraries recorded';
 
 const NOTHING: Pick<ModelCall, 'input' | 'output'> = { input: [], output: [] };
 
@@ -59,17 +59,17 @@ export class SystemPrompts {
     if (output.length === 0) {
       return;
     }
-    const hash = promptHash(input);
+    const hash = hashPrompt(input);
     const known = this.known.get(hash);
     if (known === undefined ? this.known.size < MOST_PROMPTS : start < known.start) {
-      this.known.set(hash, { start, name: known === undefined ? promptName(systemPrompt(input)) : known.name });
+      this.known.set(hash, { start, name: known === undefined ? findPromptName(systemPrompt(input)) : known.name });
       this.labels = undefined;
     }
   }
 
   /** Returns the label of the agent with the system prompt of an input. */
   labelOf(input: readonly ParsedMessage[]): PromptLabel {
-    const hash = promptHash(input);
+    const hash = hashPrompt(input);
     this.labels ??= this.labelled();
     const label = this.said.get(hash) ?? this.labels.get(hash);
     if (label === undefined) {
@@ -115,17 +115,17 @@ export function lightStep(step: Step, read: () => Step): LightStep {
   const light = { id, parent, start, end, kind, agent, score, failed, answers, lacks, read };
   if (kind === 'tool') {
     const { source, text } = step.result();
-    return { ...light, said: text === null ? null : hashOf(text), tools: [source], told: NONE, notes: NONE };
+    return { ...light, said: text === null ? null : hashText(text), tools: [source], told: NONE, notes: NONE };
   }
   if (kind === 'other') {
     return { ...light, said: null, tools: NONE, told: NONE, notes: NONE };
   }
   const { input, output, notes = NONE } = step.call();
-  const { said } = answerOf(output);
+  const { said } = joinAnswerPieces(output);
   const told = resultsSince(input).flatMap((result) => result.answers ?? []);
   return {
     ...light,
-    said: said === null ? null : hashOf(said.text),
+    said: said === null ? null : hashText(said.text),
     tools: said === null || said.calls.size === 0 ? NONE : [...said.calls].flat(),
     told: told.length === 0 ? NONE : told,
     notes: notes.length === 0 ? NONE : notes,
@@ -135,7 +135,7 @@ export function lightStep(step: Step, read: () => Step): LightStep {
 const NONE: readonly string[] = [];
 
 /** Returns a hash of a text. It is short and does not keep the memory of a longer string. */
-const hashOf = (text: string): string => hash('sha256', text.trim(), 'buffer').toString('latin1', 0, HASH);
+const hashText = (text: string): string => hash('sha256', text.trim(), 'buffer').toString('latin1', 0, HASH);
 const HASH = 12;
 
 /**
@@ -152,11 +152,11 @@ export function traceEpisode(
 ): RecordedEpisode | null {
   const steps = withAgents(given, survey);
   const byId = new Map(steps.map((step) => [step.id, step]));
-  const around = wrappersOf(steps, byId);
+  const around = findWrappers(steps, byId);
   const models = steps.filter((step) => step.kind === 'model' && !around.has(step));
-  const { tools, twice } = singleTools(steps, byId);
+  const { tools, twice } = deduplicateTools(steps, byId);
   survey.leaveOut('spans that are not calls of models or tools', steps.length - models.length - tools.length - twice);
-  survey.leaveOut(TWICE, twice);
+  survey.leaveOut(RECORDED_TWICE, twice);
   for (const { lacks, notes, failed, said } of [...models, ...tools]) {
     for (const [reason, count] of lacks) {
       survey.leaveOut(reason, count);
@@ -172,7 +172,7 @@ export function traceEpisode(
       survey.leaveOut(failed === null ? UNRECORDED : FAILED);
     }
   }
-  const ordered = inOrder(
+  const ordered = orderSteps(
     models.filter(({ said }) => said !== null),
     tools.filter(({ said }) => said !== null),
     byId,
@@ -184,7 +184,7 @@ export function traceEpisode(
   survey.leaveOut(GAVE_NOTHING, tools.filter(({ said }) => said === null).length);
   return {
     id,
-    question: questionOf(begin.read().call().input),
+    question: findQuestion(begin.read().call().input),
     answer: '',
     return: steps.find(({ score }) => score !== null)?.score ?? null,
     ...outcome,
@@ -204,7 +204,7 @@ function withAgents(steps: readonly LightStep[], survey: Survey): readonly Light
   const said = new Set(steps.flatMap((step) => (step.kind === 'model' && step.said !== null ? [step.said] : [])));
   const within = new Map<LightStep, LightStep[]>();
   for (const step of steps.filter(({ kind, said }) => said !== null && (kind === 'model' || kind === 'agent'))) {
-    for (const outer of ancestorsOf(step, byId)) {
+    for (const outer of findAncestors(step, byId)) {
       within.set(outer, [...(within.get(outer) ?? []).slice(-MOST_WITHIN), step]);
     }
   }
@@ -214,34 +214,34 @@ function withAgents(steps: readonly LightStep[], survey: Survey): readonly Light
     }
     const calls = within.get(step) ?? [];
     const { input, output } = step.read().call();
-    const text = answerOf(output).said?.text ?? '';
+    const text = joinAnswerPieces(output).said?.text ?? '';
     if (calls.length === 0 && text !== '' && !(step.said !== null && said.has(step.said))) {
       return { ...step, kind: 'model' };
     }
     const isSaid = text === '' || calls.length === 0 || calls.some((one) => contains(textSaid(one), text.trim()));
     survey.leaveOut(BESIDE, isSaid ? 0 : 1, step.agent ?? step.id);
-    survey.leaveOut(UNASKED, calls.length === 0 ? input.length : 0, step.agent ?? step.id);
+    survey.leaveOut(UNREAD_AGENT_MESSAGES, calls.length === 0 ? input.length : 0, step.agent ?? step.id);
     return { ...step, kind: 'other' };
   });
 }
 /** The most calls within an agent that are compared. */
 const MOST_WITHIN = 100;
 const BESIDE = 'outputs of agents that no call within them repeats';
-const UNASKED = 'messages in spans that are not calls of models or tools';
+const UNREAD_AGENT_MESSAGES = 'messages in spans that are not calls of models or tools';
 
-const textSaid = (step: LightStep): string => answerOf(step.read().call().output).said?.text ?? '';
+const textSaid = (step: LightStep): string => joinAnswerPieces(step.read().call().output).said?.text ?? '';
 
 /**
  * Returns the model calls around others that add nothing. Two libraries may record one call, one
  * within the other. An outer call with an output of its own is kept as a call.
  */
-function wrappersOf(steps: readonly LightStep[], byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
+function findWrappers(steps: readonly LightStep[], byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
   const wrappers = new Set<LightStep>();
   for (const step of steps) {
     if (step.kind !== 'model') {
       continue;
     }
-    for (const outer of ancestorsOf(step, byId)) {
+    for (const outer of findAncestors(step, byId)) {
       if (outer.kind !== 'model') {
         continue;
       }
@@ -263,7 +263,7 @@ function wrappersOf(steps: readonly LightStep[], byId: ReadonlyMap<string, Light
 const isWithin = (inner: LightStep, outer: LightStep): boolean => outer.end === 0n || inner.start < outer.end;
 
 /** Returns the calls of tools, each once even if two libraries recorded it. */
-function singleTools(
+function deduplicateTools(
   steps: readonly LightStep[],
   byId: ReadonlyMap<string, LightStep>,
 ): { readonly tools: readonly LightStep[]; readonly twice: number } {
@@ -271,7 +271,7 @@ function singleTools(
   const bySaid = Map.groupBy(all, ({ said }) => said);
   const doubles = new Set<LightStep>();
   for (const tool of all) {
-    const outer = [...ancestorsOf(tool, byId)].filter(({ kind }) => kind === 'tool');
+    const outer = [...findAncestors(tool, byId)].filter(({ kind }) => kind === 'tool');
     const sameResult = outer.some(({ said }) => said === tool.said || (tool.said === null && said !== null));
     const isBeside =
       !sameResult &&
@@ -304,7 +304,7 @@ const isFirst = (one: LightStep, other: LightStep, all: readonly LightStep[]): b
  * called it, after the calls within the tool, and before the message that received it, even if the
  * clocks of several machines say otherwise.
  */
-function inOrder(
+function orderSteps(
   models: readonly LightStep[],
   tools: readonly LightStep[],
   byId: ReadonlyMap<string, LightStep>,
@@ -323,7 +323,7 @@ function inOrder(
   }
   const within = new Map<LightStep, number>();
   for (const step of spoken) {
-    for (const outer of ancestorsOf(step, byId)) {
+    for (const outer of findAncestors(step, byId)) {
       if (outer.kind === 'tool') {
         within.set(outer, Math.max(within.get(outer) ?? -1, places.get(step) ?? -1));
       }
@@ -406,23 +406,23 @@ function* entriesOf(
       results.add(light, text ?? '');
       if (begun || !asked.some((message) => contains(message.text, (text ?? '').trim()))) {
         if (given !== '' && !isCallSaid) {
-          yield { kind: 'event', source, text: callLine(source, given) };
+          yield { kind: 'event', source, text: formatCall(source, given) };
         }
         yield { kind: 'event', source, text: text ?? '' };
       }
       continue;
     }
     const call = step.call();
-    const { said: own, results: within } = answerOf(call.output);
+    const { said: own, results: within } = joinAnswerPieces(call.output);
     if (own === null) {
       continue;
     }
     const context = withToolNames(call.input);
-    const speaker = speakerOf(light, byId, call, reading);
+    const speaker = findSpeaker(light, byId, call, reading);
     // The output of an unrecorded call may be in the context of a later one.
     for (const [at, message] of context.entries()) {
-      if (silent > 0 && message.role === 'assistant' && !isSaid(message, said, spoken)) {
-        said.add(hashOf(message.text));
+      if (silent > 0 && message.role === 'assistant' && !isRecorded(message, said, spoken)) {
+        said.add(hashText(message.text));
         calls.add(message);
         silent--;
         const before = context.slice(0, at);
@@ -431,7 +431,7 @@ function* entriesOf(
         }
         begun = true;
         const name = message.name === null ? speaker : reading.survey.speaker(message.name, 'name');
-        yield { ...unrecorded(message), context: contexts.of(before.map(chatOnly)), speaker: name };
+        yield { ...toUnrecordedMessage(message), context: contexts.of(before.map(toChatMessage)), speaker: name };
       }
     }
     if (begun) {
@@ -442,12 +442,12 @@ function* entriesOf(
     yield {
       kind: 'message',
       speaker,
-      context: contexts.of(context.map(chatOnly)),
+      context: contexts.of(context.map(toChatMessage)),
       text: own.text,
       model: call.model,
       promptTokens: call.promptTokens,
       completionTokens: call.completionTokens,
-      measured: measuredOf(step.time ?? light, call.measures),
+      measured: measureCall(step.time ?? light, call.measures),
       finish: own.finish,
     };
     if (silent > 0 && spoken.length < MOST_SPOKEN) {
@@ -467,10 +467,10 @@ const MOST_SPOKEN = 1000;
  * Returns true if a message of a context was already recorded as an output. Programs often shorten
  * a message for the context, by its reasoning or its calls.
  */
-function isSaid(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: readonly ParsedMessage[]): boolean {
+function isRecorded(message: ParsedMessage, hashes: ReadonlySet<string>, spoken: readonly ParsedMessage[]): boolean {
   const text = message.text.trim();
   return (
-    hashes.has(hashOf(text)) ||
+    hashes.has(hashText(text)) ||
     spoken.some(
       (one) =>
         contains(one.text, text) || [...message.calls.keys()].some((id) => !id.startsWith('#') && one.calls.has(id)),
@@ -487,7 +487,7 @@ function* newEvents(context: readonly ParsedMessage[], results: ResultsSoFar): G
 }
 
 /** Returns a message that is known only from a later context. */
-const unrecorded = ({ text, finish }: ParsedMessage): Omit<RecordedMessage, 'speaker' | 'context'> => ({
+const toUnrecordedMessage = ({ text, finish }: ParsedMessage): Omit<RecordedMessage, 'speaker' | 'context'> => ({
   kind: 'message',
   text,
   model: null,
@@ -532,7 +532,7 @@ class ResultsSoFar {
   }
 
   note({ answers, text }: Pick<ParsedMessage, 'answers' | 'text'>): void {
-    this.texts.add(hashOf(text));
+    this.texts.add(hashText(text));
     if (answers !== null) {
       this.ids.add(answers);
     }
@@ -544,7 +544,7 @@ class ResultsSoFar {
     if (unseen > 0) {
       this.unseen.set(name ?? '', unseen - 1);
     }
-    return unseen > 0 || (answers !== null && this.ids.has(answers)) || this.texts.has(hashOf(text));
+    return unseen > 0 || (answers !== null && this.ids.has(answers)) || this.texts.has(hashText(text));
   }
 }
 
@@ -559,7 +559,7 @@ export const newResults = (context: readonly ParsedMessage[]): RecordedEvent[] =
   resultsSince(context).map(({ name, text }) => ({ kind: 'event', source: name ?? 'tool', text }));
 
 /** Returns the steps around a step, nearest first, each once even if they form a cycle. */
-function ancestorsOf(step: LightStep, byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
+function findAncestors(step: LightStep, byId: ReadonlyMap<string, LightStep>): ReadonlySet<LightStep> {
   const found = new Set<LightStep>();
   let at = byId.get(step.parent);
   while (at !== undefined && at !== step && !found.has(at) && found.size < MOST_ANCESTORS) {
@@ -573,13 +573,13 @@ function ancestorsOf(step: LightStep, byId: ReadonlyMap<string, LightStep>): Rea
  * Returns the speaker: the agent of the step or of the nearest step around it, or else the label of
  * its system prompt.
  */
-function speakerOf(
+function findSpeaker(
   step: LightStep,
   byId: ReadonlyMap<string, LightStep>,
   { input }: ModelCall,
   { prompts, survey }: Reading,
 ): string {
-  const named = [step, ...ancestorsOf(step, byId)].find(({ agent }) => agent !== null)?.agent;
+  const named = [step, ...findAncestors(step, byId)].find(({ agent }) => agent !== null)?.agent;
   if (named !== undefined && named !== null) {
     return survey.speaker(named, 'name');
   }
@@ -588,7 +588,7 @@ function speakerOf(
 }
 
 /** Returns the hash of a conversation's system prompt. */
-export function promptHash(messages: readonly ParsedMessage[]): string {
+export function hashPrompt(messages: readonly ParsedMessage[]): string {
   const prompt = systemPrompt(messages);
   // The hash has 44 characters, so a shorter prompt stands for itself.
   return prompt.length < HASH_CHARACTERS ? prompt : hash('sha256', prompt, 'base64');

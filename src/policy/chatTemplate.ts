@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { readModelFile } from '../runtime/files/modelFile.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { MAX_TOKENIZER_CONFIG_BYTES, TOKENIZER_CONFIG_FILE } from './tokenizer.ts';
 
 export const TEMPLATE_FILE = 'chat_template.jinja';
@@ -67,7 +67,7 @@ export async function readTemplate(folder: string): Promise<TemplateSource | nul
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = await readConfig(configPath);
   const own = join(folder, TEMPLATE_FILE);
-  const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, defaultIn(config)];
+  const [path, text] = existsSync(own) ? [own, await readText(own)] : [configPath, findDefaultTemplate(config)];
   if (text === undefined) {
     return null;
   }
@@ -95,7 +95,9 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
   try {
     template = new Template(NO_DATE + text);
   } catch (error) {
-    throw new C3Error('model', `${path}: the chat template cannot be understood: ${said(error)}.`, { cause: error });
+    throw new C3Error('model', `${path}: the chat template cannot be understood: ${formatTemplateError(error)}.`, {
+      cause: error,
+    });
   }
   return {
     render: (messages, { generationPrompt = true, thinking = false } = {}) => {
@@ -108,9 +110,11 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
           enable_thinking: thinking,
         });
       } catch (error) {
-        throw new C3Error('model', `${path}: the chat template refuses these messages: ${said(error)}.`, {
-          cause: error,
-        });
+        throw new C3Error(
+          'model',
+          `${path}: the chat template refuses these messages: ${formatTemplateError(error)}.`,
+          { cause: error },
+        );
       }
     },
   };
@@ -121,13 +125,13 @@ export function compileTemplate({ path, text, variables }: TemplateSource): Chat
  * @throws C3Error('model') that names the file, if it has no template or an invalid one
  */
 export const loadChatTemplate = async (folder: string): Promise<ChatTemplate> =>
-  compileTemplate(await templateIn(folder));
+  compileTemplate(await readRequiredTemplate(folder));
 
 /**
  * Reads the template that a model folder must have.
  * @throws C3Error('model') that names the file, if there is none
  */
-export async function templateIn(folder: string): Promise<TemplateSource> {
+export async function readRequiredTemplate(folder: string): Promise<TemplateSource> {
   const source = await readTemplate(folder);
   if (source === null) {
     throw new C3Error(
@@ -139,9 +143,10 @@ export async function templateIn(folder: string): Promise<TemplateSource> {
 }
 
 /** Returns a template's own message on one line of limited length. */
-const said = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
+const formatTemplateError = (error: unknown): string =>
+  toErrorMessage(error).replace(/\s+/g, ' ').trim().replace(/\.$/, '').slice(0, 300);
 
-function defaultIn({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
+function findDefaultTemplate({ chat_template: given }: z.output<typeof configSchema>): string | undefined {
   if (typeof given === 'string') {
     return given;
   }
@@ -153,7 +158,9 @@ async function readConfig(path: string): Promise<z.output<typeof configSchema>> 
   try {
     return configSchema.parse(JSON.parse(text));
   } catch (error) {
-    throw new C3Error('model', `${path} is not a tokenizer configuration: ${said(error)}.`, { cause: error });
+    throw new C3Error('model', `${path} is not a tokenizer configuration: ${formatTemplateError(error)}.`, {
+      cause: error,
+    });
   }
 }
 

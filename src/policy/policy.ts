@@ -108,7 +108,7 @@ export class PolicyGone extends C3Error {
 export type PolicySource = (snapshot: string) => Promise<Held<{ readonly policy: Policy }>>;
 
 /** Returns true if the answers of a role can be reproduced from their stream keys. */
-export const takesSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seededFor'>, role: string): boolean =>
+export const hasSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seededFor'>, role: string): boolean =>
   seededFor?.(role) ?? seeded;
 
 /**
@@ -116,7 +116,7 @@ export const takesSeeds = ({ seeded, seededFor }: Pick<Policy, 'seeded' | 'seede
  * because its score would belong to another context.
  * @throws C3Error('input') if they do not fit
  */
-export function checkRoom(contextTokens: number, maxNewTokens: number, maxPositions: number, place: string): void {
+export function checkPositions(contextTokens: number, maxNewTokens: number, maxPositions: number, place: string): void {
   if (contextTokens + maxNewTokens <= maxPositions) {
     return;
   }
@@ -147,7 +147,7 @@ export class LocalPolicy implements Policy {
   async answer(requests: readonly PolicyRequest[], control: PolicyControl): Promise<PolicyAnswer[]> {
     const prompts = await this.encodeAll(requests.map(({ context }) => context));
     for (const [index, { sampling, place = `request ${index}` }] of requests.entries()) {
-      checkRoom(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
+      checkPositions(prompts[index]?.length ?? 0, sampling.maxNewTokens, this.maxPositions, place);
     }
     const answers: PolicyAnswer[] = [];
     const arrive = (index: number, text: string, { tokens, logprobs, finish, reusedTokens }: Completion): void => {

@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { Protocol } from '../team/protocol.ts';
 import {
-  plainText,
-  promptMessages,
+  renderPlainMessages,
+  toPromptMessages,
   renderContext,
   type PromptMessage,
   type RenderedContext,
@@ -47,7 +47,7 @@ const FEW_CONTROLS = 64;
  * Returns true if contexts are plain text with few control tokens, so that the work is bounded by
  * the length of the context.
  */
-export const isSimple = ({ template, controls }: Rendering): boolean =>
+export const isSimpleRendering = ({ template, controls }: Rendering): boolean =>
   template === null &&
   controls.length <= FEW_CONTROLS &&
   controls.every(({ length }) => length > 0 && length <= FEW_CONTROLS);
@@ -84,19 +84,19 @@ export async function readRendering(
  * @throws C3Error('model') if the template is invalid; the function throws if the template refuses
  *   the messages
  */
-export function rendererOf(rendering: Rendering | null): (context: RenderedContext) => string {
-  const render = messageRenderer(rendering);
-  return (context) => render(promptMessages(context));
+export function createRenderer(rendering: Rendering | null): (context: RenderedContext) => string {
+  const render = createMessageRenderer(rendering);
+  return (context) => render(toPromptMessages(context));
 }
 
 /** Returns the same function for messages, as a request has them. */
-export function messageRenderer(rendering: Rendering | null): (messages: readonly PromptMessage[]) => string {
+export function createMessageRenderer(rendering: Rendering | null): (messages: readonly PromptMessage[]) => string {
   if (rendering === null) {
-    return plainText;
+    return renderPlainMessages;
   }
   const { template, controls } = rendering;
   if (template === null) {
-    return (messages) => breakControls(plainText(messages), controls);
+    return (messages) => breakControls(renderPlainMessages(messages), controls);
   }
   const chat = compileTemplate(template);
   return (messages) => {
@@ -154,7 +154,7 @@ export async function checkRendering(
       if (error instanceof CancelledError) {
         throw error;
       }
-      throw refused(messageOf(error), INSTEAD);
+      throw refused(toErrorMessage(error), INSTEAD);
     }
     if (![context.system, context.user].every((part) => text.includes(breakControls(part, controls).trim()))) {
       throw refused(`${template.path}: the chat template leaves out the prompt or the question`, INSTEAD);

@@ -1,7 +1,7 @@
 /** A role that answers from a table, for tests and for answers that people wrote. */
 import { CancelledError, C3Error } from '../shared/errors.ts';
 import type { Script, ScriptRow } from '../shared/rolePolicies.ts';
-import { contextKey } from '../team/contextKey.ts';
+import { hashContext } from '../team/contextKey.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import type { Tokenizer } from './tokenizer.ts';
 
@@ -71,11 +71,11 @@ export class ScriptedPolicy implements RolePolicy {
   private textFor(request: Asked): string {
     const { role, context, turn = 0, place = 'a context' } = request;
     // The key is a hash of the whole context, which is not needed if no row names one.
-    const [first] = this.candidates(this.byContext.size === 0 ? null : contextKey(context).key, request);
+    const [first] = this.candidates(this.byContext.size === 0 ? null : hashContext(context).key, request);
     if (first === undefined) {
       throw new C3Error(
         'input',
-        `The script of the role ${role} has no answer for ${place} (context key ${contextKey(context).key}, turn ${turn + 1}); add one to policies.${role}.answers, or a last one without conditions.`,
+        `The script of the role ${role} has no answer for ${place} (context key ${hashContext(context).key}, turn ${turn + 1}); add one to policies.${role}.answers, or a last one without conditions.`,
       );
     }
     return first.row.answer;

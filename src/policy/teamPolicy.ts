@@ -10,7 +10,7 @@ import type { Tokenizer } from './tokenizer.ts';
  * @param tokenizer encodes answers that no model gives
  * @param weights policies of roles with weights of their own, and of those that a server answers
  */
-export function teamPolicy(
+export function createTeamPolicy(
   model: Policy,
   policies: RolePolicies | undefined,
   tokenizer: Pick<Tokenizer, 'encode'> | null,

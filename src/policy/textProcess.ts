@@ -10,11 +10,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killOwned, spawnOwned } from '../files/ownedProcess.ts';
 import { onAbort } from '../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { Renderer } from '../team/render.ts';
 import type { ChatMessage, ChatOptions, TemplateSource } from './chatTemplate.ts';
-import { isSimple, rendererOf, type Rendering } from './rendering.ts';
+import { isSimpleRendering, createRenderer, type Rendering } from './rendering.ts';
 import {
   TEXT_LIMITS,
   type Template,
@@ -119,8 +119,8 @@ export class TextProcess {
    * control tokens is rendered in this process.
    */
   renderer(rendering: Rendering | null, signal: AbortSignal): Renderer {
-    if (rendering === null || isSimple(rendering)) {
-      return rendererOf(rendering);
+    if (rendering === null || isSimpleRendering(rendering)) {
+      return createRenderer(rendering);
     }
     const template = this.numberOf({ kind: 'contexts', rendering });
     const place = rendering.template?.path ?? join(this.folder, TOKENIZER_FILE);
@@ -267,7 +267,7 @@ export class TextProcess {
         this.replace(why);
       }
     };
-    child.on('error', (error) => ended(`did not start: ${messageOf(error)}`));
+    child.on('error', (error) => ended(`did not start: ${toErrorMessage(error)}`));
     // The exit may be reported before the last answers. Only a closed channel has none left.
     const exited = new Promise<string>((resolve) => {
       child.on('exit', (code, signal) => {

@@ -4,10 +4,10 @@
  */
 import { join } from 'node:path';
 import { Script } from 'node:vm';
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import type { RenderedContext } from '../team/render.ts';
 import { compileTemplate, type ChatTemplate } from './chatTemplate.ts';
-import { rendererOf } from './rendering.ts';
+import { createRenderer } from './rendering.ts';
 import {
   MOST_TEXT,
   type Template,
@@ -17,7 +17,7 @@ import {
   type TextResult,
   type TextWork,
 } from './textRequests.ts';
-import { TOKENIZER_FILE, tokenizerOf, type LoadedTokenizer, type TokenizerFiles } from './tokenizer.ts';
+import { TOKENIZER_FILE, createTokenizer, type LoadedTokenizer, type TokenizerFiles } from './tokenizer.ts';
 
 type Render =
   | { readonly kind: 'contexts'; readonly render: (context: RenderedContext) => string }
@@ -32,7 +32,7 @@ const script = new Script(`globalThis.${NAME}()`);
  * parent process.
  * @throws the errors of the work
  */
-function limited(seconds: number, work: () => void): void {
+function runWithLimit(seconds: number, work: () => void): void {
   Object.defineProperty(globalThis, NAME, { configurable: true, value: work });
   try {
     script.runInThisContext({ timeout: Math.ceil(seconds * 1000) });
@@ -86,12 +86,12 @@ export class TextServer {
   private together(items: readonly Item[]): readonly Answer[] {
     const answers: Answer[] = [];
     try {
-      limited(this.seconds, () => {
+      runWithLimit(this.seconds, () => {
         let length = 0;
         for (const item of items) {
           const answer = this.attempt(item);
           answers.push(answer);
-          length += 'result' in answer ? lengthOf(answer.result) : 0;
+          length += 'result' in answer ? measureResult(answer.result) : 0;
           if (length > MOST_TEXT) {
             return;
           }
@@ -108,7 +108,7 @@ export class TextServer {
 
   private attempt({ id, work }: Item): Answer {
     try {
-      return { id, result: checked(this.perform(work)) };
+      return { id, result: checkResultLength(this.perform(work)) };
     } catch (error) {
       return { id, failure: this.failure(work, error) };
     }
@@ -119,7 +119,7 @@ export class TextServer {
       return { kind: error.kind, message: error.message };
     }
     const what =
-      error instanceof Unusable ? error.message : `failed: ${messageOf(error).replace(/\s+/g, ' ').slice(0, 300)}`;
+      error instanceof Unusable ? error.message : `failed: ${toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 300)}`;
     return { kind: 'model', message: `${this.placeOf(work)}: ${what}; choose another model.` };
   }
 
@@ -159,7 +159,7 @@ export class TextServer {
     if (this.files === undefined) {
       throw new Error('Work with a tokenizer comes after its files.');
     }
-    return (this.tokenizer ??= tokenizerOf(this.files));
+    return (this.tokenizer ??= createTokenizer(this.files));
   }
 
   private render(number: number): Render {
@@ -174,7 +174,7 @@ export class TextServer {
     const render: Render =
       template.kind === 'chat'
         ? { kind: 'chat', chat: compileTemplate(template.source) }
-        : { kind: 'contexts', render: rendererOf(template.rendering) };
+        : { kind: 'contexts', render: createRenderer(template.rendering) };
     this.renders.set(number, render);
     return render;
   }
@@ -184,8 +184,8 @@ export class TextServer {
  * Checks the length of a result.
  * @throws Unusable if it is too long
  */
-function checked(result: TextResult): TextResult {
-  const length = lengthOf(result);
+function checkResultLength(result: TextResult): TextResult {
+  const length = measureResult(result);
   if (length > MOST_TEXT) {
     throw new Unusable(
       `made ${length} ${result instanceof Int32Array ? 'tokens' : 'characters'} of a text, more than the ${MOST_TEXT} that are supported`,
@@ -194,7 +194,7 @@ function checked(result: TextResult): TextResult {
   return result;
 }
 
-function lengthOf(result: TextResult): number {
+function measureResult(result: TextResult): number {
   if (result === null) {
     return 0;
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { readModelFile } from '../runtime/files/modelFile.ts';
-import { C3Error, messageOf } from '../shared/errors.ts';
-import { spansOf, type TokenSpans } from '../shared/transcript/contextTokens.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
+import { groupTokens, type TokenSpans } from '../shared/transcript/contextTokens.ts';
 
 export const TOKENIZER_FILE = 'tokenizer.json';
 export const TOKENIZER_CONFIG_FILE = 'tokenizer_config.json';
@@ -107,13 +107,13 @@ export async function readTokenizerFiles(folder: string): Promise<TokenizerFiles
  * @throws C3Error('model') that names the file
  */
 export const loadTokenizer = async (folder: string): Promise<LoadedTokenizer> =>
-  tokenizerOf(await readTokenizerFiles(folder));
+  createTokenizer(await readTokenizerFiles(folder));
 
 /**
  * Makes a tokenizer from its files.
  * @throws C3Error('model') that names the file
  */
-export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokenizer {
+export function createTokenizer({ folder, ...files }: TokenizerFiles): LoadedTokenizer {
   const tokenizerJson = parseJson(files.tokenizer, join(folder, TOKENIZER_FILE));
   const configPath = join(folder, TOKENIZER_CONFIG_FILE);
   const config = configSchema.safeParse(parseJson(files.config, configPath));
@@ -135,16 +135,16 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
   const endToken = tokenizer.token_to_id(config.data.eos_token);
   for (const special of [config.data.eos_token, config.data.bos_token]) {
     if (typeof special === 'string' && tokenizer.token_to_id(special) === undefined) {
-      throw lacks(folder, special);
+      throw makeMissingTokenError(folder, special);
     }
   }
   if (endToken === undefined) {
-    throw lacks(folder, config.data.eos_token);
+    throw makeMissingTokenError(folder, config.data.eos_token);
   }
-  const otherEndTokens = endTokensOf(files.generation, join(folder, GENERATION_FILE)).filter(
+  const otherEndTokens = readEndTokens(files.generation, join(folder, GENERATION_FILE)).filter(
     (token) => token !== endToken,
   );
-  const controls = controlsIn(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
+  const controls = findControls(added.data.added_tokens, [endToken, ...otherEndTokens], config.data.bos_token);
   if (controls.length > MAX_CONTROLS) {
     throw unreadable(
       `added_tokens names ${controls.length} control tokens, more than the ${MAX_CONTROLS} that are supported`,
@@ -166,16 +166,16 @@ export function tokenizerOf({ folder, ...files }: TokenizerFiles): LoadedTokeniz
     decode: (ids) => decode([...ids], false),
     decodeWhole: (ids) => decode([...ids], true),
     pieces: (ids) => Array.from(ids, (id) => decode([id], true)),
-    spans: (ids, text) => spansOf([...ids], text, (some) => decode(some, true)),
+    spans: (ids, text) => groupTokens([...ids], text, (some) => decode(some, true)),
     facts,
     ...facts,
   };
 }
 
 /** Returns a parser's message on one line of limited length, because it may quote the text. */
-const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 300);
+const oneLine = (error: unknown): string => toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 300);
 
-const lacks = (folder: string, token: string): C3Error =>
+const makeMissingTokenError = (folder: string, token: string): C3Error =>
   new C3Error(
     'model',
     `${join(folder, TOKENIZER_FILE)} lacks the special token ${JSON.stringify(token).slice(1, -1).slice(0, 80)}, which ${TOKENIZER_CONFIG_FILE} names; copy both files again from their source.`,
@@ -187,7 +187,7 @@ type AddedToken = z.output<typeof addedSchema>['added_tokens'][number];
  * Returns the control tokens among the added tokens. Added tokens are matched before anything else
  * in a text. The others are words that any text may use.
  */
-function controlsIn(
+function findControls(
   added: readonly AddedToken[],
   endTokens: readonly number[],
   first: string | null | undefined,
@@ -198,7 +198,7 @@ function controlsIn(
 }
 
 /** Returns the ids of generation_config.json, or none if the folder has no such file. */
-function endTokensOf(bytes: Uint8Array | null, path: string): number[] {
+function readEndTokens(bytes: Uint8Array | null, path: string): number[] {
   if (bytes === null) {
     return [];
   }

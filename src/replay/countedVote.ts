@@ -3,14 +3,14 @@ import { MOST_ROLES, removalContributions, shapleyValues } from '../credit/coali
 import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
 import type { Message } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
-import { ballotOf, tallyOf, TIE_RULES, winnersOf, type Ballot } from '../environment/voting.ts';
+import { readBallot, tallyBallots, TIE_RULES, chooseWinners, type Ballot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import type { ShownVote } from '../shared/transcript/shownVote.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { readBy } from '../team/rounds.ts';
+import { listMessagesRead } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
-import { rewardOfVote, type ScoredBallot } from './votes.ts';
+import { computeVoteReward, type ScoredBallot } from './votes.ts';
 
 /** A stored episode that ended in a vote. */
 export interface StoredVote {
@@ -28,7 +28,7 @@ export interface StoredVote {
  * but i), before any bound or discount.
  * @returns null if the protocol does not end in a vote
  */
-export async function countedVote(
+export async function recountVote(
   { problem, protocol, messages, event }: StoredVote,
   evaluator: Evaluator,
 ): Promise<ShownVote | null> {
@@ -36,21 +36,21 @@ export async function countedVote(
   if (closing?.name !== 'vote') {
     return null;
   }
-  const asked = askedIn(protocol, closing, messages);
-  const ballots = asked.map(({ text }) => ballotOf(text));
+  const asked = findCountedMessages(protocol, closing, messages);
+  const ballots = asked.map(({ text }) => readBallot(text));
   const ties = TIE_RULES.find((rule) => rule === closing.options['ties']) ?? TIE_RULES[0];
   const stream = new Stream(event.streamKey);
   const uniform = (place: number): number => stream.uniform(place);
   const chosenBy = (members: readonly (Ballot | null)[]): Ballot[] =>
-    winnersOf(tallyOf(members.flatMap((ballot) => ballot ?? [])), ties, uniform);
-  const tally = tallyOf(ballots.flatMap((ballot) => ballot ?? []));
+    chooseWinners(tallyBallots(members.flatMap((ballot) => ballot ?? [])), ties, uniform);
+  const tally = tallyBallots(ballots.flatMap((ballot) => ballot ?? []));
   const most = Math.max(0, ...tally.map(({ count }) => count));
   const chosen = new Set(chosenBy(ballots).map(({ name }) => name));
-  const scored = await scoredBallots(ballots, problem, evaluator);
+  const scored = await scoreBallots(ballots, problem, evaluator);
   const each = (worthOf: typeof removalContributions): readonly number[] | null =>
     scored === null
       ? null
-      : worthOf(asked.length, (members) => rewardOfVote({ ballots: scored.ballots, ties, uniform }, members));
+      : worthOf(asked.length, (members) => computeVoteReward({ ballots: scored.ballots, ties, uniform }, members));
   const contributions = each(removalContributions);
   const shapley = asked.length > MOST_ROLES ? null : each(shapleyValues);
   return {
@@ -75,7 +75,7 @@ export async function countedVote(
 }
 
 /** Returns the messages that the vote counts, in order. */
-function askedIn(
+function findCountedMessages(
   protocol: Protocol,
   closing: EnvironmentCall,
   messages: StoredVote['messages'],
@@ -85,7 +85,7 @@ function askedIn(
     return { message, event: { kind: 'decision', position, role, text } satisfies SaidEvent };
   });
   const read: ReadonlySet<SaidEvent> = new Set(
-    readBy(
+    listMessagesRead(
       protocol,
       closing,
       log.map(({ event }) => event),
@@ -98,7 +98,7 @@ function askedIn(
  * Scores each distinct answer of the ballots once. Returns null if one cannot be scored.
  * @returns the scored ballots with the number of evaluator calls
  */
-async function scoredBallots(
+async function scoreBallots(
   ballots: readonly (Ballot | null)[],
   problem: Problem,
   evaluator: Evaluator,

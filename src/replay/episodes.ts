@@ -1,18 +1,18 @@
 /** Grows whole episodes level by level, as their protocol unfolds. */
 import type { PolicyControl } from '../policy/policy.ts';
-import { callsOfFanout } from '../team/rounds.ts';
+import { countFanoutCalls } from '../team/rounds.ts';
 import {
   extend,
-  fill,
-  placeOf,
+  fillOpenings,
+  makePlace,
   type Growth,
   type Place,
   type TreeSettings,
-  bookInOrder,
+  markReused,
   type Opening,
 } from './grow.ts';
 import { ScoreBook } from './reuse.ts';
-import { type Branch, type TreeMessage, callOf, saidBy } from './tree.ts';
+import { type Branch, type TreeMessage, countMessageCalls, makeMessageKey } from './tree.ts';
 import { advance } from './unfold.ts';
 
 const ALTERNATIVES: Growth = { kind: 'alternatives', first: 0 };
@@ -27,20 +27,20 @@ const CONTINUATIONS: Growth = { kind: 'continuations' };
  * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  *   for all leaves
  */
-export async function grow(
+export async function growEpisodes(
   settings: TreeSettings,
   branches: readonly Branch[],
   fanout: readonly number[],
   control: PolicyControl,
 ): Promise<TreeMessage[]> {
-  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
+  settings.budget.check(branches.length * countFanoutCalls(settings.protocol, fanout));
   let roots: TreeMessage[] | undefined;
   let frontier = branches;
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;
     const growth = level === 0 ? ALTERNATIVES : CONTINUATIONS;
-    const messages = await oneLevel(settings, frontier, control, (branch) =>
-      Array.from({ length: count }, (_, index) => placeOf(branch, 0, index, count, growth)),
+    const messages = await growLevel(settings, frontier, control, (branch) =>
+      Array.from({ length: count }, (_, index) => makePlace(branch, 0, index, count, growth)),
     );
     roots ??= messages.flat();
     frontier = messages.flat().map((message) => ({ problem: message.problem, message }));
@@ -61,7 +61,7 @@ export async function growSpine(
   fanout: readonly number[],
   control: PolicyControl,
 ): Promise<TreeMessage[]> {
-  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout, 'spine'));
+  settings.budget.check(branches.length * countFanoutCalls(settings.protocol, fanout, 'spine'));
   let roots: TreeMessage[] | undefined;
   let frontier = branches;
   let spine = new Set(branches);
@@ -70,10 +70,10 @@ export async function growSpine(
   for (let level = 0; frontier.length > 0; level++) {
     const count = fanout[level] ?? 1;
     const first = numbered;
-    const messages = await oneLevel(settings, frontier, control, (branch, index) =>
+    const messages = await growLevel(settings, frontier, control, (branch, index) =>
       spine.has(frontier[index] ?? branch)
         ? Array.from({ length: count }, (_, sibling) => ({ sibling, alternative: first + sibling, replay: null }))
-        : [placeOf(branch, 0, 0, 1, CONTINUATIONS)],
+        : [makePlace(branch, 0, 0, 1, CONTINUATIONS)],
     );
     roots ??= messages.flat();
     numbered += count;
@@ -93,9 +93,9 @@ export async function growSpine(
 /**
  * Grows the next messages of all branches, by branch. A branch that ends has none and keeps its
  * closing events.
- * @param placesOf returns the places of the messages below a branch, by its index
+ * @param findTrialPlaces returns the places of the messages below a branch, by its index
  */
-export async function oneLevel(
+export async function growLevel(
   settings: TreeSettings,
   branches: readonly Branch[],
   control: PolicyControl,
@@ -117,7 +117,7 @@ export async function oneLevel(
       return branch === undefined ? [] : placesOf(branch, index).map((place) => ({ branch, place }));
     });
     const isLast = position === settings.protocol.occurrences.length - 1;
-    const sample = settings.unique === true && settings.reuse !== false && isLast ? fillDistinct : fill;
+    const sample = settings.unique === true && settings.reuse !== false && isLast ? fillDistinct : fillOpenings;
     const grown = await sample(settings, openings.flat(), position, control);
     let start = 0;
     indices.forEach((index, place) => {
@@ -226,8 +226,8 @@ export function countRedraws({ planned, nodes: messages }: Drawn<Pick<TreeMessag
   if (planned < FEWEST) {
     return 0;
   }
-  const distinct = new Set(messages.map(saidBy)).size;
-  const calls = messages.reduce((sum, message) => sum + callOf(message), 0);
+  const distinct = new Set(messages.map(makeMessageKey)).size;
+  const calls = messages.reduce((sum, message) => sum + countMessageCalls(message), 0);
   return Math.max(0, Math.min(planned - distinct, planned - calls, MOST_DRAWS * planned - messages.length));
 }
 
@@ -244,15 +244,18 @@ async function fillDistinct(
   control: PolicyControl,
 ): Promise<TreeMessage[]> {
   const together = { ...settings, scores: settings.scores ?? new ScoreBook() };
-  const planned = await fill(together, openings, position, control);
-  release(settings, planned);
+  const planned = await fillOpenings(together, openings, position, control);
+  releaseReused(settings, planned);
   const all = [...planned];
   const contexts = [
     ...Map.groupBy(planned, ({ problem, contextKey }) => `${problem.uidSha} ${contextKey}`).values(),
   ].map((messages): Drawn => ({ planned: messages.length, nodes: [...messages] }));
   const numbers = new Map<string, number>();
   for (const message of planned) {
-    numbers.set(alternativeOf(message), Math.max(numbers.get(alternativeOf(message)) ?? 0, (message.replay ?? 0) + 1));
+    numbers.set(
+      makeAlternativeKey(message),
+      Math.max(numbers.get(makeAlternativeKey(message)) ?? 0, (message.replay ?? 0) + 1),
+    );
   }
   for (;;) {
     const next = contexts.flatMap((context) => Array.from({ length: countRedraws(context) }, () => context));
@@ -265,25 +268,25 @@ async function fillDistinct(
         return [];
       }
       const { problem, parent, alternative } = first;
-      const number = numbers.get(alternativeOf(first)) ?? 0;
+      const number = numbers.get(makeAlternativeKey(first)) ?? 0;
       const earlier = added.get(parent) ?? 0;
-      numbers.set(alternativeOf(first), number + 1);
+      numbers.set(makeAlternativeKey(first), number + 1);
       added.set(parent, earlier + 1);
       const sibling = (parent?.children.length ?? 0) + earlier;
       return [{ branch: { problem, message: parent }, place: { sibling, alternative, replay: number, redraw: true } }];
     });
-    const found = await fill(together, again, position, control);
-    release(settings, found);
+    const found = await fillOpenings(together, again, position, control);
+    releaseReused(settings, found);
     all.push(...found);
     found.forEach((message, index) => next[index]?.nodes.push(message));
   }
-  bookInOrder(settings, all);
+  markReused(settings, all);
   return planned;
 }
 
-const alternativeOf = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${alternative}`;
+const makeAlternativeKey = ({ problem, alternative }: TreeMessage): string => `${problem.uidSha} ${alternative}`;
 
 /** Releases the calls that were booked and not made. */
-function release({ budget }: TreeSettings, messages: readonly TreeMessage[]): void {
+function releaseReused({ budget }: TreeSettings, messages: readonly TreeMessage[]): void {
   budget.release(messages.filter(({ score }) => score?.reused === true).length);
 }

@@ -3,25 +3,19 @@ import { setImmediate } from 'node:timers/promises';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { EnvironmentKind } from '../environment/kind.ts';
-import { scoredText, type Evaluator } from '../evaluate/evaluator.ts';
-import {
-  takesSeeds,
-  type Policy,
-  type PolicyAnswer,
-  type PolicyControl,
-  type PolicyRequest,
-} from '../policy/policy.ts';
+import { selectScoredText, type Evaluator } from '../evaluate/evaluator.ts';
+import { hasSeeds, type Policy, type PolicyAnswer, type PolicyControl, type PolicyRequest } from '../policy/policy.ts';
 import { streamKey } from '../runtime/random.ts';
 import { onAbort, unlessCancelled } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';
-import { contextKey } from '../team/contextKey.ts';
-import { occurrenceAt, roleNamed, type Occurrence, type Protocol } from '../team/protocol.ts';
-import { promptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
-import { discountOf, turnOf } from '../team/rounds.ts';
+import { hashContext } from '../team/contextKey.ts';
+import { requireOccurrence, requireRole, type Occurrence, type Protocol } from '../team/protocol.ts';
+import { toPromptMessages, renderContext, renderLog, type PromptMessage, type Renderer } from '../team/render.ts';
+import { discountFactor, listTurnMessages } from '../team/rounds.ts';
 import type { EvaluatorBudget } from './budget.ts';
 import type { EpisodeProgram } from './program.ts';
-import { firstEquals, nameOf, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
-import { countBefore, lostIn, toLog, type Branch, type TreeMessage } from './tree.ts';
+import { findFirstEquals, makeScoreKey, reusedAnswer, ScoreBook, type ScoredMessage } from './reuse.ts';
+import { countBefore, findLoss, toLog, type Branch, type TreeMessage } from './tree.ts';
 
 /**
  * The kind of new messages. Alternatives are numbered from `first` on. Continuations belong to the
@@ -64,8 +58,8 @@ export interface TreeSettings {
 }
 
 /** Returns the sampling of one role, with its own limit on new tokens if the protocol sets one. */
-export function samplingOf(settings: Pick<TreeSettings, 'protocol' | 'sampling'>, position: number): Sampling {
-  const cap = roleNamed(settings.protocol, occurrenceAt(settings.protocol, position).role).maxNewTokens;
+export function findRoleSampling(settings: Pick<TreeSettings, 'protocol' | 'sampling'>, position: number): Sampling {
+  const cap = requireRole(settings.protocol, requireOccurrence(settings.protocol, position).role).maxNewTokens;
   return cap === null ? settings.sampling : { ...settings.sampling, maxNewTokens: cap };
 }
 
@@ -76,19 +70,19 @@ export async function writeContext(
   position: number,
 ): Promise<{ context: string; key: string; messages: readonly PromptMessage[] }> {
   if (branch.asked !== undefined) {
-    return { context: branch.asked, key: contextKey(branch.asked).key, messages: [] };
+    return { context: branch.asked, key: hashContext(branch.asked).key, messages: [] };
   }
   const { question } = branch.problem;
   const rendered =
     protocol.rounds === undefined
-      ? renderContext(protocol, position, question, messagesOf(branch), branch.headed)
+      ? renderContext(protocol, position, question, mapTextsByPosition(branch), branch.headed)
       : renderLog(protocol, position, question, toLog(protocol, branch));
-  const context = await render(rendered, occurrenceAt(protocol, position).role);
-  return { context, key: contextKey(context).key, messages: promptMessages(rendered) };
+  const context = await render(rendered, requireOccurrence(protocol, position).role);
+  return { context, key: hashContext(context).key, messages: toPromptMessages(rendered) };
 }
 
 /** Returns the texts of a branch's messages by position. */
-function messagesOf(branch: Branch): Map<number, string> {
+function mapTextsByPosition(branch: Branch): Map<number, string> {
   const messages = new Map<number, string>();
   for (let message = branch.message; message !== null; message = message.parent) {
     messages.set(message.position, message.answer.text);
@@ -97,10 +91,10 @@ function messagesOf(branch: Branch): Map<number, string> {
 }
 
 /** Describes a context for messages, on one line whatever the names of problems are. */
-export const placeWords = (occurrence: string, uid: string): string =>
+export const describePlace = (occurrence: string, uid: string): string =>
   `the ${occurrence} for the problem ${JSON.stringify(uid.slice(0, 120))}`;
 
-/** The place of a new message among those of its tree. `streamAt` names its stream by it. */
+/** The place of a new message among those of its tree. `nameMessageStream` names its stream by it. */
 export type Place = Pick<TreeMessage, 'sibling' | 'alternative' | 'replay' | 'redraw'>;
 
 /** A message that is to be sampled below a branch. */
@@ -125,7 +119,7 @@ interface Plan {
  * Continuations of one alternative are numbered in depth-first order at every position, so that no
  * two share a number.
  */
-export function placeOf({ message }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
+export function makePlace({ message }: Branch, place: number, index: number, fanout: number, growth: Growth): Place {
   if (growth.kind === 'alternatives') {
     return { sibling: growth.first + index, alternative: growth.first + index, replay: null };
   }
@@ -143,13 +137,13 @@ export function placeOf({ message }: Branch, place: number, index: number, fanou
  * Returns the stream of a message (design promise 1), or an empty text if the policy has no seeds.
  * The alternative's index is part of the scope only if no random numbers are to be shared.
  */
-function streamAt(
+function nameMessageStream(
   settings: TreeSettings,
   { uidSha }: Problem,
   { role, turn }: Occurrence,
   { sibling, alternative, replay }: Place,
 ): string {
-  if (!takesSeeds(settings.policy, role)) {
+  if (!hasSeeds(settings.policy, role)) {
     return '';
   }
   const scope =
@@ -171,9 +165,12 @@ export function extend(
   growth: Growth = { kind: 'alternatives', first: 0 },
 ): Promise<TreeMessage[]> {
   const openings = branches.flatMap((branch, start) =>
-    Array.from({ length: fanout }, (_, sample) => ({ branch, place: placeOf(branch, start, sample, fanout, growth) })),
+    Array.from({ length: fanout }, (_, sample) => ({
+      branch,
+      place: makePlace(branch, start, sample, fanout, growth),
+    })),
   );
-  return fill(settings, openings, position, control, onMessage);
+  return fillOpenings(settings, openings, position, control, onMessage);
 }
 
 /**
@@ -184,7 +181,7 @@ export function extend(
  * it are complete. The result is in the order of openings.
  * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  */
-export async function fill(
+export async function fillOpenings(
   settings: TreeSettings,
   openings: readonly Opening[],
   position: number,
@@ -195,11 +192,11 @@ export async function fill(
   if (control.signal.aborted) {
     throw new CancelledError();
   }
-  const occurrence = occurrenceAt(settings.protocol, position);
+  const occurrence = requireOccurrence(settings.protocol, position);
   if (occurrence.scored) {
     settings.budget.reserve(openings.length);
   }
-  const sampling = samplingOf(settings, position);
+  const sampling = findRoleSampling(settings, position);
   const contexts = new Map(
     await Promise.all(
       [...new Set(openings.map(({ branch }) => branch))].map(
@@ -218,15 +215,15 @@ export async function fill(
       context,
       messages,
       sampling,
-      streamKey: streamAt(settings, branch.problem, occurrence, place),
-      place: placeWords(occurrence.id, branch.problem.uid),
+      streamKey: nameMessageStream(settings, branch.problem, occurrence, place),
+      place: describePlace(occurrence.id, branch.problem.uid),
       question: branch.problem.question,
       turn: occurrence.turn,
     };
     return [{ index, branch, place, context, key, request }];
   });
   const firsts =
-    settings.reuse === false ? plans.map(({ index }) => index) : firstEquals(plans.map(({ request }) => request));
+    settings.reuse === false ? plans.map(({ index }) => index) : findFirstEquals(plans.map(({ request }) => request));
   const equals = Map.groupBy(plans, (_, index) => firsts[index] ?? index);
   const asked = [...equals.values()];
   const { protocol, evaluator, budget } = settings;
@@ -300,7 +297,7 @@ export async function fill(
     message.parent?.children.push(message);
   }
   if (settings.scores === undefined) {
-    bookInOrder(settings, grown);
+    markReused(settings, grown);
   }
   return grown;
 }
@@ -309,15 +306,17 @@ export async function fill(
  * Marks all but the first in order of equal messages as reused. Which of them arrived first depends
  * on the runtime, and none was reported yet.
  */
-export function bookInOrder(scoring: Scoring, messages: readonly TreeMessage[]): void {
+export function markReused(scoring: Scoring, messages: readonly TreeMessage[]): void {
   // If any message of a group is reused, one is paid for. If the first to arrive was masked, none
   // is reused.
   const groups = new Set(
-    messages.flatMap((message) => (message.score?.reused === true ? nameOf(scoredMessage(scoring, message)) : [])),
+    messages.flatMap((message) =>
+      message.score?.reused === true ? makeScoreKey(scoredMessage(scoring, message)) : [],
+    ),
   );
   const booked = new Set<string>();
   for (const message of groups.size === 0 ? [] : messages) {
-    const name = nameOf(scoredMessage(scoring, message));
+    const name = makeScoreKey(scoredMessage(scoring, message));
     if (message.score === undefined || !groups.has(name)) {
       continue;
     }
@@ -332,7 +331,7 @@ function scoredMessage({ protocol, evaluator }: Scoring, message: TreeMessage): 
   const text =
     evaluator.ofTurn === undefined
       ? message.answer.text
-      : scoredText(evaluator, problem, turnOf(protocol, toLog(protocol, { message })));
+      : selectScoredText(evaluator, problem, listTurnMessages(protocol, toLog(protocol, { message })));
   return { problem, position, contextKey: key, text };
 }
 
@@ -349,10 +348,10 @@ export async function scoreMessage(
   message: TreeMessage,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (!occurrenceAt(protocol, message.position).scored) {
+  if (!requireOccurrence(protocol, message.position).scored) {
     return;
   }
-  const lost = lostIn(message);
+  const lost = findLoss(message);
   if (lost !== null) {
     message.score = { score: null, rule: `no message: ${lost}` };
     return;
@@ -363,7 +362,7 @@ export async function scoreMessage(
     graded: { score, rule },
     reused,
   } = await (scores ?? new ScoreBook()).score(evaluator, scoredMessage({ protocol, evaluator }, message), signal);
-  const weight = discountOf(protocol, countBefore(message));
+  const weight = discountFactor(protocol, countBefore(message));
   message.score = { score, rule, reused, ...(weight !== 1 && { weight }) };
 }
 

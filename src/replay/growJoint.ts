@@ -5,10 +5,10 @@
  * a path through the rows of its node. It is scored, and a node of its own continues it.
  */
 import type { PolicyControl } from '../policy/policy.ts';
-import { callsOfFanout, messagesPerTurn } from '../team/rounds.ts';
-import { oneLevel } from './episodes.ts';
+import { countFanoutCalls, messagesPerTurn } from '../team/rounds.ts';
+import { growLevel } from './episodes.ts';
 import type { Place, TreeSettings } from './grow.ts';
-import { jointFanout, rewardOf, TERMINATION, type JointGrowth, type Stop } from './jointTree.ts';
+import { jointFanout, computeJointReward, TERMINATION, type JointGrowth, type Stop } from './jointTree.ts';
 import type { Branch, TreeEvent, TreeMessage } from './tree.ts';
 
 /** A joint action of a node: its messages so far, and its index among the node's actions. */
@@ -38,14 +38,14 @@ export async function growJoint(
   const { generations, mode } = joint;
   const perTurn = messagesPerTurn(settings.protocol);
   const fanout = jointFanout(joint, settings.protocol.occurrences.length, perTurn);
-  settings.budget.check(branches.length * callsOfFanout(settings.protocol, fanout));
+  settings.budget.check(branches.length * countFanoutCalls(settings.protocol, fanout));
   const actions = mode === 'cross' ? generations ** perTurn : generations;
   let roots: TreeMessage[] | undefined;
   let rows = branches.map((branch): Row => ({ branch, node: 0, action: 0 }));
   for (let level = 0; rows.length > 0; level++) {
     const slot = level % perTurn;
     const spreads = mode === 'cross' || slot === 0;
-    const messages = await oneLevel(
+    const messages = await growLevel(
       settings,
       rows.map(({ branch }) => branch),
       control,
@@ -53,7 +53,7 @@ export async function growJoint(
         const { node, action } = rows[index] ?? { node: 0, action: 0 };
         const first = spreads ? 0 : action;
         return Array.from({ length: spreads ? generations : 1 }, (_, sibling) =>
-          placeAt(branch, sibling, node * generations + first + sibling),
+          makeJointPlace(branch, sibling, node * generations + first + sibling),
         );
       },
     );
@@ -70,34 +70,34 @@ export async function growJoint(
       continue;
     }
     // After the last turn there is nothing to stop.
-    const ended = level + 1 < fanout.length ? stopped(said, joint.stop, perTurn) : said;
+    const ended = level + 1 < fanout.length ? stopNodes(said, joint.stop, perTurn) : said;
     rows = ended.map(({ branch, node, action }) => ({ branch, node: node * actions + action, action: 0 }));
   }
   return roots ?? [];
 }
 
 /** Returns the place of an alternative at the first position, or of its continuation at a later one. */
-const placeAt = ({ message }: Branch, sibling: number, number: number): Place =>
+const makeJointPlace = ({ message }: Branch, sibling: number, number: number): Place =>
   message === null
     ? { sibling, alternative: sibling, replay: null }
     : { sibling, alternative: message.alternative, replay: number };
 
 /** Returns the rows of a turn, with the event that ends them if their node stops. */
-function stopped(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
+function stopNodes(rows: readonly Row[], stop: JointGrowth['stop'], perTurn: number): readonly Row[] {
   const groups = Map.groupBy(rows, ({ branch, node }) => `${branch.problem.uidSha} ${node}`);
   const found = new Map(
     [...groups.values()].flatMap((members) => {
-      const why = stop(members.map(({ branch }) => rewardOf(branch.message, perTurn)));
+      const why = stop(members.map(({ branch }) => computeJointReward(branch.message, perTurn)));
       return why === null ? [] : members.map((row): [Row, Stop] => [row, why]);
     }),
   );
   return rows.map((row) => {
     const why = found.get(row);
-    return why === undefined ? row : { ...row, branch: { ...row.branch, events: [endOf(why)] } };
+    return why === undefined ? row : { ...row, branch: { ...row.branch, events: [makeStopEvent(why)] } };
   });
 }
 
-const endOf = ({ reason, json }: Stop): TreeEvent => ({
+const makeStopEvent = ({ reason, json }: Stop): TreeEvent => ({
   event: {
     kind: 'environment',
     source: TERMINATION,

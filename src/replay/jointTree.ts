@@ -33,7 +33,7 @@ export const jointFanout = (
  * @param last its last message, or null if it has none
  * @param perTurn messages of a joint action
  */
-export function rewardOf(last: TreeMessage | null, perTurn: number): number | null {
+export function computeJointReward(last: TreeMessage | null, perTurn: number): number | null {
   const scores: Score[] = last === null ? [] : eventScores(last);
   for (
     let [message, left] = [last, perTurn];

@@ -30,7 +30,7 @@ const PROGRAM = 'program';
  * Converts a step to an event of a log.
  * @throws C3Error('engine') if its text is too long
  */
-export function programEvent(step: Exclude<ProgramStep, { kind: 'message' }>): EnvironmentEvent {
+export function toProgramEvent(step: Exclude<ProgramStep, { kind: 'message' }>): EnvironmentEvent {
   const isEnd = step.kind === 'end';
   const text = step.text.toWellFormed();
   if (text.length > MAX_EVENT_TEXT) {
@@ -53,13 +53,13 @@ export function programEvent(step: Exclude<ProgramStep, { kind: 'message' }>): E
  * time.
  * @throws C3Error('engine') if the protocol lacks the role, or the role speaks too often
  */
-export function positionNext(protocol: Protocol, log: readonly LogEvent[], role: string): number {
+export function findNextPosition(protocol: Protocol, log: readonly LogEvent[], role: string): number {
   const turn = log.filter((event) => event.kind === 'decision' && event.role === role).length;
-  return positionAt(protocol, role, turn);
+  return findPosition(protocol, role, turn);
 }
 
 /** Returns the position of a role's message at a turn. */
-export function positionAt({ occurrences, name }: Protocol, role: string, turn: number): number {
+export function findPosition({ occurrences, name }: Protocol, role: string, turn: number): number {
   const own = occurrences.filter((one) => one.role === role);
   const found = own.find((one) => one.turn === turn);
   if (found === undefined) {
@@ -77,8 +77,8 @@ export function positionAt({ occurrences, name }: Protocol, role: string, turn: 
  * Returns a stored message at its position in the episode of a program. Recordings have one
  * position for all turns of a role.
  */
-export const placedMessage = (
+export const placeMessage = (
   { program, protocol }: { readonly program?: EpisodeProgram; readonly protocol: Protocol },
   message: FullMessage,
 ): FullMessage =>
-  program === undefined ? message : { ...message, position: positionAt(protocol, message.role, message.turn) };
+  program === undefined ? message : { ...message, position: findPosition(protocol, message.role, message.turn) };

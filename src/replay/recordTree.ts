@@ -7,15 +7,15 @@ import type { Phase } from '../domain/episode.ts';
 import type { NewMessage } from '../domain/message.ts';
 import type { NewReplay } from '../domain/replay.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import { bytesOf, eventHash, textHash, tokenHash } from '../store/tokens.ts';
+import { viewAsBuffer, eventHash, textHash, tokenHash } from '../store/tokens.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
 import {
   alternativeReturns,
-  callOf,
+  countMessageCalls,
   eventScores,
   findReplays,
-  returnOf,
+  computeReturn,
   type AlternativeReturns,
   type TreeEvent,
   type TreeMessage,
@@ -48,13 +48,13 @@ export interface CreditedGroup {
 }
 
 /** Returns the row of a message. Its parent must be stored. */
-export function messageRow(
+export function toMessageRow(
   message: TreeMessage,
   protocol: Protocol,
   round: RoundRecord,
   bucket: number | null,
 ): NewMessage {
-  const occurrence = occurrenceAt(protocol, message.position);
+  const occurrence = requireOccurrence(protocol, message.position);
   if (message.parent !== null && message.parent.stored === undefined) {
     throw new Error('A message is stored after its parent.');
   }
@@ -92,7 +92,7 @@ export function recordMessage(
   round: RoundRecord,
   bucket: number | null,
 ): number {
-  const id = store.insertMessage(messageRow(message, protocol, round, bucket));
+  const id = store.insertMessage(toMessageRow(message, protocol, round, bucket));
   message.stored = id;
   recordEvents(
     store,
@@ -166,7 +166,7 @@ export function recordEpisode(
   store: StoreWriter,
   leaf: TreeMessage,
   round: RoundRecord,
-  firstThrough: (message: TreeMessage) => boolean = firstLeafOf(leaf),
+  firstThrough: (message: TreeMessage) => boolean = createFirstLeafTest(leaf),
 ): void {
   if (leaf.stored === undefined) {
     throw new Error('An episode is stored after its leaf.');
@@ -178,7 +178,7 @@ export function recordEpisode(
       continue;
     }
     rules.unshift(message.score.rule);
-    if (callOf(message) === 0 && firstThrough(message)) {
+    if (countMessageCalls(message) === 0 && firstThrough(message)) {
       reused++;
     }
   }
@@ -190,14 +190,14 @@ export function recordEpisode(
     iteration: round.iteration,
     problem: leaf.problem.uidSha,
     leaf: leaf.stored,
-    return: returnOf(leaf, round.returnBound),
+    return: computeReturn(leaf, round.returnBound),
     rule: rules.join(', '),
     evaluatorCalls: rules.length - reused,
   });
 }
 
 /** Returns a function that tells for a message above a leaf if the leaf is the first below it. */
-function firstLeafOf(leaf: TreeMessage): (message: TreeMessage) => boolean {
+function createFirstLeafTest(leaf: TreeMessage): (message: TreeMessage) => boolean {
   return (message) => {
     for (let below = leaf; below !== message; below = below.parent) {
       if (below.parent === null || below.parent.children[0] !== below) {
@@ -227,7 +227,7 @@ export type SealedMessage = Pick<
 export type SealedReplay = Pick<NewReplay, 'replayIndex' | 'return' | 'evaluatorCalls' | 'environment'>;
 
 /** Returns the SHA-256 over all content of a message. */
-export function messageHash({
+export function hashStoredMessage({
   problem,
   position,
   siblingIndex,
@@ -247,7 +247,7 @@ export function messageHash({
     contextKey,
     textHash(text),
     tokenHash(tokens),
-    hash('sha256', bytesOf(logprobs)),
+    hash('sha256', viewAsBuffer(logprobs)),
     streamKey,
     temperature,
     topP,
@@ -263,7 +263,7 @@ export function messageHash({
  * environment events between and after them, and its outcome. A row that is changed later has
  * another hash.
  */
-export function replayHash(
+export function hashReplay(
   messages: readonly string[],
   { replayIndex, return: value, evaluatorCalls, environment }: SealedReplay,
 ): string {
@@ -277,7 +277,7 @@ function hashMessage(message: TreeMessage): string {
   const { problem, position, sibling, contextKey, answer, streamKey, sampling } = message;
   const known =
     messageHashes.get(message) ??
-    messageHash({
+    hashStoredMessage({
       ...answer,
       problem: problem.uidSha,
       position,
@@ -290,17 +290,17 @@ function hashMessage(message: TreeMessage): string {
   return known;
 }
 
-const hashesOf = (events: readonly TreeEvent[] = []): string[] => events.map(({ event }) => eventHash(event));
+const hashEvents = (events: readonly TreeEvent[] = []): string[] => events.map(({ event }) => eventHash(event));
 
 /** Returns the hashes of the messages and events from an alternative to a leaf. */
-function hashesBelow(alternative: TreeMessage, leaf: TreeMessage): string[] {
-  const hashes = hashesOf(leaf.after);
+function hashPath(alternative: TreeMessage, leaf: TreeMessage): string[] {
+  const hashes = hashEvents(leaf.after);
   for (
     let message: TreeMessage | null = leaf;
     message !== null;
     message = message === alternative ? null : message.parent
   ) {
-    hashes.unshift(...(message === alternative ? [] : hashesOf(message.before)), hashMessage(message));
+    hashes.unshift(...(message === alternative ? [] : hashEvents(message.before)), hashMessage(message));
   }
   return hashes;
 }
@@ -320,7 +320,7 @@ export function recordReplay(
   }
   const outcome = {
     replayIndex,
-    return: returnOf(leaf, round.returnBound),
+    return: computeReturn(leaf, round.returnBound),
     evaluatorCalls: calls,
     environment: round.environment,
   };
@@ -329,7 +329,7 @@ export function recordReplay(
     alternative: alternative.stored,
     leaf: leaf.stored,
     ...outcome,
-    tokenHash: replayHash(hashesBelow(alternative, leaf), outcome),
+    tokenHash: hashReplay(hashPath(alternative, leaf), outcome),
   });
 }
 
@@ -337,10 +337,10 @@ export function recordReplay(
  * Returns the evaluator calls that a leaf added below an alternative. A message that was scored on
  * the way counts at the first leaf below it.
  */
-function callsOfLeaf(alternative: TreeMessage, leaf: TreeMessage): number {
+function countLeafCalls(alternative: TreeMessage, leaf: TreeMessage): number {
   let calls = eventScores(leaf).length;
   for (let message = leaf; ; message = message.parent) {
-    calls += callOf(message);
+    calls += countMessageCalls(message);
     if (message === alternative || message.parent === null || message.parent.children[0] !== message) {
       return calls;
     }
@@ -363,7 +363,7 @@ export function recordTrainingTree(
   if (first === undefined) {
     return [];
   }
-  const occurrence = occurrenceAt(protocol, first.position);
+  const occurrence = requireOccurrence(protocol, first.position);
   const bucket = store.insertBucket({
     run: round.run,
     origin: 'training',
@@ -388,7 +388,7 @@ export function recordTrainingTree(
   );
   siblings.forEach((message, index) => {
     findReplays(message).forEach((leaf, replayIndex) =>
-      recordReplay(store, bucket, message, leaf, replayIndex, callsOfLeaf(message, leaf), round),
+      recordReplay(store, bucket, message, leaf, replayIndex, countLeafCalls(message, leaf), round),
     );
     const credit = credits[index];
     if (credit !== null && credit !== undefined && message.stored !== undefined) {

@@ -3,13 +3,13 @@ import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import {
-  changedRow,
-  probabilityDifference,
-  tokenDifference,
+  describeChangedRow,
+  describeProbabilityDifference,
+  describeTokenDifference,
   type Difference,
   type VerificationResult,
 } from '../domain/verification.ts';
-import { PolicyGone, takesSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
+import { PolicyGone, hasSeeds, type Policy, type PolicyAnswer } from '../policy/policy.ts';
 import { CancelledError } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
 
@@ -45,7 +45,7 @@ export async function reexecute(
   const fresh = [...new Map(messages.map((one) => [one.id, one])).values()].filter(({ id }) => !found.has(id));
   const comparable: FullMessage[] = [];
   for (const message of fresh) {
-    const reason = reasonAgainst(store, message, policy);
+    const reason = findMessageObstacle(store, message, policy);
     if (reason === null) {
       comparable.push(message);
     } else {
@@ -88,7 +88,7 @@ export async function reexecute(
 }
 
 /** Returns the reason why a message may not come out the same, or null. */
-function reasonAgainst(
+function findMessageObstacle(
   store: StoreReader,
   { environment, streamKey, finish, role }: FullMessage,
   policy: Policy | PolicyGone,
@@ -96,14 +96,14 @@ function reasonAgainst(
   if (policy instanceof PolicyGone) {
     return policy.message;
   }
-  if (!takesSeeds(policy, role) || (streamKey === '' && finish !== 'typed')) {
+  if (!hasSeeds(policy, role) || (streamKey === '' && finish !== 'typed')) {
     return NO_SEEDS_REMARK;
   }
-  return environmentReason(store.environment(environment), policy.environment);
+  return findEnvironmentObstacle(store.environment(environment), policy.environment);
 }
 
 /** Returns the reason why two environments may not give the same bytes, or null. */
-function environmentReason(stored: NumericEnvironment, current: NumericEnvironment): string | null {
+function findEnvironmentObstacle(stored: NumericEnvironment, current: NumericEnvironment): string | null {
   const keys = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
   const differing = keys.filter((key) => stored[key] !== current[key]);
   return differing.length === 0
@@ -121,19 +121,19 @@ function compare(message: FullMessage, answer: PolicyAnswer | undefined): Outcom
   });
   const token = firstDifference(tokens, answer?.tokens ?? new Int32Array(), 0);
   if (answer === undefined || token !== null) {
-    return different(tokenDifference(id, token ?? 0), { kind: 'token', token: token ?? 0 });
+    return different(describeTokenDifference(id, token ?? 0), { kind: 'token', token: token ?? 0 });
   }
   if (answer.text !== text) {
-    return different(changedRow(`the stored text of message ${id} is not that of its tokens`));
+    return different(describeChangedRow(`the stored text of message ${id} is not that of its tokens`));
   }
   if (answer.finish !== finish) {
     return different(
-      changedRow(`message ${id} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`),
+      describeChangedRow(`message ${id} is stored as ended by ${finish}, re-execution ends by ${answer.finish}`),
     );
   }
   const probability = firstDifference(logprobs, answer.logprobs, PROBABILITY_TOLERANCE);
   if (probability !== null) {
-    return different(probabilityDifference(id, probability), { kind: 'token', token: probability });
+    return different(describeProbabilityDifference(id, probability), { kind: 'token', token: probability });
   }
   return { result: 'identical', detail: '', message: id, difference: null };
 }

@@ -6,16 +6,22 @@ import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
 import type { PolicyControl } from '../policy/policy.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
-import { isTerminal, occurrenceAt } from '../team/protocol.ts';
+import { isTerminal, requireOccurrence } from '../team/protocol.ts';
 import { EvaluatorBudget } from './budget.ts';
 import { continueRounds } from './episodes.ts';
-import { extend, samplingOf, scoreMessage, type TreeSettings } from './grow.ts';
-import { placedMessage } from './program.ts';
+import { extend, findRoleSampling, scoreMessage, type TreeSettings } from './grow.ts';
+import { placeMessage } from './program.ts';
 import { recordEnd, recordEpisode, recordMessage, recordReplay, type RoundRecord } from './recordTree.ts';
 import { checkRequest, type ReplayControl, type ReplayDependencies, type ReplayRequest } from './request.ts';
 import { ScoreBook } from './reuse.ts';
-import { editedResult, frozenBranch, storedMessage, typedMessage, type EditedResult } from './storedBranch.ts';
-import { callsOfReplay, type Branch, type TreeMessage } from './tree.ts';
+import {
+  readEditedResult,
+  readFrozenBranch,
+  toTreeMessage,
+  toTypedMessage,
+  type EditedResult,
+} from './storedBranch.ts';
+import { countReplayCalls, type Branch, type TreeMessage } from './tree.ts';
 
 /** Pairs that are sampled together: few enough to stop early, enough to keep a batch busy. */
 const PAIRS_TOGETHER = 8;
@@ -34,17 +40,17 @@ export async function replayMessage(
 ): Promise<ReplayResult> {
   checkRequest(request);
   const { store } = dependencies;
-  const message = placedMessage(dependencies, store.fullMessage(request.message));
+  const message = placeMessage(dependencies, store.fullMessage(request.message));
   if (!dependencies.policy.seeded) {
     control.onRemark?.(NO_SEEDS_REMARK);
   }
   // A context that cannot be reproduced is refused before anything is stored. The number is taken
   // and stored without a pause.
-  const branch = await frozenBranch(message, dependencies, control.signal);
-  return new Replaying(
+  const branch = await readFrozenBranch(message, dependencies, control.signal);
+  return new ReplayRun(
     request,
     message,
-    { ...branch, results: editedResult(dependencies, message, request.result) },
+    { ...branch, results: readEditedResult(dependencies, message, request.result) },
     dependencies,
     control,
     store.nextRequestNumber(message.run),
@@ -53,7 +59,7 @@ export async function replayMessage(
 
 type ForkedBranch = Branch & { readonly results: EditedResult | null };
 
-class Replaying {
+class ReplayRun {
   private readonly request: ReplayRequest;
   private readonly message: FullMessage;
   private readonly dependencies: ReplayDependencies;
@@ -137,7 +143,7 @@ class Replaying {
   private async fill(): Promise<ReplayResult> {
     const { store } = this.dependencies;
     const { branch } = this;
-    const stored = storedMessage(store, branch.problem, this.message, branch.message);
+    const stored = toTreeMessage(store, branch.problem, this.message, branch.message);
     const original = this.branch.results === null ? stored : { ...stored, edited: this.branch.results.recorded };
     this.original = original;
     // Stored messages are scored again if their scores are part of the return.
@@ -207,7 +213,7 @@ class Replaying {
   }
 
   private score(message: TreeMessage): Promise<void> {
-    if (occurrenceAt(this.dependencies.protocol, message.position).scored) {
+    if (requireOccurrence(this.dependencies.protocol, message.position).scored) {
       this.settings.budget.reserve(1);
     }
     return unlessCancelled(scoreMessage(this.settings, message, this.control.signal), this.control.signal);
@@ -221,9 +227,9 @@ class Replaying {
   ): Promise<TreeMessage> {
     const { policy } = this.dependencies;
     const { role, context } = this.message;
-    const sampling = samplingOf(this.settings, this.message.position);
+    const sampling = findRoleSampling(this.settings, this.message.position);
     const answer = await policy.typed({ role, context, text, temperature: sampling.temperature }, control);
-    const message = typedMessage(branch, this.message, {
+    const message = toTypedMessage(branch, this.message, {
       sibling,
       sampling,
       answer,
@@ -346,7 +352,7 @@ class Replaying {
       alternative,
       leaf,
       number,
-      callsOfReplay(alternative, leaf, this.isFirst(alternative, leaf)),
+      countReplayCalls(alternative, leaf, this.isFirst(alternative, leaf)),
       this.round,
     );
     const count = (this.ended.get(alternative) ?? 0) + 1;

@@ -3,18 +3,18 @@ import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { Replay } from '../domain/replay.ts';
-import { changedRow, returnDifference } from '../domain/verification.ts';
-import { EvaluatorLost, scoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
-import { onEvents } from '../evaluate/events.ts';
-import { CancelledError, messageOf } from '../shared/errors.ts';
+import { describeChangedRow, describeReturnDifference } from '../domain/verification.ts';
+import { EvaluatorLost, selectScoredText, type Evaluator, type Graded } from '../evaluate/evaluator.ts';
+import { adaptToEvents } from '../evaluate/events.ts';
+import { CancelledError, toErrorMessage } from '../shared/errors.ts';
 import { eventHash } from '../store/tokens.ts';
 import type { StoredEvent, StoreReader } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { discountOf, endsTurn, next, turnOf } from '../team/rounds.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
+import { discountFactor, endsTurn, nextStep, listTurnMessages } from '../team/rounds.ts';
 import { TERMINATION } from './jointTree.ts';
 import type { Outcome } from './reexecute.ts';
-import { lostWhenStored } from './storedBranch.ts';
-import { countedScore, returnOfScores } from './tree.ts';
+import { findStoredLoss } from './storedBranch.ts';
+import { countedScore, sumScores } from './tree.ts';
 import { askEnvironment, type Environments } from './unfold.ts';
 
 /** The rule of a message whose evaluator is not available. */
@@ -67,7 +67,7 @@ export class ReturnCheck {
     events: readonly (readonly StoredEvent[])[] = [],
   ): Promise<Outcome | null> {
     const { protocol, returnBound } = this.rules;
-    if (replay.return === null && episode.some((message) => lostWhenStored(message) !== null)) {
+    if (replay.return === null && episode.some((message) => findStoredLoss(message) !== null)) {
       // It was never scored, whatever the evaluator would give the missing text.
       return null;
     }
@@ -75,16 +75,16 @@ export class ReturnCheck {
       const unfolded = await this.unfold(episode, events);
       return 'outcome' in unfolded
         ? { ...unfolded.outcome, message: replay.leaf }
-        : (returnOutcome(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
+        : (compareReturn(replay, unfolded.verdicts, returnBound) ?? recordedOutcome(replay, unfolded.recorded));
     }
     const verdicts = await Promise.all(
       episode.flatMap((message, index) =>
         protocol.occurrences[message.position]?.scored === true
-          ? [this.verdict(message, episode.slice(0, index).map(saidIn))]
+          ? [this.verdict(message, episode.slice(0, index).map(toSaidEvent))]
           : [],
       ),
     );
-    return returnOutcome(replay, verdicts, returnBound);
+    return compareReturn(replay, verdicts, returnBound);
   }
 
   /** Executes the environments of an episode again, each on the log as it was then. */
@@ -107,21 +107,21 @@ export class ReturnCheck {
       }
       if (said !== null) {
         const { id, position, role, text } = said;
-        const own = occurrenceAt(protocol, position).scored ? await this.verdict(said, log) : null;
+        const own = requireOccurrence(protocol, position).scored ? await this.verdict(said, log) : null;
         if (own !== null) {
-          verdicts.push({ ...own, weight: discountOf(protocol, index) });
+          verdicts.push({ ...own, weight: discountFactor(protocol, index) });
         }
         log.push({ kind: 'decision', position, role, text, ...(own !== null && { reward: own.score }) });
         if (own?.score === null && own.rule === LOST) {
-          return { outcome: notAgain(`the evaluator failed for message ${id}: ${own.masked ?? ''}`) };
+          return { outcome: makeNotRepeatable(`the evaluator failed for message ${id}: ${own.masked ?? ''}`) };
         }
       }
     }
     const closing = log.at(-1);
     if (closing?.kind === 'environment' && closing.closing) {
       const problem = this.problem(episode[0]?.problem ?? '');
-      const own = await this.orLost(() => onEvents(evaluator).evaluate(problem, log, closing, this.signal));
-      verdicts.push({ ...own, weight: discountOf(protocol, episode.length - 1) });
+      const own = await this.orLost(() => adaptToEvents(evaluator).evaluate(problem, log, closing, this.signal));
+      verdicts.push({ ...own, weight: discountFactor(protocol, episode.length - 1) });
     }
     return { verdicts, recorded };
   }
@@ -141,11 +141,11 @@ export class ReturnCheck {
       return null;
     }
     const words = `environment event ${id} (${event.source})`;
-    const step = next(protocol, log, () => 0);
+    const step = nextStep(protocol, log, () => 0);
     if (step.kind !== 'environment' || step.call.name !== event.source || (step.closing !== null) !== event.closing) {
       return {
         result: 'different',
-        detail: changedRow(`the protocol has no ${words} at its place`),
+        detail: describeChangedRow(`the protocol has no ${words} at its place`),
         difference: { kind: 'row' },
       };
     }
@@ -165,7 +165,7 @@ export class ReturnCheck {
       if (error instanceof CancelledError) {
         throw error;
       }
-      return { result: 'notComparable', detail: messageOf(error), difference: null };
+      return { result: 'notComparable', detail: toErrorMessage(error), difference: null };
     }
   }
 
@@ -182,7 +182,7 @@ export class ReturnCheck {
   private async evaluate(message: FullMessage, before: readonly LogEvent[]): Promise<Graded> {
     const { protocol, evaluator } = this.rules;
     const problem = this.problem(message.problem);
-    const text = scoredText(evaluator, problem, turnOf(protocol, [...before, saidIn(message)]));
+    const text = selectScoredText(evaluator, problem, listTurnMessages(protocol, [...before, toSaidEvent(message)]));
     return this.orLost(() => evaluator.evaluate(problem, text, this.signal));
   }
 
@@ -206,26 +206,26 @@ export class ReturnCheck {
 }
 
 /** Returns a stored message as an event of its log. */
-const saidIn = ({ position, role, text }: FullMessage): SaidEvent => ({ kind: 'decision', position, role, text });
+const toSaidEvent = ({ position, role, text }: FullMessage): SaidEvent => ({ kind: 'decision', position, role, text });
 
 /**
  * Compares a stored return with that of the verdicts, which are in the order of the episode.
  * Returns null if they are equal.
  */
-function returnOutcome(
+function compareReturn(
   { leaf, return: stored }: Replay,
   verdicts: readonly (Graded & { readonly weight?: number })[],
   bound: number,
 ): Outcome | null {
   // The order is from the leaf up, as in the stored sum.
-  const found = returnOfScores(verdicts.map(countedScore).toReversed(), bound);
+  const found = sumScores(verdicts.map(countedScore).toReversed(), bound);
   if (found === stored) {
     return null;
   }
   if (found !== null) {
     return {
       result: 'different',
-      detail: returnDifference(stored, found),
+      detail: describeReturnDifference(stored, found),
       message: leaf,
       difference: { kind: 'return' },
     };
@@ -235,10 +235,10 @@ function returnOutcome(
     failed === undefined || !('masked' in failed)
       ? 'no message of the episode is scored'
       : `the evaluator failed: ${failed.masked}`;
-  return { ...notAgain(reason), message: leaf };
+  return { ...makeNotRepeatable(reason), message: leaf };
 }
 
-const notAgain = (reason: string): Omit<Outcome, 'message'> => ({
+const makeNotRepeatable = (reason: string): Omit<Outcome, 'message'> => ({
   result: 'notComparable',
   detail: `The return cannot be taken again, ${reason}`,
   difference: null,

@@ -9,7 +9,7 @@ import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';
 import type { EpisodeCost } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { scoredThrough } from '../team/rounds.ts';
+import { countScoresThrough } from '../team/rounds.ts';
 
 /**
  * Returns for every request the index of the first equal one, or its own index. A greedy answer
@@ -17,7 +17,7 @@ import { scoredThrough } from '../team/rounds.ts';
  * no answer determines another.
  * @param requests of one policy, all with the same sampling
  */
-export function firstEquals(requests: readonly PolicyRequest[]): number[] {
+export function findFirstEquals(requests: readonly PolicyRequest[]): number[] {
   const contexts = new Map<string, Map<string, number>>();
   return requests.map(({ role, context, sampling, streamKey }, index) => {
     if (streamKey === '') {
@@ -67,7 +67,7 @@ export class ScoreBook {
     signal?: AbortSignal,
   ): Promise<{ readonly graded: Graded; readonly reused: boolean }> {
     const evaluate = (): Promise<Graded> => evaluator.evaluate(message.problem, message.text, signal);
-    const name = nameOf(message);
+    const name = makeScoreKey(message);
     const known = this.known.get(name);
     if (known === undefined) {
       const own = evaluate();
@@ -80,7 +80,7 @@ export class ScoreBook {
 }
 
 /** Returns a key that is the same for equal messages. */
-export const nameOf = ({ problem, position, contextKey, text }: ScoredMessage): string =>
+export const makeScoreKey = ({ problem, position, contextKey, text }: ScoredMessage): string =>
   `${problem.uidSha} ${position} ${contextKey} ${text}`;
 
 /**
@@ -93,7 +93,7 @@ export function countReused(costs: readonly EpisodeCost[], origin: EpisodeCost['
     if (cost.origin !== origin) {
       return total;
     }
-    const scored = scoredThrough(protocol, cost.position);
+    const scored = countScoresThrough(protocol, cost.position);
     // Imported episodes may name more calls than they need.
     return total + Math.max(0, scored * cost.episodes - cost.evaluatorCalls);
   }, 0);

@@ -4,13 +4,13 @@ import type { Replay } from '../domain/replay.ts';
 import type { ReturnSamples } from '../domain/verification.ts';
 import type { StoreReader } from '../store/types.ts';
 import { isTerminal } from '../team/protocol.ts';
-import { scoredAtMost } from '../team/rounds.ts';
+import { countMostScores } from '../team/rounds.ts';
 import { EvaluatorBudget } from './budget.ts';
-import { grow } from './episodes.ts';
+import { growEpisodes } from './episodes.ts';
 import { scoreMessage } from './grow.ts';
 import type { ReplayDependencies } from './request.ts';
-import { frozenBranch, storedMessage } from './storedBranch.ts';
-import { findLeaves, returnOf, type Branch, type TreeMessage } from './tree.ts';
+import { readFrozenBranch, toTreeMessage } from './storedBranch.ts';
+import { findLeaves, computeReturn, type Branch, type TreeMessage } from './tree.ts';
 
 /** Returns true if a stored replay has a message that no seed reproduces. */
 export function isUnseeded(store: StoreReader, { alternative, leaf }: Replay): boolean {
@@ -42,32 +42,32 @@ export async function sampleAgain(
 ): Promise<ReturnSamples[]> {
   const { store, protocol, returnBound } = dependencies;
   const samples: ReturnSamples[] = [];
-  for (const { branch, replays: own, message } of await groupsOf(replays, dependencies)) {
-    const calls = (own.length + 1) * scoredAtMost(protocol);
+  for (const { branch, replays: own, message } of await groupReplays(replays, dependencies)) {
+    const calls = (own.length + 1) * countMostScores(protocol);
     const settings = {
       ...dependencies,
       budget: new EvaluatorBudget(2 * calls),
-      sampling: { ...dependencies.sampling, temperature: temperatureOf(store, own) },
+      sampling: { ...dependencies.sampling, temperature: findGroupTemperature(store, own) },
       scope: `verify:${message.id}`,
       commonRandomNumbers: false,
     };
     for (let grown: TreeMessage | null = branch.message; grown !== null; grown = grown.parent) {
       await scoreMessage(settings, grown, signal);
     }
-    const roots = await grow(settings, [branch], [own.length], { signal });
+    const roots = await growEpisodes(settings, [branch], [own.length], { signal });
     samples.push({
       stored: own.flatMap((replay) => replay.return ?? []),
-      again: roots.flatMap(findLeaves).flatMap((leaf) => returnOf(leaf, returnBound) ?? []),
+      again: roots.flatMap(findLeaves).flatMap((leaf) => computeReturn(leaf, returnBound) ?? []),
     });
   }
   return samples;
 }
 
 /** Returns the temperature of a group, which all of its replays share. */
-const temperatureOf = (store: StoreReader, [replay]: readonly Replay[]): number =>
+const findGroupTemperature = (store: StoreReader, [replay]: readonly Replay[]): number =>
   replay === undefined ? 1 : store.fullMessage(replay.leaf).sampling.temperature;
 
-async function groupsOf(
+async function groupReplays(
   replays: readonly Replay[],
   dependencies: Omit<ReplayDependencies, 'credit'>,
 ): Promise<Group[]> {
@@ -79,8 +79,8 @@ async function groupsOf(
     if (message === null || isTerminal(protocol, message.position)) {
       continue;
     }
-    const before = await frozenBranch(message, dependencies);
-    const grown = storedMessage(store, before.problem, message, before.message);
+    const before = await readFrozenBranch(message, dependencies);
+    const grown = toTreeMessage(store, before.problem, message, before.message);
     groups.push({ branch: { problem: before.problem, message: grown }, replays: own, message });
   }
   // A last message determines its return, so messages are compared, as many as were sampled at each
@@ -93,7 +93,7 @@ async function groupsOf(
     const [first] = own;
     if (first !== undefined) {
       const message = store.fullMessage(first.alternative);
-      groups.push({ branch: await frozenBranch(message, dependencies), replays: own, message });
+      groups.push({ branch: await readFrozenBranch(message, dependencies), replays: own, message });
     }
   }
   return groups;

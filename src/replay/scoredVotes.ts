@@ -1,11 +1,11 @@
 /** Scores every answer of the votes that ended episodes. Nothing is sampled. */
 import type { Problem } from '../domain/problem.ts';
-import { ballotOf } from '../environment/voting.ts';
+import { readBallot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { Stream } from '../runtime/random.ts';
 import { CancelledError } from '../shared/errors.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { readBy } from '../team/rounds.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
+import { listMessagesRead } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
 import { findLeaves, toLog, type TreeMessage } from './tree.ts';
 import type { ScoredBallot, Vote } from './votes.ts';
@@ -29,9 +29,9 @@ export async function scoreVotes(
     return { votes, calls: 0 };
   }
   const known = new Map<string, number | null>();
-  const scoreOf = scoresOfAnswers(evaluator, known, signal);
+  const scoreOf = createAnswerScorer(evaluator, known, signal);
   for (const leaf of roots.flatMap(findLeaves)) {
-    const vote = await voteAt(leaf, protocol, closing, scoreOf);
+    const vote = await readVote(leaf, protocol, closing, scoreOf);
     if (vote !== null) {
       votes.set(leaf, vote);
     }
@@ -42,7 +42,7 @@ export async function scoreVotes(
 type ScoreOf = (problem: Problem, answer: string) => Promise<number | null>;
 
 /** Returns a function that scores answers by themselves, each once. */
-function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>, signal: AbortSignal): ScoreOf {
+function createAnswerScorer(evaluator: Evaluator, known: Map<string, number | null>, signal: AbortSignal): ScoreOf {
   return async (problem, answer) => {
     const key = `${problem.uidSha} ${answer}`;
     const stored = known.get(key);
@@ -60,7 +60,7 @@ function scoresOfAnswers(evaluator: Evaluator, known: Map<string, number | null>
 }
 
 /** Returns the vote that ends an episode, or null if there is none, or if an answer has no score. */
-async function voteAt(
+async function readVote(
   leaf: TreeMessage,
   protocol: Protocol,
   closing: EnvironmentCall,
@@ -70,10 +70,10 @@ async function voteAt(
   if (event?.closing !== true) {
     return null;
   }
-  const messages = readBy(protocol, closing, toLog(protocol, { message: leaf }));
+  const messages = listMessagesRead(protocol, closing, toLog(protocol, { message: leaf }));
   const ballots: (ScoredBallot | null)[] = [];
   for (const { text } of messages) {
-    const ballot = ballotOf(text);
+    const ballot = readBallot(text);
     const score = ballot === null ? 0 : await scoreOf(leaf.problem, ballot.answer);
     if (score === null) {
       return null;
@@ -82,7 +82,7 @@ async function voteAt(
   }
   const stream = new Stream(event.streamKey);
   return {
-    voters: messages.map(({ position }) => occurrenceAt(protocol, position).id),
+    voters: messages.map(({ position }) => requireOccurrence(protocol, position).id),
     ballots,
     ties: closing.options['ties'],
     uniform: (place) => stream.uniform(place),

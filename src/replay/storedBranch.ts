@@ -11,7 +11,7 @@ import { toLog, type Branch, type TreeEvent, type TreeMessage } from './tree.ts'
  * Returns the branch of the stored messages before a message.
  * @throws C3Error('engine') if its context would differ from the stored one now
  */
-export async function frozenBranch(
+export async function readFrozenBranch(
   said: FullMessage,
   { store, protocol, render, program }: Pick<ReplayDependencies, 'store' | 'protocol' | 'render' | 'program'>,
   signal: AbortSignal = NEVER,
@@ -19,9 +19,9 @@ export async function frozenBranch(
   const problem = store.problem(said.problem);
   let grown: TreeMessage | null = null;
   for (const message of store.chain(said.id).slice(0, -1)) {
-    grown = storedMessage(store, problem, message, grown);
+    grown = toTreeMessage(store, problem, message, grown);
   }
-  const events = storedEvents(store, said.id, 'before');
+  const events = readStoredEvents(store, said.id, 'before');
   const branch: Branch = { problem, message: grown, ...(events.length > 0 && { events }) };
   if (program !== undefined) {
     const step = await program.next(problem, toLog(protocol, branch), signal);
@@ -54,7 +54,7 @@ export async function frozenBranch(
 }
 
 /** Returns a tree message for a text that the user typed in place of a stored one. */
-export const typedMessage = (
+export const toTypedMessage = (
   { problem, message, events }: Branch,
   { position, context, contextKey }: FullMessage,
   {
@@ -93,7 +93,7 @@ export interface EditedResult {
  * text is given.
  * @throws C3Error('input') if no result follows the message, or its run was not recorded elsewhere
  */
-export function editedResult(
+export function readEditedResult(
   { store, program }: Pick<ReplayDependencies, 'store' | 'program'>,
   { id }: FullMessage,
   text: string | null | undefined,
@@ -108,7 +108,8 @@ export function editedResult(
     );
   }
   const [next] = store.children(id).filter(({ phase }) => phase !== 'replay');
-  const [recorded] = next === undefined ? storedEvents(store, id, 'after') : storedEvents(store, next.id, 'before');
+  const [recorded] =
+    next === undefined ? readStoredEvents(store, id, 'after') : readStoredEvents(store, next.id, 'before');
   if (recorded === undefined) {
     throw new C3Error(
       'input',
@@ -119,7 +120,7 @@ export function editedResult(
   return { edited: { event, stored: undefined }, recorded };
 }
 
-const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'before' | 'after'): TreeEvent[] =>
+const readStoredEvents = (store: ReplayDependencies['store'], one: number, side: 'before' | 'after'): TreeEvent[] =>
   store.environmentEvents(one, side).map(({ id, event }) => ({ event, stored: id }));
 
 /**
@@ -127,7 +128,7 @@ const storedEvents = (store: ReplayDependencies['store'], one: number, side: 'be
  * answer from its endpoint has no text, no tokens, and the finish `length`. A real message with
  * this finish has tokens.
  */
-export const lostWhenStored = ({
+export const findStoredLoss = ({
   text,
   tokens,
   finish,
@@ -135,15 +136,15 @@ export const lostWhenStored = ({
   finish === 'length' && text === '' && tokens.length === 0 ? 'it was not answered when it was recorded' : null;
 
 /** Returns a tree message for a stored message. */
-export function storedMessage(
+export function toTreeMessage(
   store: ReplayDependencies['store'],
   problem: Branch['problem'],
   message: Message | FullMessage,
   parent: TreeMessage | null,
 ): TreeMessage {
   const full = 'tokens' in message ? message : store.fullMessage(message.id);
-  const [before, after] = [storedEvents(store, full.id, 'before'), storedEvents(store, full.id, 'after')];
-  const lost = lostWhenStored(full);
+  const [before, after] = [readStoredEvents(store, full.id, 'before'), readStoredEvents(store, full.id, 'after')];
+  const lost = findStoredLoss(full);
   return {
     problem,
     position: full.position,

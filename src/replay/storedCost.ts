@@ -1,8 +1,8 @@
 /** Computes the cost of a run from its rows. */
 import { addLedgers, EMPTY_LEDGER, type Ledger } from '../domain/run.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
-import { closingScores } from '../team/rounds.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
+import { countClosingScores } from '../team/rounds.ts';
 import { countReused } from './reuse.ts';
 
 /**
@@ -13,7 +13,7 @@ import { countReused } from './reuse.ts';
  * @param origin null for the run's own
  * @returns a ledger with 0 seconds, which rows do not tell
  */
-export function storedCost(
+export function computeStoredCost(
   costs: readonly Omit<PositionCost, 'environment'>[],
   episodes: readonly EpisodeCost[],
   origin: EpisodeCost['origin'],
@@ -22,10 +22,10 @@ export function storedCost(
   const reusedEvaluations = countReused(episodes, origin, protocol);
   const ended = episodes.reduce((total, cost) => total + (cost.origin === origin ? cost.episodes : 0), 0);
   return addLedgers(
-    { ...EMPTY_LEDGER, evaluatorCalls: closingScores(protocol) * ended - reusedEvaluations, reusedEvaluations },
+    { ...EMPTY_LEDGER, evaluatorCalls: countClosingScores(protocol) * ended - reusedEvaluations, reusedEvaluations },
     ...costs.map((cost) => ({
       ...EMPTY_LEDGER,
-      evaluatorCalls: occurrenceAt(protocol, cost.position).scored ? cost.messages : 0,
+      evaluatorCalls: requireOccurrence(protocol, cost.position).scored ? cost.messages : 0,
       tokens: {
         prompt: cost.promptTokens,
         reused: cost.reusedTokens,

@@ -7,7 +7,7 @@ import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
 
 /** The evaluator's result for a scored message. A null score is masked. */
 export interface Score {
@@ -75,7 +75,7 @@ export interface TreeMessage {
 }
 
 /** Returns a key of a message's content, equal for equal messages of a context. */
-export const saidBy = ({ answer: { tokens, text } }: Pick<TreeMessage, 'answer'>): string =>
+export const makeMessageKey = ({ answer: { tokens, text } }: Pick<TreeMessage, 'answer'>): string =>
   tokens.length === 0 ? `text ${text}` : tokens.join();
 
 /** Returns the number of messages before a message. */
@@ -88,7 +88,7 @@ export function toLog(protocol: Protocol, { message, events = [] }: Omit<Branch,
   const before: LogEvent[] =
     message === null ? [] : toLog(protocol, { message: message.parent, events: message.before ?? [] });
   if (message !== null) {
-    const { role } = occurrenceAt(protocol, message.position);
+    const { role } = requireOccurrence(protocol, message.position);
     const reward = message.score === undefined ? {} : { reward: message.score.score };
     before.push({ kind: 'decision', position: message.position, role, text: message.answer.text, ...reward });
   }
@@ -106,15 +106,15 @@ export function findLeaves(message: TreeMessage): TreeMessage[] {
  * messages and its closing event, clipped to [-bound, bound]. Returns null if any score is masked
  * or there is none, because that is not a return of 0.
  */
-export function returnOf(leaf: TreeMessage, bound = Infinity): number | null {
-  return returnOfScores(findScores(leaf).map(countedScore), bound);
+export function computeReturn(leaf: TreeMessage, bound = Infinity): number | null {
+  return sumScores(findScores(leaf).map(countedScore), bound);
 }
 
 /** Returns the reason why a message on the path to a message is missing, or null if none is. */
-export const lostIn = (leaf: TreeMessage): string | null => missingIn(leaf)?.lost ?? null;
+export const findLoss = (leaf: TreeMessage): string | null => findMissing(leaf)?.lost ?? null;
 
 /** Returns the missing message on the path to a message, or null if none is missing. */
-export function missingIn(leaf: TreeMessage): TreeMessage['answer'] | null {
+export function findMissing(leaf: TreeMessage): TreeMessage['answer'] | null {
   for (let message: TreeMessage | null = leaf; message !== null; message = message.parent) {
     if (message.answer.lost !== undefined) {
       return message.answer;
@@ -126,7 +126,7 @@ export function missingIn(leaf: TreeMessage): TreeMessage['answer'] | null {
 /** Returns the scores of an episode, from its end to its beginning. A missing message masks it. */
 export function findScores(leaf: TreeMessage): Score[] {
   const scores = eventScores(leaf).toReversed();
-  const lost = lostIn(leaf);
+  const lost = findLoss(leaf);
   if (lost !== null) {
     scores.push({ score: null, rule: `no message: ${lost}` });
   }
@@ -146,7 +146,7 @@ export const countedScore = ({ score, weight }: Pick<Score, 'score' | 'weight'>)
   score === null || weight === undefined ? score : score * weight;
 
 /** Returns the clipped sum of an episode's scores, from its end. See `returnOf`. */
-export function returnOfScores(scores: readonly (number | null)[], bound: number): number | null {
+export function sumScores(scores: readonly (number | null)[], bound: number): number | null {
   let total = 0;
   for (const score of scores) {
     if (score === null) {
@@ -158,23 +158,24 @@ export function returnOfScores(scores: readonly (number | null)[], bound: number
 }
 
 /** Returns the evaluator calls for a message: 0 if it has no score or a reused one. */
-export const callOf = ({ score }: Pick<TreeMessage, 'score'>): 0 | 1 =>
+export const countMessageCalls = ({ score }: Pick<TreeMessage, 'score'>): 0 | 1 =>
   score === undefined || score.reused === true ? 0 : 1;
 
 /** Returns the evaluator calls for a subtree. */
 export function countCalls(message: TreeMessage): number {
   return (
-    callOf(message) +
+    countMessageCalls(message) +
     eventScores(message).length +
     message.children.reduce((total, child) => total + countCalls(child), 0)
   );
 }
 
 /** Returns the evaluator calls for a replay. The first includes those for the alternative. */
-export function callsOfReplay(alternative: TreeMessage, leaf: TreeMessage, first: boolean): number {
-  let calls = (first ? callOf(alternative) : 0) + (first || leaf !== alternative ? eventScores(leaf).length : 0);
+export function countReplayCalls(alternative: TreeMessage, leaf: TreeMessage, first: boolean): number {
+  let calls =
+    (first ? countMessageCalls(alternative) : 0) + (first || leaf !== alternative ? eventScores(leaf).length : 0);
   for (let message: TreeMessage | null = leaf; message !== null && message !== alternative; message = message.parent) {
-    calls += callOf(message);
+    calls += countMessageCalls(message);
   }
   return calls;
 }
@@ -194,6 +195,6 @@ export const findReplays = (message: TreeMessage): TreeMessage[] =>
 
 /** Returns the returns of a message's replays, and the cost of everything below it. */
 export const alternativeReturns = (message: TreeMessage, bound: number): AlternativeReturns => ({
-  returns: findReplays(message).map((leaf) => returnOf(leaf, bound)),
+  returns: findReplays(message).map((leaf) => computeReturn(leaf, bound)),
   evaluatorCalls: countCalls(message),
 });

@@ -3,20 +3,20 @@ import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { EnvironmentInput, EnvironmentKind, Ask } from '../environment/kind.ts';
-import { environmentKind } from '../environment/kinds.ts';
+import { findEnvironmentKind } from '../environment/kinds.ts';
 import { EvaluatorLost, type Evaluator } from '../evaluate/evaluator.ts';
-import { onEvents } from '../evaluate/events.ts';
-import { takesSeeds, type Policy } from '../policy/policy.ts';
+import { adaptToEvents } from '../evaluate/events.ts';
+import { hasSeeds, type Policy } from '../policy/policy.ts';
 import { Stream, streamKey } from '../runtime/random.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import { EXPERT_ROLE } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { promptMessages, type Renderer } from '../team/render.ts';
-import { discountOf, next, readBy } from '../team/rounds.ts';
+import { toPromptMessages, type Renderer } from '../team/render.ts';
+import { discountFactor, nextStep, listMessagesRead } from '../team/rounds.ts';
 import type { EnvironmentCall } from '../team/roundsForm.ts';
 import type { TreeSettings } from './grow.ts';
 import { TERMINATION } from './jointTree.ts';
-import { positionNext, programEvent, type EpisodeProgram } from './program.ts';
+import { findNextPosition, toProgramEvent, type EpisodeProgram } from './program.ts';
 import { countBefore, toLog, type Branch, type TreeEvent, type Score } from './tree.ts';
 
 /** Finds an environment by its name. */
@@ -59,8 +59,8 @@ export async function advance(
   const isEnded = branch.events === undefined && message?.after !== undefined;
   for (;;) {
     const log = toLog(protocol, { message, events });
-    const keyOf = (role: string): string => keyAt(settings, branch, role, log.length, number);
-    const step = next(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
+    const keyOf = (role: string): string => nameEnvironmentStream(settings, branch, role, log.length, number);
+    const step = nextStep(protocol, log, () => new Stream(keyOf('{order}')).uniform(0));
     if (step.kind === 'environment' && !isEnded) {
       const key = keyOf('{environment}');
       const event = await askEnvironment(
@@ -105,10 +105,10 @@ async function advanceProgram(
     if (step.kind === 'message') {
       return {
         branch: { problem, message, events, asked: step.context },
-        position: positionNext(protocol, log, step.role),
+        position: findNextPosition(protocol, log, step.role),
       };
     }
-    events = [...events, { event: programEvent(step), stored: undefined }];
+    events = [...events, { event: toProgramEvent(step), stored: undefined }];
     if (step.kind === 'end') {
       await scoreEvents(settings, { problem, message }, events, signal);
       return { branch: { problem, message, events }, position: null };
@@ -116,7 +116,7 @@ async function advanceProgram(
   }
 }
 
-function keyAt(
+function nameEnvironmentStream(
   { seed, scope, commonRandomNumbers }: TreeSettings,
   { problem: { uidSha }, message }: Branch,
   role: string,
@@ -139,7 +139,7 @@ export async function askEnvironment(
   log: readonly LogEvent[],
   { call, closing }: { readonly call: EnvironmentCall; readonly closing: string | null },
   key: string,
-  environments: Environments = environmentKind,
+  environments: Environments = findEnvironmentKind,
   outside: Pick<Evaluator, 'examine'> & Pick<EnvironmentInput, 'ask'> = {},
   signal?: AbortSignal,
 ): Promise<EnvironmentEvent> {
@@ -156,7 +156,7 @@ export async function askEnvironment(
   }
   const stream = new Stream(key);
   try {
-    const messages = readBy(protocol, call, log);
+    const messages = listMessagesRead(protocol, call, log);
     const { examine, ask } = outside;
     const outcome = await kind.run({
       problem,
@@ -187,7 +187,7 @@ export async function askEnvironment(
     if (error instanceof CancelledError || error instanceof EvaluatorLost) {
       throw error;
     }
-    throw failed(messageOf(error), error);
+    throw failed(toErrorMessage(error), error);
   }
 }
 
@@ -205,8 +205,8 @@ async function scoreEvents(
   budget.reserve(1);
   budget.spend(1);
   const log = toLog(protocol, { message, events });
-  const { score, rule } = await onEvents(evaluator).evaluate(problem, log, closing.event, signal);
-  const weight = message === null ? 1 : discountOf(protocol, countBefore(message));
+  const { score, rule } = await adaptToEvents(evaluator).evaluate(problem, log, closing.event, signal);
+  const weight = message === null ? 1 : discountFactor(protocol, countBefore(message));
   closing.score = { score, rule, ...(weight !== 1 && { weight }) } satisfies Score;
 }
 
@@ -239,9 +239,9 @@ export function createAsker(
           {
             role: EXPERT_ROLE,
             context: await render(prompt, EXPERT_ROLE),
-            messages: promptMessages(prompt),
+            messages: toPromptMessages(prompt),
             sampling: SAMPLING,
-            streamKey: takesSeeds(policy, EXPERT_ROLE) ? streamOf(attempt) : '',
+            streamKey: hasSeeds(policy, EXPERT_ROLE) ? streamOf(attempt) : '',
             place: `the ${EXPERT_ROLE} for the problem ${JSON.stringify(uid.slice(0, 120))}`,
             question,
             turn: attempt,
@@ -258,7 +258,7 @@ export function createAsker(
       if (error instanceof CancelledError || signal.aborted) {
         throw error;
       }
-      return { failed: messageOf(error) };
+      return { failed: toErrorMessage(error) };
     }
   };
 }

@@ -5,16 +5,16 @@
 import { hash } from 'node:crypto';
 import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
-import { changedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
+import { describeChangedRow, type VerificationReport, type VerificationResult } from '../domain/verification.ts';
 import { PolicyGone, type Policy, type PolicySource } from '../policy/policy.ts';
 import { unlessCancelled } from '../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
 import { eventHash, tokenHash } from '../store/tokens.ts';
 import type { StoredEvent, StoreReader, StoreWriter } from '../store/types.ts';
-import { contextKey } from '../team/contextKey.ts';
+import { hashContext } from '../team/contextKey.ts';
 import type { Protocol } from '../team/protocol.ts';
-import { messageHash, replayHash } from './recordTree.ts';
+import { hashStoredMessage, hashReplay } from './recordTree.ts';
 import { reexecute, type Outcome } from './reexecute.ts';
 import { ReturnCheck, type ReturnRules } from './returnCheck.ts';
 
@@ -59,7 +59,7 @@ export async function verifyReplays(
     await using taken = await takeOrGone(source, snapshot);
     await reexecuteStrangers(store, strangers, taken.policy, strange, control.signal);
   }
-  for (const [snapshot, members] of bySnapshot(store, replays)) {
+  for (const [snapshot, members] of groupBySnapshot(store, replays)) {
     await using taken = await takeOrGone(source, snapshot);
     const { policy } = taken;
     const messages = new Map(strange);
@@ -68,7 +68,7 @@ export async function verifyReplays(
       const paths = readPaths(store, rules.protocol, members.slice(start, start + TOGETHER));
       const checking = paths.map(async (path) => ({
         path,
-        change: changeIn(path),
+        change: findChange(path),
         returned: await returns.outcome(path.replay, path.episode, path.events),
       }));
       const checks = await unlessCancelled(Promise.all(checking), control.signal);
@@ -77,14 +77,14 @@ export async function verifyReplays(
       }
       await reexecute(
         store,
-        messagesWhere(checks, (change) => change === null).filter(isOwn),
+        filterMessages(checks, (change) => change === null).filter(isOwn),
         policy,
         messages,
         control.signal,
       );
       await reexecuteChanged(
         store,
-        messagesWhere(checks, (change) => change !== null).filter(isOwn),
+        filterMessages(checks, (change) => change !== null).filter(isOwn),
         policy,
         messages,
         control.signal,
@@ -129,7 +129,7 @@ async function takeOrGone(
  * all of every request about it.
  * @returns replays in the order of their buckets; none if the message was never replayed
  */
-export function replaysOfMessage(store: StoreReader, id: number): Replay[] {
+export function findReplaysOfMessage(store: StoreReader, id: number): Replay[] {
   const message = store.message(id);
   const found = store
     .bucketsFor(id)
@@ -185,7 +185,7 @@ async function reexecuteStrangers(
       }
       found.set(message.id, {
         result: 'notComparable',
-        detail: `Message ${message.id} cannot be executed again: ${messageOf(error)}`,
+        detail: `Message ${message.id} cannot be executed again: ${toErrorMessage(error)}`,
         message: message.id,
         difference: null,
       });
@@ -194,7 +194,7 @@ async function reexecuteStrangers(
 }
 
 /** Groups replays by snapshot. All other messages of a replay come from its bucket's snapshot. */
-function bySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string, Replay[]> {
+function groupBySnapshot(store: StoreReader, replays: readonly Replay[]): Map<string, Replay[]> {
   const snapshots = new Map<number, string>();
   return Map.groupBy(replays, ({ bucket }) => {
     const snapshot = snapshots.get(bucket) ?? store.bucket(bucket).snapshot;
@@ -261,7 +261,7 @@ async function reexecuteChanged(
   }
 }
 
-function messagesWhere(
+function filterMessages(
   checks: readonly { readonly path: Path; readonly change: Outcome | null }[],
   wanted: (change: Outcome | null) => boolean,
 ): FullMessage[] {
@@ -296,45 +296,48 @@ function verdict(
 }
 
 /** Returns an outcome if a row no longer has the hash that was stored when it was appended, or null. */
-function changeIn({ replay, messages, episode, events }: Path): Outcome | null {
+function findChange({ replay, messages, episode, events }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of messages) {
     if (tokenHash(tokens) !== stored) {
-      return changed(id, `the stored tokens of message ${id} do not have their hash`);
+      return makeChangedOutcome(id, `the stored tokens of message ${id} do not have their hash`);
     }
-    if (contextKey(context).key !== key) {
-      return changed(id, `the stored context of message ${id} does not have its key`);
+    if (hashContext(context).key !== key) {
+      return makeChangedOutcome(id, `the stored context of message ${id} does not have its key`);
     }
   }
   for (const { id, event, sha256 } of events.flat()) {
     if (eventHash(event) !== sha256) {
-      return changed(replay.leaf, `the stored environment event ${id} does not have its hash`);
+      return makeChangedOutcome(replay.leaf, `the stored environment event ${id} does not have its hash`);
     }
   }
   const start = episode.length - messages.length;
   const hashes = messages.flatMap((message, index) => [
-    ...(index === 0 ? [] : hashesOf(events[start + index])),
-    messageHash(message),
+    ...(index === 0 ? [] : listEventHashes(events[start + index])),
+    hashStoredMessage(message),
   ]);
   if (
-    replay.tokenHash === replayHash([...hashes, ...hashesOf(events[episode.length])], replay) ||
-    replay.tokenHash === tokensOnly(messages)
+    replay.tokenHash === hashReplay([...hashes, ...listEventHashes(events[episode.length])], replay) ||
+    replay.tokenHash === hashTokens(messages)
   ) {
     return null;
   }
-  return changed(replay.leaf, `the stored messages of replay ${replay.id}, or what it returned, do not have its hash`);
+  return makeChangedOutcome(
+    replay.leaf,
+    `the stored messages of replay ${replay.id}, or what it returned, do not have its hash`,
+  );
 }
 
-const changed = (message: number, what: string): Outcome => ({
+const makeChangedOutcome = (message: number, what: string): Outcome => ({
   result: 'different',
-  detail: changedRow(what),
+  detail: describeChangedRow(what),
   message,
   difference: { kind: 'row' },
 });
 
-const hashesOf = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
+const listEventHashes = (events: readonly StoredEvent[] = []): string[] => events.map(({ sha256 }) => sha256);
 
 /** Returns the hash that older stores hold for replays, which covers only tokens. */
-function tokensOnly(messages: readonly FullMessage[]): string {
+function hashTokens(messages: readonly FullMessage[]): string {
   return hash('sha256', messages.map(({ tokens }) => tokenHash(tokens)).join('\n'));
 }
 

@@ -1,5 +1,5 @@
 /** Counts a vote again without some of its voters. */
-import { tallyOf, winnersOf, type Ballot } from '../environment/voting.ts';
+import { tallyBallots, chooseWinners, type Ballot } from '../environment/voting.ts';
 
 /** A voter's choice, with the score of its answer by itself. */
 export type ScoredBallot = Pick<Ballot, 'name'> & { readonly score: number };
@@ -21,12 +21,12 @@ export interface Vote {
  * score of the winning answer, the mean if ties are `expected`, or 0 if none wins.
  * @param members true for each voter that takes part, in their order
  */
-export function rewardOfVote(
+export function computeVoteReward(
   { ballots, ties, uniform }: Pick<Vote, 'ballots' | 'ties' | 'uniform'>,
   members: readonly boolean[],
 ): number {
   const cast = ballots.flatMap((ballot, voter) => (members[voter] === true ? (ballot ?? []) : []));
-  const winners = winnersOf(tallyOf(cast), ties, uniform);
+  const winners = chooseWinners(tallyBallots(cast), ties, uniform);
   const sum = winners.reduce((total, { score }) => total + score, 0);
   return winners.length === 0 ? 0 : sum / winners.length;
 }

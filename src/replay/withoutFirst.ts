@@ -1,9 +1,9 @@
 /** Grows episodes in which an empty message replaces that of the first role. */
 import type { Problem } from '../domain/problem.ts';
 import type { PolicyControl } from '../policy/policy.ts';
-import { occurrenceAt } from '../team/protocol.ts';
-import { grow } from './episodes.ts';
-import { writeContext, extend, samplingOf, type TreeSettings } from './grow.ts';
+import { requireOccurrence } from '../team/protocol.ts';
+import { growEpisodes } from './episodes.ts';
+import { writeContext, extend, findRoleSampling, type TreeSettings } from './grow.ts';
 import type { Branch, TreeMessage } from './tree.ts';
 
 /** The number and kind of such episodes for a problem. */
@@ -34,14 +34,14 @@ export async function growWithoutFirst(
   for (const problem of problems) {
     const own: TreeMessage[] = [];
     for (let number = 0; number < (apart ? count : 1); number++) {
-      own.push(await emptyFirst(settings, problem, number, control));
+      own.push(await createEmptyFirst(settings, problem, number, control));
     }
     firsts.push(own);
   }
   const headed = reading === 'empty_plan';
   let branches: Branch[] = firsts.flat().map((message) => ({ problem: message.problem, message, headed }));
   if (!apart) {
-    await grow(settings, branches, [count], control);
+    await growEpisodes(settings, branches, [count], control);
     return firsts;
   }
   for (let position = 1; position < settings.protocol.occurrences.length; position++) {
@@ -52,16 +52,16 @@ export async function growWithoutFirst(
 }
 
 /** Returns an empty first message of an episode, as if the user had typed nothing. */
-async function emptyFirst(
+async function createEmptyFirst(
   settings: TreeSettings,
   problem: Problem,
   number: number,
   control: PolicyControl,
 ): Promise<TreeMessage> {
   const position = 0;
-  const { role } = occurrenceAt(settings.protocol, position);
+  const { role } = requireOccurrence(settings.protocol, position);
   const { context, key } = await writeContext(settings, { problem, message: null }, position);
-  const sampling = samplingOf(settings, position);
+  const sampling = findRoleSampling(settings, position);
   const answer = await settings.policy.typed({ role, context, text: '', temperature: sampling.temperature }, control);
   return {
     problem,

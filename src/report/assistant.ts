@@ -1,7 +1,7 @@
 /** The tools of assistants, with the same texts in the editor and over the Model Context Protocol. */
-import { costWords, type EndpointCost } from '../shared/endpointCost.ts';
+import { describeCost, type EndpointCost } from '../shared/endpointCost.ts';
 import type { ReplayAsked, RunSearchAsked, SearchAsked } from '../shared/protocols/engineProtocol.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 
 /** Each tool with its description. package.json has the same texts for the editor. */
 export const ASSISTANT_TOOLS = {
@@ -30,16 +30,16 @@ export interface ReplayToAsk {
  * Converts an assistant's request to the form of the engine.
  * @param place returns the absolute path of a team file
  */
-export function replayToAsk(asked: ReplayAsked, place: (file: string) => string): ReplayToAsk {
+export function toReplayRequest(asked: ReplayAsked, place: (file: string) => string): ReplayToAsk {
   const { message, alternatives = 4, replays = 4, text = null, result = null, team } = asked;
   return { message, alternatives, replays, text, result, ...(team !== undefined && { team: place(team) }) };
 }
 
-const given = ({ text, result }: ReplayAsked): number => Number(text !== undefined) + Number(result !== undefined);
+const countGiven = ({ text, result }: ReplayAsked): number => Number(text !== undefined) + Number(result !== undefined);
 
 /** Returns the most evaluator calls. The message itself is continued as often as each alternative. */
 export const callsAtMost = (asked: ReplayAsked): number =>
-  ((asked.alternatives ?? 4) + given(asked) + 1) * (asked.replays ?? 4);
+  ((asked.alternatives ?? 4) + countGiven(asked) + 1) * (asked.replays ?? 4);
 
 /**
  * Describes the highest cost of a replay and the program that it starts, as a sentence without its
@@ -47,7 +47,7 @@ export const callsAtMost = (asked: ReplayAsked): number =>
  * @param starts the command that the team file starts, for the user to approve; null if it starts
  *   none
  */
-export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], starts?: string | null): string {
+export function describeReplay(asked: ReplayAsked, costs: readonly EndpointCost[], starts?: string | null): string {
   const { message, alternatives = 4, replays = 4, text, result, team } = asked;
   const parts = [
     `${alternatives} alternatives`,
@@ -55,13 +55,13 @@ export function replayWords(asked: ReplayAsked, costs: readonly EndpointCost[], 
     ...(result === undefined ? [] : [`the tool result ${shown(result)}`]),
     `${replays} continuations`,
   ];
-  const servers = costs.map((one) => ` (${costWords(one)})`).join('');
-  const program = team === undefined ? '' : ` ${startingWords(shown(team), starts)}, and`;
-  return `Replaying message ${message} with ${listed(parts)}${program} costs at most ${callsAtMost(asked)} evaluator calls${servers}`;
+  const servers = costs.map((one) => ` (${describeCost(one)})`).join('');
+  const program = team === undefined ? '' : ` ${describeStart(shown(team), starts)}, and`;
+  return `Replaying message ${message} with ${joinWithAnd(parts)}${program} costs at most ${callsAtMost(asked)} evaluator calls${servers}`;
 }
 
 /** @param starts undefined if the command is not shown */
-function startingWords(team: string, starts: string | null | undefined): string {
+function describeStart(team: string, starts: string | null | undefined): string {
   if (starts === undefined) {
     return `starts the program that ${team} names`;
   }
@@ -70,21 +70,21 @@ function startingWords(team: string, starts: string | null | undefined): string 
 
 /** The most characters of a text that are shown. */
 const MOST_SHOWN = 200;
-const shown = (text: string): string => JSON.stringify(oneLine(text, MOST_SHOWN));
-const listed = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}`;
+const shown = (text: string): string => JSON.stringify(toOneLine(text, MOST_SHOWN));
+const joinWithAnd = (parts: readonly string[]): string => `${parts.slice(0, -1).join(', ')} and ${parts.at(-1) ?? ''}`;
 
 /** Returns the reason for not making a replay, or null if it is within the allowed cost. */
 export const replayRefusal = (asked: ReplayAsked, costs: readonly EndpointCost[]): string | null =>
   callsAtMost(asked) <= asked.max_evaluator_calls
     ? null
-    : `${replayWords(asked, costs)}, more than the ${asked.max_evaluator_calls} allowed; nothing was replayed: ask for fewer.`;
+    : `${describeReplay(asked, costs)}, more than the ${asked.max_evaluator_calls} allowed; nothing was replayed: ask for fewer.`;
 
 /**
  * Describes the highest cost of a search and the program that it starts, as a sentence without its
  * end.
- * @param starts as for `replayWords`
+ * @param starts as for `describeReplay`
  */
-export function searchWords(
+export function describeSearch(
   asked: SearchAsked | RunSearchAsked,
   costs: readonly EndpointCost[] = [],
   starts?: string | null,
@@ -93,8 +93,8 @@ export function searchWords(
     'run' in asked
       ? `what loses the episodes of run ${shown(asked.run)}`
       : `the message that lost the episode of message ${asked.message}`;
-  const program = asked.team === undefined ? '' : ` ${startingWords(shown(asked.team), starts)}, and`;
-  const servers = costs.map((one) => ` (${costWords(one)})`).join('');
+  const program = asked.team === undefined ? '' : ` ${describeStart(shown(asked.team), starts)}, and`;
+  const servers = costs.map((one) => ` (${describeCost(one)})`).join('');
   return `Searching for ${sought}${program} costs at most ${asked.max_evaluator_calls} evaluator calls${servers}`;
 }
 

@@ -3,7 +3,7 @@
  * name. No coordinate is ever NaN.
  */
 import type { Interval } from '../domain/credit.ts';
-import { escaped } from './words.ts';
+import { escapeText } from './words.ts';
 
 /**
  * Returns round numbers from at or below `low` to at or above `high`: multiples of 1, 2 or 5 times
@@ -43,7 +43,7 @@ export function axis(low: number, high: number, from: number, to: number): Axis 
 }
 
 /** Returns an axis from 0 to the largest count, with round whole numbers as ticks. */
-export function amounts(values: readonly number[], from: number, to: number): Axis {
+export function makeAmountAxis(values: readonly number[], from: number, to: number): Axis {
   const largest = Math.max(...values);
   const end = largest > 0 ? largest : 1;
   return {
@@ -57,7 +57,7 @@ export function amounts(values: readonly number[], from: number, to: number): Ax
  * the spread of the values, so that two seeds' wide intervals do not flatten the picture. Shares
  * stay between 0 and 1.
  */
-export function range(values: readonly Interval[]): readonly [low: number, high: number] {
+export function findYRange(values: readonly Interval[]): readonly [low: number, high: number] {
   const middle = values.map(({ value }) => value);
   const [lowest, highest] = [Math.min(...middle), Math.max(...middle)];
   const reach = Math.max(highest - lowest, 0.05);
@@ -75,7 +75,7 @@ export const point = (x: number, y: number): string => `${round(x)} ${round(y)}`
  * @param id unique among the pictures of the page
  */
 export function picture(id: string, name: string, description: string, content: string, height = HEIGHT): string {
-  return `<svg class="picture" viewBox="0 0 ${WIDTH} ${round(height)}" role="img" aria-labelledby="${id}-name ${id}-words"><title id="${id}-name">${escaped(name)}</title><desc id="${id}-words">${escaped(description, 2000)}</desc>${content}</svg>`;
+  return `<svg class="picture" viewBox="0 0 ${WIDTH} ${round(height)}" role="img" aria-labelledby="${id}-name ${id}-words"><title id="${id}-name">${escapeText(name)}</title><desc id="${id}-words">${escapeText(description, 2000)}</desc>${content}</svg>`;
 }
 
 export function axes(

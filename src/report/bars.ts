@@ -3,9 +3,9 @@
  * whose interval contains 0 is faded. Pure: numbers in, SVG text out.
  */
 import type { Interval } from '../domain/credit.ts';
-import { isOpen } from '../shared/credit/headline.ts';
+import { isSignOpen } from '../shared/credit/headline.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
-import { decimal, escaped, NOT_MEASURED } from './words.ts';
+import { decimal, escapeText, NOT_MEASURED } from './words.ts';
 
 export interface BarRow {
   /** Untrusted text. */
@@ -53,7 +53,7 @@ export function barsPicture(
   );
   const drawn = measured.map(({ label, value }, index) => {
     const middle = HEAD + ROW * (index + 0.5);
-    const text = `<text class="row" x="${LEFT - 8}" y="${round(middle + 4)}" text-anchor="end">${escaped(label, LABEL)}</text>`;
+    const text = `<text class="row" x="${LEFT - 8}" y="${round(middle + 4)}" text-anchor="end">${escapeText(label, LABEL)}</text>`;
     if (value === null) {
       return `${text}<text class="tick" x="${round(x.at(0) + 6)}" y="${round(middle + 4)}">${NOT_MEASURED}</text>`;
     }
@@ -63,11 +63,11 @@ export function barsPicture(
       low === null || high === null
         ? ''
         : `<path class="whisker" d="M${point(x.at(low), middle)}H${round(x.at(high))}M${point(x.at(low), middle - 4)}v8M${point(x.at(high), middle - 4)}v8"/>`;
-    const bar = `<rect class="fill ${value.value < 0 ? 'below' : 'above'}${isOpen(value) ? ' open' : ''}" x="${round(from)}" y="${round(middle - 6)}" width="${round(Math.max(1, to - from))}" height="12"/>`;
+    const bar = `<rect class="fill ${value.value < 0 ? 'below' : 'above'}${isSignOpen(value) ? ' open' : ''}" x="${round(from)}" y="${round(middle - 6)}" width="${round(Math.max(1, to - from))}" height="12"/>`;
     return `${text}${bar}${whiskers}<text class="value" x="${WIDTH - 2}" y="${round(middle + 4)}" text-anchor="end">${write(value.value)}</text>`;
   });
   const zero = `<path class="axis" d="M${point(x.at(0), HEAD)}V${round(bottom)}"/>`;
-  const title = `<text class="name" x="${round((LEFT + RIGHT) / 2)}" y="${round(bottom + 32)}" text-anchor="middle">${escaped(words, 80)}</text>`;
+  const title = `<text class="name" x="${round((LEFT + RIGHT) / 2)}" y="${round(bottom + 32)}" text-anchor="middle">${escapeText(words, 80)}</text>`;
   const description = `${measured.map(({ label, value }) => `${label.slice(0, LABEL)}: ${value === null ? NOT_MEASURED : write(value.value)}`).join('; ')}.`;
   return picture(id, name, description, `${grid.join('')}${zero}${drawn.join('')}${title}`, bottom + 40);
 }

@@ -9,7 +9,7 @@ import type { Branch, ReportedMessage } from './types.ts';
 export const MESSAGE_CHARACTERS = 20_000;
 const BRANCH_MESSAGES = 200;
 
-export function reportedMessage(
+export function toReportedMessage(
   { id, role, turn, text, tokenCount, finish }: Message,
   allowance: Allowance,
 ): ReportedMessage {
@@ -23,7 +23,7 @@ export function reportedMessage(
  * @param above the message before them; null for all
  * @returns the messages, and the number of earlier ones that are left out
  */
-export function pathTo(
+export function readPath(
   store: Pick<StoreReader, 'message'>,
   last: Message,
   above: Message | null,
@@ -38,13 +38,13 @@ export function pathTo(
     allowance.takeMessage()
   ) {
     first = store.message(first.parent);
-    found.unshift(reportedMessage(first, allowance));
+    found.unshift(toReportedMessage(first, allowance));
   }
   // Positions count the messages of an episode one by one.
   return { messages: found, leftOut: Math.max(0, first.position - (above === null ? 0 : above.position + 1)) };
 }
 
-function branchTo(
+function readBranch(
   store: Pick<StoreReader, 'message'>,
   from: Message,
   leaf: Message,
@@ -53,13 +53,13 @@ function branchTo(
   if (leaf.id === from.id) {
     return { messages: [], leftOut: 0 };
   }
-  const end = allowance.takeMessage() ? [reportedMessage(leaf, allowance)] : [];
-  const between = pathTo(store, leaf, from, allowance);
+  const end = allowance.takeMessage() ? [toReportedMessage(leaf, allowance)] : [];
+  const between = readPath(store, leaf, from, allowance);
   return { messages: [...between.messages, ...end], leftOut: between.leftOut + 1 - end.length };
 }
 
 /** Returns the replays of an alternative. */
-export function replayedBranches(
+export function readReplayedBranches(
   store: Pick<StoreReader, 'message'>,
   alternative: Message,
   replays: readonly Replay[],
@@ -77,7 +77,7 @@ export function replayedBranches(
       return {
         replay: replay.replayIndex,
         return: replay.return,
-        ...branchTo(store, alternative, store.message(replay.leaf), allowance),
+        ...readBranch(store, alternative, store.message(replay.leaf), allowance),
         verification,
       };
     });
@@ -90,7 +90,7 @@ export interface Shape {
   isLeaf(id: number): boolean;
 }
 
-export function shapeOf(
+export function buildShape(
   store: Pick<StoreReader, 'outline'>,
   { run, phase, iteration, problem }: Pick<Message, 'run' | 'phase' | 'iteration' | 'problem'>,
 ): Shape {
@@ -115,7 +115,7 @@ export function shapeOf(
  * Returns the run's own continuations of a message: the paths to the leaves below it.
  * @param most branches; the others are left out
  */
-export function ownBranches(
+export function readOwnBranches(
   store: Pick<StoreReader, 'message'>,
   from: Message,
   shape: Shape,
@@ -126,7 +126,7 @@ export function ownBranches(
   allowance.omit(BRANCHES, leaves.length - most);
   return leaves.slice(0, most).map((id) => {
     const leaf = store.message(id);
-    return { replay: null, return: leaf.return, ...branchTo(store, from, leaf, allowance), verification: null };
+    return { replay: null, return: leaf.return, ...readBranch(store, from, leaf, allowance), verification: null };
   });
 }
 

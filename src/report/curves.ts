@@ -4,21 +4,21 @@
  */
 import type { Interval } from '../domain/credit.ts';
 import {
-  amounts,
+  makeAmountAxis,
   axes,
   axis,
   BOTTOM,
   LEFT,
   picture,
   point,
-  range,
+  findYRange,
   round,
   tickDigits,
   TOP,
   WIDTH,
   type Axis,
 } from './axis.ts';
-import { compact, decimal, escaped } from './words.ts';
+import { formatCompact, decimal, escapeText } from './words.ts';
 
 /** The appearance of a curve in every picture. */
 export interface Look {
@@ -54,17 +54,17 @@ export const LONGEST_LABEL = 24;
 /** Larger values, negative x and NaN are not drawn. */
 const LARGEST = 1e100;
 
-export const finite = ({ x, y }: { readonly x: number; readonly y: Interval }): boolean =>
+export const isFinitePoint = ({ x, y }: { readonly x: number; readonly y: Interval }): boolean =>
   [x, y.value, y.low ?? 0, y.high ?? 0].every((value) => Math.abs(value) < LARGEST) && x >= 0;
 /** Returns the label as it is in a picture. */
-export const shown = ({ label }: Look): string => escaped(label, LONGEST_LABEL);
+export const shown = ({ label }: Look): string => escapeText(label, LONGEST_LABEL);
 
 /**
  * Returns places for labels with these preferred heights: in their order, a line apart, and as near
  * as possible (least squares, found by pooling labels that are too close), within the bounds if
  * there is room.
  */
-export function apart(wanted: readonly number[], low: number, high: number, gap = LINE): readonly number[] {
+export function spreadLabels(wanted: readonly number[], low: number, high: number, gap = LINE): readonly number[] {
   const order = wanted.map((height, index) => ({ height, index })).sort((a, b) => a.height - b.height);
   const pools: { sum: number; readonly members: number[] }[] = [];
   for (const [rank, { height, index }] of order.entries()) {
@@ -104,20 +104,20 @@ export interface CurveWords {
  */
 export function curvePicture(id: string, name: string, all: readonly Curve[], words: CurveWords): string | null {
   const curves = all
-    .map((curve) => ({ ...curve, points: curve.points.filter(finite).toSorted((a, b) => a.x - b.x) }))
+    .map((curve) => ({ ...curve, points: curve.points.filter(isFinitePoint).toSorted((a, b) => a.x - b.x) }))
     .filter(({ points }) => points.length > 0);
   if (curves.length === 0) {
     return null;
   }
   const right = WIDTH - 24 - Math.max(...curves.map((curve) => textWidth(curve.label.slice(0, LONGEST_LABEL))));
-  const x = amounts(
+  const x = makeAmountAxis(
     curves.flatMap(({ points }) => points.map((each) => each.x)),
     LEFT,
     right,
   );
-  const y = axis(...range(curves.flatMap(({ points }) => points.map((each) => each.y))), BOTTOM, TOP);
+  const y = axis(...findYRange(curves.flatMap(({ points }) => points.map((each) => each.y))), BOTTOM, TOP);
   const ends = curves.map(({ points }) => points.at(-1) ?? { x: 0, y: { value: 0, low: null, high: null, n: 0 } });
-  const places = apart(
+  const places = spreadLabels(
     ends.map((end) => y.at(end.y.value)),
     TOP,
     BOTTOM - 4,
@@ -133,13 +133,17 @@ export function curvePicture(id: string, name: string, all: readonly Curve[], wo
     return `<g class="m${curve.place % COLOURS}"><path class="leader" d="M${point(x.at(end.x) + 3, y.at(end.y.value))}L${point(right + 6, y.at(end.y.value))} ${point(right + 14, height)}"/><text class="label" x="${round(right + 18)}" y="${round(height + 4)}">${shown(curve)}</text></g>`;
   });
   const clip = `<clipPath id="${id}-clip"><rect x="${LEFT}" y="${TOP - 4}" width="${round(right - LEFT + 4)}" height="${BOTTOM - TOP + 4}"/></clipPath>`;
-  const description = `${curves.map((curve, index) => `${curve.label} ends at ${decimal(ends[index]?.y.value ?? 0, 3)} after ${compact(ends[index]?.x ?? 0)} ${words.unit}`).join('; ')}.`;
+  const description = `${curves.map((curve, index) => `${curve.label} ends at ${decimal(ends[index]?.y.value ?? 0, 3)} after ${formatCompact(ends[index]?.x ?? 0)} ${words.unit}`).join('; ')}.`;
   return picture(
     id,
     name,
     description,
     clip +
-      axes(x, y, right, { ...words, tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) }) +
+      axes(x, y, right, {
+        ...words,
+        tickX: (tick) => formatCompact(tick, true),
+        tickY: (tick) => decimal(tick, digits),
+      }) +
       drawn.join('') +
       labels.join(''),
   );

@@ -3,7 +3,7 @@
  * message replaced one of an evaluation (the thinker-emptied experiment of CCPO, for any role).
  */
 import { mean } from '../credit/describe.ts';
-import { meanInterval, student } from '../credit/interval.ts';
+import { meanInterval, studentInterval } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';
 import type { Interval } from '../domain/credit.ts';
 import { roundTitle } from '../domain/evaluation.ts';
@@ -52,7 +52,7 @@ interface Emptied {
 const MOST = 20_000;
 const PAGE = 500;
 
-function emptiedIn({ message, alternatives, continuation }: RequestedBucket): Emptied | null {
+function readEmptied({ message, alternatives, continuation }: RequestedBucket): Emptied | null {
   const original = alternatives.find((one) => one.message === message);
   const empty = alternatives.find(isEmptied);
   if (message === null || continuation !== null || original === undefined || empty === undefined) {
@@ -73,14 +73,14 @@ function emptiedMessages(store: EmptiedRows, run: string): readonly Emptied[] {
     found.push(
       ...store
         .bucketsOfRun({ run, origin: 'request', offset, limit: PAGE })
-        .flatMap((bucket) => emptiedIn(bucket) ?? []),
+        .flatMap((bucket) => readEmptied(bucket) ?? []),
     );
   }
   return found;
 }
 
 /** Returns the emptied messages of a run, with their largest numbers of replays. */
-export function timesEmptied(store: EmptiedRows, run: string): ReadonlyMap<number, number> {
+export function countEmptied(store: EmptiedRows, run: string): ReadonlyMap<number, number> {
   const times = new Map<number, number>();
   for (const { message, pairs } of emptiedMessages(store, run)) {
     times.set(message, Math.max(times.get(message) ?? 0, pairs.length));
@@ -110,7 +110,7 @@ export function emptiedEffects(store: EmptiedRows, run: string): readonly Emptie
       questions.map((pairs) => mean(pairs.map(valueOf)));
     const team = meanInterval(over(([kept]) => kept));
     const without = meanInterval(over(([, gone]) => gone));
-    const difference = student(over(([kept, gone]) => kept - gone));
+    const difference = studentInterval(over(([kept, gone]) => kept - gone));
     const [first] = own;
     return first === undefined || team === null || without === null || difference === null
       ? []

@@ -1,9 +1,9 @@
 /** Computes the estimators' results for a message from its stored buckets. Pure. */
-import { sideBySide } from '../credit/sideBySide.ts';
+import { compareEstimators } from '../credit/sideBySide.ts';
 import type { MessageEstimate } from '../domain/credit.ts';
 import type { Message } from '../domain/message.ts';
 import type { BucketView } from '../domain/replay.ts';
-import { sentence, type Headline } from '../shared/credit/headline.ts';
+import { describeHeadline, type Headline } from '../shared/credit/headline.ts';
 import type { ShownVote, ShownVoter } from '../shared/transcript/shownVote.ts';
 import type { MeasuredCredit, ReportedCredit } from './types.ts';
 
@@ -11,7 +11,7 @@ import type { MeasuredCredit, ReportedCredit } from './types.ts';
 export function reportedCredit(credit: Headline | null): ReportedCredit | null {
   return credit === null
     ? null
-    : { ...credit, value: credit.verdict === 'alone' ? null : credit.value, sentence: sentence(credit) };
+    : { ...credit, value: credit.verdict === 'alone' ? null : credit.value, sentence: describeHeadline(credit) };
 }
 
 /** Returns the credit if it has a value, or else null. */
@@ -26,7 +26,7 @@ const OMITTED = 'its bucket holds more alternatives than are read here; a report
  * its own continuation distribution. Replace is its headline credit.
  * @param buckets all known buckets of its context, oldest first
  */
-export function estimatesOf(
+export function estimateMessage(
   { id, bucket: own, credit }: Pick<Message, 'id' | 'bucket'> & { readonly credit: Headline | null },
   buckets: readonly BucketView[],
 ): readonly MessageEstimate[] {
@@ -36,7 +36,7 @@ export function estimatesOf(
     (bucket) => bucket.id === own || (bucket.message === id && bucket.continuation === null),
   );
   const whole = spoken.filter(({ omitted }) => omitted === undefined);
-  const estimates = sideBySide(id, credit, whole);
+  const estimates = compareEstimators(id, credit, whole);
   return whole.length === spoken.length
     ? estimates
     : estimates.map((estimate) => (estimate.credit === null ? { ...estimate, reason: OMITTED } : estimate));

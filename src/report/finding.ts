@@ -1,25 +1,33 @@
 /** Builds the report of one finding from the store. The same store always gives the same report. */
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
-import { isEmptied, removal } from '../credit/sideBySide.ts';
-import { roundTitleOf } from '../domain/evaluation.ts';
+import { isEmptied, creditRemoval } from '../credit/sideBySide.ts';
+import { titleRunRound } from '../domain/evaluation.ts';
 import { measuredFacts, NOTHING_MEASURED, type Message, type Sampling } from '../domain/message.ts';
 import {
-  continuationWords,
+  describeOtherContinuation,
   folderName,
   OTHER_DISTRIBUTION,
-  drawsOf,
+  classifyDraws,
   type Alternative,
   type BucketView,
   type Replay,
 } from '../domain/replay.ts';
-import { judgeWordsIn, shownStatus } from '../domain/run.ts';
-import { stepOfWeights } from '../domain/snapshot.ts';
+import { describeStoredJudge, shownStatus } from '../domain/run.ts';
+import { toWeightsStep } from '../domain/snapshot.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
-import { BRANCHES, ownBranches, pathTo, replayedBranches, reportedMessage, shapeOf, type Shape } from './branches.ts';
-import { estimatesOf, reportedCredit } from './estimates.ts';
+import {
+  BRANCHES,
+  readOwnBranches,
+  readPath,
+  readReplayedBranches,
+  toReportedMessage,
+  buildShape,
+  type Shape,
+} from './branches.ts';
+import { estimateMessage, reportedCredit } from './estimates.ts';
 import {
   REPORT_VERSION,
   type Continuation,
@@ -52,7 +60,7 @@ const COMPARED = 512;
  * Reads the report of one message.
  * @throws C3Error('input') if the store does not hold it; C3Error('store') if it cannot be read
  */
-export function findingReport(store: StoreReader, id: number): FindingReport {
+export function buildFindingReport(store: StoreReader, id: number): FindingReport {
   const allowance = new Allowance();
   const message = store.message(id);
   const said = store.fullMessage(id);
@@ -66,13 +74,13 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
   const credits = {
     credit: reportedCredit(message.credit),
     trainingCredit: message.trainingCredit,
-    estimates: estimatesOf(message, all),
+    estimates: estimateMessage(message, all),
   };
   const noted = store.episodeNote(id);
   const reported = {
-    ...reportedMessage(message, allowance),
+    ...toReportedMessage(message, allowance),
     ...credits,
-    ...(noted !== null && { noted: { ...noted, note: shortened(noted.note) } }),
+    ...(noted !== null && { noted: { ...noted, note: shortenNote(noted.note) } }),
     return: message.return,
     leaves: message.leaves,
     ...(message.byHand === true && { byHand: true as const }),
@@ -94,22 +102,22 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
     source: source.slice(0, 2000),
     level,
   };
-  const path = pathTo(store, message, null, allowance);
+  const path = readPath(store, message, null, allowance);
   allowance.omit('earlier messages of the episode', path.leftOut);
   const branches = shown.some(({ id: bucket }) => bucket === message.bucket)
     ? []
-    : ownBranches(store, message, shapeOf(store, message), BRANCHES_EACH, allowance);
-  const buckets = shown.map((bucket) => reportedBucket(store, bucket, message, allowance));
+    : readOwnBranches(store, message, buildShape(store, message), BRANCHES_EACH, allowance);
+  const buckets = shown.map((bucket) => toReportedBucket(store, bucket, message, allowance));
   const labels = store
     .labelsOfMessage(id)
     .map(({ name, note, createdAt }) => ({ name: name.slice(0, 2000), note: note.slice(0, 2000), createdAt }));
   return {
     report: 'finding',
     version: REPORT_VERSION,
-    run: reportedRun(store, run),
+    run: toReportedRun(store, run),
     phase,
     iteration,
-    place: roundTitleOf(store.run(run).method, phase, iteration),
+    place: titleRunRound(store.run(run).method, phase, iteration),
     instance: problem,
     message: reported,
     context,
@@ -122,9 +130,9 @@ export function findingReport(store: StoreReader, id: number): FindingReport {
 }
 
 /** Returns a run's row, with the name of its protocol. */
-export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
+export function toReportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: string): ReportedRun {
   const { title, method, seed, status, createdAt, finishedAt, steps, plannedSteps } = store.run(id);
-  const judge = judgeWordsIn(store.runConfig(id));
+  const judge = describeStoredJudge(store.runConfig(id));
   // A report does not find out if a process still writes the run.
   return {
     run: id,
@@ -142,17 +150,17 @@ export function reportedRun(store: Pick<StoreReader, 'run' | 'runConfig'>, id: s
 }
 
 /** Cuts a note to `NOTE_LIMIT`. */
-const shortened = (note: string): string => (note.length > NOTE_LIMIT ? `${note.slice(0, NOTE_LIMIT)}…` : note);
+const shortenNote = (note: string): string => (note.length > NOTE_LIMIT ? `${note.slice(0, NOTE_LIMIT)}…` : note);
 
 /** Returns the name of the protocol in a stored configuration, or null if it is unknown. */
 function protocolName(configuration: string): string | null {
-  const text = keyOf(configuration, 'protocolText');
-  const name = typeof text === 'string' ? keyOf(text, 'name') : undefined;
+  const text = readJsonKey(configuration, 'protocolText');
+  const name = typeof text === 'string' ? readJsonKey(text, 'name') : undefined;
   return typeof name === 'string' ? name.slice(0, 200) : null;
 }
 
 /** Returns the value under a key of a JSON object, or undefined if the text is not one. */
-export function keyOf(json: string, key: string): unknown {
+export function readJsonKey(json: string, key: string): unknown {
   try {
     const parsed: unknown = JSON.parse(json);
     return isRecord(parsed) ? parsed[key] : undefined;
@@ -161,7 +169,12 @@ export function keyOf(json: string, key: string): unknown {
   }
 }
 
-function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, allowance: Allowance): ReportedBucket {
+function toReportedBucket(
+  store: StoreReader,
+  bucket: BucketView,
+  asked: Message,
+  allowance: Allowance,
+): ReportedBucket {
   const { id, origin, iteration } = bucket;
   const replays = store.replaysOfBucket(id);
   const verdicts = store.verdictsOfBucket(id);
@@ -169,26 +182,26 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
   if (bucket.alternatives.length > COMPARED) {
     allowance.omit('credits that are not stored, of buckets with very many alternatives', 1);
   }
-  const credits = creditsOf(store, bucket);
+  const credits = collectCredits(store, bucket);
   const messages = store.messages(bucket.alternatives.map(({ message: one }) => one));
   const shapes = new Map<string, Shape>();
   const shape = (message: Message): Shape => {
     const name = `${message.phase} ${message.iteration}`;
-    const known = shapes.get(name) ?? shapeOf(store, message);
+    const known = shapes.get(name) ?? buildShape(store, message);
     shapes.set(name, known);
     return known;
   };
   const alternatives = bucket.alternatives.slice(0, ALTERNATIVES).map((alternative, index): ReportedAlternative => {
     const message = messages[index] ?? store.message(alternative.message);
-    const said = reportedMessage(message, allowance);
+    const said = toReportedMessage(message, allowance);
     const own = replays.filter((replay) => replay.alternative === alternative.message);
     allowance.omit(BRANCHES, own.length - BRANCHES_EACH);
     // A training bucket may have replays of its own. Otherwise, the episodes below an alternative
     // are its continuations.
     const branches =
       replays.length === 0 && origin === 'training'
-        ? ownBranches(store, message, shape(message), BRANCHES_EACH, allowance)
-        : replayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
+        ? readOwnBranches(store, message, shape(message), BRANCHES_EACH, allowance)
+        : readReplayedBranches(store, message, own.slice(0, BRANCHES_EACH), verdicts, allowance);
     const { index: at, original, returns, evaluatorCalls, credit, verification } = alternative;
     return {
       ...said,
@@ -211,10 +224,10 @@ function reportedBucket(store: StoreReader, bucket: BucketView, asked: Message, 
     origin,
     iteration,
     alternatives,
-    removal: removalOf(bucket),
-    continuation: continuationOf(store, bucket, replays, asked),
-    verified: verdicts.length === 0 ? null : tally(verdicts),
-    cost: costOf(store, bucket, counted),
+    removal: computeBucketRemoval(bucket),
+    continuation: describeContinuation(store, bucket, replays, asked),
+    verified: verdicts.length === 0 ? null : countVerdicts(verdicts),
+    cost: computeBucketCost(store, bucket, counted),
   };
 }
 
@@ -227,7 +240,7 @@ function shapeMessages(store: StoreReader, { run, iteration, problem }: BucketVi
  * that need only returns are computed if two alternatives have a return, and there are not too
  * many.
  */
-function creditsOf(
+function collectCredits(
   store: Pick<StoreReader, 'credits'>,
   { id, alternatives }: BucketView,
 ): ReadonlyMap<number, readonly EstimatedCredit[]> {
@@ -251,13 +264,13 @@ function creditsOf(
 }
 
 /** Returns the effect of an empty message in place of the original, or null without returns. */
-function removalOf({ alternatives }: BucketView): Credit | null {
+function computeBucketRemoval({ alternatives }: BucketView): Credit | null {
   const original = alternatives.find((alternative) => alternative.original);
   const empty = alternatives.find(isEmptied);
-  return original === undefined || empty === undefined ? null : removal([{ kept: original, emptied: empty }]);
+  return original === undefined || empty === undefined ? null : creditRemoval([{ kept: original, emptied: empty }]);
 }
 
-function continuationOf(
+function describeContinuation(
   store: StoreReader,
   bucket: BucketView,
   replays: readonly Replay[],
@@ -272,12 +285,12 @@ function continuationOf(
   const said = sampled === undefined ? null : store.fullMessage(sampled.message);
   const own = snapshot === asked.snapshot && (bucket.continuation === null || asked.bucket === bucket.id);
   const found = store.snapshots(snapshot).find((one) => one.run === run)?.iteration ?? null;
-  const step = found === null ? null : stepOfWeights(found);
+  const step = found === null ? null : toWeightsStep(found);
   const other = own
     ? null
     : bucket.continuation === null
       ? OTHER_DISTRIBUTION
-      : continuationWords(bucket.continuation, folderName);
+      : describeOtherContinuation(bucket.continuation, folderName);
   const weights =
     snapshot === asked.snapshot
       ? 'the weights that said the message'
@@ -289,23 +302,23 @@ function continuationOf(
     other,
     sampling: said?.sampling ?? null,
     environment: said === null ? null : store.environment(said.environment),
-    draws: drawsOf(replays, (message) => store.fullMessage(message).streamKey),
+    draws: classifyDraws(replays, (message) => store.fullMessage(message).streamKey),
     assumption:
       (other === null
         ? ''
         : `This is ${other}: its returns and credits are of that distribution, not of the message's own. `) +
       `What follows an alternative is said by ${weights}` +
-      (said === null ? '' : `, sampled at ${samplingWords(said.sampling)}`) +
+      (said === null ? '' : `, sampled at ${describeSampling(said.sampling)}`) +
       '; other weights, decoding or teammates may give other returns, which are not measured.',
   };
 }
 
 /** Describes a sampling: `temperature 1, top-p 1, ...`. */
-export function samplingWords({ temperature, topP, topK, maxNewTokens }: Sampling): string {
+export function describeSampling({ temperature, topP, topK, maxNewTokens }: Sampling): string {
   return `temperature ${temperature}, top-p ${topP}, top-k ${topK}, at most ${maxNewTokens} new tokens`;
 }
 
-export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verified {
+export function countVerdicts(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verified {
   const of = (result: ReplayVerdict['result']): number => verdicts.filter((one) => one.result === result).length;
   return {
     identical: of('identical'),
@@ -315,7 +328,7 @@ export function tally(verdicts: readonly Pick<ReplayVerdict, 'result'>[]): Verif
   };
 }
 
-function costOf(
+function computeBucketCost(
   store: Pick<StoreReader, 'fullMessage'>,
   { alternatives }: BucketView,
   messages: readonly number[],

@@ -6,8 +6,8 @@ import { DRAWS_WORDS } from '../domain/replay.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import { barsPicture, BARS_STYLE } from './bars.ts';
 import { measuredCredit } from './estimates.ts';
-import { samplingWords } from './finding.ts';
-import { facts, figure, page, table } from './page.ts';
+import { describeSampling } from './finding.ts';
+import { facts, figure, writePage, table } from './page.ts';
 import {
   beginning,
   costWords,
@@ -18,7 +18,7 @@ import {
   runFacts,
   textBlock,
   verificationCell,
-  verifiedWords,
+  formatVerified,
 } from './parts.ts';
 import type {
   Branch,
@@ -31,7 +31,7 @@ import type {
   ReportedMessage,
   MeasuredCredit,
 } from './types.ts';
-import { compact, count, escaped, NOT_MEASURED, returned, signed } from './words.ts';
+import { formatCompact, count, escapeText, NOT_MEASURED, formatReturn, signed } from './words.ts';
 
 /** The most bars of one picture. The table below it has all of them. */
 const BARS = 40;
@@ -50,20 +50,20 @@ function notedFacts(noted: StoredEpisodeNote | undefined): readonly [string, str
   const { score, tags, note, isReturn } = noted;
   const counts = isReturn ? 'the return of the episode' : 'beside its return';
   const rows: readonly [string, string][] = [
-    ['Scored by hand', score === null ? '' : `${returned(score)}, ${counts}`],
-    ['Tags', escaped(tags.join(', '), 2000)],
-    ['Note', escaped(note, 2000)],
+    ['Scored by hand', score === null ? '' : `${formatReturn(score)}, ${counts}`],
+    ['Tags', escapeText(tags.join(', '), 2000)],
+    ['Note', escapeText(note, 2000)],
   ];
   return rows.filter(([, words]) => words !== '');
 }
 
 /** Writes the whole page. All texts are shown as plain text, whatever they contain. */
-export function findingPage(report: FindingReport): string {
+export function writeFindingPage(report: FindingReport): string {
   const { run, message, place, instance: problem, context, before, buckets, branches, labels } = report;
   const title = `Message ${message.message} by the ${message.role}`;
-  const content = `<header><h1>${escaped(title, 120)}</h1>
-<p class="lead">${leadWords(report)}</p>
-${facts([...runFacts(run), ['Place', escaped(place, 80)], ['Task item', `<code>${escaped(problem.uid, 80)}</code>`], ['Source', escaped(problem.source, 80)]])}</header>
+  const content = `<header><h1>${escapeText(title, 120)}</h1>
+<p class="lead">${writeFindingLead(report)}</p>
+${facts([...runFacts(run), ['Place', escapeText(place, 80)], ['Task item', `<code>${escapeText(problem.uid, 80)}</code>`], ['Source', escapeText(problem.source, 80)]])}</header>
 <section><h2>The question</h2>${textBlock(problem.question)}<details open><summary>The expected answer</summary>${textBlock(problem.answer)}</details></section>
 <section><h2>The message</h2>
 ${facts([
@@ -71,44 +71,44 @@ ${facts([
     'Return',
     message.return === null
       ? NOT_MEASURED
-      : `${returned(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}` +
+      : `${formatReturn(message.return)}${message.leaves === 1 ? '' : `, mean of ${count(message.leaves)} episodes`}` +
         (message.byHand === true ? `, ${BY_HAND}` : ''),
   ],
   ...notedFacts(message.noted),
   ['Ended', FINISHED[message.finish]],
-  ...message.measured.map(([name, words]): [string, string] => [name, escaped(words, 200)]),
-  ['Sampled at', samplingWords(message.sampling)],
-  ['Weights', `<code>${escaped(message.snapshot.slice(0, 16))}</code>`],
-  ['Computed by', environmentWords(message.environment)],
+  ...message.measured.map(([name, words]): [string, string] => [name, escapeText(words, 200)]),
+  ['Sampled at', describeSampling(message.sampling)],
+  ['Weights', `<code>${escapeText(message.snapshot.slice(0, 16))}</code>`],
+  ['Computed by', describeEnvironment(message.environment)],
 ])}
 ${textBlock(message.text)}
-<details><summary>The context as the model saw it: ${context.tokens === 0 ? '' : `${count(context.tokens)} tokens, `}${compact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escaped(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
-${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(said).join('')}</details>`}
+<details><summary>The context as the model saw it: ${context.tokens === 0 ? '' : `${count(context.tokens)} tokens, `}${formatCompact(context.text.text.length + context.text.leftOut)} characters</summary>${textBlock(context.text)}<p class="note">Context key ${escapeText(context.key, 40)}; ${count(context.reusedTokens)} of its tokens were not computed again.</p></details>
+${before.length === 0 ? '' : `<details><summary>${count(before.length)} ${before.length === 1 ? 'message' : 'messages'} of the episode before it</summary>${before.map(writeMessageBlock).join('')}</details>`}
 ${branches.length === 0 ? '' : `<details open><summary>How the run continued from it</summary>${branches.map((branch, index) => branchPart(branch, index)).join('')}</details>`}
-${labels.length === 0 ? '' : `<h3>Labels</h3><ul>${labels.map(({ name, note }) => `<li>${escaped(name, 200)}${note === '' ? '' : `: ${escaped(note, 2000)}`}</li>`).join('')}</ul>`}</section>
+${labels.length === 0 ? '' : `<h3>Labels</h3><ul>${labels.map(({ name, note }) => `<li>${escapeText(name, 200)}${note === '' ? '' : `: ${escapeText(note, 2000)}`}</li>`).join('')}</ul>`}</section>
 <section><h2>What it was worth</h2>${worthTable(report)}</section>
 ${buckets.map((bucket) => bucketSection(bucket, message.message)).join('\n')}
 ${leftOutPart(report.leftOut)}
 ${READING}`;
-  return page(title, content, BARS_STYLE + REPORT_STYLE);
+  return writePage(title, content, BARS_STYLE + REPORT_STYLE);
 }
 
 /** Returns the main result in one sentence. */
-function leadWords({ message: { credit } }: FindingReport): string {
+function writeFindingLead({ message: { credit } }: FindingReport): string {
   if (credit === null) {
     return 'What this message was worth was not measured: it has no alternatives with a return.';
   }
   if (credit.value === null) {
-    return `What this message was worth was not measured: ${escaped(credit.sentence, 200)}.`;
+    return `What this message was worth was not measured: ${escapeText(credit.sentence, 200)}.`;
   }
-  return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against the other messages in the same context, n ${count(credit.n)} (${count(credit.effectiveN)} independent). ${verdictWords(credit)}`;
+  return `Credit <strong>${signed(credit.value)}</strong> ${creditBounds(credit)} against the other messages in the same context, n ${count(credit.n)} (${count(credit.effectiveN)} independent). ${describeVerdict(credit)}`;
 }
 
-function verdictWords({ verdict, sentence }: ReportedCredit): string {
+function describeVerdict({ verdict, sentence }: ReportedCredit): string {
   if (verdict === 'helped' || verdict === 'hurt') {
     return `It ${verdict}.`;
   }
-  return `Whether it helped or hurt is ${escaped(sentence, 200)}.`;
+  return `Whether it helped or hurt is ${escapeText(sentence, 200)}.`;
 }
 
 interface Worth {
@@ -117,7 +117,7 @@ interface Worth {
 }
 
 /** Returns every estimator's credit. Requested replays come first, having more returns. */
-function worths({ buckets, message }: FindingReport): readonly Worth[] {
+function listWorths({ buckets, message }: FindingReport): readonly Worth[] {
   // Credits of another distribution come last, marked as such.
   const rank = ({ origin, continuation }: ReportedBucket): number =>
     continuation.other !== null ? 2 : origin === 'request' ? 0 : 1;
@@ -133,16 +133,16 @@ function worthTable(report: FindingReport): string {
   const { estimates, trainingCredit } = report.message;
   const rows = estimates.map(({ name, credit, reason }) => {
     const { label, detail } = ESTIMATE_WORDS[name];
-    const head = `<th scope="row" title="${escaped(detail, 300)}">${label}${name === 'replace' ? ' (its credit)' : ''}</th>`;
+    const head = `<th scope="row" title="${escapeText(detail, 300)}">${label}${name === 'replace' ? ' (its credit)' : ''}</th>`;
     return credit === null
-      ? `<tr>${head}<td colspan="5" class="none">${NOT_MEASURED}: ${escaped(reason ?? '', 200)}</td></tr>`
-      : `<tr>${head}${figuresOf(credit)}</tr>`;
+      ? `<tr>${head}<td colspan="5" class="none">${NOT_MEASURED}: ${escapeText(reason ?? '', 200)}</td></tr>`
+      : `<tr>${head}${writeCreditCells(credit)}</tr>`;
   });
   const trained =
     trainingCredit === null
       ? []
       : [
-          `<tr><th scope="row">Training credit (${estimatorName(trainingCredit)})</th>${figuresOf(trainingCredit)}</tr>`,
+          `<tr><th scope="row">Training credit (${estimatorName(trainingCredit)})</th>${writeCreditCells(trainingCredit)}</tr>`,
         ];
   const pooled = table(
     'What the message was worth',
@@ -153,18 +153,18 @@ function worthTable(report: FindingReport): string {
   return `${pooled}<p class="note">Replace, remove and full mean are pooled over everything that was replayed in this context as the message was made. The training credit is the run\u2019s own record.</p>${bucketWorths(report)}`;
 }
 
-const figuresOf = (credit: Credit): string =>
-  `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escaped(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
+const writeCreditCells = (credit: Credit): string =>
+  `<td>${signed(credit.value)}</td><td class="whole">${creditBounds(credit)}</td><td>${escapeText(credit.interval, 20)}</td><td>${count(credit.n)}</td><td>${count(credit.evaluatorCalls)}</td>`;
 
 /** Returns the credits from each bucket by itself. */
 function bucketWorths(report: FindingReport): string {
-  const all = worths(report);
+  const all = listWorths(report);
   if (all.length === 0) {
     return '';
   }
   const lines = all.map(
     ({ bucket, credit }) =>
-      `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${bucket.bucket}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escaped(bucket.continuation.other, 400)}</span>`}</td>${figuresOf(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`,
+      `<tr><th scope="row">${estimatorName(credit)}</th><td class="left"><a href="#bucket-${bucket.bucket}">${bucketName(bucket)}</a>${bucket.continuation.other === null ? '' : `<br><span class="note">${escapeText(bucket.continuation.other, 400)}</span>`}</td>${writeCreditCells(credit)}<td>${credit.stored ? 'stored' : 'computed'}</td></tr>`,
   );
   return `<details><summary>Each bucket separately</summary>${table('What each bucket says of the message', ['estimator', 'measured in', 'credit', '95 % interval', 'method', 'n', 'evaluator calls', ''], lines, 'second-left')}</details>`;
 }
@@ -195,11 +195,11 @@ function bucketSection(bucket: ReportedBucket, message: number): string {
   return `<section id="${id}"><h2>${bucketName(bucket)}</h2>
 ${facts([
   ['Drawn with', continuation.draws === null ? 'nothing to compare' : DRAWS_WORDS[continuation.draws]],
-  ['Continued by', continuedBy(continuation)],
-  ['Re-executed', verified === null ? 'it has no replays' : verifiedWords(verified)],
+  ['Continued by', describeWeights(continuation)],
+  ['Re-executed', verified === null ? 'it has no replays' : formatVerified(verified)],
   ['Cost', costWords(cost)],
 ])}
-<p class="note">${escaped(continuation.assumption, 1000)}</p>
+<p class="note">${escapeText(continuation.assumption, 1000)}</p>
 ${figure('Credit', drawn, note, '')}
 ${alternativesTable(alternatives, message)}
 ${alternatives.map((alternative) => alternativePart(alternative, message)).join('')}</section>`;
@@ -216,18 +216,18 @@ function alternativesTable(alternatives: readonly ReportedAlternative[], message
     const mean =
       measured.length === 0
         ? NOT_MEASURED
-        : returned(measured.reduce((sum, value) => sum + value, 0) / measured.length);
-    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${index}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${returnsWords(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
+        : formatReturn(measured.reduce((sum, value) => sum + value, 0) / measured.length);
+    return `<tr${alternative.message === message ? ' class="original"' : ''}><th scope="row">${index}${alternative.message === message ? ' \u25b8<span class="hidden"> the message itself</span>' : ''}</th><td class="text">${beginning(text)}</td><td>${mean}<small>${formatReturns(returns)}</small></td><td>${credit === null ? `<span class="none">${NOT_MEASURED}</span>` : `${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escapeText(credit.sentence, 200)}</small>`}</td><td class="left">${verificationCell(verification)}</td></tr>`;
   });
   return table('Alternatives', ['', 'text', 'mean return', 'credit', 're-executed'], lines, 'second-left last-left');
 }
 
 /** Writes up to sixteen returns one by one, and the number of more. */
-function returnsWords(returns: readonly (number | null)[]): string {
+function formatReturns(returns: readonly (number | null)[]): string {
   if (returns.length === 0) {
     return 'no return';
   }
-  return returns.length <= 16 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
+  return returns.length <= 16 ? returns.map(formatReturn).join(' ') : `${count(returns.length)} returns`;
 }
 
 function alternativePart(alternative: ReportedAlternative, message: number): string {
@@ -248,31 +248,31 @@ function branchPart({ replay, return: value, messages, leftOut, verification }: 
   const detail =
     verification === null || verification.result === 'identical' || verification.detail === ''
       ? ''
-      : `<p class="note">${escaped(verification.detail, 400)}</p>`;
+      : `<p class="note">${escapeText(verification.detail, 400)}</p>`;
   const omitted =
     leftOut === 0
       ? ''
       : `<p class="note">${count(leftOut)} ${leftOut === 1 ? 'message' : 'messages'} of it ${leftOut === 1 ? 'is' : 'are'} left out.</p>`;
-  return `<details class="branch"><summary>${name}: return ${returned(value)}${found}</summary>${detail}${omitted}${messages.map(said).join('')}</details>`;
+  return `<details class="branch"><summary>${name}: return ${formatReturn(value)}${found}</summary>${detail}${omitted}${messages.map(writeMessageBlock).join('')}</details>`;
 }
 
-function said({ message, role, turn, text, tokens, finish }: ReportedMessage): string {
-  return `<p class="who"><strong>${escaped(role, 80)}</strong>${turn === 0 ? '' : `, turn ${turn + 1}`}, message ${message}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
+function writeMessageBlock({ message, role, turn, text, tokens, finish }: ReportedMessage): string {
+  return `<p class="who"><strong>${escapeText(role, 80)}</strong>${turn === 0 ? '' : `, turn ${turn + 1}`}, message ${message}, ${count(tokens)} tokens${finish === 'end' ? '' : `, ${FINISHED[finish]}`}</p>${textBlock(text)}`;
 }
 
-function continuedBy({ snapshot, step, other, sampling }: Continuation): string {
-  const weights = `weights <code>${escaped(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${step})`}`;
-  return `${weights}${other === null ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${samplingWords(sampling)}`}`;
+function describeWeights({ snapshot, step, other, sampling }: Continuation): string {
+  const weights = `weights <code>${escapeText(snapshot.slice(0, 16))}</code>${step === null ? '' : ` (after step ${step})`}`;
+  return `${weights}${other === null ? '' : ', <strong>another continuation distribution</strong>'}${sampling === null ? '' : `, ${describeSampling(sampling)}`}`;
 }
 
-function environmentWords({
+function describeEnvironment({
   runtime,
   provider,
   device,
   threads,
   platform,
 }: FindingReport['message']['environment']): string {
-  return escaped(
+  return escapeText(
     `${runtime}, ${provider} on ${device}, ${threads} ${threads === 1 ? 'thread' : 'threads'}, ${platform}`,
     300,
   );

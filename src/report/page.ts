@@ -3,7 +3,7 @@
  * dark like the reader's system, and printable. Pure: text out.
  */
 import type { Interval } from '../domain/credit.ts';
-import { escaped, NOT_MEASURED } from './words.ts';
+import { escapeText, NOT_MEASURED } from './words.ts';
 
 /** The beginning of every page. Its policy forbids scripts and external resources. */
 const HEAD = `<!doctype html>
@@ -18,8 +18,8 @@ const HEAD = `<!doctype html>
  * @param style CSS rules in addition to those of all pages
  * @param landscape orientation for printing
  */
-export function page(title: string, content: string, style = '', landscape = false): string {
-  return `${HEAD}<title>${escaped(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
+export function writePage(title: string, content: string, style = '', landscape = false): string {
+  return `${HEAD}<title>${escapeText(title)}</title><style>${STYLE}${style}@page { size: A4${landscape ? ' landscape' : ''}; margin: 12mm; }
 </style></head><body><main>
 ${content}
 </main></body></html>
@@ -34,7 +34,7 @@ ${content}
  * @param kind class of the table
  */
 export function table(label: string, head: readonly string[], lines: readonly string[], kind = ''): string {
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escapeText(label)}"><table${kind === '' ? '' : ` class="${kind}"`}><thead><tr>${head.map((cell) => `<th scope="col">${cell}</th>`).join('')}</tr></thead>${lines.join('')}</table></div>`;
 }
 
 /**
@@ -52,13 +52,13 @@ export const row = (head: string, cells: readonly string[]): string =>
  * network.
  * @param content null if it cannot be read
  */
-export function shownInEditor(name: string, content: string | null): string {
+export function writeEditorPage(name: string, content: string | null): string {
   const html =
     content?.startsWith(HEAD) === true
       ? content
-      : page(
+      : writePage(
           name,
-          `<p>${escaped(
+          `<p>${escapeText(
             content === null
               ? `The report ${name} cannot be read any more: export it again, or close this tab.`
               : `The file ${name} is not a report that this version of C3 wrote: open it as text, or in a browser.`,
@@ -86,15 +86,15 @@ export function figure(title: string, drawn: string | null, note: string, number
 }
 
 /** Writes an interval as `[0.10, 0.52]`. Returns null if it could not be estimated. */
-export const bounds = (
+export const formatBounds = (
   { low, high }: Pick<Interval, 'low' | 'high'>,
   write: (value: number) => string,
 ): string | null => (low === null || high === null ? null : `[${write(low)}, ${write(high)}]`);
 
 /** Writes a time as `2026-11-21 09:14 UTC`. Any other text is only escaped. */
-export function moment(time: string): string {
+export function formatTime(time: string): string {
   const parts = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z$/u.exec(time);
-  return parts === null ? escaped(time, 60) : `${parts[1] ?? ''} ${parts[2] ?? ''} UTC`;
+  return parts === null ? escapeText(time, 60) : `${parts[1] ?? ''} ${parts[2] ?? ''} UTC`;
 }
 
 const STYLE = `

@@ -4,9 +4,9 @@ import { REMOVAL } from '../credit/sideBySide.ts';
 import type { Interval } from '../domain/credit.ts';
 import type { VerificationMark } from '../domain/verification.ts';
 import type { Credit } from '../shared/credit/credit.ts';
-import { bounds, moment } from './page.ts';
+import { formatBounds, formatTime } from './page.ts';
 import type { Cost, Excerpt, LeftOut, ReportedRun, Verified } from './types.ts';
-import { compact, count, escaped, NOT_MEASURED, signed, verbatim } from './words.ts';
+import { formatCompact, count, escapeText, NOT_MEASURED, signed, escapeVerbatim } from './words.ts';
 
 /** Writes a text in full, followed by the number of characters that are left out. */
 export function textBlock({ text, leftOut }: Excerpt): string {
@@ -15,7 +15,7 @@ export function textBlock({ text, leftOut }: Excerpt): string {
       ? leftOut === 0
         ? '<p class="none">empty</p>'
         : ''
-      : `<pre dir="auto"><code>${verbatim(text)}</code></pre>`;
+      : `<pre dir="auto"><code>${escapeVerbatim(text)}</code></pre>`;
   return leftOut === 0
     ? block
     : `${block}<p class="note">${text === '' ? `${count(leftOut)} characters are` : `${count(leftOut)} more characters are`} left out.</p>`;
@@ -23,15 +23,15 @@ export function textBlock({ text, leftOut }: Excerpt): string {
 
 /** Writes the beginning of a text, for a cell. */
 export const beginning = ({ text }: Excerpt, limit = 100): string =>
-  text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escaped(text, limit)}</span>`;
+  text.trim() === '' ? '<span class="none">empty</span>' : `<span dir="auto">${escapeText(text, limit)}</span>`;
 
 /** Writes an interval as `[−0.10, +0.52]`, or says that there is none. */
 export const creditBounds = (credit: Pick<Interval, 'low' | 'high'>): string =>
-  bounds(credit, (value) => signed(value)) ?? 'no interval';
+  formatBounds(credit, (value) => signed(value)) ?? 'no interval';
 
 /** Returns the label of an estimator, or its own name if this version does not know it. */
 export const estimatorName = ({ estimator }: Pick<Credit, 'estimator'>): string =>
-  estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escaped(estimator, 40));
+  estimator === REMOVAL.name ? REMOVAL.label : (findEstimator(estimator)?.label ?? escapeText(estimator, 40));
 
 /** Writes a verification mark as a sign and words, so that its meaning does not need color. */
 export function verificationCell(mark: VerificationMark | null): string {
@@ -39,11 +39,11 @@ export function verificationCell(mark: VerificationMark | null): string {
     return '<span class="none">no replay</span>';
   }
   const sign = { identical: '\u2713', different: '\u2717', notComparable: '~', unverified: '\u2013' }[mark.state];
-  return `<span title="${escaped(mark.detail, 400)}"><span aria-hidden="true">${sign}</span> ${escaped(mark.label, 80)}</span>`;
+  return `<span title="${escapeText(mark.detail, 400)}"><span aria-hidden="true">${sign}</span> ${escapeText(mark.label, 80)}</span>`;
 }
 
 /** Writes counts as `12 identical, 1 different`, in the order of their importance. */
-export function verifiedWords(verified: Verified): string {
+export function formatVerified(verified: Verified): string {
   const all = [
     [verified.different, 'different'],
     [verified.identical, 'identical'],
@@ -59,12 +59,12 @@ export function costWords({ evaluatorCalls, reusedEvaluations = 0, tokens, decis
     decisions === null
       ? null
       : Object.entries(decisions)
-          .map(([role, number]) => `${escaped(role, 40)} ${count(number)}`)
+          .map(([role, number]) => `${escapeText(role, 40)} ${count(number)}`)
           .join(', ');
   const read =
     tokens === null
       ? `tokens ${NOT_MEASURED}`
-      : `${compact(tokens.prompt)} prompt tokens (${compact(tokens.reused)} of them reused), ${compact(tokens.completion)} completion tokens`;
+      : `${formatCompact(tokens.prompt)} prompt tokens (${formatCompact(tokens.reused)} of them reused), ${formatCompact(tokens.completion)} completion tokens`;
   return `${count(evaluatorCalls)} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}${reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`}; ${read}${said === null || said === '' ? '' : `; messages: ${said}`}`;
 }
 
@@ -82,13 +82,16 @@ export function runFacts({
   judge,
 }: ReportedRun): readonly (readonly [string, string])[] {
   return [
-    ['Run', `${escaped(title, 200)} <code>${escaped(run)}</code>`],
-    ['Method', `${escaped(method, 40)}, seed ${seed}`],
-    ['Steps', `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escaped(status, 40)}`],
-    ['Protocol', protocol === null ? 'unknown' : escaped(protocol)],
-    ['Started', moment(createdAt)],
-    ['Ended', finishedAt === null ? 'unknown' : moment(finishedAt)],
-    ...(judge === undefined ? [] : [['Judge', escaped(judge, 1000)] as const]),
+    ['Run', `${escapeText(title, 200)} <code>${escapeText(run)}</code>`],
+    ['Method', `${escapeText(method, 40)}, seed ${seed}`],
+    [
+      'Steps',
+      `${count(steps)} of ${count(plannedSteps)}, ${status === 'running' ? 'not ended' : escapeText(status, 40)}`,
+    ],
+    ['Protocol', protocol === null ? 'unknown' : escapeText(protocol)],
+    ['Started', formatTime(createdAt)],
+    ['Ended', finishedAt === null ? 'unknown' : formatTime(finishedAt)],
+    ...(judge === undefined ? [] : [['Judge', escapeText(judge, 1000)] as const]),
   ];
 }
 
@@ -96,7 +99,7 @@ export function leftOutPart(leftOut: readonly LeftOut[]): string {
   if (leftOut.length === 0) {
     return '';
   }
-  return `<section class="left-out"><h2>Left out</h2><p>A report is bounded. The store holds more of this: ${leftOut.map(({ what, count: number }) => `${escaped(what, 80)} (${count(number)})`).join('; ')}.</p></section>`;
+  return `<section class="left-out"><h2>Left out</h2><p>A report is bounded. The store holds more of this: ${leftOut.map(({ what, count: number }) => `${escapeText(what, 80)} (${count(number)})`).join('; ')}.</p></section>`;
 }
 
 export const REPORT_STYLE = `

@@ -1,8 +1,8 @@
 /** Answers an assistant's questions about a store with plain data of limited size. */
 import type { Blame, RunBlame } from '../domain/answer.ts';
-import { headlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
-import { linkText, type Subject } from '../shared/links.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toHeadlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
+import { formatLink, type Subject } from '../shared/links.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 import type { StoreReader } from '../store/types.ts';
 import { findingReport } from './report.ts';
 
@@ -11,20 +11,20 @@ const EXTENSION = 'vscode://c3-replay.c3-replay';
 const LONGEST_TEXT = 500;
 
 /** Returns the link that opens a run or message in VS Code if the folder of its store is open. */
-export const linkTo = (folder: string, subject: Subject): string => EXTENSION + linkText({ subject, folder });
+export const buildLink = (folder: string, subject: Subject): string => EXTENSION + formatLink({ subject, folder });
 
 /** Adds a link to a blame result: to its message, or else to the end of the episode. */
-export const linkedBlame = (folder: string, run: string, found: Blame): Blame & { readonly link: string } => ({
+export const withBlameLink = (folder: string, run: string, found: Blame): Blame & { readonly link: string } => ({
   ...found,
-  link: linkTo(folder, { kind: 'message', id: found.message ?? found.episode, run }),
+  link: buildLink(folder, { kind: 'message', id: found.message ?? found.episode, run }),
 });
 
 /** Adds a link to each case of a run's blame result. */
-export const linkedLosses = (folder: string, found: RunBlame): object => ({
+export const withLossLinks = (folder: string, found: RunBlame): object => ({
   ...found,
   cases: found.cases.map((one) => ({
     ...one,
-    link: linkTo(folder, { kind: 'message', id: one.message ?? one.episode, run: found.run }),
+    link: buildLink(folder, { kind: 'message', id: one.message ?? one.episode, run: found.run }),
   })),
 });
 
@@ -45,13 +45,13 @@ export const runRows = (store: StoreReader, folder: string, limit: number): RunR
     .runs(0, limit)
     .map(({ id, title, method, status, createdAt, steps, summary }) => ({
       run: id,
-      title: oneLine(title, LONGEST_TEXT),
+      title: toOneLine(title, LONGEST_TEXT),
       method,
       status,
       createdAt,
       steps,
       accuracy: summary?.accuracy ?? null,
-      link: linkTo(folder, { kind: 'run', run: id }),
+      link: buildLink(folder, { kind: 'run', run: id }),
     }));
 
 export interface CreditRow {
@@ -78,8 +78,8 @@ export function lowestCredit(store: StoreReader, folder: string, run: string, li
       role,
       text: text.slice(0, LONGEST_TEXT),
       question: store.problem(problem).question.slice(0, LONGEST_TEXT),
-      credit: headlineJson(credit),
-      link: linkTo(folder, { kind: 'message', id: message, run }),
+      credit: toHeadlineJson(credit),
+      link: buildLink(folder, { kind: 'message', id: message, run }),
     };
   });
 }
@@ -88,11 +88,11 @@ export function lowestCredit(store: StoreReader, folder: string, run: string, li
  * Returns the report of one message, as in `c3 report --message`.
  * @throws C3Error('input') for an unknown message
  */
-export function findingOf(
+export function buildLinkedFinding(
   store: StoreReader,
   folder: string,
   message: number,
 ): { readonly link: string; readonly finding: unknown } {
   const { run } = store.message(message);
-  return { link: linkTo(folder, { kind: 'message', id: message, run }), finding: findingReport(store, message) };
+  return { link: buildLink(folder, { kind: 'message', id: message, run }), finding: findingReport(store, message) };
 }

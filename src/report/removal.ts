@@ -4,20 +4,20 @@
  * with and without the thinker; and the contribution of each role so far.
  */
 import { mean } from '../credit/describe.ts';
-import { meanInterval, student } from '../credit/interval.ts';
+import { meanInterval, studentInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
-import { sectionOf, storedRecipe } from '../domain/run.ts';
+import { readSection, parseStoredRecipe } from '../domain/run.ts';
 import {
-  contributionsIn,
+  readContributions,
   MOST_ROLLOUTS,
   REMOVAL_STATE,
-  removalOutcomes,
-  removalRollouts,
+  summarizeRemovals,
+  listRemovalRollouts,
   type OutcomeCredits,
   type RemovalRollout,
-  modelOf,
-  pairingsOf,
-  roleModels,
+  findRoleModel,
+  groupTeamPairings,
+  readRoleModels,
   type TeamContributions,
 } from '../domain/stepRows.ts';
 import { isRecord } from '../shared/guard.ts';
@@ -61,7 +61,7 @@ export interface RemovalReport {
 /** Reads the report. Returns null for a run with another kind of credit. */
 export function removalReport(store: StoreReader, run: string): RemovalReport | null {
   const steps = store.countSteps(run);
-  const contributions = contributionsOf(store, run, steps);
+  const contributions = readContributionCurves(store, run, steps);
   if (contributions.length === 0) {
     return null;
   }
@@ -70,10 +70,10 @@ export function removalReport(store: StoreReader, run: string): RemovalReport | 
   const total = steps * store.countEpisodes({ run, phase: 'train', iteration: 1 });
   const stride = Math.max(1, Math.ceil(total / MOST_ROLLOUTS));
   for (let iteration = 1; iteration <= steps; iteration += stride) {
-    found.push(removalRollouts(store, run, iteration));
+    found.push(listRemovalRollouts(store, run, iteration));
     seconds += store.steps(run, iteration - 1, 1)[0]?.metrics?.generateSeconds ?? 0;
   }
-  const together = removalOutcomes(found.flat());
+  const together = summarizeRemovals(found.flat());
   const pairings = pairingReport(store, run);
   return {
     outcomes: together?.outcomes ?? [],
@@ -95,7 +95,7 @@ function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: 
   const of = (valueOf: (rollout: RemovalRollout) => number): number[] => questions.map((own) => mean(own.map(valueOf)));
   const team = meanInterval(of(({ joint }) => joint));
   const without = meanInterval(of(({ solo }) => solo));
-  const difference = student(of(({ joint, solo }) => joint - solo));
+  const difference = studentInterval(of(({ joint, solo }) => joint - solo));
   const all = steps.flat();
   const overhead = {
     rollouts: all.length,
@@ -107,11 +107,11 @@ function withAndWithout(steps: readonly (readonly RemovalRollout[])[], seconds: 
 }
 
 /** Reads contributions from the state after each step, for each voter or for the thinker. */
-function contributionsOf(store: StoreReader, run: string, steps: number): ContributionCurve[] {
+function readContributionCurves(store: StoreReader, run: string, steps: number): ContributionCurve[] {
   const curves = new Map<string, { step: number; mean: number; deviation: number }[]>();
   for (let step = 1; step <= steps; step++) {
     const state = store.methodState(run, step);
-    for (const { role, ...point } of state?.name === REMOVAL_STATE ? contributionsIn(state.json) : []) {
+    for (const { role, ...point } of state?.name === REMOVAL_STATE ? readContributions(state.json) : []) {
       const points = curves.get(role) ?? [];
       points.push({ step, ...point });
       curves.set(role, points);
@@ -150,13 +150,13 @@ const FREE = new Set(['title', 'seed', 'model', 'policies', 'output', 'device'])
 const FREE_POLICIES = new Set<unknown>(['model', 'snapshot', 'adapter']);
 
 /** Returns what compared configurations share, or null for a row that cannot be read. */
-function likeness(runConfig: string): string | null {
-  const recipe = storedRecipe(runConfig);
+function readComparableConfig(runConfig: string): string | null {
+  const recipe = parseStoredRecipe(runConfig);
   if (!isRecord(recipe['config'])) {
     return null;
   }
-  const config = sectionOf(recipe, 'config');
-  const policies = Object.entries(sectionOf(config, 'policies'));
+  const config = readSection(recipe, 'config');
+  const policies = Object.entries(readSection(config, 'policies'));
   const kept = policies.filter(([, policy]) => !isRecord(policy) || !FREE_POLICIES.has(policy['kind']));
   const settings = Object.entries(config).filter(([key]) => !FREE.has(key));
   return JSON.stringify([recipe['protocolText'], settings.sort(([a], [b]) => (a < b ? -1 : 1)), kept]);
@@ -168,7 +168,7 @@ function likeness(runConfig: string): string | null {
  */
 export function pairingReport(store: Reader, id: string): PairingReport | null {
   const { steps, method } = store.run(id);
-  const own = likeness(store.runConfig(id));
+  const own = readComparableConfig(store.runConfig(id));
   if (own === null || steps === 0) {
     return null;
   }
@@ -176,39 +176,44 @@ export function pairingReport(store: Reader, id: string): PairingReport | null {
     .runs(0, MOST_RUNS)
     .filter((one) => one.id !== id && one.method === method && one.steps === steps)
     .map((one) => one.id)
-    .filter((one) => likeness(store.runConfig(one)) === own);
-  const { models, pairings } = pairingsOf([id, ...others].map((run) => teamOf(store, run, steps)));
+    .filter((one) => readComparableConfig(store.runConfig(one)) === own);
+  const { models, pairings } = groupTeamPairings(
+    [id, ...others].map((run) => readTeamContributions(store, run, steps)),
+  );
   return models.length < 2
     ? null
     : {
         models,
         steps,
         runs: pairings.reduce((sum, { teams }) => sum + teams.length, 0),
-        contributions: pairings.flatMap(({ label, teams }) => contributionsTo(label, teams)),
+        contributions: pairings.flatMap(({ label, teams }) => listPairingContributions(label, teams)),
       };
 }
 
-function teamOf(store: Reader, run: string, step: number): TeamContributions {
+function readTeamContributions(store: Reader, run: string, step: number): TeamContributions {
   const state = store.methodState(run, step);
   return {
     run,
-    models: roleModels(store.runConfig(run)),
+    models: readRoleModels(store.runConfig(run)),
     roles: store.stepCredits(run, step).roles.map(({ role }) => role),
-    contributions: state?.name === REMOVAL_STATE ? contributionsIn(state.json) : [],
+    contributions: state?.name === REMOVAL_STATE ? readContributions(state.json) : [],
   };
 }
 
-function contributionsTo(pairing: string, teams: readonly TeamContributions[]): readonly PairingContribution[] {
+function listPairingContributions(
+  pairing: string,
+  teams: readonly TeamContributions[],
+): readonly PairingContribution[] {
   const [first] = teams;
   return (first?.contributions ?? []).flatMap(({ role }): PairingContribution[] => {
     const means = teams.flatMap(({ contributions }) =>
       contributions.filter((one) => one.role === role).map(({ mean }) => mean),
     );
-    const contribution = student(means);
+    const contribution = studentInterval(means);
     // In a team of thinker and solver only the thinker, which speaks first, is measured.
     const of = first?.roles.includes(role) === true ? role : first?.roles[0];
     return first === undefined || contribution === null
       ? []
-      : [{ pairing, role, model: modelOf(first.models, of ?? role), contribution }];
+      : [{ pairing, role, model: findRoleModel(first.models, of ?? role), contribution }];
   });
 }

@@ -1,11 +1,11 @@
 /** Writes the part of a run's page about credit by removal. Pure: a report in, text out. */
-import { modelWords, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
+import { listNumberedModels, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture } from './curves.ts';
-import { bounds, figure, row, table } from './page.ts';
+import { formatBounds, figure, row, table } from './page.ts';
 import type { RemovalReport, WithAndWithout } from './removal.ts';
-import { count, decimal, escaped, NOT_MEASURED, signed } from './words.ts';
+import { count, decimal, escapeText, NOT_MEASURED, signed } from './words.ts';
 
 /** Returns an empty text if the run has another kind of credit. */
 export function removalSection(report: RemovalReport | undefined): string {
@@ -14,19 +14,19 @@ export function removalSection(report: RemovalReport | undefined): string {
     : `<section><h2>Credit by removal</h2><div class="figures">${thinkerFigure(report)}${outcomesFigure(report)}${contributionsFigure(report)}${pairingsFigure(report)}</div></section>`;
 }
 
-const cellOf = ({ joint, solo }: OutcomeCredits): string => `(${joint}, ${solo})`;
+const formatOutcome = ({ joint, solo }: OutcomeCredits): string => `(${joint}, ${solo})`;
 
 function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
   if (outcomes.length === 0) {
     return '';
   }
   const rows = outcomes.flatMap((one): BoxRow[] => [
-    { label: `${one.role} ${cellOf(one)}`, spread: one.credits, place: 0 },
+    { label: `${one.role} ${formatOutcome(one)}`, spread: one.credits, place: 0 },
     { label: 'shared', spread: one.shared, place: 1 },
   ]);
   const lines = outcomes.flatMap((one) =>
     ([one.credits, one.shared] as const).map((spread, index) => {
-      const head = `<th scope="row">${escaped(one.role, 60)} ${cellOf(one)}${index === 0 ? '' : ', shared'}</th>`;
+      const head = `<th scope="row">${escapeText(one.role, 60)} ${formatOutcome(one)}${index === 0 ? '' : ', shared'}</th>`;
       return spread === null
         ? `<tr>${head}<td>0</td><td colspan="5" class="none">${NOT_MEASURED}</td></tr>`
         : `<tr>${head}<td>${count(spread.n)}</td>${[spread.low, spread.lower, spread.middle, spread.upper, spread.high].map((value) => `<td>${signed(value)}</td>`).join('')}</tr>`;
@@ -47,7 +47,7 @@ function outcomesFigure({ outcomes, rollouts, others }: RemovalReport): string {
   );
 }
 
-function overheadWords({ rollouts, tokens, soloTokens, seconds }: WithAndWithout['overhead']): string {
+function describeOverhead({ rollouts, tokens, soloTokens, seconds }: WithAndWithout['overhead']): string {
   const share = soloTokens / Math.max(1, tokens + soloTokens);
   return `The ${count(rollouts)} solo rollouts took ${count(soloTokens)} of ${count(tokens + soloTokens)} sampled tokens (${decimal(100 * share, 1)} %), and by that share about ${decimal(share * seconds, 1)} of ${decimal(seconds, 1)} s of sampling; nothing is learned from them.`;
 }
@@ -71,13 +71,13 @@ function thinkerFigure({ thinker }: RemovalReport): string {
       (value) => decimal(value, 3),
       'mean return',
     ),
-    `Of the rollouts of training and the solo rollouts of their questions, with the weights of each step. The difference is one of pairs. 95 % intervals over questions. ${overheadWords(thinker.overhead)}`,
+    `Of the rollouts of training and the solo rollouts of their questions, with the weights of each step. The difference is one of pairs. 95 % intervals over questions. ${describeOverhead(thinker.overhead)}`,
     table(
       'The team with and without the thinker in numbers',
       ['', 'mean return', '95 % interval', 'questions'],
       rows.map(
         ([label, value]) =>
-          `<tr><th scope="row">${label}</th><td>${label === 'difference' ? signed(value.value) : decimal(value.value, 3)}</td><td>${bounds(value, write) ?? 'no interval'}</td><td>${count(value.n)}</td></tr>`,
+          `<tr><th scope="row">${label}</th><td>${label === 'difference' ? signed(value.value) : decimal(value.value, 3)}</td><td>${formatBounds(value, write) ?? 'no interval'}</td><td>${count(value.n)}</td></tr>`,
       ),
       'numbers',
     ),
@@ -93,7 +93,7 @@ function contributionsFigure({ contributions }: RemovalReport): string {
   const lines = contributions.flatMap(({ role, points }) =>
     points.map(
       ({ step, mean, deviation }) =>
-        `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(step)}</td><td>${signed(mean)}</td><td>${decimal(deviation, 3)}</td></tr>`,
+        `<tr><th scope="row">${escapeText(role, 60)}</th><td>${count(step)}</td><td>${signed(mean)}</td><td>${decimal(deviation, 3)}</td></tr>`,
     ),
   );
   return figure(
@@ -123,18 +123,18 @@ function pairingsFigure({ pairings }: RemovalReport): string {
       (value) => decimal(value, 3),
       'running mean of the contribution',
     ),
-    `Models: ${escaped(modelWords(models), 400)}; a row names those of all roles in their order, and ` +
+    `Models: ${escapeText(listNumberedModels(models), 400)}; a row names those of all roles in their order, and ` +
       `one role. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ` +
       `${count(steps)}; 95 % intervals over runs of one pairing.`,
     table(
       'Contribution by pairing of models in numbers',
       ['pairing', 'role', 'model', 'contribution', '95 % interval', 'runs'],
       contributions.map(({ pairing, role, model, contribution }) =>
-        row(escaped(pairing), [
-          escaped(role, 60),
-          escaped(model, 60),
+        row(escapeText(pairing), [
+          escapeText(role, 60),
+          escapeText(model, 60),
           signed(contribution.value),
-          bounds(contribution, write) ?? 'no interval',
+          formatBounds(contribution, write) ?? 'no interval',
           count(contribution.n),
         ]),
       ),
@@ -178,7 +178,7 @@ export function boxesPicture(id: string, name: string, rows: readonly BoxRow[], 
   );
   const drawn = rows.map(({ label, spread, place }, index) => {
     const middle = HEAD + ROW * (index + 0.5);
-    const text = `<text class="row" x="${LEFT - 8}" y="${round(middle + 4)}" text-anchor="end">${escaped(label, 30)}</text>`;
+    const text = `<text class="row" x="${LEFT - 8}" y="${round(middle + 4)}" text-anchor="end">${escapeText(label, 30)}</text>`;
     if (spread === null) {
       return `${text}<text class="tick" x="${round(x.at(0) + 6)}" y="${round(middle + 4)}">${NOT_MEASURED}</text>`;
     }
@@ -192,7 +192,7 @@ export function boxesPicture(id: string, name: string, rows: readonly BoxRow[], 
     return `${text}${whisker}${box}${median}<text class="value" x="${WIDTH - 2}" y="${round(middle + 4)}" text-anchor="end">${decimal(spread.middle, 2)}</text>`;
   });
   const zero = `<path class="axis" d="M${point(x.at(0), HEAD)}V${round(bottom)}"/>`;
-  const title = `<text class="name" x="${round((LEFT + RIGHT) / 2)}" y="${round(bottom + 32)}" text-anchor="middle">${escaped(words, 80)}</text>`;
+  const title = `<text class="name" x="${round((LEFT + RIGHT) / 2)}" y="${round(bottom + 32)}" text-anchor="middle">${escapeText(words, 80)}</text>`;
   const description = `${rows.map(({ label, spread }) => `${label}: ${spread === null ? NOT_MEASURED : `median ${decimal(spread.middle, 2)}`}`).join('; ')}.`;
   return picture(id, name, description, `${grid.join('')}${zero}${drawn.join('')}${title}`, bottom + 40);
 }

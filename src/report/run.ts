@@ -2,15 +2,15 @@
 import { meanInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
 import type { Episode } from '../domain/episode.ts';
-import { evaluationCurve, evaluationsOf } from '../domain/evaluation.ts';
+import { evaluationCurve, listEvaluations } from '../domain/evaluation.ts';
 import type { Ledger } from '../domain/run.ts';
 import type { Step } from '../domain/step.ts';
-import { regionFacts } from '../domain/stepRows.ts';
+import { readRegionFacts } from '../domain/stepRows.ts';
 import type { MessageHeadline, StoreReader } from '../store/types.ts';
 import { Allowance } from './allowance.ts';
 import { emptiedEffects } from './emptied.ts';
 import { measuredCredit, reportedCredit } from './estimates.ts';
-import { keyOf, reportedRun } from './finding.ts';
+import { readJsonKey, toReportedRun } from './finding.ts';
 import { removalReport } from './removal.ts';
 import {
   REPORT_VERSION,
@@ -36,24 +36,24 @@ const CONFIGURATION_CHARACTERS = 50_000;
  * Reads the report of one run.
  * @throws C3Error('input') if the store does not hold it; C3Error('store') if it cannot be read
  */
-export function runReport(store: StoreReader, id: string): RunReport {
+export function buildRunReport(store: StoreReader, id: string): RunReport {
   const allowance = new Allowance();
   const record = store.run(id);
-  const steps = stepsOf(store, id, allowance);
+  const steps = readReportedSteps(store, id, allowance);
   const verified = store.verdictsOfRun(id);
-  const configuration = keyOf(store.runConfig(id), 'config');
+  const configuration = readJsonKey(store.runConfig(id), 'config');
   const removal = removalReport(store, id);
   const emptied = emptiedEffects(store, id);
-  const region = regionFacts(store.runConfig(id));
+  const region = readRegionFacts(store.runConfig(id));
   const { store: _, ...summary } = record.summary ?? { store: '' };
   return {
     report: 'run',
     version: REPORT_VERSION,
-    run: reportedRun(store, id),
+    run: toReportedRun(store, id),
     summary: 'run' in summary ? summary : null,
     steps,
-    evaluations: evaluationsIn(store, id, allowance),
-    cost: costOf(store, id),
+    evaluations: readEvaluations(store, id, allowance),
+    cost: readRunCost(store, id),
     creditByRole: readCredits(store, id, allowance),
     replays: {
       requests: store.countBuckets({ run: id, origin: 'request' }),
@@ -75,13 +75,13 @@ export function runReport(store: StoreReader, id: string): RunReport {
   };
 }
 
-function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonly ReportedStep[] {
+function readReportedSteps(store: StoreReader, run: string, allowance: Allowance): readonly ReportedStep[] {
   const total = store.countSteps(run);
   const all: Step[] = [];
   for (let offset = 0; offset < total; offset += PAGE) {
     all.push(...store.steps(run, offset, PAGE));
   }
-  const kept = spread(all);
+  const kept = pickEvenly(all);
   allowance.omit('steps between those of the learning curve', all.length - kept.length);
   let left = EPISODES;
   return kept.map(({ iteration, metrics, ledger, episodes }) => {
@@ -90,7 +90,8 @@ function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonl
       allowance.omit('intervals of steps', 1);
     }
     const value = metrics?.meanReturn ?? null;
-    const meanReturn = value === null ? null : withInterval(value, left < 0 ? [] : episodesOf(store, run, iteration));
+    const meanReturn =
+      value === null ? null : withInterval(value, left < 0 ? [] : readTrainingEpisodes(store, run, iteration));
     return {
       step: iteration,
       meanReturn,
@@ -102,15 +103,15 @@ function stepsOf(store: StoreReader, run: string, allowance: Allowance): readonl
   });
 }
 
-function evaluationsIn(store: StoreReader, run: string, allowance: Allowance): RunReport['evaluations'] {
-  const all = evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run)));
-  const kept = spread(all);
+function readEvaluations(store: StoreReader, run: string, allowance: Allowance): RunReport['evaluations'] {
+  const all = evaluationCurve(listEvaluations(store.run(run), store.evaluations(run)));
+  const kept = pickEvenly(all);
   allowance.omit('evaluations between those of the curve', all.length - kept.length);
   return kept;
 }
 
 /** Returns items spread evenly over a curve, including the first and the last. */
-function spread<Item>(all: readonly Item[]): readonly Item[] {
+function pickEvenly<Item>(all: readonly Item[]): readonly Item[] {
   if (all.length <= STEPS) {
     return all;
   }
@@ -119,7 +120,7 @@ function spread<Item>(all: readonly Item[]): readonly Item[] {
   );
 }
 
-function episodesOf(store: StoreReader, run: string, iteration: number): readonly Episode[] {
+function readTrainingEpisodes(store: StoreReader, run: string, iteration: number): readonly Episode[] {
   const found: Episode[] = [];
   for (let offset = 0; ; offset += PAGE) {
     const page = store.episodes({ run, phase: 'train', iteration, offset, limit: PAGE });
@@ -146,7 +147,7 @@ function withInterval(value: number, episodes: readonly Episode[]): Interval {
 }
 
 /** Returns the cost of the run so far, without its replays. */
-function costOf(store: StoreReader, run: string): RunReport['cost'] {
+function readRunCost(store: StoreReader, run: string): RunReport['cost'] {
   const { summary } = store.run(run);
   if (summary !== null) {
     return pickCost(summary, summary.seconds);
@@ -189,10 +190,10 @@ function readCredits(store: StoreReader, run: string, allowance: Allowance): rea
       break;
     }
   }
-  return [...credits].sort(([a], [b]) => (a < b ? -1 : 1)).map(([role, values]) => rolesCredits(role, values));
+  return [...credits].sort(([a], [b]) => (a < b ? -1 : 1)).map(([role, values]) => summarizeCredits(role, values));
 }
 
-function rolesCredits(role: string, values: readonly number[]): RoleCredits {
+function summarizeCredits(role: string, values: readonly number[]): RoleCredits {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, lowerQuartile, median, upperQuartile, high] = [0, 0.25, 0.5, 0.75, 1].map((share) =>
     quantile(sorted, share),

@@ -6,7 +6,7 @@ import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';
 import type { EmptiedEffect } from './emptied.ts';
-import { bounds, facts, figure, page, table, row } from './page.ts';
+import { formatBounds, facts, figure, writePage, table, row } from './page.ts';
 import {
   beginning,
   costWords,
@@ -16,31 +16,31 @@ import {
   runFacts,
   textBlock,
   verificationCell,
-  verifiedWords,
+  formatVerified,
 } from './parts.ts';
 import { removalSection } from './removalPage.ts';
 import { trustRegionSection } from './trustRegionPage.ts';
 import type { CreditedMessage, RunReport } from './types.ts';
-import { compact, count, decimal, escaped, NOT_MEASURED, percentage, returned, signed } from './words.ts';
+import { formatCompact, count, decimal, escapeText, NOT_MEASURED, percentage, formatReturn, signed } from './words.ts';
 
-const points = (value: number): string => `${value > 0 ? '+' : ''}${percentage(value)}`;
+const formatPoints = (value: number): string => `${value > 0 ? '+' : ''}${percentage(value)}`;
 
 /** Writes the whole page. All texts are shown as plain text, whatever they contain. */
-export function runPage(report: RunReport): string {
+export function writeRunPage(report: RunReport): string {
   const { run, cost, replays, configuration } = report;
   const lost = report.summary?.lostEvaluatorCalls ?? 0;
-  const content = `<header><h1>${escaped(run.title, 200)}</h1>
-<p class="lead">${leadWords(report)}</p>
-${facts([...runFacts(run), ['Cost', costWords(cost)], ['Training', cost.seconds === null ? `time ${NOT_MEASURED}` : `${decimal(cost.seconds, 1)} s`], ...(lost === 0 ? [] : [['Lost', `at most ${count(lost)} further evaluator calls, in interruptions`] as const]), ['Replays', `${replays.replays === 0 ? 'none' : verifiedWords(replays.verified)}${replays.requests === 0 ? '' : `; from ${count(replays.requests)} ${replays.requests === 1 ? 'request' : 'requests'}`}`]])}</header>
+  const content = `<header><h1>${escapeText(run.title, 200)}</h1>
+<p class="lead">${writeRunLead(report)}</p>
+${facts([...runFacts(run), ['Cost', costWords(cost)], ['Training', cost.seconds === null ? `time ${NOT_MEASURED}` : `${decimal(cost.seconds, 1)} s`], ...(lost === 0 ? [] : [['Lost', `at most ${count(lost)} further evaluator calls, in interruptions`] as const]), ['Replays', `${replays.replays === 0 ? 'none' : formatVerified(replays.verified)}${replays.requests === 0 ? '' : `; from ${count(replays.requests)} ${replays.requests === 1 ? 'request' : 'requests'}`}`]])}</header>
 <section><h2>What it learned</h2><div class="figures">${curveFigure(report)}${evaluationFigure(report)}${accuracyFigure(report)}</div></section>
 <section><h2>Which messages made the difference</h2>${creditSection(report)}</section>
 ${emptiedSection(report.emptied)}${removalSection(report.removal)}${trustRegionSection(report.region, report.steps)}<section><h2>Configuration</h2>${configuration.text === '' && configuration.leftOut === 0 ? `<p class="none">not recorded</p>` : `<details><summary>As it was stored</summary>${textBlock(configuration)}</details>`}</section>
 ${leftOutPart(report.leftOut)}
 ${READING}`;
-  return page(run.title, content, BARS_STYLE + REPORT_STYLE);
+  return writePage(run.title, content, BARS_STYLE + REPORT_STYLE);
 }
 
-function leadWords(report: RunReport): string {
+function writeRunLead(report: RunReport): string {
   const { summary, run } = report;
   const difference = summary?.accuracy.difference ?? null;
   const [before, after] = [measuredAt(report, 'accuracy', 'before'), measuredAt(report, 'accuracy', 'after')];
@@ -56,7 +56,7 @@ function leadWords(report: RunReport): string {
   const gain =
     difference === null
       ? ''
-      : ` (<strong>${points(difference.value)} points</strong>${bounds(difference, points) === null ? '' : ` ${bounds(difference, points) ?? ''}`})`;
+      : ` (<strong>${formatPoints(difference.value)} points</strong>${formatBounds(difference, formatPoints) === null ? '' : ` ${formatBounds(difference, formatPoints) ?? ''}`})`;
   return `Greedy accuracy on held-out problems: ${percentage(before.value)} % before, ${percentage(after.value)} % after${gain}, n ${count(after.n)}.`;
 }
 
@@ -70,7 +70,7 @@ function curveFigure({ steps }: RunReport): string {
   const write = (value: number): string => decimal(value, 3);
   const lines = steps.map(
     ({ step, meanReturn, episodes, evaluatorCalls, tokens, metrics }) =>
-      `<tr><th scope="row">${step}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : (bounds(meanReturn, write) ?? 'no interval')}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${compact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`,
+      `<tr><th scope="row">${step}</th><td>${meanReturn === null ? NOT_MEASURED : write(meanReturn.value)}</td><td>${meanReturn === null ? '' : (formatBounds(meanReturn, write) ?? 'no interval')}</td><td>${count(meanReturn?.n ?? 0)}</td><td>${count(episodes)}</td><td>${count(evaluatorCalls)}</td><td>${formatCompact(tokens.prompt + tokens.completion)}</td><td>${metrics === null ? NOT_MEASURED : decimal(metrics.kl, 4)}</td></tr>`,
   );
   const numbers = table(
     'Learning curve in numbers',
@@ -119,7 +119,7 @@ function evaluationFigure({ evaluations, run }: RunReport): string {
   const cells = (value: Interval | null): string =>
     value === null
       ? `<td>${NOT_MEASURED}</td><td></td>`
-      : `<td>${write(value.value)}</td><td>${bounds(value, write) ?? 'no interval'}</td>`;
+      : `<td>${write(value.value)}</td><td>${formatBounds(value, write) ?? 'no interval'}</td>`;
   const lines = evaluations.map(
     ({ step, accuracy, passAt1 }) =>
       `<tr><th scope="row">${step}</th>${cells(accuracy)}${cells(passAt1)}<td>${count((accuracy ?? passAt1)?.n ?? 0)}</td></tr>`,
@@ -149,11 +149,11 @@ function accuracyFigure(report: RunReport): string {
   const write = (value: number): string => `${decimal(value, 1)} %`;
   const lines = rows.map(
     ({ label, value }) =>
-      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
+      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${write(value.value)}</td><td>${formatBounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
   );
   const gains = (['accuracy', 'passAt1'] as const).map((measure) => {
     const difference = summary?.[measure].difference ?? null;
-    return `<tr><th scope="row">${measure === 'accuracy' ? 'greedy' : 'sampled'}, difference</th>${difference === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${points(difference.value)} points</td><td>${bounds(difference, points) ?? 'no interval'}</td><td>${count(difference.n)}</td>`}</tr>`;
+    return `<tr><th scope="row">${measure === 'accuracy' ? 'greedy' : 'sampled'}, difference</th>${difference === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${formatPoints(difference.value)} points</td><td>${formatBounds(difference, formatPoints) ?? 'no interval'}</td><td>${count(difference.n)}</td>`}</tr>`;
   });
   const numbers = table('Accuracy in numbers', ['', 'accuracy', '95 % interval', 'n'], [...lines, ...gains], 'numbers');
   return figure(
@@ -189,7 +189,7 @@ function creditSection({ credited, creditByRole }: RunReport): string {
   const write = (value: number): string => signed(value);
   const roles = creditByRole.map(
     ({ role, n, low, lowerQuartile, median, upperQuartile, high }) =>
-      `<tr><th scope="row">${escaped(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`,
+      `<tr><th scope="row">${escapeText(role, 60)}</th><td>${count(n)}</td>${[low, lowerQuartile, median, upperQuartile, high].map((value) => `<td>${write(value)}</td>`).join('')}</tr>`,
   );
   return `${figure('The clearest credits', drawn, '95 % interval across; first those whose interval leaves 0, then the others, each by how large the credit is for the width of its interval. They were picked out of all messages, so they look larger than further replays of them will.', '')}
 ${table('Messages with the clearest credit', ['message', 'what was said', 'credit', 'returns', 'where', 're-executed'], credited.map(creditedLine), 'second-left last-left')}
@@ -210,8 +210,8 @@ function creditedLine({
 }: CreditedMessage): string {
   const place =
     origin === 'training' ? `step ${iteration}` : origin === 'request' ? `replay ${iteration}` : `sample ${iteration}`;
-  const listed = returns.length <= 8 ? returns.map(returned).join(' ') : `${count(returns.length)} returns`;
-  return `<tr><th scope="row">${message}<small>${escaped(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escaped(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escaped(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${bucket}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
+  const listed = returns.length <= 8 ? returns.map(formatReturn).join(' ') : `${count(returns.length)} returns`;
+  return `<tr><th scope="row">${message}<small>${escapeText(role, 40)}</small></th><td class="text">${beginning(text, 160)}<small class="question">${escapeText(question.text, 120)}</small></td><td>${signed(credit.value)}<small>${creditBounds(credit)}, n ${count(credit.n)}</small><small>${escapeText(credit.sentence, 200)}</small></td><td>${listed}</td><td>${place}<small>bucket ${bucket}</small></td><td class="left">${verificationCell(verification)}</td></tr>`;
 }
 
 const READING = `<section class="reading"><h2>How to read this page</h2><dl>
@@ -240,7 +240,7 @@ function effectFigure(effect: EmptiedEffect, index: number): string {
   ] as const;
   const write = (value: number): string => signed(value);
   return figure(
-    escaped(title),
+    escapeText(title),
     barsPicture(
       `emptied-${index}`,
       title,
@@ -248,14 +248,14 @@ function effectFigure(effect: EmptiedEffect, index: number): string {
       (value) => decimal(value, 3),
       'mean return',
     ),
-    `${escaped(evaluation)}: ${count(effect.difference.n)} held-out questions, ${count(replays)} replays with the message and as many with an empty one in its place, whose heading stays; both draw the same random numbers. 95 % intervals over questions.`,
+    `${escapeText(evaluation)}: ${count(effect.difference.n)} held-out questions, ${count(replays)} replays with the message and as many with an empty one in its place, whose heading stays; both draw the same random numbers. 95 % intervals over questions.`,
     table(
       `${title} in numbers`,
       ['', 'mean return', '95 % interval', 'questions'],
       rows.map(([label, value]) =>
         row(label, [
           label === 'difference' ? signed(value.value) : decimal(value.value, 3),
-          bounds(value, write) ?? 'no interval',
+          formatBounds(value, write) ?? 'no interval',
           count(value.n),
         ]),
       ),

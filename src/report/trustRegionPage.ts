@@ -1,15 +1,21 @@
 /** Writes the part of a run's page about trust region and replaced policy. Pure. */
-import { certified } from '../diagnostics/certified.ts';
+import { summarizeCertificates } from '../diagnostics/certified.ts';
 import type { Interval } from '../domain/credit.ts';
-import { shockRows, shockWords, type SwapShock } from '../domain/run.ts';
-import { rankWords, shownRanks, type ShownRank, type StepMeasureName, type StepMetrics } from '../domain/step.ts';
-import { comparedSteps, klHistogram, stabilityOf, turnKls, type RegionFacts } from '../domain/stepRows.ts';
+import { shockRows, describeSwapShock, type SwapShock } from '../domain/run.ts';
+import { formatRank, listShownRanks, type ShownRank, type StepMeasureName, type StepMetrics } from '../domain/step.ts';
+import {
+  listComparedSteps,
+  buildKlHistogram,
+  measureStability,
+  listTurnKls,
+  type RegionFacts,
+} from '../domain/stepRows.ts';
 import { axes, axis, BOTTOM, LEFT, picture, point, TOP, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture, type Curve, MARKERS } from './curves.ts';
-import { bounds, figure, row, table } from './page.ts';
+import { formatBounds, figure, row, table } from './page.ts';
 import type { ReportedStep } from './types.ts';
-import { count, decimal, escaped, NOT_MEASURED, percentage } from './words.ts';
+import { count, decimal, escapeText, NOT_MEASURED, percentage } from './words.ts';
 
 interface MeasuredStep {
   readonly step: number;
@@ -29,10 +35,10 @@ export function trustRegionSection(region: RegionFacts | undefined, steps: reado
   ].filter((one) => one !== '');
   return figures.length === 0
     ? ''
-    : `<section><h2>Trust region</h2>${replacedWords(region)}${stabilityWords(region, measured)}<div class="figures">${figures.join('')}</div></section>`;
+    : `<section><h2>Trust region</h2>${describeReplaced(region)}${describeStability(region, measured)}<div class="figures">${figures.join('')}</div></section>`;
 }
 
-function replacedWords({ replacement }: RegionFacts): string {
+function describeReplaced({ replacement }: RegionFacts): string {
   if (replacement === null) {
     return '';
   }
@@ -44,19 +50,19 @@ function replacedWords({ replacement }: RegionFacts): string {
       ? `directly; the old policy is ${nats(first)} from it`
       : `after stage 0, which brought the KL from ${nats(first)} to ${nats(Math.min(...kls))} in ${count(kls.length - 1)} steps (delta ${delta})`;
   return (
-    `<p>The policy of ${escaped(role, 60)} in run <code>${escaped(run, 80)}</code> was replaced by ` +
-    `${escaped(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`
+    `<p>The policy of ${escapeText(role, 60)} in run <code>${escapeText(run, 80)}</code> was replaced by ` +
+    `${escapeText(by, 200)}, ${how}, on ${count(probes)} probe contexts.</p>`
   );
 }
 
-function stabilityWords({ delta }: RegionFacts, steps: readonly MeasuredStep[]): string {
-  const found = stabilityOf(steps.map(({ metrics }) => metrics.meanReturn));
+function describeStability({ delta }: RegionFacts, steps: readonly MeasuredStep[]): string {
+  const found = measureStability(steps.map(({ metrics }) => metrics.meanReturn));
   return delta === null || found === null
     ? ''
     : `<p>Stability: from one step to the next the mean return gains with a standard deviation of ${decimal(found, 3)}.</p>`;
 }
 
-const bare = (value: number): Interval => ({ value, low: null, high: null, n: 1 });
+const toBareInterval = (value: number): Interval => ({ value, low: null, high: null, n: 1 });
 
 const regionFigures = (delta: number, steps: readonly MeasuredStep[]): string[] => [
   curvesFigure('gap', 'Stale gap by stage', steps, ['staleGap'], 'stale gap, in units of the return', {
@@ -83,7 +89,7 @@ function curvesFigure(
     place,
     points: steps.flatMap(({ step, metrics }) => {
       const value = metrics[name];
-      return typeof value === 'number' ? [{ x: step, y: bare(value) }] : [];
+      return typeof value === 'number' ? [{ x: step, y: toBareInterval(value) }] : [];
     }),
   }));
   if (curves.every(({ points }) => points.length === 0)) {
@@ -101,8 +107,8 @@ function curvesFigure(
 }
 
 function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string {
-  const bins = klHistogram(
-    steps.flatMap(({ metrics }) => turnKls(metrics)),
+  const bins = buildKlHistogram(
+    steps.flatMap(({ metrics }) => listTurnKls(metrics)),
     delta,
   );
   if (bins.length === 0) {
@@ -111,7 +117,7 @@ function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string 
   const inside = (high: number): boolean => high <= delta * (1 + 1e-9);
   const rows = bins.map(({ low, high, count: turns }) => ({
     label: `${inside(high) ? '' : 'beyond: '}${decimal(low, 4)} to ${decimal(high, 4)}`,
-    value: bare(turns),
+    value: toBareInterval(turns),
   }));
   const shares = steps.flatMap(({ metrics }) => metrics.outOfRegion ?? []);
   const left = shares.length === 0 ? 0 : shares.reduce((sum, one) => sum + one, 0) / shares.length;
@@ -125,18 +131,18 @@ function histogramFigure(delta: number, steps: readonly MeasuredStep[]): string 
 }
 
 function ranksFigure(steps: readonly MeasuredStep[]): string {
-  const shown = shownRanks(steps.map(({ metrics }) => metrics));
+  const shown = listShownRanks(steps.map(({ metrics }) => metrics));
   if (shown.length === 0) {
     return '';
   }
   const title = 'Probabilities by rank';
   const side = (region: ShownRank['region']): string => (region === 'inside' ? 'in region' : 'out of it');
   const rows = shown.map(({ region, rank, before, after }) => ({
-    label: `${side(region)}, ${rankWords(rank)}`,
-    value: bare(100 * (after - before)),
+    label: `${side(region)}, ${formatRank(rank)}`,
+    value: toBareInterval(100 * (after - before)),
   }));
   const lines = shown.map(({ region, rank, before, after, updates }) =>
-    row(`${side(region)}, ${rankWords(rank)}`, [
+    row(`${side(region)}, ${formatRank(rank)}`, [
       `${decimal(100 * before, 3)} %`,
       `${decimal(100 * after, 3)} %`,
       count(updates),
@@ -151,8 +157,8 @@ function ranksFigure(steps: readonly MeasuredStep[]): string {
 }
 
 function certificateFigure(steps: readonly MeasuredStep[]): string {
-  const pairs = comparedSteps(steps);
-  const found = certified(steps.map(({ metrics }) => metrics));
+  const pairs = listComparedSteps(steps);
+  const found = summarizeCertificates(steps.map(({ metrics }) => metrics));
   if (found === null) {
     return '';
   }
@@ -191,12 +197,12 @@ function shockFigure(shock: SwapShock): string {
   const rows = shockRows(shock).map(({ label, value }) => ({ label, value: scaled(value) }));
   const lines = rows.map(
     ({ label, value }) =>
-      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${decimal(value.value, 1)} %</td><td>${bounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
+      `<tr><th scope="row">${label}</th>${value === null ? `<td colspan="3" class="none">${NOT_MEASURED}</td>` : `<td>${decimal(value.value, 1)} %</td><td>${formatBounds(value, (bound) => decimal(bound, 1)) ?? 'no interval'}</td><td>${count(value.n)}</td>`}</tr>`,
   );
   return figure(
     title,
     barsPicture('swap-shock', title, rows, (value) => `${decimal(value, 1)} %`, 'greedy accuracy, %'),
-    escaped(shockWords(shock), 1000),
+    escapeText(describeSwapShock(shock), 1000),
     table(`${title} in numbers`, ['team', 'accuracy', '95 % interval', 'n'], lines, 'numbers'),
   );
 }

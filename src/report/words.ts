@@ -3,9 +3,9 @@
  * browser could take for markup.
  */
 import * as figures from '../shared/text/figures.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
 
-export { decimal } from '../shared/text/figures.ts';
+export { formatDecimal as decimal } from '../shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
 
@@ -13,7 +13,7 @@ export const NOT_MEASURED = 'not measured';
  * Escapes untrusted text for HTML or SVG: one line of limited length, with control characters
  * shown, and without markup or the end of an attribute.
  */
-export function escaped(text: string, limit = 200): string {
+export function escapeText(text: string, limit = 200): string {
   const entities: Readonly<Record<string, string>> = {
     '&': '&amp;',
     '<': '&lt;',
@@ -21,7 +21,7 @@ export function escaped(text: string, limit = 200): string {
     '"': '&quot;',
     "'": '&#39;',
   };
-  return oneLine(text, limit)
+  return toOneLine(text, limit)
     .toWellFormed()
     .replaceAll(/[&<>"']/gu, (character) => entities[character] ?? '');
 }
@@ -36,7 +36,7 @@ export const percentage = (share: number): string => {
  * Writes a number of tokens or calls in three digits: `830`, `12.3k`, `1.20M`.
  * @param bare leaves out zeros at the end: `1.2M`
  */
-export function compact(value: number, bare = false): string {
+export function formatCompact(value: number, bare = false): string {
   const size = Math.abs(value);
   const [divisor, unit] = size >= 999_500 ? [1e6, 'M'] : size >= 999.5 ? [1e3, 'k'] : [1, ''];
   const scaled = value / divisor;
@@ -48,14 +48,14 @@ export function compact(value: number, bare = false): string {
 }
 
 /** Writes a number with its sign: `+0.250`, `−0.500`, `0.000`. */
-export const signed = (value: number, digits = 3): string => figures.signed(value, digits);
+export const signed = (value: number, digits = 3): string => figures.formatSigned(value, digits);
 
 /** Writes a whole number with thousands separators. */
 export const count = (value: number): string =>
   value.toLocaleString('en-US', { maximumFractionDigits: 0 }).replace('-', '\u2212');
 
 /** Writes a return in at most four digits, or `masked`. */
-export const returned = (value: number | null): string =>
+export const formatReturn = (value: number | null): string =>
   value === null ? 'masked' : String(Number(value.toPrecision(4))).replace('-', '\u2212');
 
 /**
@@ -64,7 +64,7 @@ export const returned = (value: number | null): string =>
  * direction marks, unpaired surrogates) are shown as code points. The two joiners that scripts and
  * emoji need are kept.
  */
-export function verbatim(text: string): string {
+export function escapeVerbatim(text: string): string {
   return text.replaceAll(/[&<>]|[^\P{Cc}\n\t]|[^\P{Cf}\u200C\u200D]|[\u2028\u2029]|\p{Cs}/gu, (character) => {
     if (character === '&') {
       return '&amp;';

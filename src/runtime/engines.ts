@@ -2,7 +2,7 @@
  * The compiled graphs of one architecture: those of the plain model, and those of the model under the
  * adapter settings that were requested last.
  */
-import { C3Error, messageOf } from '../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { Generator } from './generate/generate.ts';
 import { CacheMemory } from './generate/keyValueCache.ts';
 import { Graph } from './graph/graph.ts';
@@ -10,7 +10,7 @@ import { linear } from './graph/ops/linear.ts';
 import { DeviceWeights } from './model/deviceWeights.ts';
 import { withAdapter } from './model/lora.ts';
 import type { AdapterSettings, TransformerConfig } from './model/transformer.ts';
-import { floats, halves, Session, type DeviceSettings } from './session/session.ts';
+import { floatTensor, halfTensor, Session, type DeviceSettings } from './session/session.ts';
 import { Trainer } from './train/trainer.ts';
 
 /** The sampler and the trainer of one architecture. */
@@ -92,11 +92,14 @@ async function tryHalves(device: DeviceSettings): Promise<void> {
   g.output('y', linear(g, g.floatInput('x', [2, 16]), g.input('weight', 'float16', [16, 16])));
   const session = await Session.create(g, device);
   try {
-    await session.run({ x: floats(new Float32Array(32), [2, 16]), weight: halves(new Uint16Array(256), [16, 16]) });
+    await session.run({
+      x: floatTensor(new Float32Array(32), [2, 16]),
+      weight: halfTensor(new Uint16Array(256), [16, 16]),
+    });
   } catch (error) {
     throw new C3Error(
       'model',
-      `${device.name ?? device.provider ?? 'The device'} cannot compute in float16 (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}); set device.precision: float32.`,
+      `${device.name ?? device.provider ?? 'The device'} cannot compute in float16 (${toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 200)}); set device.precision: float32.`,
       { cause: error },
     );
   } finally {

@@ -18,21 +18,21 @@ import {
   settingsToJson,
 } from './model/loraFolder.ts';
 import { loadModel, loadParameters, parameterCount, saveParameters, snapshotId } from './model/model.ts';
-import { checkTables, trainable } from './model/modelLimits.ts';
+import { checkTables, requireTrainable } from './model/modelLimits.ts';
 import type { AdapterSettings } from './model/transformer.ts';
 import type { AdapterStart, ModelInfo, ModelRuntime } from './modelRuntime.ts';
 import { numericEnvironment, type DeviceSettings } from './session/session.ts';
 import { loadTrainingStates, loadValueHead, saveTrainingStates } from './train/checkpoint.ts';
 import type { TrainingContext } from './train/graph/pack.ts';
-import { copyOfStates, movedBack } from './train/kept.ts';
-import { addedRanks, meanRanks, noRanks, rankSumsOf } from './train/rankShift.ts';
-import { adapterOf, heldGroups, stateOf } from './train/roleWeights.ts';
-import { together, type StepReport } from './train/stepReport.ts';
+import { copyStates, interpolateStates } from './train/kept.ts';
+import { addRankSums, meanRanks, emptyRankSums, sumRanksOfContexts } from './train/rankShift.ts';
+import { findAdapterBase, groupBySnapshotWeights, findStateRole } from './train/roleWeights.ts';
+import { combineReports, type StepReport } from './train/stepReport.ts';
 import { initialState, type PreparedStep, type StepResult, type StepSettings } from './train/trainingState.ts';
 import {
   initialValueHead,
   learnValueHead,
-  valueOf,
+  computeValue,
   type ValueExample,
   type ValueReport,
   type ValueSettings,
@@ -108,7 +108,7 @@ export class ModelHost implements ModelRuntime {
     const loaded = this.model();
     const held = loaded.held(snapshot);
     const completions: Completion[] = [];
-    for (const { weights, settings, indices } of heldGroups(held, requests)) {
+    for (const { weights, settings, indices } of groupBySnapshotWeights(held, requests)) {
       const { generator } = await loaded.engines.of(settings);
       const answers = await generator.generate(
         weights,
@@ -133,7 +133,7 @@ export class ModelHost implements ModelRuntime {
     const loaded = this.model();
     const held = loaded.held(snapshot);
     const scores: Float32Array[][] = [];
-    for (const { weights, settings, indices } of heldGroups(held, contexts)) {
+    for (const { weights, settings, indices } of groupBySnapshotWeights(held, contexts)) {
       const { trainer } = await loaded.engines.of(settings);
       const part = await trainer.score(
         weights,
@@ -168,10 +168,10 @@ export class ModelHost implements ModelRuntime {
     temperature: number,
     signal: AbortFlag,
   ): Promise<RankShift> {
-    let sums = noRanks();
+    let sums = emptyRankSums();
     for await (const { trainer, weights, others, some } of this.pairs(snapshot, other, contexts, temperature)) {
       const policies = { before: trainer.distributions(weights, temperature), after: others };
-      sums = addedRanks(sums, await rankSumsOf(this.model().config, policies, some, signal));
+      sums = addRankSums(sums, await sumRanksOfContexts(this.model().config, policies, some, signal));
     }
     return meanRanks(sums);
   }
@@ -180,10 +180,10 @@ export class ModelHost implements ModelRuntime {
   private async *pairs(snapshot: string, other: string, contexts: readonly TrainingContext[], temperature: number) {
     const loaded = this.model();
     const [one, another] = [loaded.held(snapshot), loaded.held(other)];
-    for (const { weights, settings, indices } of heldGroups(one, contexts)) {
+    for (const { weights, settings, indices } of groupBySnapshotWeights(one, contexts)) {
       const { trainer } = await loaded.engines.of(settings);
       const own = indices.flatMap((index) => contexts[index] ?? []);
-      for (const group of heldGroups(another, own)) {
+      for (const group of groupBySnapshotWeights(another, own)) {
         const some = group.indices.flatMap((place) => own[place] ?? []);
         const others = await loaded.distributions(other, some, temperature);
         yield { trainer, weights, others, some, places: group.indices.map((place) => indices[place] ?? place) };
@@ -204,7 +204,7 @@ export class ModelHost implements ModelRuntime {
     loaded.kept = undefined;
     loaded.valueHead = undefined;
     if (adapter === undefined) {
-      loaded.training = new Map([[WHOLE_TEAM, initialState(trainable(model))]]);
+      loaded.training = new Map([[WHOLE_TEAM, initialState(requireTrainable(model))]]);
     } else {
       const { settings, seed, roles = [WHOLE_TEAM] } = adapter;
       if (team !== undefined && !sameAdapters(team.origin.settings, settings)) {
@@ -230,11 +230,11 @@ export class ModelHost implements ModelRuntime {
   async step(contexts: readonly TrainingContext[], settings: StepSettings, signal: AbortFlag): Promise<StepReport> {
     const loaded = this.model();
     const training = loaded.trainingOf(contexts);
-    const { trainer } = await loaded.engines.of(adapterOf(training)?.settings);
+    const { trainer } = await loaded.engines.of(findAdapterBase(training)?.settings);
     const prepared = new Map<string, PreparedStep>();
     try {
       for (const [role, state] of training) {
-        const own = contexts.filter((context) => stateOf(training, context.role) === role);
+        const own = contexts.filter((context) => findStateRole(training, context.role) === role);
         if (own.length > 0 || training.size === 1) {
           const anchor =
             settings.anchor === undefined
@@ -257,13 +257,13 @@ export class ModelHost implements ModelRuntime {
       next.set(role, result.state);
     }
     loaded.training = next;
-    return together(results);
+    return combineReports(results);
   }
 
   async values(states: readonly ValueState[], signal: AbortFlag): Promise<number[]> {
     const loaded = this.model();
     const { parameters } = loaded.head;
-    return (await loaded.trainedStates(states, signal)).map((hidden) => valueOf(parameters, hidden));
+    return (await loaded.trainedStates(states, signal)).map((hidden) => computeValue(parameters, hidden));
   }
 
   async valuesUnder(
@@ -274,10 +274,10 @@ export class ModelHost implements ModelRuntime {
   ): Promise<number[]> {
     const loaded = this.model();
     const { hiddenSize } = loaded.config;
-    const groups = heldGroups(loaded.held(snapshot), states);
+    const groups = groupBySnapshotWeights(loaded.held(snapshot), states);
     const parameters =
       head === null ? initialValueHead(hiddenSize).parameters : await loadValueHeadFile(head, snapshot, hiddenSize);
-    return (await loaded.lastStates(groups, states, signal)).map((hidden) => valueOf(parameters, hidden));
+    return (await loaded.lastStates(groups, states, signal)).map((hidden) => computeValue(parameters, hidden));
   }
 
   async learnValues(
@@ -299,7 +299,7 @@ export class ModelHost implements ModelRuntime {
 
   async keepTraining(): Promise<void> {
     const loaded = this.model();
-    loaded.kept = copyOfStates(await loaded.downloaded());
+    loaded.kept = copyStates(await loaded.downloaded());
   }
 
   async revertTraining(share: number): Promise<void> {
@@ -307,7 +307,7 @@ export class ModelHost implements ModelRuntime {
     if (loaded.kept === undefined) {
       throw new C3Error('model', 'No training state was saved to restore; save one first.');
     }
-    const training = movedBack(loaded.kept, await loaded.downloaded(), share);
+    const training = interpolateStates(loaded.kept, await loaded.downloaded(), share);
     await loaded.engines.forget();
     loaded.training = training;
   }
@@ -337,7 +337,7 @@ export class ModelHost implements ModelRuntime {
     const { config } = loaded;
     const { model, team } = loaded.held(snapshot);
     if (team === undefined) {
-      await saveParameters(config, trainable(model), path);
+      await saveParameters(config, requireTrainable(model), path);
     } else {
       await saveAdapterFile(path, config, team.origin, team.adapters);
     }

@@ -8,7 +8,14 @@ import type { StoredAdapters } from './model/loraFolder.ts';
 import { loadModel, snapshotId, type ModelNumbers } from './model/model.ts';
 import type { TransformerConfig } from './model/transformer.ts';
 import type { TrainingStates } from './train/checkpoint.ts';
-import { adapterOf, heldGroups, stateOf, trainedGroups, type Held, type WeightsGroup } from './train/roleWeights.ts';
+import {
+  findAdapterBase,
+  groupBySnapshotWeights,
+  findStateRole,
+  groupByTrainedState,
+  type SnapshotContent,
+  type WeightsGroup,
+} from './train/roleWeights.ts';
 import type { Distributions } from './train/trainer.ts';
 import { initialValueHead, type ValueHead, type ValueState } from './train/valueHead.ts';
 
@@ -28,7 +35,7 @@ export class LoadedModel {
   folder: string;
   base: string;
   readonly engines: Engines;
-  readonly snapshots = new Map<string, Held>();
+  readonly snapshots = new Map<string, SnapshotContent>();
   training: TrainingStates | undefined;
   /** The copy of `training` that keepTraining made. */
   kept: TrainingStates | undefined;
@@ -49,7 +56,7 @@ export class LoadedModel {
   /** Adds the trained parameters as a snapshot and returns its name. */
   freeze(): string {
     const training = this.states;
-    const origin = adapterOf(training);
+    const origin = findAdapterBase(training);
     const { config, snapshots } = this;
     const parameters = new Map([...training].map(([role, state]) => [role, state.parameters]));
     if (origin === undefined) {
@@ -64,7 +71,7 @@ export class LoadedModel {
   }
 
   /** @throws C3Error('model') if the snapshot is not loaded */
-  held(snapshot: string): Held {
+  held(snapshot: string): SnapshotContent {
     const held = this.snapshots.get(snapshot);
     if (held === undefined) {
       throw new C3Error('model', `Snapshot ${snapshot.slice(0, 12)} is not loaded; load its weights file first.`);
@@ -95,7 +102,7 @@ export class LoadedModel {
     if (held !== undefined) {
       return held.model;
     }
-    const training = this.training === undefined ? undefined : adapterOf(this.training);
+    const training = this.training === undefined ? undefined : findAdapterBase(this.training);
     if (training?.base === base) {
       return training.model;
     }
@@ -125,7 +132,7 @@ export class LoadedModel {
     items: readonly { readonly role?: string }[],
     temperature: number,
   ): Promise<Distributions> {
-    const [group = { weights: this.held(snapshot).model, settings: undefined }, ...others] = heldGroups(
+    const [group = { weights: this.held(snapshot).model, settings: undefined }, ...others] = groupBySnapshotWeights(
       this.held(snapshot),
       items,
     );
@@ -141,7 +148,7 @@ export class LoadedModel {
 
   /** Returns the final hidden state of each state's last token under the policy in training. */
   async trainedStates(states: readonly ValueState[], signal: AbortFlag): Promise<Float32Array[]> {
-    return this.lastStates(trainedGroups(this.trainingOf(states), states), states, signal);
+    return this.lastStates(groupByTrainedState(this.trainingOf(states), states), states, signal);
   }
 
   /** Returns the final hidden state of each state's last token under the given weights. */
@@ -169,7 +176,7 @@ export class LoadedModel {
    */
   trainingOf(items: readonly { readonly role?: string }[]): TrainingStates {
     const training = this.states;
-    const stranger = items.find(({ role }) => !training.has(stateOf(training, role)));
+    const stranger = items.find(({ role }) => !training.has(findStateRole(training, role)));
     if (stranger !== undefined) {
       throw new C3Error(
         'model',
@@ -183,7 +190,7 @@ export class LoadedModel {
   /** Returns the training state with its moments in ordinary memory. */
   async downloaded(): Promise<TrainingStates> {
     const training = this.states;
-    const { trainer } = await this.engines.of(adapterOf(training)?.settings);
+    const { trainer } = await this.engines.of(findAdapterBase(training)?.settings);
     for (const state of training.values()) {
       await trainer.download(state);
     }

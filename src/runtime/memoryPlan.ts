@@ -5,7 +5,7 @@
  */
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
-import { LEAST_CACHE_BYTES, MAX_PREFILL_TOKENS, rowsTogether, slotBytes } from './generate/bounds.ts';
+import { LEAST_CACHE_BYTES, MAX_PREFILL_TOKENS, countRowsTogether, cacheSlotBytes } from './generate/bounds.ts';
 import { exactSlots, sameSlice } from './model/exactThreads.ts';
 import { adapterParameterCount } from './model/lora.ts';
 import { parameterCount } from './model/model.ts';
@@ -132,9 +132,9 @@ function generationBytes(
   { rows, prompts, promptTokens, newTokens }: GenerationDemand,
   cacheBytes = LEAST_CACHE_BYTES,
 ): { cache: number; prefill: number; decoding: number } {
-  const bytes = slotBytes(config);
+  const bytes = cacheSlotBytes(config);
   const slots = promptTokens + newTokens;
-  const capacity = rowsTogether(config, rows, slots, cacheBytes);
+  const capacity = countRowsTogether(config, rows, slots, cacheBytes);
   const time = roundUp(promptTokens, TIME_MULTIPLE);
   const read = Math.min(prompts, capacity, Math.max(1, Math.floor(MAX_PREFILL_TOKENS / promptTokens)));
   const prefillSlots = read * time;
@@ -199,7 +199,7 @@ export function largestMicroBatch(
 }
 
 /** Returns the number of chunks of the output projection, and the bytes of the logits of one chunk. */
-function headBytes(
+function headChunkBytes(
   { vocabularySize }: TransformerConfig,
   targets: number,
 ): { readonly chunks: number; readonly bytes: number } {
@@ -210,7 +210,7 @@ function headBytes(
 function scoringBytes(config: TransformerConfig, contexts: readonly ContextDemand[]): number {
   const { slots, time, targets } = largestMicroBatch(config, contexts, SCORED_SLOTS);
   const passing = slots * FLOAT * (layerCost(config, time).forward + maskCost(config, time));
-  return ARENA * Math.max(passing, headBytes(config, targets).bytes);
+  return ARENA * Math.max(passing, headChunkBytes(config, targets).bytes);
 }
 
 /** Returns the bytes of the gradient graph: kept and transient activations, and logits. */
@@ -223,7 +223,7 @@ function gradientGraphBytes(
   // Recomputing keeps the hidden states between layers, and for a moment the activations of one layer
   // twice.
   const stays = recompute ? 2 * config.layers * config.hiddenSize + kept + forward : config.layers * kept;
-  const logits = headBytes(config, targets).bytes;
+  const logits = headChunkBytes(config, targets).bytes;
   // Logits are freed before the backward pass reaches the layers.
   const passes = Math.max(0, slots * FLOAT * backward - logits);
   return { activations: ARENA * (slots * FLOAT * (stays + maskCost(config, time)) + passes), logits: ARENA * logits };
@@ -244,7 +244,7 @@ function extraTables(config: TransformerConfig, { adapter, microBatchTokens, con
     return 0;
   }
   const { targets } = largestMicroBatch(config, contexts, microBatchTokens);
-  return (headBytes(config, targets).chunks > 1 ? 2 : 1) * config.vocabularySize * config.hiddenSize;
+  return (headChunkBytes(config, targets).chunks > 1 ? 2 : 1) * config.vocabularySize * config.hiddenSize;
 }
 
 /** Returns the bytes of the tables of positions in all graphs. They depend only on config.json. */
@@ -294,7 +294,12 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
   if (accelerated) {
     put('Copies of weights for loading and saving', 'host', held + 2 * trained);
   }
-  put('Key-value cache', work, caches(accelerated) * most('cache'), 'Fewer new tokens and shorter prompts need less.');
+  put(
+    'Key-value cache',
+    work,
+    countCaches(accelerated) * most('cache'),
+    'Fewer new tokens and shorter prompts need less.',
+  );
   // With an adapter, the graphs without one stay in memory too, from the evaluation of the plain model.
   put(
     'Generation',
@@ -330,11 +335,11 @@ export function planMemory(demand: MemoryDemand, available: AvailableMemory): Me
     );
   }
   const places: readonly MemoryPlace[] = accelerated ? ['device', 'host'] : ['host'];
-  return { items, totals: places.map((place) => totalOf(items, place, available[place])), advice: [] };
+  return { items, totals: places.map((place) => sumMemory(items, place, available[place])), advice: [] };
 }
 
 /** Number of caches at a time: a step of an accelerator returns a new cache beside the old one. */
-const caches = (accelerated: boolean): number => (accelerated ? 2 : 1);
+const countCaches = (accelerated: boolean): number => (accelerated ? 2 : 1);
 
 /**
  * Returns the bytes that the key-value cache may take: LEAST_CACHE_BYTES, and a share of the memory
@@ -343,22 +348,22 @@ const caches = (accelerated: boolean): number => (accelerated ? 2 : 1);
  *   added
  * @param accelerated as in the demand
  */
-export function cacheRoom({ totals }: MemoryPlan, accelerated: boolean, share: number): number {
+export function availableCacheBytes({ totals }: MemoryPlan, accelerated: boolean, share: number): number {
   const total = totals.find(({ place }) => place === (accelerated ? 'device' : 'host'));
   const left = Math.max(0, (total?.available ?? 0) - (total?.bytes ?? 0));
-  return LEAST_CACHE_BYTES + Math.floor((share * left) / caches(accelerated));
+  return LEAST_CACHE_BYTES + Math.floor((share * left) / countCaches(accelerated));
 }
 
 const largestMatrix = (config: TransformerConfig): number =>
   Math.max(...parameterSpecs(config).map(({ shape }) => shape.reduce((product, dim) => product * dim, 1)));
 
-function totalOf(items: readonly MemoryItem[], place: MemoryPlace, available: number | null): MemoryTotal {
+function sumMemory(items: readonly MemoryItem[], place: MemoryPlace, available: number | null): MemoryTotal {
   const bytes = items.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);
   return { place, bytes, available, fits: available === null ? null : bytes <= available };
 }
 
 /** Returns the first place in which a plan does not fit, or null if it fits as far as is known. */
-export const lacking = ({ totals }: MemoryPlan): MemoryTotal | null =>
+export const findLackingPlace = ({ totals }: MemoryPlan): MemoryTotal | null =>
   totals.find(({ fits }) => fits === false) ?? null;
 
 /** A setting that could be changed, from a small to a large change. */
@@ -381,8 +386,12 @@ export interface Saving {
  * Lists settings that would shrink a plan that does not fit. Tries each lever alone.
  * @returns the most effective first; of each lever its first change that is enough, else its last
  */
-export function savings(demand: MemoryDemand, available: AvailableMemory, levers: readonly Lever[]): readonly Saving[] {
-  const short = lacking(planMemory(demand, available));
+export function listSavings(
+  demand: MemoryDemand,
+  available: AvailableMemory,
+  levers: readonly Lever[],
+): readonly Saving[] {
+  const short = findLackingPlace(planMemory(demand, available));
   if (short === null) {
     return [];
   }
@@ -390,7 +399,7 @@ export function savings(demand: MemoryDemand, available: AvailableMemory, levers
     const results = changes.map(({ setting, demand: changed }): Saving => {
       const plan = planMemory(changed, available);
       const bytes = plan.totals.find(({ place }) => place === short.place)?.bytes ?? short.bytes;
-      return { setting, bytes: short.bytes - bytes, enough: lacking(plan) === null };
+      return { setting, bytes: short.bytes - bytes, enough: findLackingPlace(plan) === null };
     });
     return results.find(({ enough }) => enough) ?? results.at(-1) ?? [];
   });

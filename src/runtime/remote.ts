@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import { NEVER, onAbort } from '../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import { RUNTIME_CALLS, type ModelRuntime, type RuntimeControl, type RuntimeMethod } from './modelRuntime.ts';
 import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';
@@ -44,7 +44,7 @@ class RuntimeThread {
     worker.on('message', (message: ReplyMessage) => this.receive(message));
     worker.on('error', (error) => {
       this.fail(
-        new C3Error('engine', `The runtime's worker thread failed: ${messageOf(error)}; start again.`, {
+        new C3Error('engine', `The runtime's worker thread failed: ${toErrorMessage(error)}; start again.`, {
           cause: error,
         }),
       );
@@ -133,7 +133,7 @@ function remoteRuntime(thread: RuntimeThread): EndableRuntime {
   const methods = Object.entries(carried).map(([method, { data, then }]) => [
     method,
     (...given: readonly unknown[]) => {
-      const { signal, ...listeners } = heard(then, given.slice(data));
+      const { signal, ...listeners } = parseFollowingArguments(then, given.slice(data));
       return thread.call({ method: method as CarriedMethod, data: given.slice(0, data) }, signal, listeners);
     },
   ]);
@@ -142,7 +142,7 @@ function remoteRuntime(thread: RuntimeThread): EndableRuntime {
 }
 
 /** Returns the callbacks and the cancel signal of a call from the arguments that follow its data. */
-function heard(
+function parseFollowingArguments(
   then: (typeof RUNTIME_CALLS)[RuntimeMethod]['then'],
   [first, second]: readonly unknown[],
 ): Listeners & { readonly signal?: AbortSignal } {
@@ -172,9 +172,11 @@ export async function startRuntime(entry: URL, device: DeviceSettings): Promise<
     });
     worker.once('error', (error) => {
       reject(
-        new C3Error('engine', `The runtime's worker thread did not start: ${messageOf(error)}; run \`c3 doctor\`.`, {
-          cause: error,
-        }),
+        new C3Error(
+          'engine',
+          `The runtime's worker thread did not start: ${toErrorMessage(error)}; run \`c3 doctor\`.`,
+          { cause: error },
+        ),
       );
     });
     worker.once('exit', () =>

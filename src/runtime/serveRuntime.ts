@@ -1,7 +1,7 @@
 /** The runtime on the side of the worker thread. */
 import type { MessagePort } from 'node:worker_threads';
 import type { AbortFlag } from '../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
 import type { Completion, GenerationControl } from './generate/generate.ts';
 import { ModelHost } from './host.ts';
@@ -34,7 +34,13 @@ export function serveRuntime(port: MessagePort, { device }: WorkerData): void {
         send({ kind: 'done', id, result: await perform(host, call, control) });
       } catch (error) {
         const errorKind = error instanceof C3Error ? error.kind : 'engine';
-        send({ kind: 'failed', id, cancelled: error instanceof CancelledError, errorKind, message: messageOf(error) });
+        send({
+          kind: 'failed',
+          id,
+          cancelled: error instanceof CancelledError,
+          errorKind,
+          message: toErrorMessage(error),
+        });
       }
     });
   });

@@ -17,7 +17,7 @@ const parts = new WeakMap<AbortSignal, readonly AbortSignal[]>();
  * Node holds the parts of its own combined signal weakly. If nobody listens and the aborted part is
  * collected first, the combined signal never aborts. This function keeps the parts alive.
  */
-export function anyOf(...signals: readonly AbortSignal[]): AbortSignal {
+export function combineSignals(...signals: readonly AbortSignal[]): AbortSignal {
   const combined = AbortSignal.any([...signals]);
   parts.set(combined, signals);
   return combined;

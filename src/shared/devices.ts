@@ -87,7 +87,7 @@ export const PROVIDERS: readonly Provider[] = Object.keys(PROVIDER_TRAITS).filte
 export const DEFAULT_PROVIDER: Provider = 'cpu';
 
 /** Returns the traits of a device's provider. */
-export const traitsOf = ({
+export const findTraits = ({
   provider = DEFAULT_PROVIDER,
 }: {
   readonly provider?: Provider | undefined;

@@ -4,7 +4,7 @@
 const LONGEST = 500;
 
 /** Returns the fault in a server's base address, as words that follow its name, or null. */
-export function endpointFault(text: string): string | null {
+export function findEndpointFault(text: string): string | null {
   if (!URL.canParse(text) || !/^https?:\/\//iu.test(text.trim())) {
     return 'must be an address such as https://api.example.com/v1';
   }
@@ -18,4 +18,4 @@ export function endpointFault(text: string): string | null {
 }
 
 /** Returns the address without surrounding space and final slashes. */
-export const plainEndpoint = (text: string): string => text.trim().replace(/\/+$/u, '');
+export const trimEndpoint = (text: string): string => text.trim().replace(/\/+$/u, '');

@@ -24,14 +24,14 @@ export interface SpendingChoice {
 
 const whole = (value: number): string => value.toLocaleString('en-US');
 /** Formats an amount of money with three significant digits. */
-export const moneyWords = (value: number): string => String(Number(value.toPrecision(3)));
+export const formatMoney = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** Writes one sentence: the most requests, tokens and money, and the spent part of the limit. */
-export function costWords({ role, requests, tokens, money, spent, limit }: EndpointCost): string {
-  const most = `${whole(tokens)} tokens${money > 0 ? ` and ${moneyWords(money)} of money` : ''}`;
+export function describeCost({ role, requests, tokens, money, spent, limit }: EndpointCost): string {
+  const most = `${whole(tokens)} tokens${money > 0 ? ` and ${formatMoney(money)} of money` : ''}`;
   const limits = [
     ...(limit.tokens === null ? [] : [`${whole(spent.tokens)} of ${whole(limit.tokens)} tokens`]),
-    ...(limit.money === null ? [] : [`${moneyWords(spent.money)} of ${moneyWords(limit.money)} of money`]),
+    ...(limit.money === null ? [] : [`${formatMoney(spent.money)} of ${formatMoney(limit.money)} of money`]),
   ];
   const limited =
     limits.length === 0
@@ -41,7 +41,7 @@ export function costWords({ role, requests, tokens, money, spent, limit }: Endpo
 }
 
 /** Adds costs by role. */
-export function summedCosts(costs: readonly EndpointCost[]): EndpointCost[] {
+export function sumCostsByRole(costs: readonly EndpointCost[]): EndpointCost[] {
   return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
     own.reduce((sum, one) => ({
       ...one,

@@ -22,7 +22,7 @@ export const isKey = (text: string): boolean => /^[\x21-\x7e]+$/u.test(text);
  * underscore, a hyphen two.
  * @returns null for a host that has no such name
  */
-export function keyVariable(base: string): string | null {
+export function nameKeyVariable(base: string): string | null {
   const { hostname, port } = new URL(base);
   if (!HOST.test(hostname)) {
     return null;

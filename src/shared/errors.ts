@@ -64,7 +64,7 @@ export interface FailureData {
 }
 
 /** Returns the kind, the action and the code of any thrown value. */
-export function failureData(error: unknown): FailureData {
+export function toFailureData(error: unknown): FailureData {
   if (!(error instanceof C3Error)) {
     return { kind: 'engine' };
   }
@@ -73,16 +73,16 @@ export function failureData(error: unknown): FailureData {
 }
 
 /** Restores an error from a message and failure data of another process. Unknown data is left out. */
-export function errorOfFailure(message: string, data: unknown, cause?: unknown): C3Error {
+export function restoreError(message: string, data: unknown, cause?: unknown): C3Error {
   const { kind, action, code } = isObject(data) ? data : {};
   return new C3Error(isErrorKind(kind) ? kind : 'engine', message, {
     cause,
-    action: actionOf(action),
+    action: readErrorAction(action),
     code: isErrorCode(code) ? code : undefined,
   });
 }
 
-function actionOf(value: unknown): ErrorAction | undefined {
+function readErrorAction(value: unknown): ErrorAction | undefined {
   if (!isObject(value)) {
     return undefined;
   }
@@ -115,7 +115,7 @@ export class CancelledError extends Error {
 }
 
 /** Returns the message of any thrown value. */
-export function messageOf(error: unknown): string {
+export function toErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -123,7 +123,7 @@ export function messageOf(error: unknown): string {
  * Returns the candidate closest to a misspelled name, by Levenshtein distance.
  * @returns undefined if none is within half of the name's length (at least 2 edits)
  */
-export function nearestName(name: string, candidates: readonly string[]): string | undefined {
+export function findNearestName(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(name.length / 2)) + 1;
   for (const candidate of candidates) {

@@ -65,7 +65,7 @@ export function object<S extends Readonly<Record<string, Guard<unknown>>>>(
  * another question is refused.
  * @param keys some keys that no other answer has
  */
-export function holding<T extends object>(keys: Partial<Readonly<Record<keyof T, true>>>): Guard<T> {
+export function holdingKeys<T extends object>(keys: Partial<Readonly<Record<keyof T, true>>>): Guard<T> {
   return (value): value is T => isRecord(value) && Object.keys(keys).every((key) => Object.hasOwn(value, key));
 }
 

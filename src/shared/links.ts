@@ -18,7 +18,7 @@ export interface Link {
  * Returns the address of a subject, to append to the extension's own. The folder comes last, because
  * it may contain any character.
  */
-export function linkText({ subject, folder }: Link): string {
+export function formatLink({ subject, folder }: Link): string {
   const id = encodeURIComponent(subject.kind === 'run' ? subject.run : String(subject.id));
   const run = subject.kind === 'run' ? '' : `run=${encodeURIComponent(subject.run)}&`;
   return `/${subject.kind}/${id}?${run}folder=${encodeURIComponent(folder)}`;

@@ -13,8 +13,9 @@ export type AskWait = (wait: LongWait, signal: AbortSignal) => Promise<boolean>;
 export const LONGEST_WAIT = 'C3_LONGEST_WAIT';
 
 /** Formats whole seconds with thousands separators. */
-export const secondsWords = (milliseconds: number): string => Math.round(milliseconds / 1000).toLocaleString('en');
+export const formatWholeSeconds = (milliseconds: number): string =>
+  Math.round(milliseconds / 1000).toLocaleString('en');
 
 /** Returns the question to the user. */
-export const waitQuestion = ({ server, milliseconds }: LongWait): string =>
-  `${server} asks to wait ${secondsWords(milliseconds)} s before it is asked again. Wait?`;
+export const writeWaitQuestion = ({ server, milliseconds }: LongWait): string =>
+  `${server} asks to wait ${formatWholeSeconds(milliseconds)} s before it is asked again. Wait?`;

@@ -8,22 +8,23 @@ export interface NamedServer {
   readonly isNamed: boolean;
 }
 
-const orUsual = (named: string | undefined, usual: string): NamedServer => {
+const chooseServer = (named: string | undefined, usual: string): NamedServer => {
   const address = named?.trim() ?? '';
   return { address: address === '' ? usual : address, isNamed: address !== '' };
 };
 
 /** Returns the server of OpenAI's clients. */
-export const serverOf = (env: Environment): NamedServer => orUsual(env['OPENAI_BASE_URL'], 'https://api.openai.com/v1');
+export const readOpenAiServer = (env: Environment): NamedServer =>
+  chooseServer(env['OPENAI_BASE_URL'], 'https://api.openai.com/v1');
 
 /** Returns the server of Anthropic's clients, or null if the variable is not a valid address. */
-export function anthropicServer(env: Environment): NamedServer | null {
-  const server = orUsual(env['ANTHROPIC_BASE_URL'], 'https://api.anthropic.com');
+export function readAnthropicServer(env: Environment): NamedServer | null {
+  const server = chooseServer(env['ANTHROPIC_BASE_URL'], 'https://api.anthropic.com');
   return isServerAddress(server.address) ? server : null;
 }
 
 /** Returns the address of the user's Azure resource, or null if the environment has none. */
-export function azureServer(env: Environment): string | null {
+export function readAzureServer(env: Environment): string | null {
   const address = env['AZURE_OPENAI_ENDPOINT']?.trim() ?? '';
   return isServerAddress(address) ? address : null;
 }
@@ -32,7 +33,7 @@ export function azureServer(env: Environment): string | null {
 export const isServerAddress = (text: string): boolean => /^https?:$/u.test(URL.parse(text)?.protocol ?? '');
 
 /** Returns an address for display, without its secrets. */
-export function shownAddress(address: string): string {
+export function hideSecrets(address: string): string {
   const url = URL.parse(address);
   return url === null
     ? address

@@ -149,7 +149,7 @@ export interface EditorModel {
 }
 
 /** Describes the selection of a chat model in parentheses after a space; empty for an open selection. */
-export function editorModelWords(model: EditorModel): string {
+export function describeEditorModel(model: EditorModel): string {
   const said = (['vendor', 'family', 'version', 'id'] as const).flatMap((key) =>
     model[key] === undefined ? [] : [`${key} ${model[key]}`],
   );
@@ -197,21 +197,21 @@ export const BASE_SNAPSHOT = 'base';
 export type RolePolicies = Readonly<Record<string, RolePolicySettings>>;
 
 /** Returns the policy of a role in place of the run's model, or undefined if it has none. */
-const settingsOf = (policies: RolePolicies | undefined, role: string): RolePolicySettings | undefined =>
+const findRolePolicy = (policies: RolePolicies | undefined, role: string): RolePolicySettings | undefined =>
   policies !== undefined && Object.hasOwn(policies, role) ? policies[role] : undefined;
 
-export function capabilitiesOf(policies: RolePolicies | undefined, role: string): PolicyCapabilities {
-  const kind = settingsOf(policies, role)?.kind;
+export function findCapabilities(policies: RolePolicies | undefined, role: string): PolicyCapabilities {
+  const kind = findRolePolicy(policies, role)?.kind;
   return POLICY_KINDS.find(({ name }) => name === kind)?.capabilities ?? MODEL;
 }
 
 /** Returns true if a run trains a role; messages of other roles are masked from the loss. */
-export const learns = (policies: RolePolicies | undefined, role: string): boolean =>
-  capabilitiesOf(policies, role).learns;
+export const isLearningRole = (policies: RolePolicies | undefined, role: string): boolean =>
+  findCapabilities(policies, role).learns;
 
 /** Returns true if messages of a role are stored in the tokens of a model other than the run's. */
 export const speaksOtherTokens = (policies: RolePolicies | undefined, role: string): boolean =>
-  settingsOf(policies, role)?.kind === 'model';
+  findRolePolicy(policies, role)?.kind === 'model';
 
 /** The reason why a policy without a capability is refused, as part of a sentence. */
 const MISSING: Readonly<Record<keyof PolicyCapabilities, string>> = {
@@ -232,8 +232,8 @@ export function requireCapability(
   capability: keyof PolicyCapabilities,
   instead: string,
 ): void {
-  const settings = settingsOf(policies, role);
-  if (settings !== undefined && !capabilitiesOf(policies, role)[capability]) {
+  const settings = findRolePolicy(policies, role);
+  if (settings !== undefined && !findCapabilities(policies, role)[capability]) {
     throw new C3Error(
       'input',
       `The policy of the role ${role} is ${settings.kind}: ${MISSING[capability]}; ${instead}.`,

@@ -25,7 +25,7 @@ export type SmallTeamTask = (typeof SMALL_TEAM_TASKS)[number];
 export const hasSmallTeam = (task: TaskName): task is SmallTeamTask => SMALL_TEAM_TASKS.some((name) => name === task);
 
 /** Returns the fault in a bundled model's name, as words that follow the key, or null. */
-export function bundledModelFault(name: string, task: TaskName): string | null {
+export function findBundledModelFault(name: string, task: TaskName): string | null {
   if (name === BUNDLED_MODEL && !hasTeam(task)) {
     return `${task} comes without a team; name the folder of a model with the key model.`;
   }

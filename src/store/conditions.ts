@@ -1,6 +1,6 @@
 /** SQL fragments that statements of several folders share. */
 
-/** The row number of the problem whose uidSha is @problem. */
+/** The row number of the problem whose hashBenchUid is @problem. */
 export const PROBLEM_NUMBER = '(SELECT id FROM instance WHERE uid_sha = @problem)';
 /** The rows of one tree: one problem in one round of a run. */
 export const IN_TREE = `run = @run AND phase = @phase AND iteration = @iteration AND instance = ${PROBLEM_NUMBER}`;
@@ -10,9 +10,9 @@ export const IN_TREE = `run = @run AND phase = @phase AND iteration = @iteration
  * was picked greedily or typed, because its alternatives are sampled at that. Null if the run has
  * none.
  */
-export const ownTemperature = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,
+export const ownTemperatureSql = (said: string): string => `iif(${said}.temperature > 0, ${said}.temperature,
   (SELECT iif(json_valid(config), json_extract(config, '$.config.sampling.temperature'), NULL) FROM run WHERE run.id = ${said}.run))`;
-export const OWN_TEMPERATURE = ownTemperature('said');
+export const OWN_TEMPERATURE = ownTemperatureSql('said');
 
 /** True if the row `bucket` is a request with another continuation distribution than its message. */
 export const IS_OTHER = `(origin = 'request' AND EXISTS (

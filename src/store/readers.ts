@@ -137,7 +137,7 @@ export interface TrainingReader {
 }
 
 export interface EpisodeReader {
-  /** Returns the problem with a uidSha. */
+  /** Returns the problem with a hashBenchUid. */
   problem(uidSha: string): Problem;
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
@@ -199,7 +199,7 @@ export interface SearchReader {
   searchMessages(query: SearchQuery): FoundMessages;
   /** Finds problems by question, as searchMessages finds messages, newest first, at most `limit`. */
   searchQuestions(query: QuestionQuery): FoundQuestion[];
-  /** Returns true if searchQuestions would find the question of a problem (uidSha). */
+  /** Returns true if searchQuestions would find the question of a problem (hashBenchUid). */
   questionHas(problem: string, query: string): boolean;
   /** Finds the ids of up to `limit` messages of a run, replays included, as searchMessages does. */
   searchIds(run: string, query: string, limit: number): number[];
@@ -220,7 +220,7 @@ export interface BucketReader {
   bucketsOfContext(query: RoleContext & Page): Bucket[];
   /** Returns the continuation settings of a request if they differ from those of its message, else null. */
   continuationOf(bucket: number): OtherContinuation | null;
-  /** Lists the buckets of a run's replay requests on one problem (a uidSha), oldest first. */
+  /** Lists the buckets of a run's replay requests on one problem (a hashBenchUid), oldest first. */
   requestsOf(run: string, problem: string): Bucket[];
   /** Lists buckets of a run in storage order. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];

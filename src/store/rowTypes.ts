@@ -19,7 +19,7 @@ export interface Round {
   readonly iteration: number;
 }
 
-/** The messages of one problem in one round: the tree that a transcript shows. `problem` is a uidSha. */
+/** The messages of one problem in one round: the tree that a transcript shows. `problem` is a hashBenchUid. */
 export interface TreeGroup extends Round {
   readonly problem: string;
 }
@@ -87,9 +87,9 @@ export interface ProblemQuery {
   readonly run: string;
   readonly filter: ProblemFilter;
   readonly sort: ProblemSort;
-  /** Taxonomy classes by uidSha. Problems that are not listed are not classified. */
+  /** Taxonomy classes by hashBenchUid. Problems that are not listed are not classified. */
   readonly classes: Readonly<Record<string, string>>;
-  /** Findings on lost problems by uidSha, if there are any. */
+  /** Findings on lost problems by hashBenchUid, if there are any. */
   readonly losses?: Readonly<Record<string, { readonly order: number; readonly start: number }>>;
 }
 
@@ -176,7 +176,7 @@ export interface TrainingMessage {
   readonly message: number;
   /** The message before it. */
   readonly parent: number | null;
-  /** A uidSha. */
+  /** A hashBenchUid. */
   readonly problem: string;
   readonly role: string;
   readonly position: number;

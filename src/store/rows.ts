@@ -1,15 +1,15 @@
 /** Helpers that all readers share. */
 import { C3Error } from '../shared/errors.ts';
-import { damagedStore } from './files/sqlite.ts';
+import { damagedStoreError } from './files/sqlite.ts';
 import type { Session } from './files/sqlite.ts';
-import { parentFault } from './tree.ts';
+import { describeParentFault } from './tree.ts';
 import type { Page } from './types.ts';
 
 /**
  * Reports an unknown id.
  * @throws C3Error('input') always
  */
-export function notFound(session: Session, what: string, id: string | number): never {
+export function throwNotFound(session: Session, what: string, id: string | number): never {
   throw new C3Error('input', `There is no ${what} ${id} in the store ${session.path}: check the id and --store.`, {
     code: 'notFound',
   });
@@ -20,12 +20,12 @@ export function notFound(session: Session, what: string, id: string | number): n
  * parents ends.
  * @throws C3Error('store') if it was not
  */
-export function inOrder<Row extends { readonly id: number; readonly parent: number | null }>(
+export function requireParentBefore<Row extends { readonly id: number; readonly parent: number | null }>(
   session: Session,
   row: Row,
 ): Row {
   if (row.parent !== null && !(row.parent < row.id)) {
-    throw damagedStore(session.path, parentFault(row.id));
+    throw damagedStoreError(session.path, describeParentFault(row.id));
   }
   return row;
 }
@@ -34,7 +34,7 @@ export function inOrder<Row extends { readonly id: number; readonly parent: numb
  * Returns the offset and limit of a page.
  * @throws C3Error('input') unless both are whole numbers from 0 on
  */
-export function checkedPage({ offset, limit }: Page): Page {
+export function checkPage({ offset, limit }: Page): Page {
   for (const [name, value] of Object.entries({ offset, limit })) {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new C3Error(

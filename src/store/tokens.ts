@@ -11,7 +11,7 @@ const WIDTH = 4;
 
 /** Returns the SHA-256 (hex) of the little-endian int32 bytes of the token ids. */
 export function tokenHash(tokens: Int32Array): string {
-  return tokens.length === 0 ? NO_TOKENS : hash('sha256', bytesOf(tokens));
+  return tokens.length === 0 ? NO_TOKENS : hash('sha256', viewAsBuffer(tokens));
 }
 /** The hash of a message from a server, which has texts only. */
 const NO_TOKENS = hash('sha256', '');
@@ -36,22 +36,22 @@ export function eventHash({
 }
 
 /** Returns the bytes of the array without copying them. */
-export function bytesOf(values: Int32Array | Float32Array): Buffer {
+export function viewAsBuffer(values: Int32Array | Float32Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
 /** @throws C3Error('store') if the bytes are not a whole number of ids */
-export function int32Of(bytes: Buffer): Int32Array {
-  return new Int32Array(copyOf(bytes, 'token ids'));
+export function decodeInt32(bytes: Buffer): Int32Array {
+  return new Int32Array(copyAligned(bytes, 'token ids'));
 }
 
 /** @throws C3Error('store') if the bytes are not a whole number of log-probabilities */
-export function float32Of(bytes: Buffer): Float32Array {
-  return new Float32Array(copyOf(bytes, 'log-probabilities'));
+export function decodeFloat32(bytes: Buffer): Float32Array {
+  return new Float32Array(copyAligned(bytes, 'log-probabilities'));
 }
 
 /** Returns a copy that starts at an aligned address. */
-function copyOf(bytes: Buffer, what: string): ArrayBuffer {
+function copyAligned(bytes: Buffer, what: string): ArrayBuffer {
   if (bytes.byteLength % WIDTH !== 0) {
     throw new C3Error(
       'store',

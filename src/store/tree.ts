@@ -38,7 +38,7 @@ export interface Tree {
 }
 
 /** Describes the fault of a message that does not follow its parent, as a part of a sentence. */
-export const parentFault = (id: number): string => `message ${id} follows one that was not stored before it`;
+export const describeParentFault = (id: number): string => `message ${id} follows one that was not stored before it`;
 
 interface Node {
   readonly row: TreeRow;
@@ -69,8 +69,8 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
     const parent = node.row.parent === null ? undefined : nodes.get(node.row.parent);
     (parent?.children ?? roots).push(node);
   }
-  const ordered = depthFirst(roots);
-  addUp(ordered, nodes);
+  const ordered = listDepthFirst(roots);
+  addUpReturns(ordered, nodes);
   return {
     entries: ordered.map(({ row: { id, parent } }) => ({ id, parent })),
     outcome: (id) => {
@@ -83,16 +83,16 @@ export function buildTree(rows: readonly TreeRow[], episodes: readonly LeafEpiso
       const node = nodes.get(id);
       return node === undefined
         ? []
-        : depthFirst([node]).flatMap(({ row, children }) => (children.length === 0 ? [row.id] : []));
+        : listDepthFirst([node]).flatMap(({ row, children }) => (children.length === 0 ? [row.id] : []));
     },
     episodes: (id) => {
       const node = nodes.get(id);
-      return node === undefined ? [] : depthFirst([node]).flatMap((below) => below.episodes);
+      return node === undefined ? [] : listDepthFirst([node]).flatMap((below) => below.episodes);
     },
   };
 }
 
-function depthFirst(roots: readonly Node[]): Node[] {
+function listDepthFirst(roots: readonly Node[]): Node[] {
   const ordered: Node[] = [];
   const stack = roots.toReversed();
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
@@ -105,7 +105,7 @@ function depthFirst(roots: readonly Node[]): Node[] {
 }
 
 /** Adds every node's unmasked returns to its ancestors, children before their parents. */
-function addUp(ordered: readonly Node[], nodes: ReadonlyMap<number, Node>): void {
+function addUpReturns(ordered: readonly Node[], nodes: ReadonlyMap<number, Node>): void {
   for (const node of ordered.toReversed()) {
     for (const episode of node.episodes) {
       if (episode.return !== null) {

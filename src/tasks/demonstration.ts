@@ -27,7 +27,7 @@ export interface PlannedProblem extends DemonstratedProblem, Demonstration {
 }
 
 /** Returns the messages of two demonstrations, under both names. */
-export const planned = (
+export const toPlanned = (
   demonstration: Demonstration,
   hasty: Demonstration,
 ): Pick<PlannedProblem, 'plan' | 'solution' | 'hasty' | 'said' | 'saidInHaste'> => ({

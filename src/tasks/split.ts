@@ -1,10 +1,10 @@
 /** The training and evaluation sides of questions. The question alone decides, so that no seed can mix the sides. */
 import { C3Error } from '../shared/errors.ts';
 import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
-import { checkCount, distinctProblems } from './arithmetic/arithmetic.ts';
-import { distinctBlocks } from './blocksworld/blocksworld.ts';
-import { distinctChains } from './chain/chain.ts';
-import { distinctHands } from './dealer/dealer.ts';
+import { checkCount, yieldArithmetic } from './arithmetic/arithmetic.ts';
+import { yieldBlocks } from './blocksworld/blocksworld.ts';
+import { yieldChains } from './chain/chain.ts';
+import { yieldHands } from './dealer/dealer.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 import { distinctFunctions } from './functions/functions.ts';
 import { distinctHints } from './hints/hints.ts';
@@ -21,16 +21,16 @@ const PROBLEMS: Readonly<
     (seed: string, levels: readonly number[] | undefined, sizes: readonly number[]) => Iterable<DemonstratedProblem>
   >
 > = {
-  arithmetic: distinctProblems,
+  arithmetic: yieldArithmetic,
   python: distinctPythonProblems,
-  dealer: distinctHands,
+  dealer: yieldHands,
   functions: distinctFunctions,
   logic: distinctLogic,
-  chain: distinctChains,
+  chain: yieldChains,
   hints: distinctHints,
   zebra: distinctZebras,
   numbers: distinctNumbers,
-  blocksworld: distinctBlocks,
+  blocksworld: yieldBlocks,
 };
 
 export type Side = 'train' | 'evaluation';
@@ -55,7 +55,7 @@ export interface SplitRequest {
 export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
 
 /**
- * Returns the side of a question: evaluation if the first 8 hex digits of its uidSha are a multiple of
+ * Returns the side of a question: evaluation if the first 8 hex digits of its hashBenchUid are a multiple of
  * 4, else train.
  * @throws C3Error('input') if the text is not a SHA-256 in lowercase hex
  */

@@ -16,16 +16,16 @@ const DIGEST = { dkLen: 8 } as const;
  * Hashes the UTF-8 bytes of a model input exactly. Nothing is trimmed or normalized; lone surrogates,
  * which have no UTF-8 form, are left out.
  */
-export function contextKey(text: string): ContextKey {
-  const bytes = bytesOf(text);
+export function hashContext(text: string): ContextKey {
+  const bytes = encodeWellFormed(text);
   return {
-    key: keyOf(blake2b(bytes, DIGEST)),
+    key: formatKey(blake2b(bytes, DIGEST)),
     fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, 16),
   };
 }
 
-/** Returns only the key of a model input. @see contextKey */
-export const keyOfContext = (text: string): string => keyOf(blake2b(bytesOf(text), DIGEST));
+/** Returns only the key of a model input. @see hashContext */
+export const hashContextKey = (text: string): string => formatKey(blake2b(encodeWellFormed(text), DIGEST));
 
 /** The hashes of a model input that grows; they equal those of the whole text so far. */
 export class GrowingContext {
@@ -34,13 +34,13 @@ export class GrowingContext {
 
   /** @param piece must not divide a character */
   add(piece: string): void {
-    this.blake.update(bytesOf(piece));
+    this.blake.update(encodeWellFormed(piece));
     this.sha.update(piece);
   }
 
-  /** Returns the key in the form of `contextKey`. */
+  /** Returns the key in the form of `hashContext`. */
   key(): string {
-    return keyOf(this.blake.clone().digest());
+    return formatKey(this.blake.clone().digest());
   }
 
   /** Returns SHA-256 (hex) of the text, which identifies texts in the store. */
@@ -50,8 +50,8 @@ export class GrowingContext {
 }
 
 const encoder = new TextEncoder();
-const bytesOf = (text: string): Uint8Array =>
+const encodeWellFormed = (text: string): Uint8Array =>
   encoder.encode(text.isWellFormed() ? text : text.replace(/\p{Surrogate}/gu, ''));
 
-const keyOf = (digest: Uint8Array): string =>
+const formatKey = (digest: Uint8Array): string =>
   (new DataView(digest.buffer, digest.byteOffset, 8).getBigUint64(0) & MASK).toString();

@@ -1,9 +1,9 @@
 /** A JSON or YAML text with the line of each key, for error messages. */
 import { isAbsolute } from 'node:path';
 import { LineCounter, YAMLError } from 'yaml';
-import { C3Error, messageOf, nearestName, type ErrorAction } from '../shared/errors.ts';
-import { oneLine } from '../shared/text/oneLine.ts';
-import { MAX_YAML_CHARACTERS, parseYaml, yamlValue } from '../shared/text/yaml.ts';
+import { C3Error, toErrorMessage, findNearestName, type ErrorAction } from '../shared/errors.ts';
+import { toOneLine } from '../shared/text/oneLine.ts';
+import { MAX_YAML_CHARACTERS, parseYaml, readYamlValue } from '../shared/text/yaml.ts';
 import { Locator, type KeyPath } from './located.ts';
 
 export type { KeyPath } from './located.ts';
@@ -36,13 +36,13 @@ export function readDocument(text: string, source: string): SourceDocument {
   const lines = new LineCounter();
   try {
     const document = parseYaml(text, lines);
-    const value = yamlValue(document);
+    const value = readYamlValue(document);
     const error = (path: KeyPath, description: string): C3Error => {
       const offset = offsetOf(path);
       const place = offset === null ? null : lines.linePos(offset);
       const where = place === null ? source : `${source}, line ${place.line}`;
-      const what = path.length === 0 ? description : `${showPath(path)}: ${description}`;
-      return new C3Error('input', `${where}: ${what}`, { action: placeIn(source, place) });
+      const what = path.length === 0 ? description : `${formatPath(path)}: ${description}`;
+      return new C3Error('input', `${where}: ${what}`, { action: createOpenAction(source, place) });
     };
     const places = new Locator(document);
     const offsetOf = (path: KeyPath): number | null => {
@@ -53,12 +53,12 @@ export function readDocument(text: string, source: string): SourceDocument {
     };
     return { value, error, offsetOf };
   } catch (failure) {
-    const reason = oneLine(messageOf(failure), MAX_REASON).replace(/[:.]$/, '');
+    const reason = toOneLine(toErrorMessage(failure), MAX_REASON).replace(/[:.]$/, '');
     const place = failure instanceof YAMLError ? lines.linePos(failure.pos[0]) : null;
     const where = place === null ? '' : ` at line ${place.line}, column ${place.col}`;
     throw new C3Error('input', `${source}: is neither JSON nor YAML: ${reason}${where}.`, {
       cause: failure,
-      action: placeIn(source, place),
+      action: createOpenAction(source, place),
     });
   }
 }
@@ -67,7 +67,7 @@ export function readDocument(text: string, source: string): SourceDocument {
  * Returns an action that opens a place of the source, by default its beginning; none if the source is
  * not a file.
  */
-function placeIn(
+function createOpenAction(
   source: string,
   place: { readonly line: number; readonly col: number } | null,
 ): ErrorAction | undefined {
@@ -78,7 +78,7 @@ function placeIn(
 }
 
 /** Formats a path for readers: `task.levels[2]`. */
-export function showPath(path: KeyPath): string {
+export function formatPath(path: KeyPath): string {
   const shown = path.map((part, index) => {
     if (typeof part === 'number') {
       return `[${part}]`;
@@ -103,7 +103,7 @@ export function asMapping(
   const entries = new Map<string, unknown>(Object.entries(value));
   for (const key of entries.keys()) {
     if (!keys.includes(key)) {
-      throw error([...path, key], `unknown key; ${suggestion(key, keys)}`);
+      throw error([...path, key], `unknown key; ${suggestName(key, keys)}`);
     }
   }
   return entries;
@@ -124,7 +124,7 @@ export function asList(value: unknown, path: KeyPath, what: string, { error }: S
 }
 
 /** Returns the hint at the end of a message about an unknown name. */
-export function suggestion(name: string, candidates: readonly string[]): string {
-  const nearest = nearestName(name, candidates);
+export function suggestName(name: string, candidates: readonly string[]): string {
+  const nearest = findNearestName(name, candidates);
   return nearest === undefined ? `valid are ${candidates.join(', ')}.` : `did you mean '${nearest}'?`;
 }

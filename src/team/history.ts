@@ -48,7 +48,7 @@ export interface TurnInput {
 const NOTHING_FOUND = '(No implementation was found in it.)';
 
 /** Returns the messages of a turn after the first. A pure function. */
-export function turnMessages(history: History, input: TurnInput): readonly PromptMessage[] {
+export function writeTurnMessages(history: History, input: TurnInput): readonly PromptMessage[] {
   const { opening, turns, asked } = input;
   if (history.memory === 'memoryful') {
     return [
@@ -59,11 +59,12 @@ export function turnMessages(history: History, input: TurnInput): readonly Promp
       ]),
     ];
   }
-  const blocks = history.memory === 'full' && turns.length > 1 ? allTurns(history, input) : newestTurn(history, input);
+  const blocks =
+    history.memory === 'full' && turns.length > 1 ? writeAllTurns(history, input) : writeNewestTurn(history, input);
   return [{ role: 'user', content: [...blocks, asked].join('\n\n') }];
 }
 
-function newestTurn({ prompts, responses }: History, { turns, writes }: TurnInput): string[] {
+function writeNewestTurn({ prompts, responses }: History, { turns, writes }: TurnInput): string[] {
   const [first, newest] = [turns[0], turns.at(-1)];
   return [
     ...(prompts && first !== undefined ? [`Original problem and instructions:\n${first.prompt}`] : []),
@@ -71,7 +72,7 @@ function newestTurn({ prompts, responses }: History, { turns, writes }: TurnInpu
   ];
 }
 
-function allTurns({ prompts, responses }: History, { turns, writes }: TurnInput): string[] {
+function writeAllTurns({ prompts, responses }: History, { turns, writes }: TurnInput): string[] {
   const block = (what: string, of: (turn: OwnTurn) => string): string =>
     [`Your earlier ${what}s:`, ...turns.map((turn, index) => `Turn ${index + 1}:\n${of(turn)}`)].join('\n\n');
   return [

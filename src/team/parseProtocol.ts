@@ -1,5 +1,5 @@
 /** Reads a protocol from a roles file: the published list, or a mapping that also has turns. */
-import { asList, asMapping, readDocument, suggestion, type KeyPath, type SourceDocument } from './document.ts';
+import { asList, asMapping, readDocument, suggestName, type KeyPath, type SourceDocument } from './document.ts';
 import { readRounds, type GivenRounds } from './parseRounds.ts';
 import type { Occurrence, Protocol, Role } from './protocol.ts';
 
@@ -50,7 +50,7 @@ export function parseProtocol(text: string, source: string, given: GivenRounds =
   const { value, error } = document;
   if (Array.isArray(value)) {
     const roles = readRoles(value, [], document);
-    return assemble(defaultName(source), roles, turnsOfRoles(roles), null, document);
+    return assembleProtocol(defaultName(source), roles, toTurns(roles), null, document);
   }
   if (typeof value !== 'object' || value === null) {
     throw error([], `must be a list of roles, or a mapping with the keys ${PROTOCOL_KEYS.join(', ')}.`);
@@ -58,12 +58,12 @@ export function parseProtocol(text: string, source: string, given: GivenRounds =
   const fields = asMapping(value, [], PROTOCOL_KEYS, document);
   const name = fields.has('name') ? readName(fields.get('name'), ['name'], document) : defaultName(source);
   const roles = readRoles(fields.get('roles'), ['roles'], document);
-  const turns = fields.has('turns') ? readTurns(fields.get('turns'), roles, document) : turnsOfRoles(roles);
+  const turns = fields.has('turns') ? readTurns(fields.get('turns'), roles, document) : toTurns(roles);
   const scored = fields.has('scored') ? readReferences(fields.get('scored'), ['scored'], document) : null;
   if (scored?.length === 0) {
     throw error(['scored'], 'is empty; name at least one turn, or leave the key out to score the last.');
   }
-  const team = assemble(name, roles, turns, scored, document);
+  const team = assembleProtocol(name, roles, turns, scored, document);
   if (!fields.has('rounds')) {
     return team;
   }
@@ -160,7 +160,7 @@ function readReferences(value: unknown, path: KeyPath, document: SourceDocument)
   return [...references.values()];
 }
 
-function turnsOfRoles(roles: readonly RoleEntry[]): Turn[] {
+function toTurns(roles: readonly RoleEntry[]): Turn[] {
   return roles.map(({ name, dependsOn, path }) => ({ id: name, role: name, dependsOn, path }));
 }
 
@@ -174,7 +174,7 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
     const fields = asMapping(item, path, TURN_KEYS, document);
     const role = readName(fields.get('role'), [...path, 'role'], document);
     if (!names.includes(role)) {
-      throw error([...path, 'role'], `no role is called '${role}'; ${suggestion(role, names)}`);
+      throw error([...path, 'role'], `no role is called '${role}'; ${suggestName(role, names)}`);
     }
     const count = (spoken.get(role) ?? 0) + 1;
     spoken.set(role, count);
@@ -205,7 +205,7 @@ function readTurns(value: unknown, roles: readonly RoleEntry[], document: Source
 }
 
 /** Orders the turns, and resolves their dependencies and the scored ones. */
-function assemble(
+function assembleProtocol(
   name: string,
   roles: readonly RoleEntry[],
   turns: readonly Turn[],
@@ -218,12 +218,12 @@ function assemble(
   const resolve = (reference: Reference): number => {
     const index = indexOf.get(reference.name);
     if (index === undefined) {
-      throw error(reference.path, `no role or turn is called '${reference.name}'; ${suggestion(reference.name, ids)}`);
+      throw error(reference.path, `no role or turn is called '${reference.name}'; ${suggestName(reference.name, ids)}`);
     }
     return index;
   };
   const nodes = turns.map((turn) => ({ parents: turn.dependsOn.map(resolve) }));
-  const sorted = canonicalOrder(nodes);
+  const sorted = sortCanonically(nodes);
   if ('cycle' in sorted) {
     const [first = 0] = sorted.cycle;
     throw error(
@@ -235,7 +235,7 @@ function assemble(
   const placed = sorted.order.map((index) => ({
     parents: (nodes[index]?.parents ?? []).map((parent) => positions.get(parent) ?? 0).sort((a, b) => a - b),
   }));
-  const ancestors = transitiveParents(placed);
+  const ancestors = listTransitiveParents(placed);
   const answering = new Set(roles.filter((role) => role.withAnswer).map((role) => role.name));
   const chosen = scored === null ? null : new Set(scored.map(resolve));
   const isScored = (index: number, role: string): boolean =>
@@ -279,7 +279,7 @@ interface GraphNode {
  * @returns the indices in canonical order; if there is none, a `cycle` with its first index repeated
  *   at the end
  */
-function canonicalOrder(nodes: readonly GraphNode[]): { readonly order: number[] } | { readonly cycle: number[] } {
+function sortCanonically(nodes: readonly GraphNode[]): { readonly order: number[] } | { readonly cycle: number[] } {
   const waiting = nodes.map((node) => node.parents.length);
   const children: number[][] = nodes.map(() => []);
   for (const [index, node] of nodes.entries()) {
@@ -315,7 +315,7 @@ function findCycle(nodes: readonly GraphNode[], ordered: ReadonlySet<number>): n
 }
 
 /** Returns the transitive parents of each node, ascending. Parents must be before their children. */
-function transitiveParents(nodes: readonly GraphNode[]): number[][] {
+function listTransitiveParents(nodes: readonly GraphNode[]): number[][] {
   const ancestors: number[][] = [];
   for (const node of nodes) {
     const seen = new Set<number>();

@@ -1,7 +1,7 @@
 /** Reads the key `rounds` of a protocol, which repeats a team's turns. */
 import type { WholeOption } from '../environment/kind.ts';
-import { environmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
-import { asMapping, suggestion, type KeyPath, type SourceDocument } from './document.ts';
+import { findEnvironmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
+import { asMapping, suggestName, type KeyPath, type SourceDocument } from './document.ts';
 import { MEMORY_MODES, type History } from './history.ts';
 import type { Occurrence, Protocol } from './protocol.ts';
 import { eventsPerRound } from './rounds.ts';
@@ -56,8 +56,8 @@ export function readRounds(
   const written = asMapping(value, path, ROUND_KEYS, document);
   const fields = new Map<string, unknown>([...written, ...Object.entries(given)]);
   const at = (key: string): KeyPath => [...path, key];
-  const order = oneOf(fields.get('order'), ORDERS, at('order'), document);
-  const memory = oneOf(fields.get('memory'), MEMORIES, at('memory'), document);
+  const order = readOneOf(fields.get('order'), ORDERS, at('order'), document);
+  const memory = readOneOf(fields.get('memory'), MEMORIES, at('memory'), document);
   if (order !== 'by_role' && team.occurrences.some(({ parents }) => parents.length > 0)) {
     throw error(at('order'), `is '${order}', and 'depends_on' orders the roles too; take one of the two out.`);
   }
@@ -76,12 +76,12 @@ export function readRounds(
   const counted = {
     order,
     size: team.occurrences.length,
-    after: placed(calls, order === 'reverse' ? team.occurrences.length - 1 : null),
+    after: groupByTurn(calls, order === 'reverse' ? team.occurrences.length - 1 : null),
     between: calls.flatMap(({ call, after }) => (after === null ? [call] : [])),
   };
   const each = eventsPerRound(counted);
   const ending = closing === null ? 0 : 1;
-  const maxEvents = wholeNumber(
+  const maxEvents = readWholeNumber(
     fields.get('max_events') ?? DEFAULT_MAX_EVENTS,
     LIMITS.max_events,
     at('max_events'),
@@ -94,7 +94,7 @@ export function readRounds(
   const turns =
     isOneByOne(order) && !fields.has('turns')
       ? allowed
-      : wholeNumber(fields.get('turns'), LIMITS.turns, at('turns'), document);
+      : readWholeNumber(fields.get('turns'), LIMITS.turns, at('turns'), document);
   if (turns > allowed) {
     throw error(
       at('turns'),
@@ -127,7 +127,7 @@ export function readRounds(
     maxEvents,
     ...historyOf,
   };
-  return { ...team, occurrences: unfolded(team, rounds, isScored), rounds };
+  return { ...team, occurrences: unfoldRounds(team, rounds, isScored), rounds };
 }
 
 /** Reads a role's memory of its own turns; needs an environment that asks it between rounds. */
@@ -152,11 +152,11 @@ function readHistory(
     }
     return given;
   };
-  const memory = oneOf(fields.get('memory') ?? 'full', MEMORY_MODES, [...path, 'memory'], document);
+  const memory = readOneOf(fields.get('memory') ?? 'full', MEMORY_MODES, [...path, 'memory'], document);
   return { history: { memory, prompts: flag('prompts', false), responses: flag('responses', true) } };
 }
 
-function oneOf<Value extends string>(
+function readOneOf<Value extends string>(
   value: unknown,
   values: readonly [Value, ...Value[]],
   path: KeyPath,
@@ -170,7 +170,12 @@ function oneOf<Value extends string>(
 }
 
 /** Reads a whole number, also in text form. Null and every word in `all` stand for 0. */
-function wholeOption(value: unknown, { number, all }: WholeOption, path: KeyPath, { error }: SourceDocument): string {
+function readWholeOption(
+  value: unknown,
+  { number, all }: WholeOption,
+  path: KeyPath,
+  { error }: SourceDocument,
+): string {
   if (value === undefined) {
     return number;
   }
@@ -185,7 +190,7 @@ function wholeOption(value: unknown, { number, all }: WholeOption, path: KeyPath
   return String(whole);
 }
 
-function wholeNumber(value: unknown, most: number, path: KeyPath, { error }: SourceDocument): number {
+function readWholeNumber(value: unknown, most: number, path: KeyPath, { error }: SourceDocument): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most) {
     throw error(path, `must be a whole number from 1 to ${most}.`);
   }
@@ -207,19 +212,19 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
   const { error } = document;
   const given = typeof value === 'string' ? { name: value } : value;
   const name: unknown = typeof given === 'object' && given !== null && 'name' in given ? given.name : undefined;
-  const kind = typeof name === 'string' ? environmentKind(name) : undefined;
+  const kind = typeof name === 'string' ? findEnvironmentKind(name) : undefined;
   if (kind === undefined) {
     const names = ENVIRONMENT_KINDS.map((one) => one.name);
     const wrong =
       typeof name === 'string' ? `no environment is called '${name.slice(0, 100)}'; ` : 'names no environment; ';
-    throw error(path, wrong + suggestion(typeof name === 'string' ? name : '', names));
+    throw error(path, wrong + suggestName(typeof name === 'string' ? name : '', names));
   }
   const fields = asMapping(given, path, [...CALL_KEYS, ...Object.keys(kind.options)], document);
   const options = Object.entries(kind.options).map(([key, values]): [string, string] => [
     key,
     'number' in values
-      ? wholeOption(fields.get(key), values, [...path, key], document)
-      : oneOf(fields.get(key), values, [...path, key], document),
+      ? readWholeOption(fields.get(key), values, [...path, key], document)
+      : readOneOf(fields.get(key), values, [...path, key], document),
   ]);
   const named = (key: string, names: readonly string[], what: string): string | null => {
     const found = fields.get(key) ?? null;
@@ -227,7 +232,7 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
       throw error([...path, key], `must be the name of a ${what}.`);
     }
     if (found !== null && !names.includes(found)) {
-      throw error([...path, key], `no ${what} is called '${found.slice(0, 100)}'; ${suggestion(found, names)}`);
+      throw error([...path, key], `no ${what} is called '${found.slice(0, 100)}'; ${suggestName(found, names)}`);
     }
     return found;
   };
@@ -248,7 +253,7 @@ function readCall(value: unknown, path: KeyPath, team: Protocol, document: Sourc
 }
 
 /** Groups calls by the turn before them. @param reversed the last index, if turns come in reverse */
-function placed(
+function groupByTurn(
   calls: readonly PlacedCall[],
   reversed: number | null,
 ): ReadonlyMap<number, readonly EnvironmentCall[]> {
@@ -263,7 +268,7 @@ function placed(
 }
 
 /** Returns every possible occurrence, round after round; `ancestors` are all that one may see. */
-function unfolded(team: Protocol, { order, turns, memory, size }: Rounds, isScored: boolean): Occurrence[] {
+function unfoldRounds(team: Protocol, { order, turns, memory, size }: Rounds, isScored: boolean): Occurrence[] {
   const body = order === 'reverse' ? team.occurrences.toReversed() : team.occurrences;
   const spoken = new Map<string, number>();
   const all: Occurrence[] = [];

@@ -1,12 +1,12 @@
 /** Prompts that replace those of a protocol's roles. */
-import { suggestion, type KeyPath } from './document.ts';
-import { roleNamed, type Protocol } from './protocol.ts';
+import { suggestName, type KeyPath } from './document.ts';
+import { requireRole, type Protocol } from './protocol.ts';
 
 /** Prompts by role. */
 export type Prompts = Readonly<Record<string, string>>;
 
 /** Returns a protocol with other prompts for some of its roles. Unknown role names are ignored. */
-export const withPrompts = (protocol: Protocol, prompts: Prompts): Protocol => ({
+export const replacePrompts = (protocol: Protocol, prompts: Prompts): Protocol => ({
   ...protocol,
   roles: protocol.roles.map((role) =>
     Object.hasOwn(prompts, role.name) ? { ...role, prompt: prompts[role.name] ?? role.prompt } : role,
@@ -18,8 +18,8 @@ export const withPrompts = (protocol: Protocol, prompts: Prompts): Protocol => (
  * null if there is none. Names in braces that the role's own prompt has are valid.
  * @throws C3Error('input') for an unknown role
  */
-export function promptFault(protocol: Protocol, role: string, prompt: string): string | null {
-  const own = roleNamed(protocol, role).prompt;
+export function findPromptFault(protocol: Protocol, role: string, prompt: string): string | null {
+  const own = requireRole(protocol, role).prompt;
   if (prompt.trim() === '') {
     return `The new prompt of the role ${role} is blank; write what the role is to do.`;
   }
@@ -27,24 +27,24 @@ export function promptFault(protocol: Protocol, role: string, prompt: string): s
     'question',
     'context',
     ...protocol.roles.flatMap(({ name }) => [name, `${name}_output`]),
-    ...namesIn(own),
+    ...listBracedNames(own),
   ]);
-  const unknown = namesIn(prompt).find((name) => !known.has(name));
+  const unknown = listBracedNames(prompt).find((name) => !known.has(name));
   return unknown === undefined
     ? null
     : `The new prompt of the role ${role} has {${unknown}}, for which nothing is put in; use {question}, {context} or {ROLE_output}, or double the braces.`;
 }
 
 /** Returns the fault in the key `prompts` of a run, as words that follow the key, or null. */
-export function promptsFault(
+export function findPromptsFault(
   protocol: Protocol,
   prompts: Prompts = {},
 ): { readonly path: KeyPath; readonly sentence: string } | null {
   const names = protocol.roles.map(({ name }) => name);
   for (const [role, prompt] of Object.entries(prompts)) {
     const sentence = names.includes(role)
-      ? promptFault(protocol, role, prompt)
-      : `the protocol ${protocol.name} has no such role; ${suggestion(role, names)}`;
+      ? findPromptFault(protocol, role, prompt)
+      : `the protocol ${protocol.name} has no such role; ${suggestName(role, names)}`;
     if (sentence !== null) {
       return { path: ['prompts', role], sentence };
     }
@@ -53,5 +53,5 @@ export function promptsFault(
 }
 
 /** Returns the names in single braces. */
-const namesIn = (text: string): string[] =>
+const listBracedNames = (text: string): string[] =>
   [...text.replaceAll(/\{\{|\}\}/gu, ' ').matchAll(/\{([A-Za-z_]\w*)\}/gu)].map(([, name = '']) => name);

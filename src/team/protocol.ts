@@ -45,7 +45,7 @@ export interface Protocol {
  * Returns the occurrence at a position of the canonical order.
  * @throws C3Error('input') if the protocol has no such position
  */
-export function occurrenceAt(protocol: Protocol, position: number): Occurrence {
+export function requireOccurrence(protocol: Protocol, position: number): Occurrence {
   const occurrence = protocol.occurrences[position];
   if (occurrence === undefined) {
     throw new C3Error(
@@ -60,7 +60,7 @@ export function occurrenceAt(protocol: Protocol, position: number): Occurrence {
  * Returns a role by its name.
  * @throws C3Error('input') if the protocol has no such role
  */
-export function roleNamed(protocol: Protocol, name: string): Role {
+export function requireRole(protocol: Protocol, name: string): Role {
   const role = protocol.roles.find((candidate) => candidate.name === name);
   if (role === undefined) {
     throw new C3Error('input', `Protocol '${protocol.name}' has no role '${name}'.`);
@@ -69,8 +69,8 @@ export function roleNamed(protocol: Protocol, name: string): Role {
 }
 
 /** Returns the positions that see a message, ascending. Its replay regenerates them. */
-export function descendants(protocol: Protocol, position: number): number[] {
-  occurrenceAt(protocol, position);
+export function listDescendants(protocol: Protocol, position: number): number[] {
+  requireOccurrence(protocol, position);
   return protocol.occurrences.filter((other) => other.ancestors.includes(position)).map((other) => other.position);
 }
 
@@ -81,7 +81,7 @@ export function descendants(protocol: Protocol, position: number): number[] {
  * still made once.
  */
 export function isTerminal(protocol: Protocol, position: number): boolean {
-  occurrenceAt(protocol, position);
+  requireOccurrence(protocol, position);
   return (
     protocol.rounds === undefined &&
     !protocol.occurrences.some((other) => other.scored && other.ancestors.includes(position))

@@ -1,10 +1,10 @@
 /** Renders a protocol, a question and the messages so far to the input of a model. */
-import { type LogEvent, extractedOf, promptFor, type EnvironmentEvent } from '../domain/episode.ts';
+import { type LogEvent, readExtracted, promptFor, type EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
-import { turnMessages, type OwnTurn } from './history.ts';
+import { writeTurnMessages, type OwnTurn } from './history.ts';
 import type { PromptMessage } from './promptMessage.ts';
-import { occurrenceAt, roleNamed, type Protocol } from './protocol.ts';
-import { visibleEvents, betweenRounds, ownMessages, visibleInRound } from './rounds.ts';
+import { requireOccurrence, requireRole, type Protocol } from './protocol.ts';
+import { listVisibleEvents, groupEventsBetweenRounds, listOwnMessages, listVisibleInRound } from './rounds.ts';
 
 export type { PromptMessage } from './promptMessage.ts';
 
@@ -17,7 +17,7 @@ export interface RenderedContext {
 }
 
 /** Returns a context as messages, in order. The input of a model is written only from them. */
-export const promptMessages = ({ system, user, messages }: RenderedContext): readonly PromptMessage[] =>
+export const toPromptMessages = ({ system, user, messages }: RenderedContext): readonly PromptMessage[] =>
   messages ?? [
     { role: 'system', content: system },
     { role: 'user', content: user },
@@ -34,7 +34,7 @@ export type Renderer = (context: RenderedContext, role?: string) => string | Pro
  * Returns a renderer that uses the one of each role's model. @param others of roles with another model
  * than the run's
  */
-export function teamRenderer(own: Renderer, others: ReadonlyMap<string, Renderer>): Renderer {
+export function createTeamRenderer(own: Renderer, others: ReadonlyMap<string, Renderer>): Renderer {
   return (context, role) => ((role === undefined ? undefined : others.get(role)) ?? own)(context);
 }
 
@@ -62,10 +62,10 @@ export function renderContext(
   messages: ReadonlyMap<number, string>,
   headed = false,
 ): RenderedContext {
-  const { id, ancestors } = occurrenceAt(protocol, position);
+  const { id, ancestors } = requireOccurrence(protocol, position);
   const visible = ancestors.map((ancestor): Said => {
     const text = messages.get(ancestor);
-    const { id: missing, role } = occurrenceAt(protocol, ancestor);
+    const { id: missing, role } = requireOccurrence(protocol, ancestor);
     if (text === undefined) {
       throw new C3Error(
         'input',
@@ -89,14 +89,14 @@ export function renderLog(
   question: string,
   log: readonly LogEvent[],
 ): RenderedContext {
-  const { role } = occurrenceAt(protocol, position);
+  const { role } = requireOccurrence(protocol, position);
   const first = log.findIndex((event) => event.kind === 'decision' && event.role === role);
   const opened = log[first];
   if (protocol.rounds?.history !== undefined && opened?.kind === 'decision') {
-    const opening = promptMessages(renderLog(protocol, opened.position, question, log.slice(0, first)));
-    return { system: '', user: '', messages: laterTurn(protocol, position, log, opening) };
+    const opening = toPromptMessages(renderLog(protocol, opened.position, question, log.slice(0, first)));
+    return { system: '', user: '', messages: renderLaterTurn(protocol, position, log, opening) };
   }
-  const visible = visibleEvents(protocol, position, log).map((event): Said => ({
+  const visible = listVisibleEvents(protocol, position, log).map((event): Said => ({
     name: event.kind === 'decision' ? event.role : event.source,
     text: event.text,
   }));
@@ -132,7 +132,7 @@ function renderVisible(
     .join('\n\n');
   values.set('question', question);
   values.set('context', context);
-  const prompt = fillPlaceholders(roleNamed(protocol, occurrenceAt(protocol, position).role).prompt, values);
+  const prompt = fillPlaceholders(requireRole(protocol, requireOccurrence(protocol, position).role).prompt, values);
   const shown = context.trim();
   return {
     system: unwrapSystem(prompt),
@@ -142,11 +142,11 @@ function renderVisible(
 
 /** Returns the prompt without a chat template: system, blank line, user, one newline at the end. */
 export function renderPlain(rendered: RenderedContext): string {
-  return plainText(promptMessages(rendered));
+  return renderPlainMessages(toPromptMessages(rendered));
 }
 
 /** Writes messages without a chat template: blank lines between, one newline at the end. */
-export function plainText(messages: readonly PromptMessage[]): string {
+export function renderPlainMessages(messages: readonly PromptMessage[]): string {
   return `${messages
     .map(({ content }) => content)
     .join('\n\n')
@@ -215,13 +215,13 @@ function unwrapSystem(prompt: string): string {
 
 // Later turns of a role in a protocol with a history.
 
-const joined = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== '').join('\n\n');
+const joinNonBlank = (texts: readonly string[]): string => texts.filter((text) => text.trim() !== '').join('\n\n');
 
 /**
  * Returns the messages that the role at a position reads after a log in which it has spoken.
  * @param opening the messages of its first turn
  */
-function laterTurn(
+function renderLaterTurn(
   protocol: Protocol,
   position: number,
   log: readonly LogEvent[],
@@ -231,29 +231,29 @@ function laterTurn(
   if (rounds?.history === undefined) {
     return opening;
   }
-  const { role } = occurrenceAt(protocol, position);
-  const between = betweenRounds(rounds, log);
+  const { role } = requireOccurrence(protocol, position);
+  const between = groupEventsBetweenRounds(rounds, log);
   const after = (round: number): readonly EnvironmentEvent[] => between.get(round) ?? [];
-  const askedAfter = (round: number): string => joined(after(round).map((event) => promptFor(event, role)));
-  const turns = ownMessages(rounds, log, role).map(({ round, event }, index): OwnTurn => {
+  const askedAfter = (round: number): string => joinNonBlank(after(round).map((event) => promptFor(event, role)));
+  const turns = listOwnMessages(rounds, log, role).map(({ round, event }, index): OwnTurn => {
     const found = after(round)
-      .map((one) => extractedOf(one, role))
+      .map((one) => readExtracted(one, role))
       .filter((one) => one !== undefined);
     return {
-      prompt: index === 0 ? joined(opening.map(({ content }) => content)) : askedAfter(round - 1),
+      prompt: index === 0 ? joinNonBlank(opening.map(({ content }) => content)) : askedAfter(round - 1),
       response: event.text,
       extracted: found.length === 0 ? event.text : (found.at(-1) ?? null),
     };
   });
   // Messages of others in this round follow the environment's prompt.
-  const others = visibleInRound(protocol, position, log).map((event) =>
+  const others = listVisibleInRound(protocol, position, log).map((event) =>
     event.kind === 'environment' ? promptFor(event, role) : event.text,
   );
   const newest = Math.max(0, ...between.keys());
-  return turnMessages(rounds.history, {
+  return writeTurnMessages(rounds.history, {
     opening,
     turns,
-    asked: joined([askedAfter(newest), ...others]),
+    asked: joinNonBlank([askedAfter(newest), ...others]),
     writes: roles.length === 1 ? 'response' : `${role} implementation`,
   });
 }

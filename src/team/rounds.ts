@@ -4,7 +4,7 @@
  * branches of one tree may differ in length.
  */
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
-import { occurrenceAt, type Occurrence, type Protocol } from './protocol.ts';
+import { requireOccurrence, type Occurrence, type Protocol } from './protocol.ts';
 import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';
 
 /** The words before the next speaker's name, if the last message chooses the speaker. */
@@ -30,11 +30,13 @@ const isEnvironment = (event: LogEvent): event is EnvironmentEvent => event.kind
  * @param uniform returns a number in [0, 1) that belongs to this place of the episode; called if the
  *   order is random
  */
-export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () => number): Step {
+export function nextStep(protocol: Protocol, log: readonly LogEvent[], uniform: () => number): Step {
   const { rounds } = protocol;
   if (rounds === undefined) {
     const last = log.reduce((most, event) => (isSaid(event) ? Math.max(most, event.position) : most), -1);
-    return messagesAmong(protocol.occurrences.slice(last + 1)) ?? { kind: 'end', reason: 'every role has spoken' };
+    return (
+      findParallelMessages(protocol.occurrences.slice(last + 1)) ?? { kind: 'end', reason: 'every role has spoken' }
+    );
   }
   const made = log.filter(isSaid);
   const tail = log.slice(log.findLastIndex(isSaid) + 1).filter(isEnvironment);
@@ -57,7 +59,7 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
   const spoken = made.slice(made.length - (made.length % perRound));
   if (spoken.length === 0) {
     if (newest !== undefined) {
-      const reward = roundReward(made.slice(-perRound));
+      const reward = sumRoundReward(made.slice(-perRound));
       if (rounds.until !== null && reward !== null && reward >= rounds.until) {
         return end(`the round has a reward of at least ${rounds.until}`);
       }
@@ -73,10 +75,10 @@ export function next(protocol: Protocol, log: readonly LogEvent[], uniform: () =
       return end(`max_events (${rounds.maxEvents}) allows no further round`);
     }
   }
-  return speakers(protocol, rounds, made, spoken, uniform, end);
+  return chooseSpeakers(protocol, rounds, made, spoken, uniform, end);
 }
 
-function speakers(
+function chooseSpeakers(
   protocol: Protocol,
   rounds: Rounds,
   made: readonly SaidEvent[],
@@ -96,7 +98,7 @@ function speakers(
   }
   if (rounds.order === 'chosen') {
     const newest = made.at(-1);
-    const named = newest === undefined ? (roles[0] ?? '') : namedIn(newest.text);
+    const named = newest === undefined ? (roles[0] ?? '') : readNextSpeaker(newest.text);
     if (named === null) {
       return end('the last message names no next speaker');
     }
@@ -113,14 +115,14 @@ function speakers(
     const chosen = open[Math.floor(uniform() * open.length)];
     return chosen === undefined ? end('every role has spoken') : of([chosen.position]);
   }
-  return messagesAmong(open, rounds) ?? end('every role has spoken');
+  return findParallelMessages(open, rounds) ?? end('every role has spoken');
 }
 
 /**
  * Returns the first of some occurrences and the following ones that see none of these, up to an
  * environment between them.
  */
-function messagesAmong(open: readonly Occurrence[], rounds?: Rounds): Step | null {
+function findParallelMessages(open: readonly Occurrence[], rounds?: Rounds): Step | null {
   const together: number[] = [];
   for (const { position, ancestors } of open) {
     const before = together.at(-1);
@@ -134,7 +136,7 @@ function messagesAmong(open: readonly Occurrence[], rounds?: Rounds): Step | nul
 }
 
 /** Returns the name after the last `next:` of a message, on the same line. */
-function namedIn(text: string): string | null {
+function readNextSpeaker(text: string): string | null {
   const at = text.toLowerCase().lastIndexOf(NEXT_SPEAKER);
   const [line = ''] = at < 0 ? [] : text.slice(at + NEXT_SPEAKER.length).split('\n');
   const name = line.trim().replace(/[.!]$/, '').slice(0, 100);
@@ -142,7 +144,7 @@ function namedIn(text: string): string | null {
 }
 
 /** Returns the sum over a round's scored messages; null if one is masked or none is scored. */
-export function roundReward(messages: readonly SaidEvent[]): number | null {
+export function sumRoundReward(messages: readonly SaidEvent[]): number | null {
   const rewards = messages.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
   return rewards.length === 0
     ? null
@@ -169,7 +171,7 @@ export function eventsPerRound(rounds: Pick<Rounds, 'order' | 'size' | 'after' |
 }
 
 /** Returns the round of each event, from 0; environment events follow the message before them. */
-function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
+function numberRounds(rounds: Rounds, log: readonly LogEvent[]): number[] {
   const perRound = messagesPerRound(rounds);
   let messages = 0;
   return log.map((event) => {
@@ -180,15 +182,15 @@ function roundsOf(rounds: Rounds, log: readonly LogEvent[]): number[] {
 }
 
 /** Returns the events of a log that the role at a position sees before it speaks, in order. */
-export function visibleEvents(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
+export function listVisibleEvents(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
   const { rounds } = protocol;
-  const { ancestors } = occurrenceAt(protocol, position);
+  const { ancestors } = requireOccurrence(protocol, position);
   if (rounds === undefined) {
     return log.filter((event) => isSaid(event) && ancestors.includes(event.position));
   }
   const perRound = messagesPerRound(rounds);
   const current = Math.floor(log.filter(isSaid).length / perRound);
-  const places = roundsOf(rounds, log);
+  const places = numberRounds(rounds, log);
   let speaker = -1;
   return log.filter((event, index) => {
     speaker = isSaid(event) ? event.position : speaker;
@@ -201,9 +203,12 @@ export function visibleEvents(protocol: Protocol, position: number, log: readonl
 }
 
 /** Returns the environment events between two rounds, by the number of the round before them, from 0. */
-export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): ReadonlyMap<number, EnvironmentEvent[]> {
+export function groupEventsBetweenRounds(
+  rounds: Rounds,
+  log: readonly LogEvent[],
+): ReadonlyMap<number, EnvironmentEvent[]> {
   const perRound = messagesPerRound(rounds);
-  const places = roundsOf(rounds, log);
+  const places = numberRounds(rounds, log);
   const between = new Map<number, EnvironmentEvent[]>();
   let messages = 0;
   for (const [index, event] of log.entries()) {
@@ -218,30 +223,30 @@ export function betweenRounds(rounds: Rounds, log: readonly LogEvent[]): Readonl
 }
 
 /** Returns the messages of one role so far, in order, each with its round. */
-export function ownMessages(
+export function listOwnMessages(
   rounds: Rounds,
   log: readonly LogEvent[],
   role: string,
 ): readonly { readonly round: number; readonly event: SaidEvent }[] {
-  const places = roundsOf(rounds, log);
+  const places = numberRounds(rounds, log);
   return log.flatMap((event, index) =>
     isSaid(event) && event.role === role ? [{ round: places[index] ?? 0, event }] : [],
   );
 }
 
 /** Returns the events of the current round that the role at a position sees. */
-export function visibleInRound(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
+export function listVisibleInRound(protocol: Protocol, position: number, log: readonly LogEvent[]): LogEvent[] {
   const { rounds } = protocol;
   const made = log.filter(isSaid);
   const spoken = rounds === undefined ? 0 : made.length % messagesPerRound(rounds);
   const first = made[made.length - spoken];
   const start = first === undefined ? log.length : log.indexOf(first);
   const current = new Set(log.slice(start));
-  return visibleEvents(protocol, position, log).filter((event) => current.has(event));
+  return listVisibleEvents(protocol, position, log).filter((event) => current.has(event));
 }
 
 /** Returns the input of an environment: the messages of the newest round, or those of one role in it. */
-export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): SaidEvent[] {
+export function listMessagesRead(protocol: Protocol, { of }: EnvironmentCall, log: readonly LogEvent[]): SaidEvent[] {
   const { rounds } = protocol;
   const made = log.filter(isSaid);
   const perRound = rounds === undefined ? made.length : messagesPerRound(rounds);
@@ -251,7 +256,7 @@ export function readBy(protocol: Protocol, { of }: EnvironmentCall, log: readonl
 }
 
 /** Returns the messages of the current turn, up to the last message of a log. */
-export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): SaidEvent[] {
+export function listTurnMessages({ rounds }: Protocol, log: readonly LogEvent[]): SaidEvent[] {
   const made = log.filter(isSaid);
   const spoken = rounds === undefined ? made.length : ((made.length - 1) % messagesPerRound(rounds)) + 1;
   return made.slice(made.length - spoken);
@@ -261,31 +266,31 @@ export function turnOf({ rounds }: Protocol, log: readonly LogEvent[]): SaidEven
  * Returns the factor of the reward of a message, or of an event after it, in the return.
  * @param index its place among the messages of its episode
  */
-export function discountOf({ rounds }: Protocol, index: number): number {
+export function discountFactor({ rounds }: Protocol, index: number): number {
   return rounds === undefined || rounds.discount === 1
     ? 1
     : rounds.discount ** Math.floor(index / messagesPerRound(rounds));
 }
 
 /** Returns the largest number of messages in an episode. */
-export const messagesAtMost = ({ occurrences, rounds }: Protocol): number =>
+export const countMostMessages = ({ occurrences, rounds }: Protocol): number =>
   rounds !== undefined && isOneByOne(rounds.order) ? rounds.turns : occurrences.length;
 
 /** Returns the largest number of scored messages in an episode, plus its closing event if it has one. */
-export const scoredAtMost = (protocol: Protocol): number =>
-  protocol.occurrences.filter(({ scored }) => scored).length + closingScores(protocol);
+export const countMostScores = (protocol: Protocol): number =>
+  protocol.occurrences.filter(({ scored }) => scored).length + countClosingScores(protocol);
 
 /** Returns the number of closing events in an episode, each of which is scored. */
-export const closingScores = ({ rounds }: Pick<Protocol, 'rounds'>): 0 | 1 =>
+export const countClosingScores = ({ rounds }: Pick<Protocol, 'rounds'>): 0 | 1 =>
   rounds === undefined || rounds.closing === null ? 0 : 1;
 
 /** Returns the number of scores in an episode that ended with the message at a position. */
-export function scoredThrough(protocol: Protocol, position: number): number {
+export function countScoresThrough(protocol: Protocol, position: number): number {
   const { occurrences, rounds } = protocol;
   // An episode of rounds ends with a whole round. If one message is a round, only its closing event
   // is scored.
   const end = rounds === undefined ? position : position - (position % rounds.size) + rounds.size - 1;
-  return occurrences.filter((one) => one.scored && one.position <= end).length + closingScores(protocol);
+  return occurrences.filter((one) => one.scored && one.position <= end).length + countClosingScores(protocol);
 }
 
 /** Returns the least return of a solved episode. */
@@ -305,7 +310,7 @@ export function solvedReturn(protocol: Protocol): number {
  * Returns the highest possible return of an episode.
  * @param wholeScores true if each message is scored 0 or 1, and not in between
  */
-export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
+export function highestReturn(protocol: Protocol, wholeScores: boolean): number {
   const { occurrences, rounds } = protocol;
   if (rounds === undefined || rounds.until === null) {
     return solvedReturn(protocol);
@@ -313,7 +318,7 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
   const perRound = occurrences.slice(0, rounds.size).filter(({ scored }) => scored).length;
   // The highest reward of a round that does not end the episode.
   const before = Math.max(0, Math.min(perRound, wholeScores ? Math.ceil(rounds.until) - 1 : rounds.until));
-  const last = perRound + closingScores(protocol);
+  const last = perRound + countClosingScores(protocol);
   let [most, sum] = [0, 0];
   for (let round = 0; round < rounds.turns; round++) {
     const factor = rounds.discount ** round;
@@ -331,7 +336,7 @@ export function mostReturn(protocol: Protocol, wholeScores: boolean): number {
 export type Shape = 'nested' | 'spine';
 
 /** Returns the number of messages of one tree in each of some places, if no episode ends before. */
-export function messagesOf(fanout: readonly number[], shape: Shape, places: number): number[] {
+export function countTreeMessages(fanout: readonly number[], shape: Shape, places: number): number[] {
   let continued = shape === 'nested' ? 1 : 0;
   return Array.from({ length: places }, (_, level) => {
     const count = fanout[level] ?? 1;
@@ -345,14 +350,14 @@ export function messagesOf(fanout: readonly number[], shape: Shape, places: numb
  * Returns the evaluator calls of one tree with this fan-out: one for every scored message, and one for
  * every closing event. If episodes may end early or choose turns by chance, this is an upper bound.
  */
-export function callsOfFanout(protocol: Protocol, fanout: readonly number[], shape: Shape = 'nested'): number {
+export function countFanoutCalls(protocol: Protocol, fanout: readonly number[], shape: Shape = 'nested'): number {
   const { occurrences, rounds } = protocol;
-  const levels = messagesOf(fanout, shape, messagesAtMost(protocol));
+  const levels = countTreeMessages(fanout, shape, countMostMessages(protocol));
   const calls = levels.reduce((total, messages, level) => {
     const start = rounds === undefined ? 0 : level - (level % rounds.size);
     const may =
       rounds?.order === 'random' ? occurrences.slice(start, start + rounds.size) : occurrences.slice(level, level + 1);
     return may.some(({ scored }) => scored) ? total + messages : total;
   }, 0);
-  return calls + closingScores(protocol) * (levels.at(-1) ?? 1);
+  return calls + countClosingScores(protocol) * (levels.at(-1) ?? 1);
 }

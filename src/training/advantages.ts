@@ -1,6 +1,6 @@
 /** Turns credited groups of messages into training contexts. */
 import { mean, populationVariance } from '../credit/describe.ts';
-import { groupNormalise } from '../credit/groupNormalise.ts';
+import { groupNormalize } from '../credit/groupNormalise.ts';
 import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { TrainingMessage as StoredMessage } from '../store/types.ts';
 
@@ -23,12 +23,12 @@ export interface LearningGroup {
  * @param once learns equal messages of a context with the same advantage only once, with a count; the
  *   gradient is the same
  */
-export function trainingContexts(
+export function makeTrainingContexts(
   groups: readonly LearningGroup[],
   normalise: boolean,
   once = false,
 ): TrainingContext[] {
-  const valuesOf = advantagesOf(groups, normalise);
+  const valuesOf = makeAdvantageLookup(groups, normalise);
   return groups.flatMap((group) => {
     const { role, node, prompt, messages } = group;
     const credited = messages.filter(({ credit }) => credit !== null);
@@ -43,12 +43,12 @@ export function trainingContexts(
       advantages: new Float32Array(tokens.length).fill(values[index] ?? 0),
     }));
     const place = { role, ...(node !== undefined && { node }) };
-    return [{ ...place, prompt, messages: once ? copiesCounted(taught) : taught }];
+    return [{ ...place, prompt, messages: once ? mergeCopies(taught) : taught }];
   });
 }
 
 /** Merges equal messages into one with a count of copies. */
-function copiesCounted(messages: readonly TrainingMessage[]): TrainingMessage[] {
+function mergeCopies(messages: readonly TrainingMessage[]): TrainingMessage[] {
   const equals = Map.groupBy(
     messages,
     ({ tokens, advantages: [advantage] }) => `${String(advantage)} ${tokens.join()}`,
@@ -66,21 +66,21 @@ type CreditedGroup = Pick<LearningGroup, 'group'> & { readonly messages: readonl
  * Returns a function that gives the advantages of the credited messages of a group, in order.
  * @param normalise turns credits into z-scores over the groups that were compared with each other
  */
-export function advantagesOf(
+export function makeAdvantageLookup(
   groups: readonly CreditedGroup[],
   normalise: boolean,
 ): (group: CreditedGroup) => readonly number[] {
-  const scaled = normalise ? normalisedCredits(groups) : undefined;
-  return (group) => scaled?.get(group) ?? creditsOf(group);
+  const scaled = normalise ? normalizeCredits(groups) : undefined;
+  return (group) => scaled?.get(group) ?? listGroupCredits(group);
 }
 
-function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<CreditedGroup, readonly number[]> {
+function normalizeCredits(groups: readonly CreditedGroup[]): ReadonlyMap<CreditedGroup, readonly number[]> {
   const found = new Map<CreditedGroup, readonly number[]>();
-  for (const members of compared(groups)) {
-    const values = groupNormalise(members.flatMap(creditsOf));
+  for (const members of groupCompared(groups)) {
+    const values = groupNormalize(members.flatMap(listGroupCredits));
     let start = 0;
     for (const member of members) {
-      const { length } = creditsOf(member);
+      const { length } = listGroupCredits(member);
       found.set(member, values.slice(start, start + length));
       start += length;
     }
@@ -89,15 +89,15 @@ function normalisedCredits(groups: readonly CreditedGroup[]): ReadonlyMap<Credit
 }
 
 /** Collects the groups that were compared with each other. */
-const compared = (groups: readonly CreditedGroup[]): CreditedGroup[][] => [
+const groupCompared = (groups: readonly CreditedGroup[]): CreditedGroup[][] => [
   ...Map.groupBy(groups, (one) => one.group ?? one).values(),
 ];
 
-const creditsOf = ({ messages }: Pick<CreditedGroup, 'messages'>): number[] =>
+const listGroupCredits = ({ messages }: Pick<CreditedGroup, 'messages'>): number[] =>
   messages.flatMap(({ credit }) => (credit === null ? [] : [credit]));
 
 /** Returns the contexts with the reference policy's log-probabilities, given per context and message. */
-export function withReference(
+export function addReference(
   contexts: readonly TrainingContext[],
   reference: readonly (readonly Float32Array[])[],
 ): TrainingContext[] {
@@ -135,8 +135,8 @@ export function shapeWithK1(contexts: readonly TrainingContext[], beta: number):
  * 5.3, within-context variance).
  */
 export function creditVariance(groups: readonly CreditedGroup[]): number {
-  const variances = compared(groups).flatMap((members) => {
-    const values = members.flatMap(creditsOf);
+  const variances = groupCompared(groups).flatMap((members) => {
+    const values = members.flatMap(listGroupCredits);
     return values.length < 2 ? [] : [populationVariance(values)];
   });
   return variances.length === 0 ? 0 : mean(variances);

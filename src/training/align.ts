@@ -11,9 +11,9 @@
  * ends when the KL of the held-out probes is at most delta.
  */
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import { exactFault } from '../runtime/train/graph/klTerm.ts';
+import { explainNoExactKl } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
-import { messageDivergence } from './divergence.ts';
+import { measureDivergence } from './divergence.ts';
 
 /** A context with a message of the old policy, and the message's log-probabilities as `behaviour`. */
 export type Probe = TrainingContext;
@@ -48,8 +48,8 @@ const TOGETHER = 100;
 const PATIENCE = 10;
 
 /** Returns the value of `old`: the team if its whole vocabulary can be compared, else null. */
-export const comparedWhole = (team: string, vocabularySize: number): string | null =>
-  exactFault(vocabularySize) === null ? team : null;
+export const chooseExactAnchor = (team: string, vocabularySize: number): string | null =>
+  explainNoExactKl(vocabularySize) === null ? team : null;
 
 /**
  * Aligns a policy to the old policy's messages in the probes. Changes nothing else of the training
@@ -57,7 +57,7 @@ export const comparedWhole = (team: string, vocabularySize: number): string | nu
  * @param runtime in training, with the team that has the new policy
  * @throws CancelledError; C3Error
  */
-export async function aligned(
+export async function alignPolicy(
   runtime: ModelRuntime,
   probes: readonly Probe[],
   { old, temperature, delta, learningRate, maxSteps }: AlignSettings,
@@ -76,7 +76,7 @@ export async function aligned(
     if (!held.includes(snapshot)) {
       own.add(snapshot);
     }
-    const now = await klOf(runtime, { old, snapshot, temperature }, monitored, signal);
+    const now = await measureProbeKl(runtime, { old, snapshot, temperature }, monitored, signal);
     kls.push(now);
     since = best === null || now < best.kl ? 0 : since + 1;
     best = best === null || now < best.kl ? { snapshot, kl: now } : best;
@@ -99,7 +99,7 @@ export async function aligned(
 }
 
 /** Returns KL(old || new) of whole messages, in nats. */
-async function klOf(
+async function measureProbeKl(
   runtime: ModelRuntime,
   { old, snapshot, temperature }: { readonly snapshot: string } & Pick<AlignSettings, 'old' | 'temperature'>,
   probes: readonly Probe[],
@@ -107,7 +107,7 @@ async function klOf(
 ): Promise<number> {
   const exact = old === null ? null : await runtime.divergence(old, snapshot, probes, temperature, signal);
   const scores = exact === null ? await runtime.score(snapshot, probes, temperature, signal) : null;
-  const found = messageDivergence(
+  const found = measureDivergence(
     probes.flatMap(({ messages }, index) =>
       messages.map(({ behaviour }, number) => ({
         before: behaviour,

@@ -38,7 +38,7 @@ export interface BoundSettings {
  *
  * @param kl in nats, over the occupancy d; below 0 it counts as 0
  */
-export const occupancyShift = (kl: number, gamma: number): number =>
+export const boundOccupancyShift = (kl: number, gamma: number): number =>
   ((Math.SQRT2 * gamma) / (1 - gamma)) * Math.sqrt(Math.max(0, kl));
 
 /**
@@ -51,10 +51,10 @@ export const occupancyShift = (kl: number, gamma: number): number =>
  * the first turn's are (the stale certificate).
  * @returns in units of the return; a value that is not positive certifies no improvement
  */
-export function certificate(turns: readonly CertifiedTurn[], { gamma, bound }: BoundSettings): number {
+export function computeCertificate(turns: readonly CertifiedTurn[], { gamma, bound }: BoundSettings): number {
   let [promised, shifted, since] = [0, 0, 0];
   for (const { advantage, kl, error, fresh } of turns) {
-    const shift = occupancyShift(kl, gamma);
+    const shift = boundOccupancyShift(kl, gamma);
     since = fresh ? 0 : since;
     promised += advantage - error;
     shifted += shift + since;
@@ -74,7 +74,7 @@ export function certificate(turns: readonly CertifiedTurn[], { gamma, bound }: B
  * @param settings bound: of the advantage estimates; clip: ratios are within 1 - clip and 1 + clip;
  *   failure: the probability that the certificate does not hold
  */
-export function confidenceCost(
+export function computeConfidenceCost(
   turns: readonly (Pick<CertifiedTurn, 'kl'> & { readonly groups: number })[],
   { gamma, bound, clip, failure }: BoundSettings & { readonly clip: number; readonly failure: number },
 ): number {
@@ -106,7 +106,7 @@ const LOG_RATIO_BOUND = 10;
  * the remaining part of the paper's zeta proxy, because A is neither clipped nor standardized.
  * @returns null without messages
  */
-export function promiseOf(
+export function estimatePromise(
   moves: readonly Pick<Move, 'worth' | 'logRatio'>[],
   clip: number,
 ): Pick<CertifiedTurn, 'advantage' | 'error'> | null {

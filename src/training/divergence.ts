@@ -64,7 +64,7 @@ const LOG_RATIO_BOUND = 10;
  * (TeamTR reference section 4; the token mean would bound a message's divergence only times its
  * length), and the gain of the surrogate from the move (section 3, without its clip).
  */
-export function messageDivergence(messages: readonly MovedMessage[]): Divergence {
+export function measureDivergence(messages: readonly MovedMessage[]): Divergence {
   const meanOf = (sumOf: (message: MovedMessage) => number): number =>
     messages.length === 0 ? 0 : mean(messages.map(sumOf));
   const logRatioOf = ({ before, after }: MovedMessage): number =>

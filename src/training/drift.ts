@@ -3,13 +3,13 @@
  * and the errors of the estimates that guide its updates (TeamTR reference sections 5 and 6).
  */
 import { mean } from '../credit/describe.ts';
-import { standardScore, type Standardisation } from '../credit/standardScore.ts';
+import { standardScore, type Standardization } from '../credit/standardScore.ts';
 import type { Move } from './divergence.ts';
-import { shuffled } from './shuffled.ts';
+import { shuffleItems } from './shuffled.ts';
 
 /** Bound on the logarithm of a weight, as in the loss. */
 const LARGEST_LOG = 10;
-const weightOf = (log: number): number => Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, log)));
+const toBoundedWeight = (log: number): number => Math.exp(Math.min(LARGEST_LOG, Math.max(-LARGEST_LOG, log)));
 
 /** A message of the first episodes of a step, before and after a turn of the team. */
 export type StaleMessage = Pick<Move, 'episode' | 'place' | 'worth'> & {
@@ -43,7 +43,7 @@ export interface Staleness {
  * @param messages all messages of the episodes
  * @returns null if the role has no message
  */
-export function staleness(
+export function measureStaleness(
   messages: readonly StaleMessage[],
   { clip, gamma }: { readonly clip: number; readonly gamma: number },
 ): Staleness | null {
@@ -51,13 +51,13 @@ export function staleness(
   const distances: number[] = [];
   for (const episode of Map.groupBy(messages, (one) => one.episode).values()) {
     const inOrder = episode.toSorted((one, other) => one.place - other.place);
-    const whole = weightOf(inOrder.reduce((sum, { before }) => sum + before, 0));
+    const whole = toBoundedWeight(inOrder.reduce((sum, { before }) => sum + before, 0));
     let earlier = 0;
     for (const { before, after, own, worth } of inOrder) {
-      distances.push(Math.abs(weightOf(earlier) - 1) / 2);
+      distances.push(Math.abs(toBoundedWeight(earlier) - 1) / 2);
       earlier += before;
       if (own) {
-        const ratio = Math.min(1 + clip, Math.max(1 - clip, weightOf(after - before)));
+        const ratio = Math.min(1 + clip, Math.max(1 - clip, toBoundedWeight(after - before)));
         gaps.push((whole - 1) * (ratio - 1) * worth);
       }
     }
@@ -88,9 +88,9 @@ const SPLITS = 4;
  * @param draw random numbers in [0, 1) by their position
  * @returns null without messages
  */
-export function zetaProxy(
+export function measureZetaProxy(
   moves: readonly Pick<Move, 'episode' | 'problem' | 'worth' | 'logRatio'>[],
-  { clip, standard }: { readonly clip: number; readonly standard: Standardisation },
+  { clip, standard }: { readonly clip: number; readonly standard: Standardization },
   draw: (position: number) => number,
 ): ZetaProxy | null {
   if (moves.length === 0) {
@@ -107,14 +107,14 @@ export function zetaProxy(
     for (const { worth, logRatio } of group) {
       const value = (worth * (worths.size - 1)) / worths.size;
       const score = cut?.(value) ?? 0;
-      const ratio = weightOf(logRatio);
+      const ratio = toBoundedWeight(logRatio);
       cuts.push(Math.abs((free?.(value) ?? 0) - score));
       ratios.push(Math.abs(score) * Math.abs(ratio - Math.min(1 + clip, Math.max(1 - clip, ratio))));
     }
     for (let split = 0; split < SPLITS && returns.length >= 4; split++) {
       const begin = drawn;
       drawn += returns.length;
-      const order = shuffled(returns, (position) => draw(begin + position));
+      const order = shuffleItems(returns, (position) => draw(begin + position));
       const half = Math.floor(order.length / 2);
       const [one, other] = [order.slice(0, half), order.slice(half)];
       for (const [own, others] of [
@@ -147,7 +147,7 @@ const NEAR = [0.8, 1.2] as const;
  * this probability, and the kept terms are divided by it, so that the mean is unbiased.
  * @param draw random numbers in [0, 1) by their position
  */
-export function subsampledKl(
+export function measureSubsampledKl(
   moves: readonly Pick<Move, 'tokens'>[],
   { share, delta, estimator }: { readonly share: number; readonly delta: number; readonly estimator: 'k1' | 'k3' },
   draw: (position: number) => number,

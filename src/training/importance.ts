@@ -25,7 +25,7 @@ export interface WeightTails {
  * @param logWeights natural logarithms, so that no product of many ratios overflows
  * @returns null without weights
  */
-export function weightTails(logWeights: readonly number[]): WeightTails | null {
+export function measureWeightTails(logWeights: readonly number[]): WeightTails | null {
   const sorted = logWeights.toSorted((a, b) => a - b);
   const most = sorted.at(-1);
   if (most === undefined) {
@@ -61,7 +61,7 @@ export function weightTails(logWeights: readonly number[]): WeightTails | null {
  * @returns the weights by the id of an episode's first message; episodes without such messages are
  *   missing and count 1
  */
-export function episodeWeights(
+export function computeEpisodeWeights(
   moves: readonly Pick<Move, 'episode' | 'logRatio'>[],
   cap: number | null,
 ): ReadonlyMap<number, number> {
@@ -82,7 +82,7 @@ export function episodeWeights(
  * negative, so in the clipped surrogate w min(r A, clip(r) A) is min(r w A, clip(r) w A).
  * @param origins origins of messages by their tokens; a message without an origin counts 1
  */
-export const reweighted = (
+export const applyEpisodeWeights = (
   contexts: readonly TrainingContext[],
   origins: ReadonlyMap<Int32Array, Origin>,
   weights: ReadonlyMap<number, number>,

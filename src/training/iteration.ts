@@ -7,7 +7,7 @@ import type { MethodState } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import type { Policy } from '../policy/policy.ts';
 import { EvaluatorBudget } from '../replay/budget.ts';
-import { grow, growSpine } from '../replay/episodes.ts';
+import { growEpisodes, growSpine } from '../replay/episodes.ts';
 import type { TreeSettings } from '../replay/grow.ts';
 import { growJoint } from '../replay/growJoint.ts';
 import { recordSubtree, recordTrainingTree, type RoundRecord, type TreeCreditRule } from '../replay/recordTree.ts';
@@ -16,17 +16,17 @@ import { countCalls, type TreeMessage } from '../replay/tree.ts';
 import type { Environments } from '../replay/unfold.ts';
 import type { Vote } from '../replay/votes.ts';
 import { growWithoutFirst } from '../replay/withoutFirst.ts';
-import { learns } from '../shared/rolePolicies.ts';
+import { isLearningRole } from '../shared/rolePolicies.ts';
 import type { StoreWriter } from '../store/types.ts';
-import { occurrenceAt, type Protocol } from '../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
-import { messagesAtMost } from '../team/rounds.ts';
-import { runSampling, type RunConfig } from './config/config.ts';
+import { countMostMessages } from '../team/rounds.ts';
+import { getRunSampling, type RunConfig } from './config/config.ts';
 import { requireMeasured } from './measure/measured.ts';
 import type { Credited, Method, Rollout, SampledStep, Spread, ValueTarget } from './methods/method.ts';
-import { callsOfRollouts, methodNamed, rolloutsOf, stagesOf, voteCallsAtMost } from './methods/methods.ts';
-import { spreadOf } from './methods/spine.ts';
-import { stateBefore, storeState } from './state/methodStates.ts';
+import { countRolloutCalls, getMethod, listRollouts, countStages, countMostVoteCalls } from './methods/methods.ts';
+import { measureSpread } from './methods/spine.ts';
+import { readStateBefore, storeState } from './state/methodStates.ts';
 
 export interface IterationInput {
   readonly config: RunConfig;
@@ -62,10 +62,10 @@ export interface IterationInput {
  * Returns the reason why a configuration's method cannot sample with a protocol, in one sentence.
  * Returns null if it can, or if nothing is trained.
  */
-export function samplingFault(
+export function findSamplingFault(
   config: RunConfig,
   protocol: Protocol,
-  method: Method = methodNamed(config.method),
+  method: Method = getMethod(config.method),
 ): string | null {
   if (config.steps === 0) {
     return null;
@@ -74,8 +74,8 @@ export function samplingFault(
   if (protocol.rounds !== undefined && method.valueTarget(config) !== null) {
     return `${config.method} with a value head cannot learn the protocol ${protocol.name}, which unfolds in rounds; choose c3, c3_no_replay, c3_full_mean or magrpo.`;
   }
-  const stages = stagesOf(method, config, protocol);
-  const calls = stages === 1 ? 0 : callsOfRollouts(rolloutsOf(method, config, protocol), protocol);
+  const stages = countStages(method, config, protocol);
+  const calls = stages === 1 ? 0 : countRolloutCalls(listRollouts(method, config, protocol), protocol);
   if (calls > config.evaluator_budget) {
     return `${config.method} makes up to ${calls} evaluator calls per problem in the ${stages} stages of a step, more than evaluator_budget (${config.evaluator_budget}); raise it.`;
   }
@@ -94,8 +94,8 @@ export function samplingFault(
 export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, method, protocol, store, round, stage } = input;
   const place = { store, run: round.run, method };
-  const state = stateBefore(place, round.iteration, config, stage);
-  const rollouts = method.plan(config, protocol, stage, spreadBefore(input));
+  const state = readStateBefore(place, round.iteration, config, stage);
+  const rollouts = method.plan(config, protocol, stage, readSpreadBefore(input));
   const { batches, credited } = await sampleBatches(input, rollouts, state);
   const rule: TreeCreditRule = (_, siblings) => siblings.map((message) => credited.credits.get(message) ?? null);
   store.transaction(() => {
@@ -138,17 +138,17 @@ async function sampleBatches(
   state: MethodState,
 ): Promise<{ readonly batches: readonly Batch[]; readonly credited: Credited }> {
   const { config, method, protocol, stage, problems, further = [] } = input;
-  const calls = callsOfRollouts(rollouts, protocol);
+  const calls = countRolloutCalls(rollouts, protocol);
   // The largest number of calls that a crash could lose.
-  const most = calls + voteCallsAtMost(method, rollouts, protocol);
-  const earlier = callsOfRollouts(rolloutsOf(method, config, protocol, stage), protocol);
+  const most = calls + countMostVoteCalls(method, rollouts, protocol);
+  const earlier = countRolloutCalls(listRollouts(method, config, protocol, stage), protocol);
   const perProblem = config.evaluator_budget - earlier;
   input.onBegin(problems.length * most);
   const batches = [await sampleBatch(input, rollouts, problems, perProblem)];
   for (let next = 0; ;) {
-    const credited = method.credit({ settings: config, stage, ...creditedTrees(batches), state });
-    const missing = problems.length - problemsWithSignal(input, batches, credited);
-    const left = problems.length * perProblem - callsMade(batches);
+    const credited = method.credit({ settings: config, stage, ...collectCreditedTrees(batches), state });
+    const missing = problems.length - countProblemsWithSignal(input, batches, credited);
+    const left = problems.length * perProblem - countCallsMade(batches);
     const count = config.dynamic_sampling ? Math.min(missing, Math.floor(left / Math.max(1, calls))) : 0;
     const more = further.slice(next, next + Math.max(0, count));
     if (more.length === 0) {
@@ -182,7 +182,9 @@ async function sampleBatch(
   return { problems, grown, roots, values, votes, voteCalls };
 }
 
-function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
+function collectCreditedTrees(
+  batches: readonly Batch[],
+): Pick<SampledStep, 'problems' | 'measured' | 'values' | 'votes'> {
   const perProblem = (measured: boolean): TreeMessage[][] =>
     batches.flatMap(({ problems, grown }) => {
       const wanted = grown.filter(({ rollout }) => (rollout.measured ?? false) === measured);
@@ -198,33 +200,33 @@ function creditedTrees(batches: readonly Batch[]): Pick<SampledStep, 'problems' 
 }
 
 /** Counts the problems with a nonzero credit on a message that is learned from. */
-function problemsWithSignal(
+function countProblemsWithSignal(
   { config: { policies }, protocol }: IterationInput,
   batches: readonly Batch[],
   { credits }: Credited,
 ): number {
   const found = new Set<string>();
   for (const [{ problem, position }, { value }] of credits) {
-    if (value !== 0 && learns(policies, occurrenceAt(protocol, position).role)) {
+    if (value !== 0 && isLearningRole(policies, requireOccurrence(protocol, position).role)) {
       found.add(problem.uidSha);
     }
   }
   return batches.flatMap(({ problems }) => problems).filter(({ uidSha }) => found.has(uidSha)).length;
 }
 
-const callsMade = (batches: readonly Batch[]): number =>
+const countCallsMade = (batches: readonly Batch[]): number =>
   batches.flatMap(({ roots }) => roots).reduce((sum, root) => sum + countCalls(root), 0);
 
 /**
  * Returns the spread of returns at each position in the step before, or null if the method does not
  * plan by it. It is read from the store, so a step after an interruption gets the same spread.
  */
-function spreadBefore({ config, method, protocol, store, round, stage }: IterationInput): Spread | null {
+function readSpreadBefore({ config, method, protocol, store, round, stage }: IterationInput): Spread | null {
   if (config.shape !== 'spine_rho' || stage > 0 || round.iteration === 1) {
     return null;
   }
   const messages = store.trainingMessages(round.run, round.iteration - 1, method.estimator(config));
-  return spreadOf(messages, messagesAtMost(protocol));
+  return measureSpread(messages, countMostMessages(protocol));
 }
 
 interface Grown {
@@ -252,7 +254,7 @@ async function growRollout(
     policy,
     evaluator: input.evaluator,
     budget,
-    sampling: runSampling(config),
+    sampling: getRunSampling(config),
     seed: config.seed,
     // Rollouts share random numbers only if a method asks for it.
     scope: number === 0 || sharesDraws === true ? scope : `${scope}:rollout:${number}`,
@@ -269,7 +271,7 @@ async function growRollout(
   const starts = problems.map((problem) => ({ problem, message: null }));
   const roots =
     joint === undefined
-      ? await (shape === 'spine' ? growSpine : grow)(settings, starts, fanout, { signal })
+      ? await (shape === 'spine' ? growSpine : growEpisodes)(settings, starts, fanout, { signal })
       : await growJoint(settings, starts, joint, { signal });
   const perProblem = fanout[0] ?? 1;
   return problems.map((_, index) => roots.slice(index * perProblem, (index + 1) * perProblem));

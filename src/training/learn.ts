@@ -9,19 +9,19 @@ import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pa
 import type { StepReport } from '../runtime/train/stepReport.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
-import { creditVariance, withReference, type LearningGroup } from './advantages.ts';
+import { creditVariance, addReference, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
-import { messageDivergence, type Divergence, type Origin } from './divergence.ts';
-import { reweighted } from './importance.ts';
-import { learnValues } from './learnValues.ts';
-import { learningRoles, randomOf } from './learningStep.ts';
-import { messageMean, weightedFor } from './lossWeights.ts';
+import { measureDivergence, type Divergence, type Origin } from './divergence.ts';
+import { applyEpisodeWeights } from './importance.ts';
+import { trainValueHead } from './learnValues.ts';
+import { listLearningRoles, makeStepRandom } from './learningStep.ts';
+import { scaleToMessageMean, applyLossWeights } from './lossWeights.ts';
 import type { Method, Outcome, PolicyUpdate, Update, Updates, MiniBatch } from './methods/method.ts';
-import { methodNamed, stagesOf } from './methods/methods.ts';
-import { penalized, penaltyOf, type Penalized } from './penalty.ts';
-import { shuffled } from './shuffled.ts';
-import { stageMessages, type StageMessages } from './stageMessages.ts';
-import { stateAfter } from './state/methodStates.ts';
+import { getMethod, countStages } from './methods/methods.ts';
+import { applyPenalty, getPenalty, type Penalized } from './penalty.ts';
+import { shuffleItems } from './shuffled.ts';
+import { readStage, type StageMessages } from './stageMessages.ts';
+import { readStateAfter } from './state/methodStates.ts';
 import type { StateForm } from './state/states.ts';
 
 export interface LearnInput extends StateForm {
@@ -60,7 +60,7 @@ export interface Stages {
  * in the state after the iteration before.
  * @throws CancelledError; C3Error
  */
-export async function learn(input: LearnInput, iteration: number, stages: Stages = {}): Promise<Learned> {
+export async function learnStep(input: LearnInput, iteration: number, stages: Stages = {}): Promise<Learned> {
   const step = new Step(input, iteration, stages);
   try {
     return await step.make();
@@ -105,7 +105,7 @@ class Step {
   private readonly own = new Set<string>();
 
   constructor(input: LearnInput, iteration: number, stages: Stages) {
-    this.input = { ...input, method: input.method ?? methodNamed(input.config.method) };
+    this.input = { ...input, method: input.method ?? getMethod(input.config.method) };
     this.iteration = iteration;
     this.stages = stages;
   }
@@ -116,14 +116,14 @@ class Step {
     if (method.measures !== undefined) {
       this.result = { ...this.result, ...method.measures(this.state(), config) };
     }
-    await drive(
+    await driveUpdates(
       method.updates({
         settings: config,
         iteration: this.iteration,
         state: this.state(),
         nodes: this.messages.nodes,
-        random: randomOf(config, this.iteration),
-        roles: learningRoles(config, protocol),
+        random: makeStepRandom(config, this.iteration),
+        roles: listLearningRoles(config, protocol),
       }),
       (update) => this.update(update),
     );
@@ -147,7 +147,7 @@ class Step {
         if (target === null) {
           throw new Error('A method whose value head learns has a value target.');
         }
-        const { loss, explainedVariance } = await learnValues(this.input, this.messages, target, update);
+        const { loss, explainedVariance } = await trainValueHead(this.input, this.messages, target, update);
         const explained = explainedVariance === null ? {} : { explainedVariance };
         this.result = { ...this.result, valueLoss: loss, ...explained };
         return {};
@@ -169,7 +169,9 @@ class Step {
         const last = update.exact === true ? this.last : null;
         const from = update.of === 'first' ? this.first : this.messages;
         const compared = { exact: last, ranks: update.ranks === true ? this.last : null };
-        return { divergence: await divergenceOf(this.input, this.contextsOf(update, from), from.origins, compared) };
+        return {
+          divergence: await measureRoleDivergence(this.input, this.contextsOf(update, from), from.origins, compared),
+        };
       }
       case 'finish':
         this.result = { ...this.result, ...update.measures };
@@ -186,7 +188,7 @@ class Step {
     const { sample, until } = this.stages;
     const stage = this.stage + 1;
     const where = `stage ${stage} of step ${this.iteration} of run ${run}`;
-    const most = stagesOf(method, config, protocol);
+    const most = countStages(method, config, protocol);
     if (stage >= most) {
       throw new Error(`There is no ${where}: its method declares ${most}, the first of them stage 0.`);
     }
@@ -216,16 +218,16 @@ class Step {
     this.stage = stage;
     this.last = snapshot;
     this.updates = 0;
-    this.messages = await stageMessages(this.input, this.iteration, stage);
+    this.messages = await readStage(this.input, this.iteration, stage);
     this.first = stage === 0 ? this.messages : this.first;
     this.groups.push(...this.messages.groups);
-    const signal = signalShare(this.groups);
+    const signal = computeSignalShare(this.groups);
     this.result = { ...this.result, creditVariance: creditVariance(this.groups), ...(signal !== null && { signal }) };
   }
 
   private state(): MethodState {
     const { store, run, method } = this.input;
-    return stateAfter({ store, run, method }, this.iteration, this.stage);
+    return readStateAfter({ store, run, method }, this.iteration, this.stage);
   }
 
   /** Holds the current weights until the end of the step. */
@@ -272,7 +274,7 @@ class Step {
     }
     this.result = {
       ...this.result,
-      ...meanReport(this.pass),
+      ...averageReports(this.pass),
       ...(this.clips.length > 0 && { effectiveClip: mean(this.clips) }),
       learningRate,
       ratioDeviation: Math.max(first, this.result.ratioDeviation),
@@ -286,7 +288,7 @@ class Step {
     from = this.messages,
   ): readonly TrainingContext[] {
     const own = this.contextsAt(where, from);
-    return batch === undefined ? own : miniBatchOf(own, batch);
+    return batch === undefined ? own : selectMiniBatch(own, batch);
   }
 
   /** Returns the contexts of some roles or of one node, with the weights of their episodes applied. */
@@ -299,7 +301,7 @@ class Step {
         (roles === undefined || (one.role !== undefined && roles.includes(one.role))) &&
         (node === undefined || one.node === node),
     );
-    return weights === undefined ? own : reweighted(own, origins, weights);
+    return weights === undefined ? own : applyEpisodeWeights(own, origins, weights);
   }
 
   /** Returns the contexts of an update with its penalty applied. */
@@ -307,22 +309,22 @@ class Step {
     const { batch, weight: unit, kl } = update;
     const { config, base } = this.input;
     if (update.perMessage === true) {
-      const { contexts, length } = messageMean(await this.scored(this.contextsOf(update)));
-      const each = kl ?? penaltyOf(config);
-      return penalized({ ...each, coefficient: each.coefficient * length }, contexts, {
+      const { contexts, length } = scaleToMessageMean(await this.scored(this.contextsOf(update)));
+      const each = kl ?? getPenalty(config);
+      return applyPenalty({ ...each, coefficient: each.coefficient * length }, contexts, {
         reference: base,
         last: this.last,
       });
     }
-    const term = kl ?? penaltyOf(config);
+    const term = kl ?? getPenalty(config);
     // A penalty in the loss gives every message a gradient.
     const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
     const own = this.contextsAt(update);
-    const counted = weightedFor(config, own, { parts: batch?.of ?? 1, whole: !skips, unit });
-    const all = batch === undefined ? counted : miniBatchOf(counted, batch);
-    const scored = await this.scored(skips && term.coefficient === 0 ? withSignal(all) : all);
-    const penalty = penalized(term, scored, { reference: base, last: this.last });
-    return skips ? { ...penalty, contexts: withSignal(penalty.contexts) } : penalty;
+    const counted = applyLossWeights(config, own, { parts: batch?.of ?? 1, whole: !skips, unit });
+    const all = batch === undefined ? counted : selectMiniBatch(counted, batch);
+    const scored = await this.scored(skips && term.coefficient === 0 ? keepSignal(all) : all);
+    const penalty = applyPenalty(term, scored, { reference: base, last: this.last });
+    return skips ? { ...penalty, contexts: keepSignal(penalty.contexts) } : penalty;
   }
 
   /**
@@ -341,7 +343,7 @@ class Step {
         this.references.set(tokens, found[place]?.[number] ?? reference);
       }
     }
-    return withReference(
+    return addReference(
       contexts,
       contexts.map(({ messages }) => messages.map(({ tokens, reference }) => this.references.get(tokens) ?? reference)),
     );
@@ -349,7 +351,7 @@ class Step {
 }
 
 /** Returns the mean reports of the optimizer steps of a pass. */
-function meanReport(
+function averageReports(
   reports: readonly StepReport[],
 ): Pick<LearnReport, 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'gradientNorm'> {
   const meanOf = (value: (report: StepReport) => number): number => mean(reports.map(value));
@@ -363,7 +365,7 @@ function meanReport(
 }
 
 /** Makes a method's updates and passes back their outcomes, until one of them ends the step. */
-async function drive(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
+async function driveUpdates(updates: Updates, make: (update: Update) => Promise<Outcome | null>): Promise<void> {
   try {
     let next = await updates.next({});
     while (next.done !== true) {
@@ -390,7 +392,7 @@ interface DivergenceInput {
  * @param last the snapshot that sampled, if the whole vocabulary is compared: for the exact KL, and
  *   for probabilities by rank
  */
-async function divergenceOf(
+async function measureRoleDivergence(
   { runtime, config, signal }: DivergenceInput,
   contexts: readonly TrainingContext[],
   origins: ReadonlyMap<Int32Array, Origin>,
@@ -424,7 +426,7 @@ async function divergenceOf(
     return new Map(
       [...Map.groupBy(moved, ({ role }) => role)].map(([role, own]) => {
         const shift = ranks.get(role);
-        return [role, { ...messageDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
+        return [role, { ...measureDivergence(own), ...(shift !== undefined && { ranks: shift }) }];
       }),
     );
   } finally {
@@ -439,7 +441,7 @@ const hasSignal = ({ advantages }: Pick<TrainingMessage, 'advantages'>): boolean
   advantages.some((advantage) => advantage !== 0);
 
 /** Returns the share of tokens in messages with a nonzero credit, of all credited ones, or null. */
-export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]): number | null {
+export function computeSignalShare(groups: readonly Pick<LearningGroup, 'messages'>[]): number | null {
   const credited = groups.flatMap(({ messages }) => messages.filter(({ credit }) => credit !== null));
   const tokensOf = (messages: LearningGroup['messages']): number =>
     messages.reduce((sum, { tokens }) => sum + tokens.length, 0);
@@ -452,7 +454,7 @@ export function signalShare(groups: readonly Pick<LearningGroup, 'messages'>[]):
  * optimizer still takes the step that its moments ask for. Loss weights must be set before, because
  * they depend on the number of all messages.
  */
-export function withSignal(contexts: readonly TrainingContext[]): TrainingContext[] {
+export function keepSignal(contexts: readonly TrainingContext[]): TrainingContext[] {
   const teaching = contexts.flatMap((context) => {
     const messages = context.messages.filter(hasSignal);
     return messages.length === 0 ? [] : [{ ...context, messages }];
@@ -468,11 +470,11 @@ export function withSignal(contexts: readonly TrainingContext[]): TrainingContex
  * Returns the contexts of a mini-batch. The pass goes through all contexts in a random order, each
  * whole, so that a prompt is read once and messages stay beside those that they were compared with.
  */
-export function miniBatchOf<Context>(
+export function selectMiniBatch<Context>(
   contexts: readonly Context[],
   { index, of, count = 1, draw }: MiniBatch,
 ): Context[] {
-  const order = shuffled([...contexts.keys()], draw);
+  const order = shuffleItems([...contexts.keys()], draw);
   const edge = (number: number): number => Math.floor((number * contexts.length) / of);
   const members = new Set(order.slice(edge(index), edge(index + count)));
   return contexts.filter((_, place) => members.has(place));

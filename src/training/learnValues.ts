@@ -4,7 +4,7 @@ import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/
 import type { StoreReader } from '../store/types.ts';
 import type { ValueTarget } from './methods/method.ts';
 import type { StageMessages } from './stageMessages.ts';
-import { statesOf, type Moment, type StateForm } from './state/states.ts';
+import { collectStates, type Moment, type StateForm } from './state/states.ts';
 
 interface ValueInput extends StateForm {
   readonly store: StoreReader;
@@ -17,7 +17,7 @@ interface ValueInput extends StateForm {
  * message's state, which is its credit plus its value, or the message's mean return.
  * @returns the head's loss and explained variance before training
  */
-export async function learnValues(
+export async function trainValueHead(
   input: ValueInput,
   { said, learned }: StageMessages,
   target: ValueTarget,
@@ -28,7 +28,7 @@ export async function learnValues(
   const questions = new Map(
     [...new Set(learned.map(({ problem }) => problem))].map((problem) => [problem, store.problem(problem).question]),
   );
-  const { states, places } = await statesOf(
+  const { states, places } = await collectStates(
     input,
     learned.map(({ message, problem, position, tokens }): Moment => {
       const messages = new Map<number, string>();

@@ -2,10 +2,10 @@
 import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';
-import { learningRoles, randomOf } from './learningStep.ts';
-import { methodNamed } from './methods/methods.ts';
-import { stageAdvantages, type AdvantagedMessage } from './stageMessages.ts';
-import { stateAfter } from './state/methodStates.ts';
+import { listLearningRoles, makeStepRandom } from './learningStep.ts';
+import { getMethod } from './methods/methods.ts';
+import { readStageAdvantages, type AdvantagedMessage } from './stageMessages.ts';
+import { readStateAfter } from './state/methodStates.ts';
 
 export interface LearnedMessage extends AdvantagedMessage {
   readonly iteration: number;
@@ -23,18 +23,18 @@ export interface LearnedRun {
 /**
  * Yields the messages that the updates of a run's finished steps learned from, with their advantages,
  * step by step. Includes a TeamTR turn whose update was taken back, and the held-out part of a turn.
- * @throws C3Error as stateAfter
+ * @throws C3Error as readStateAfter
  */
-export function* learnedMessages({ store, run, config, protocol }: LearnedRun): Generator<LearnedMessage> {
-  const method = methodNamed(config.method);
-  const roles = learningRoles(config, protocol);
+export function* listLearnedMessages({ store, run, config, protocol }: LearnedRun): Generator<LearnedMessage> {
+  const method = getMethod(config.method);
+  const roles = listLearningRoles(config, protocol);
   const finished = store.steps(run, 0, store.countSteps(run)).filter(({ metrics }) => metrics !== null);
   for (const { iteration } of finished) {
     for (const stage of [0, ...store.stages(run, iteration).map((one) => one.stage)]) {
-      const state = stateAfter({ store, run, method }, iteration, 0);
-      const step = { settings: config, iteration, state, roles, random: randomOf(config, iteration) };
+      const state = readStateAfter({ store, run, method }, iteration, 0);
+      const step = { settings: config, iteration, state, roles, random: makeStepRandom(config, iteration) };
       const taught = method.taught?.(step, stage) ?? roles;
-      for (const message of stageAdvantages({ store, run, config, method, protocol }, iteration, stage)) {
+      for (const message of readStageAdvantages({ store, run, config, method, protocol }, iteration, stage)) {
         if (taught.includes(message.role)) {
           yield { ...message, iteration, stage };
         }

@@ -1,16 +1,16 @@
 /** Inputs of a method's step, besides its messages and its state. */
 import { Stream, streamKey } from '../runtime/random.ts';
-import { learns } from '../shared/rolePolicies.ts';
+import { isLearningRole } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';
 import type { LearningStep } from './methods/method.ts';
 
 /** The roles of a protocol that learn, in its order. */
-export const learningRoles = ({ policies }: Pick<RunConfig, 'policies'>, { roles }: Protocol): readonly string[] =>
-  roles.map(({ name }) => name).filter((role) => learns(policies, role));
+export const listLearningRoles = ({ policies }: Pick<RunConfig, 'policies'>, { roles }: Protocol): readonly string[] =>
+  roles.map(({ name }) => name).filter((role) => isLearningRole(policies, role));
 
 /** The random numbers of a step, one stream for each purpose. */
-export const randomOf =
+export const makeStepRandom =
   ({ seed }: Pick<RunConfig, 'seed'>, iteration: number): LearningStep['random'] =>
   (purpose) => {
     const scope = `iteration:${iteration}`;

@@ -13,7 +13,7 @@ export type LossWeight = RunConfig['ppo']['loss_weight'] | 'sequence';
  * @param whole true if the contexts include all messages
  * @param unit replaces the unit that the configuration names
  */
-export function weightedFor(
+export function applyLossWeights(
   { ppo, adapter }: Pick<RunConfig, 'ppo' | 'adapter'>,
   contexts: readonly TrainingContext[],
   {
@@ -25,7 +25,7 @@ export function weightedFor(
   // A step uses the mean over its tokens if no weights are given.
   return unit === 'token' && parts === 1 && whole
     ? contexts
-    : weighted(contexts, unit, { apart: adapter?.per === 'role', parts });
+    : weightMessages(contexts, unit, { apart: adapter?.per === 'role', parts });
 }
 
 /**
@@ -53,13 +53,13 @@ export function weightedFor(
  * @param apart true if each role takes its own optimizer steps
  * @param parts the number of optimizer steps that share the contexts; the weights are multiplied by it
  */
-export function weighted(
+export function weightMessages(
   contexts: readonly TrainingContext[],
   unit: LossWeight,
   { apart = false, parts = 1 }: { readonly apart?: boolean; readonly parts?: number } = {},
 ): TrainingContext[] {
   const stepOf = ({ role }: TrainingContext): string | undefined => (apart ? role : undefined);
-  const steps = new Map([...Map.groupBy(contexts, stepOf)].map(([step, own]) => [step, weightsBy(unit, own)]));
+  const steps = new Map([...Map.groupBy(contexts, stepOf)].map(([step, own]) => [step, makeWeightFunction(unit, own)]));
   return contexts.map((context) => ({
     ...context,
     messages: context.messages.map((message) => ({
@@ -72,8 +72,8 @@ export function weighted(
 /** Returns the weight of a message's tokens, by its context. */
 type WeightOf = (context: Pick<TrainingContext, 'role'>, message: Pick<TrainingMessage, 'tokens'>) => number;
 
-function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): WeightOf {
-  const totals = totalsOf(contexts);
+function makeWeightFunction(unit: LossWeight, contexts: readonly TrainingContext[]): WeightOf {
+  const totals = countTotals(contexts);
   switch (unit) {
     case 'token':
       return () => 1 / totals.tokens;
@@ -82,7 +82,9 @@ function weightsBy(unit: LossWeight, contexts: readonly TrainingContext[]): Weig
     case 'message':
       return (_, { tokens }) => 1 / (totals.messages * tokens.length);
     case 'role': {
-      const roles = new Map([...Map.groupBy(contexts, ({ role }) => role)].map(([role, own]) => [role, totalsOf(own)]));
+      const roles = new Map(
+        [...Map.groupBy(contexts, ({ role }) => role)].map(([role, own]) => [role, countTotals(own)]),
+      );
       const weights = new Map(
         [...roles].map(([role, { messages }]) => [
           role,
@@ -99,7 +101,7 @@ interface Totals {
   readonly messages: number;
 }
 
-const totalsOf = (contexts: readonly TrainingContext[]): Totals =>
+const countTotals = (contexts: readonly TrainingContext[]): Totals =>
   contexts
     .flatMap(({ messages }) => messages)
     .reduce<Totals>(
@@ -121,11 +123,11 @@ const totalsOf = (contexts: readonly TrainingContext[]): Totals =>
  * messages' tokens.
  * @returns the contexts, and T / M: the mean length of a message, or 0 without messages
  */
-export function messageMean(contexts: readonly TrainingContext[]): {
+export function scaleToMessageMean(contexts: readonly TrainingContext[]): {
   readonly contexts: TrainingContext[];
   readonly length: number;
 } {
-  const { tokens, messages } = totalsOf(contexts);
+  const { tokens, messages } = countTotals(contexts);
   const length = messages === 0 ? 0 : tokens / messages;
   return {
     length,

@@ -1,12 +1,12 @@
 /** The KL penalty of an update: its anchor policy, its estimator, and the place where it enters. */
-import { EXACT_VOCABULARY, exactFault, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
+import { EXACT_VOCABULARY, explainNoExactKl, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';
 import { shapeWithK1 } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
-import { methodReads } from './methods/methods.ts';
+import { methodReadsKey } from './methods/methods.ts';
 
-export function penaltyOf({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
+export function getPenalty({ ppo }: Pick<RunConfig, 'ppo'>): KlPenalty {
   const { kl_coefficient: coefficient, kl_against: against, kl_estimator: estimator } = ppo;
   return estimator === 'k1' ? { coefficient, against: 'reference', estimator } : { coefficient, against, estimator };
 }
@@ -17,20 +17,20 @@ type PenaltyConfig = Pick<RunConfig, 'method' | 'ppo' | 'teamtr' | 'steps'>;
 const RANKS_KEY = 'teamtr.rank_shifts';
 
 /** Returns the key by which a run compares whole distributions, or null if it does not. */
-export function exactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string | null {
-  const [key, estimator] = methodReads(method, 'teamtr')
+export function findExactKey({ method, ppo, teamtr, steps }: PenaltyConfig): string | null {
+  const [key, estimator] = methodReadsKey(method, 'teamtr')
     ? ['teamtr.kl_estimator', teamtr.kl_estimator]
     : ['ppo.kl_estimator', ppo.kl_estimator];
   if (estimator === 'exact' && steps > 0) {
     return key;
   }
-  return methodReads(method, 'teamtr') && teamtr.rank_shifts && steps > 0 ? RANKS_KEY : null;
+  return methodReadsKey(method, 'teamtr') && teamtr.rank_shifts && steps > 0 ? RANKS_KEY : null;
 }
 
 /** Returns the reason why a model does not allow the configured divergence, or null if it does. */
-export function exactDivergenceFault(config: PenaltyConfig, vocabularySize: number): string | null {
-  const key = exactKey(config);
-  const fault = key === null ? null : exactFault(vocabularySize);
+export function findExactDivergenceFault(config: PenaltyConfig, vocabularySize: number): string | null {
+  const key = findExactKey(config);
+  const fault = key === null ? null : explainNoExactKl(vocabularySize);
   return fault === null
     ? null
     : key === RANKS_KEY
@@ -52,7 +52,7 @@ export interface Penalized {
 }
 
 /** Applies a penalty to some contexts. k3 from the reference is part of every loss. */
-export function penalized(penalty: KlPenalty, contexts: readonly TrainingContext[], anchors: Anchors): Penalized {
+export function applyPenalty(penalty: KlPenalty, contexts: readonly TrainingContext[], anchors: Anchors): Penalized {
   const { coefficient, against, estimator } = penalty;
   const fromLast = estimator !== 'k1' && penalty.fromLast === true;
   if (estimator === 'k1') {

@@ -1,11 +1,11 @@
 /** Checks that the policies of a configuration fit its team and its questions. */
 import type { Problem } from '../domain/problem.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
-import { placeWords } from '../replay/grow.ts';
+import { describePlace } from '../replay/grow.ts';
 import { C3Error } from '../shared/errors.ts';
-import { editorModelWords, EXPERT_ROLE, learns, type RolePolicySettings } from '../shared/rolePolicies.ts';
-import { bundledModelFault } from '../shared/runNames.ts';
-import { suggestion, type KeyPath } from '../team/document.ts';
+import { describeEditorModel, EXPERT_ROLE, isLearningRole, type RolePolicySettings } from '../shared/rolePolicies.ts';
+import { findBundledModelFault } from '../shared/runNames.ts';
+import { suggestName, type KeyPath } from '../team/document.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';
 
@@ -13,12 +13,12 @@ type Policies = Pick<RunConfig, 'policies' | 'steps'>;
 type Team = Policies & { readonly task: Pick<RunConfig['task'], 'name'> };
 
 /** Returns remarks on the policies of a run for the user, one line each. */
-export const policyRemarks = ({ policies = {} }: Policies): readonly string[] =>
+export const listPolicyRemarks = ({ policies = {} }: Policies): readonly string[] =>
   Object.entries(policies).map(
-    ([role, settings]) => `The role ${role} is ${answererOf(settings)}: what it says is never trained on.`,
+    ([role, settings]) => `The role ${role} is ${describeAnswerer(settings)}: what it says is never trained on.`,
   );
 
-function answererOf(settings: RolePolicySettings): string {
+function describeAnswerer(settings: RolePolicySettings): string {
   switch (settings.kind) {
     case 'scripted':
       return 'scripted';
@@ -33,14 +33,14 @@ function answererOf(settings: RolePolicySettings): string {
     case 'endpoint':
       return `answered by the model ${settings.model_name} of ${settings.endpoint.join(' and ')}`;
     case 'vscode':
-      return `answered by a chat model of VS Code${editorModelWords(settings.vscode)}`;
+      return `answered by a chat model of VS Code${describeEditorModel(settings.vscode)}`;
     case 'own':
       return "answered by the run's model with learns: false";
   }
 }
 
 /** Returns the fault of a team's policies, as one sentence to follow a key, or null. */
-export function policiesFault(
+export function findPoliciesFault(
   { policies = {}, steps, task }: Team,
   { name: protocol, roles, rounds }: Pick<Protocol, 'name' | 'roles' | 'rounds'>,
 ): { readonly path: KeyPath; readonly sentence: string } | null {
@@ -58,16 +58,16 @@ export function policiesFault(
   if (unknown !== undefined) {
     return {
       path: ['policies', unknown],
-      sentence: `the protocol ${protocol} has no such role; ${suggestion(unknown, known)}`,
+      sentence: `the protocol ${protocol} has no such role; ${suggestName(unknown, known)}`,
     };
   }
   for (const [role, settings] of Object.entries(policies)) {
-    const sentence = settings.kind === 'model' ? bundledModelFault(settings.model, task.name) : null;
+    const sentence = settings.kind === 'model' ? findBundledModelFault(settings.model, task.name) : null;
     if (sentence !== null) {
       return { path: ['policies', role, 'model'], sentence };
     }
   }
-  if (steps > 0 && !names.some((role) => learns(policies, role))) {
+  if (steps > 0 && !names.some((role) => isLearningRole(policies, role))) {
     return {
       path: ['policies'],
       sentence:
@@ -93,7 +93,7 @@ export function checkScripts(
     if (missing !== undefined) {
       throw new C3Error(
         'input',
-        `policies.${role}.answers has no answer for ${placeWords(id, missing.uid)}; add one, or a last one without conditions.`,
+        `policies.${role}.answers has no answer for ${describePlace(id, missing.uid)}; add one, or a last one without conditions.`,
       );
     }
   }

@@ -1,16 +1,16 @@
 /** Checks that the contexts of a run fit into its model, as far as that can be known in advance. */
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
-import { checkRoom } from '../policy/policy.ts';
+import { checkPositions } from '../policy/policy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
-import { placeWords, samplingOf } from '../replay/grow.ts';
-import { capabilitiesOf, type RolePolicies } from '../shared/rolePolicies.ts';
+import { describePlace, findRoleSampling } from '../replay/grow.ts';
+import { findCapabilities, type RolePolicies } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { renderContext, type Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';
 
 /** Returns all problems that a run may use. */
-export const runProblems = (
+export const listRunProblems = (
   { steps, instances_per_step: perStep }: RunConfig,
   { train, evaluation }: { readonly train: readonly Problem[]; readonly evaluation: readonly Problem[] },
 ): Problem[] => [...evaluation, ...train.slice(0, steps * perStep)];
@@ -47,11 +47,11 @@ export async function checkContexts(
   problems: readonly Problem[],
 ): Promise<void> {
   for (const { ancestors, position, id, role } of protocol.occurrences) {
-    if (!capabilitiesOf(policies, role).tokens) {
+    if (!findCapabilities(policies, role).tokens) {
       continue;
     }
     const { tokenizer, maxPositions } = others?.get(role) ?? own;
-    const { maxNewTokens } = samplingOf({ protocol, sampling }, position);
+    const { maxNewTokens } = findRoleSampling({ protocol, sampling }, position);
     const blank = new Map(ancestors.map((ancestor) => [ancestor, '']));
     for (let from = 0; from < problems.length; from += TOGETHER) {
       const some = problems.slice(from, from + TOGETHER);
@@ -62,11 +62,11 @@ export async function checkContexts(
         if (TOKENS_PER_BYTE * Buffer.byteLength(context) + maxNewTokens <= maxPositions) {
           continue;
         }
-        checkRoom(
+        checkPositions(
           (await tokenizer.encode(context)).length,
           maxNewTokens,
           maxPositions,
-          placeWords(id, some[index]?.uid ?? ''),
+          describePlace(id, some[index]?.uid ?? ''),
         );
       }
     }

@@ -13,17 +13,17 @@ import { removeUnfinished } from '../files/newFile.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { RunConfig } from './config/config.ts';
 import { sampleIteration } from './iteration.ts';
-import { learn, type LearnInput } from './learn.ts';
-import { comparison } from './measure/accuracy.ts';
+import { learnStep, type LearnInput } from './learn.ts';
+import { compareOutcomes } from './measure/accuracy.ts';
 import { RunEvaluations } from './measure/runEvaluations.ts';
-import { turnLevels, type TurnLevels } from './measure/turnLevels.ts';
+import { measureTurnLevels, type TurnLevels } from './measure/turnLevels.ts';
 import type { Method } from './methods/method.ts';
-import { methodNamed, methodRemarks, valuesStates } from './methods/methods.ts';
+import { getMethod, listMethodRemarks, valuesStates } from './methods/methods.ts';
 import { RunContext, type RunControl, type RunDependencies } from './runContext.ts';
-import { checkpointFile, removeOldCheckpoints, snapshotFile, valueHeadFile } from './state/checkpoints.ts';
+import { checkpointPath, removeOldCheckpoints, snapshotPath, valueHeadPath } from './state/checkpoints.ts';
 import { storeFinalState } from './state/methodStates.ts';
-import { restoreTraining, snapshotAfter } from './state/restore.ts';
-import { treeValues } from './state/states.ts';
+import { restoreTraining, findSnapshotAfter } from './state/restore.ts';
+import { valueTrees } from './state/states.ts';
 
 /** One run, whose state is always read from the store: a new run has nothing stored yet. */
 export class Run {
@@ -35,7 +35,7 @@ export class Run {
   constructor(id: string, config: RunConfig, dependencies: RunDependencies, control: RunControl) {
     this.context = new RunContext(id, config, dependencies, control);
     this.evaluations = new RunEvaluations(this.context);
-    this.method = dependencies.method ?? methodNamed(config.method);
+    this.method = dependencies.method ?? getMethod(config.method);
     this.learning = { ...dependencies, run: id, config, method: this.method, signal: control.signal };
   }
 
@@ -43,7 +43,7 @@ export class Run {
     const { config, control, account } = this.context;
     const { store, base, evaluation, snapshotFolder } = this.context.dependencies;
     this.context.progress('load', 1, 1, `Run ${this.context.id}: the model is loaded`);
-    for (const remark of methodRemarks(config, this.context.dependencies.protocol)) {
+    for (const remark of listMethodRemarks(config, this.context.dependencies.protocol)) {
       this.context.progress('load', 1, 1, remark);
     }
     account.write();
@@ -62,7 +62,7 @@ export class Run {
     const cost = account.ledger();
     const isCompared = config.steps > 0 && evaluation.length > 0;
     const compare = (kind: EvaluationKind): RunSummary['accuracy'] =>
-      comparison(before[kind], after[kind], isCompared, config.seed);
+      compareOutcomes(before[kind], after[kind], isCompared, config.seed);
     const { samples } = config.evaluation;
     const once = (when: 'before' | 'after'): (number | null)[] => this.evaluations.solvedOnce(when);
     return {
@@ -79,7 +79,7 @@ export class Run {
       accuracy: compare('greedy'),
       passAt1: compare('sampled'),
       ...(samples > 1 && {
-        passAtK: { samples, ...comparison(once('before'), once('after'), isCompared, config.seed) },
+        passAtK: { samples, ...compareOutcomes(once('before'), once('after'), isCompared, config.seed) },
       }),
       seconds: account.trainingSeconds,
       store: store.path,
@@ -114,7 +114,7 @@ export class Run {
         await this.sample(iteration, 0, snapshot, problems);
       }
       const [started, sampled] = [clock(), this.context.account.samplingSeconds];
-      const { report, state } = await learn(this.learning, iteration, {
+      const { report, state } = await learnStep(this.learning, iteration, {
         sample: async (stage, weights) => {
           await this.sample(iteration, stage, weights, problems);
           const step = `Step ${iteration} of ${config.steps}`;
@@ -188,7 +188,7 @@ export class Run {
       stage,
       signal: this.context.control.signal,
       valuesOf: (roots, target) =>
-        treeValues(
+        valueTrees(
           this.context.dependencies,
           this.context.config.policies,
           this.context.dependencies.runtime,
@@ -223,12 +223,12 @@ export class Run {
     const { steps, snapshot_every: snapshotEvery, checkpoint_every: checkpointEvery } = this.context.config;
     const kept = iteration % snapshotEvery === 0 || iteration === steps;
     // If nothing was learned, the weights are those of the model folder.
-    const file = kept && trained !== base ? snapshotFile(snapshotFolder, trained) : null;
+    const file = kept && trained !== base ? snapshotPath(snapshotFolder, trained) : null;
     if (file !== null) {
       await runtime.saveSnapshot(trained, file);
     }
     if (kept && valuesStates(this.context.config)) {
-      await runtime.saveValueHead(trained, valueHeadFile(snapshotFolder, this.context.id, iteration));
+      await runtime.saveValueHead(trained, valueHeadPath(snapshotFolder, this.context.id, iteration));
     }
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.context.id, iteration, base: modelFolder, file });
@@ -241,7 +241,7 @@ export class Run {
     if (iteration % checkpointEvery !== 0 || iteration === steps) {
       return;
     }
-    await runtime.saveCheckpoint(checkpointFile(snapshotFolder, this.context.id, iteration));
+    await runtime.saveCheckpoint(checkpointPath(snapshotFolder, this.context.id, iteration));
     await removeOldCheckpoints(snapshotFolder, this.context.id, this.context.config);
   }
 
@@ -261,7 +261,7 @@ export class Run {
     const { store, protocol, evaluator } = this.context.dependencies;
     return evaluator.ofTurn === undefined
       ? {}
-      : turnLevels(
+      : measureTurnLevels(
           store.learnedRules(this.context.id, iteration),
           store.learnedPlaces(this.context.id, iteration),
           protocol,
@@ -280,7 +280,7 @@ export class Run {
   /** Returns the weights of a completely stored run, from their file or by executing steps again. */
   private async finalWeights(base: string): Promise<string> {
     const { runtime, store } = this.context.dependencies;
-    const { id, file } = snapshotAfter(store, this.context.id, this.context.config.steps);
+    const { id, file } = findSnapshotAfter(store, this.context.id, this.context.config.steps);
     if (id === base) {
       return base;
     }

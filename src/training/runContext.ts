@@ -3,7 +3,7 @@ import type { Problem } from '../domain/problem.ts';
 import type { StepMetrics } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../policy/policy.ts';
-import { teamPolicy } from '../policy/teamPolicy.ts';
+import { createTeamPolicy } from '../policy/teamPolicy.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { RoundRecord } from '../replay/recordTree.ts';
 import type { Environments } from '../replay/unfold.ts';
@@ -13,7 +13,7 @@ import type { StoreWriter } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { Renderer } from '../team/render.ts';
 import type { RunConfig } from './config/config.ts';
-import { Remaining, runWork, type ExpectedPace } from './measure/remaining.ts';
+import { Remaining, countRunWork, type ExpectedPace } from './measure/remaining.ts';
 import type { Method } from './methods/method.ts';
 import { CostAccount } from './state/account.ts';
 
@@ -79,7 +79,7 @@ export class RunContext {
     this.account = new CostAccount(store, id, protocol, clock);
     this.environment = store.environmentId(runtime.environment);
     this.remaining = new Remaining(
-      runWork(config, dependencies.evaluation.length, store.run(id).steps),
+      countRunWork(config, dependencies.evaluation.length, store.run(id).steps),
       dependencies.expected,
       clock,
     );
@@ -94,7 +94,7 @@ export class RunContext {
   policy(snapshot: string): Policy {
     const { runtime, tokenizer, maxPositions, roles } = this.dependencies;
     const model = new LocalPolicy(runtime, tokenizer, snapshot, maxPositions);
-    return teamPolicy(model, this.config.policies, tokenizer, roles);
+    return createTeamPolicy(model, this.config.policies, tokenizer, roles);
   }
 
   round(phase: 'train' | 'evaluate', iteration: number, snapshot: string): RoundRecord {

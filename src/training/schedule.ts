@@ -13,7 +13,7 @@ export interface CosineSettings {
  * Returns a schedule with a linear warm-up, then a half cosine from the peak to its floor.
  * @returns the rate of step s, counted from 0
  */
-export function cosineSchedule({
+export function makeCosineSchedule({
   peak,
   warmupFraction,
   totalSteps,

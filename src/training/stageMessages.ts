@@ -1,13 +1,13 @@
 /** The stored messages of a step, or of a stage of it, in the form that updates learn from. */
-import { standardScore, type Standardisation } from '../credit/standardScore.ts';
+import { standardScore, type Standardization } from '../credit/standardScore.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import { C3Error } from '../shared/errors.ts';
-import { learns } from '../shared/rolePolicies.ts';
+import { isLearningRole } from '../shared/rolePolicies.ts';
 import type { StoreReader, TrainingMessage } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import { messagesPerTurn } from '../team/rounds.ts';
-import { advantagesOf, trainingContexts, type LearningGroup } from './advantages.ts';
+import { makeAdvantageLookup, makeTrainingContexts, type LearningGroup } from './advantages.ts';
 import type { RunConfig } from './config/config.ts';
 import type { Origin } from './divergence.ts';
 import type { Method } from './methods/method.ts';
@@ -38,12 +38,16 @@ interface StageInput {
  * Reads a stage.
  * @throws C3Error
  */
-export async function stageMessages(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
-  const { said, learned, nodes, ...found } = learnedGroups(input, iteration, stage);
-  const groups = await withPrompts(input, iteration, found.groups);
-  const { compared, scaled, credits } = comparedGroups(input, said, groups);
-  const contexts = trainingContexts(compared, scaled, credits === null && (nodes !== undefined || isMerged(input)));
-  const origins: StageMessages['origins'] = credits === null ? new Map() : originsOf(said, credits);
+export async function readStage(input: StageInput, iteration: number, stage: number): Promise<StageMessages> {
+  const { said, learned, nodes, ...found } = readLearnedGroups(input, iteration, stage);
+  const groups = await addPrompts(input, iteration, found.groups);
+  const { compared, scaled, credits } = prepareGroups(input, said, groups);
+  const contexts = makeTrainingContexts(
+    compared,
+    scaled,
+    credits === null && (nodes !== undefined || mergesContexts(input)),
+  );
+  const origins: StageMessages['origins'] = credits === null ? new Map() : traceOrigins(said, credits);
   return { said, learned, groups, contexts, nodes: nodes?.upward ?? [], origins };
 }
 
@@ -56,14 +60,14 @@ export type AdvantagedMessage = Pick<TrainingMessage, 'message' | 'problem' | 'r
  * Returns the messages of a stage that its updates learn from, for all roles that learn. Their
  * advantages include neither a penalty that shapes advantages nor the messages' weights in the loss.
  */
-export function stageAdvantages(
+export function readStageAdvantages(
   input: Omit<StageInput, 'tokenizer'>,
   iteration: number,
   stage: number,
 ): readonly AdvantagedMessage[] {
-  const { said, groups } = learnedGroups(input, iteration, stage);
-  const { compared, scaled } = comparedGroups(input, said, groups);
-  const advantages = advantagesOf(compared, scaled);
+  const { said, groups } = readLearnedGroups(input, iteration, stage);
+  const { compared, scaled } = prepareGroups(input, said, groups);
+  const advantages = makeAdvantageLookup(compared, scaled);
   return compared.flatMap((group) => {
     const own = advantages(group);
     return group.messages
@@ -80,7 +84,7 @@ export function stageAdvantages(
 }
 
 /** Returns the groups that are learned from, as their credits are compared and scaled. */
-function comparedGroups<Group extends StoredGroup>(
+function prepareGroups<Group extends StoredGroup>(
   { config, method, store }: Pick<StageInput, 'config' | 'method' | 'store'>,
   said: readonly TrainingMessage[],
   groups: readonly Group[],
@@ -99,8 +103,8 @@ function comparedGroups<Group extends StoredGroup>(
   const kept = config.dynamic_sampling && loud.length > 0 ? loud : groups;
   const standard = method.standardised?.(config);
   if (standard !== undefined) {
-    const credits = creditsOfEpisodes(store, said);
-    return { compared: standardised(kept, standard, credits), scaled: false, credits };
+    const credits = collectEpisodeCredits(store, said);
+    return { compared: standardizeGroups(kept, standard, credits), scaled: false, credits };
   }
   const { group_normalise: scaled, normalise_scope: scope } = config.credit;
   const wide = scope === 'published' && method.scaledOver === 'step';
@@ -112,7 +116,7 @@ function comparedGroups<Group extends StoredGroup>(
  * return minus the mean of all G episodes of the problem; times G / (G - 1) it is the return minus the
  * mean of the others.
  */
-function originsOf(
+function traceOrigins(
   said: readonly TrainingMessage[],
   credits: ReadonlyMap<string, number[]>,
 ): ReadonlyMap<Int32Array, Origin> {
@@ -132,7 +136,7 @@ function originsOf(
 }
 
 /** Returns the credits of each problem's episodes: those of their first messages. */
-function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
+function collectEpisodeCredits(store: StoreReader, said: readonly TrainingMessage[]): ReadonlyMap<string, number[]> {
   const first = new Set(
     store.messages(said.map(({ message }) => message)).flatMap(({ id, parent }) => (parent === null ? [id] : [])),
   );
@@ -145,9 +149,9 @@ function creditsOfEpisodes(store: StoreReader, said: readonly TrainingMessage[])
 }
 
 /** Returns the groups with standard scores in place of credits (returns minus a problem's number). */
-const standardised = <Group extends StoredGroup>(
+const standardizeGroups = <Group extends StoredGroup>(
   groups: readonly Group[],
-  standard: Standardisation,
+  standard: Standardization,
   credits: ReadonlyMap<string, number[]>,
 ): Group[] =>
   groups.map((group) => {
@@ -166,11 +170,11 @@ type StoredGroup = Omit<LearningGroup, 'prompt' | 'messages'> & {
 };
 
 /** Returns true if messages of equal contexts are learned from together. */
-const isMerged = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
+const mergesContexts = ({ config, method }: Pick<StageInput, 'config' | 'method'>): boolean =>
   method.compared === 'context' && config.credit.merge_contexts;
 
 /** Returns a stage's messages, and the groups of roles that learn, in the order of storage. */
-function learnedGroups(
+function readLearnedGroups(
   { run, config, method, store, protocol }: Omit<StageInput, 'tokenizer'>,
   iteration: number,
   stage: number,
@@ -179,9 +183,9 @@ function learnedGroups(
   readonly nodes: NodesOfTurns | undefined;
 } {
   const said = store.trainingMessages(run, iteration, method.estimator(config), stage);
-  const learned = said.filter(({ role }) => learns(config.policies, role));
+  const learned = said.filter(({ role }) => isLearningRole(config.policies, role));
   const nodes = method.byNode?.(config) === true ? new NodesOfTurns(said, messagesPerTurn(protocol)) : undefined;
-  const merged = isMerged({ config, method });
+  const merged = mergesContexts({ config, method });
   const groups = Map.groupBy(learned, (message) => {
     const { bucket, problem, position, context } = message;
     const place = nodes?.of(message) ?? (merged ? problem : undefined);
@@ -203,7 +207,7 @@ function learnedGroups(
  * Adds the tokens of their contexts to groups.
  * @throws C3Error('model') if the tokenizer is a different one
  */
-async function withPrompts(
+async function addPrompts(
   { run, tokenizer }: Pick<StageInput, 'run' | 'tokenizer'>,
   iteration: number,
   groups: readonly StoredGroup[],

@@ -4,13 +4,13 @@ import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';
 import type { StoreWriter } from '../store/types.ts';
 import type { RunConfig } from './config/config.ts';
-import { samplingFault } from './iteration.ts';
-import { methodNamed } from './methods/methods.ts';
-import { runProblems } from './room.ts';
+import { findSamplingFault } from './iteration.ts';
+import { getMethod } from './methods/methods.ts';
+import { listRunProblems } from './room.ts';
 import { Run } from './run.ts';
 import type { RunControl, RunDependencies } from './runContext.ts';
 import { requireOwnStates } from './state/methodStates.ts';
-import { snapshotAfter } from './state/restore.ts';
+import { findSnapshotAfter } from './state/restore.ts';
 
 /**
  * Starts a run and takes it to its end. The run's row ends as done, cancelled or failed, or as
@@ -25,7 +25,7 @@ export async function runTraining(
   control: RunControl,
 ): Promise<RunSummary> {
   const { store, now, base } = dependencies;
-  const fault = samplingFault(config, dependencies.protocol, dependencies.method);
+  const fault = findSamplingFault(config, dependencies.protocol, dependencies.method);
   if (fault !== null) {
     throw new C3Error('input', fault);
   }
@@ -40,10 +40,10 @@ export async function runTraining(
       createdAt: now(),
     });
     store.insertSnapshot({ id: base, run: id, iteration: 0, base: dependencies.modelFolder, file: null });
-    store.insertProblems(runProblems(config, dependencies));
+    store.insertProblems(listRunProblems(config, dependencies));
   });
   dependencies.onStored?.(id);
-  return toTheEnd(id, config, dependencies, control);
+  return executeToEnd(id, config, dependencies, control);
 }
 
 /**
@@ -59,7 +59,7 @@ export async function resumeTraining(
   control: RunControl,
 ): Promise<RunSummary> {
   const { store, base, modelFolder, runtime } = dependencies;
-  if (snapshotAfter(store, id, 0).id !== base) {
+  if (findSnapshotAfter(store, id, 0).id !== base) {
     throw new C3Error(
       'input',
       `Run ${id} cannot be resumed: the model in ${modelFolder} is no longer the one that it began with; put its weights back, or start a new run.`,
@@ -76,12 +76,12 @@ export async function resumeTraining(
       `Run ${id} cannot be resumed exactly: it was made with ${other} and this is ${here}; resume it there, or start a new run.`,
     );
   }
-  requireOwnStates({ store, run: id, method: dependencies.method ?? methodNamed(config.method) });
+  requireOwnStates({ store, run: id, method: dependencies.method ?? getMethod(config.method) });
   store.updateRunStatus(id, 'running', null, null);
-  return toTheEnd(id, config, dependencies, control);
+  return executeToEnd(id, config, dependencies, control);
 }
 
-async function toTheEnd(
+async function executeToEnd(
   id: string,
   config: RunConfig,
   dependencies: RunDependencies,
@@ -95,25 +95,25 @@ async function toTheEnd(
   } catch (error) {
     if (error instanceof EvaluatorLost) {
       // Ends without a time, as if the process had been ended, because the run counts as interrupted.
-      recordEnd(store, id, 'failed', null);
+      recordRunEnd(store, id, 'failed', null);
       const { steps } = store.run(id);
       throw new EvaluatorLost(
-        `Run ${id} was interrupted at step ${steps} of ${config.steps}: ${withoutStop(error.message)}. What is stored stays; resume it when ${error.until}.`,
+        `Run ${id} was interrupted at step ${steps} of ${config.steps}: ${dropFinalStop(error.message)}. What is stored stays; resume it when ${error.until}.`,
         error.until,
       );
     }
-    recordEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());
+    recordRunEnd(store, id, error instanceof CancelledError ? 'cancelled' : 'failed', now());
     throw error;
   }
 }
 
-const withoutStop = (sentence: string): string => sentence.replace(/\.$/, '');
+const dropFinalStop = (sentence: string): string => sentence.replace(/\.$/, '');
 
 /**
  * Records the end of a run. A store that failed may refuse this too; the error that ended the run is
  * then still the one to report.
  */
-function recordEnd(store: StoreWriter, id: string, status: RunStatus, at: string | null): void {
+function recordRunEnd(store: StoreWriter, id: string, status: RunStatus, at: string | null): void {
   try {
     store.updateRunStatus(id, status, at, null);
   } catch {

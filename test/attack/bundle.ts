@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import { readBucketLine } from '../../src/engine/exchange/exchangeBucket.ts';
 import { exportBuckets, OWN_KEY } from '../../src/engine/exchange/exchangeExport.ts';
 import { importBuckets } from '../../src/engine/exchange/exchangeImport.ts';
-import { canonicalJson, JsonNumber, jsonOf, parseJson } from '../../src/engine/exchange/exchangeJson.ts';
+import { formatCanonicalJson, JsonNumber, toJsonValue, parseJson } from '../../src/engine/exchange/exchangeJson.ts';
 import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
-import { parseRecipe, protocolOf } from '../../src/engine/recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
@@ -153,7 +153,7 @@ const mutated = fc
     for (const [place, value] of changes) {
       found = replaced(found, paths[place % paths.length] ?? [], value);
     }
-    return canonicalJson(jsonOf(found));
+    return formatCanonicalJson(toJsonValue(found));
   });
 const cutLines = fc
   .tuple(mutated, fc.nat(), fc.constantFrom('', '"', '}', '\\', '\u0000', '['))
@@ -217,7 +217,7 @@ export function bundleAttacks(sizes: BundleSizes): void {
         try {
           const { run } = await importBuckets(store, path, NOW);
           const out = `${path}.out`;
-          exportBuckets(store, run, protocolOf(parseRecipe(store.runConfig(run), run)), out);
+          exportBuckets(store, run, parseRecipeProtocol(parseRecipe(store.runConfig(run), run)), out);
           if (readFileSync(out, 'utf8') === '') {
             bundles.broken(`${line.slice(0, 2_000)} is lost on its way`);
           }
@@ -249,8 +249,8 @@ export function bundleAttacks(sizes: BundleSizes): void {
         numbers: (length) => `[${'1,'.repeat(length / 2)}1]`,
         'one number': (length) => '9'.repeat(length),
         candidates: (length) =>
-          canonicalJson(
-            jsonOf({
+          formatCanonicalJson(
+            toJsonValue({
               ...bucket({}),
               candidates: Array.from({ length: Math.min(4_000, length / 60) }, (_, j) => ({
                 j,
@@ -281,8 +281,8 @@ export function bundleAttacks(sizes: BundleSizes): void {
     it('is written as it was read, whatever it holds', () => {
       fc.assert(
         fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
-          const once = canonicalJson(parseJson(text));
-          if (canonicalJson(parseJson(once)) !== once) {
+          const once = formatCanonicalJson(parseJson(text));
+          if (formatCanonicalJson(parseJson(once)) !== once) {
             bundles.broken(text);
           }
           bundles.held();

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { mean } from '../../src/credit/describe.ts';
 import { CREDIT_ESTIMATORS, creditGroup, estimateGroup, type CreditGroup } from '../../src/credit/estimators.ts';
 import { leaveOneOut } from '../../src/credit/estimators/loo.ts';
-import { headlinesOf } from '../../src/credit/headline.ts';
-import { againstSiblings } from '../../src/credit/siblings.ts';
+import { creditPoolMembers } from '../../src/credit/headline.ts';
+import { compareWithSiblings } from '../../src/credit/siblings.ts';
 import { creditLines } from '../../src/engine/lines/creditLines.ts';
 import type { CreditPool } from '../../src/shared/credit/creditPool.ts';
 import { isReturn, MAX_RETURN } from '../../src/shared/credit/returns.ts';
@@ -136,7 +136,7 @@ export interface CreditSizes {
 export function creditAttacks(sizes: CreditSizes): void {
   describe('many replays', () => {
     it('of one context take its credits linear time', () => {
-      const ratio = growth(sizes.requests, (requests) => headlinesOf(replayedTimes(requests)));
+      const ratio = growth(sizes.requests, (requests) => creditPoolMembers(replayedTimes(requests)));
       if (ratio > MOST_GROWTH) {
         credits.broken(`credits of ten times as many requests take ${ratio.toFixed(0)} times as long`);
       }
@@ -205,7 +205,7 @@ export function creditAttacks(sizes: CreditSizes): void {
         const others = samples.filter((_, other) => other !== index);
         const siblings = others.flatMap((sample) => (sample.length === 0 ? [] : [mean(sample)]));
         const sides = { own: samples[index] ?? [], others: others.flat(), siblings, range };
-        const expected = againstSiblings(sides);
+        const expected = compareWithSiblings(sides);
         const found = intervals[index];
         for (const [actual, wanted] of [
           [estimates[index]?.credit, expected?.value],

@@ -9,14 +9,14 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { engineClient } from '../../src/client/engineClient.ts';
+import { createEngineClient } from '../../src/client/engineClient.ts';
 import { engineEnvironment } from '../../src/client/environment.ts';
 import { VERSION } from '../../src/engine/version.ts';
-import { ownRuntimeFolder } from '../support/engines.ts';
+import { useOwnRuntimeFolder } from '../support/engines.ts';
 import { seed, tally } from './harness.ts';
 
 const environment = tally('environment');
-ownRuntimeFolder();
+useOwnRuntimeFolder();
 
 const HOSTILE = [
   'NODE_OPTIONS',
@@ -86,7 +86,7 @@ export function environmentAttacks(sizes: EnvironmentSizes): void {
       process.env[name] = name === 'NODE_OPTIONS' ? '--no-deprecation' : '';
     }
     Object.assign(process.env, PASSED);
-    const client = engineClient(
+    const client = createEngineClient(
       {
         script: fileURLToPath(new URL(`file://${script}`)),
         version: VERSION,

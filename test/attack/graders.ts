@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { gradeAnswer } from '../../src/evaluate/answer.ts';
 import { gradeMath, GRADERS } from '../../src/evaluate/math/grade.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { wordDiff } from '../../src/shared/transcript/wordDiff.ts';
+import { diffWords } from '../../src/shared/transcript/wordDiff.ts';
 import { growth, MOST_GROWTH, seed, tally } from './harness.ts';
 
 const graders = tally('graders');
@@ -261,7 +261,7 @@ export function gradersAttacks(sizes: GradersSizes): void {
     it('give parts that join to both, whatever they hold', () => {
       fc.assert(
         fc.property(texts, texts, (before, after) => {
-          const parts = wordDiff(before, after);
+          const parts = diffWords(before, after);
           const side = (left: 'added' | 'removed'): string =>
             parts
               .filter(({ kind }) => kind !== left)

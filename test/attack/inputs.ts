@@ -13,16 +13,16 @@ import fc from 'fast-check';
 import { importBuckets } from '../../src/engine/exchange/exchangeImport.ts';
 import { exportWeights } from '../../src/engine/exchange/exportWeights.ts';
 import { creditLines } from '../../src/engine/lines/creditLines.ts';
-import { gradeLines, mathLines } from '../../src/engine/lines/gradeLines.ts';
-import { inputLines } from '../../src/engine/lines/lineModel.ts';
+import { gradeLines, createMathLineGrader } from '../../src/engine/lines/gradeLines.ts';
+import { readInputLines } from '../../src/engine/lines/lineModel.ts';
 import { writeOut } from '../../src/files/outFile.ts';
 import { readRegular } from '../../src/files/regularFile.ts';
 import type { ModelRuntime } from '../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { float32Of, int32Of } from '../../src/store/tokens.ts';
+import { decodeFloat32, decodeInt32 } from '../../src/store/tokens.ts';
 import type { StoreWriter } from '../../src/store/types.ts';
 import { loadProblems } from '../../src/tasks/files/load.ts';
-import { csvOf } from '../../webview/dashboard/chart/dataTable.ts';
+import { formatTableAsCsv } from '../../webview/dashboard/chart/dataTable.ts';
 import { c3Apart, makeWorkspace, parseLine } from '../unit/engine/workspace.ts';
 import { seed, tally } from './harness.ts';
 
@@ -84,9 +84,9 @@ export function inputsAttacks(sizes: InputsSizes): void {
     it('of one endless line is refused before it is held', async () => {
       const chunk = Buffer.alloc(1 << 20, 0x61);
       for (const use of [
-        inputLines,
+        readInputLines,
         (input: NodeJS.ReadableStream) => creditLines(input, 'loo'),
-        (input: NodeJS.ReadableStream) => gradeLines(input, mathLines('strict')),
+        (input: NodeJS.ReadableStream) => gradeLines(input, createMathLineGrader('strict')),
       ]) {
         let given = 0;
         const endless = Readable.from(
@@ -110,7 +110,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
 
     it('that is no text, or fails, is refused in one sentence', async () => {
       await inputs.attempt('bytes that are no UTF-8', () =>
-        assert.rejects(drained(inputLines(Readable.from([Buffer.from([0x22, 0xff, 0xfe, 0x0a])]))), (error) =>
+        assert.rejects(drained(readInputLines(Readable.from([Buffer.from([0x22, 0xff, 0xfe, 0x0a])]))), (error) =>
           isPlain(error, /^standard input, line 1: the line is not UTF-8/u),
         ),
       );
@@ -120,7 +120,9 @@ export function inputsAttacks(sizes: InputsSizes): void {
         },
       });
       await inputs.attempt('an input that fails', () =>
-        assert.rejects(drained(inputLines(failing)), (error) => isPlain(error, /^Cannot read standard input: EIO/u)),
+        assert.rejects(drained(readInputLines(failing)), (error) =>
+          isPlain(error, /^Cannot read standard input: EIO/u),
+        ),
       );
     });
 
@@ -136,7 +138,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
           const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
           const chunks = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
           const found: string[] = [];
-          for await (const line of inputLines(Readable.from(chunks, { objectMode: true }))) {
+          for await (const line of readInputLines(Readable.from(chunks, { objectMode: true }))) {
             found.push(line);
           }
           if (JSON.stringify(found) !== JSON.stringify(lines)) {
@@ -298,7 +300,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
         .tuple(fc.constantFrom(...starts), fc.string({ unit: 'binary', maxLength: 12 }))
         .map(([start, rest]) => start + rest);
       const property = fc.property(fc.array(cell, { minLength: 1, maxLength: 4 }), (raws) => {
-        const csv = csvOf({ columns: raws.map((name) => ({ name, numeric: false })), rows: [] });
+        const csv = formatTableAsCsv({ columns: raws.map((name) => ({ name, numeric: false })), rows: [] });
         for (const text of cellsOf(csv)) {
           if (/^[\s\p{C}]*[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]|^[\t\r\n]/u.test(text)) {
             inputs.broken(`the cell ${JSON.stringify(text)}`);
@@ -313,7 +315,7 @@ export function inputsAttacks(sizes: InputsSizes): void {
   describe('a blob of an odd length', () => {
     it('is a damaged store, said in one sentence', () => {
       for (let length = 0; length < 64; length++) {
-        for (const read of [int32Of, float32Of]) {
+        for (const read of [decodeInt32, decodeFloat32]) {
           try {
             if (read(Buffer.alloc(length)).length !== length / 4) {
               inputs.broken(`${length} bytes are read as ${read(Buffer.alloc(length)).length} numbers`);

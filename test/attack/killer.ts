@@ -1,5 +1,5 @@
 /** An attacker that ends the sandboxes below one of our processes. Linux only: elsewhere there are none to be found. */
-import { below, type Process } from '../support/processes.ts';
+import { listProcessesBelow, type Process } from '../support/processes.ts';
 
 /** Whether a process is a sandbox: the bundled interpreter's, or one of the keeper's. */
 export const isSandbox = ({ line }: Process): boolean => /\/sandbox\.(?:ts|mjs) |GUARD|class Guard/.test(line);
@@ -16,7 +16,7 @@ export class Killer {
   constructor(pid: number, choose: (sandboxes: readonly Process[], milliseconds: number) => readonly Process[]) {
     const began = performance.now();
     this.timer = setInterval(() => {
-      for (const victim of choose(below(pid).filter(isSandbox), performance.now() - began)) {
+      for (const victim of choose(listProcessesBelow(pid).filter(isSandbox), performance.now() - began)) {
         try {
           process.kill(victim.pid, 'SIGKILL');
           this.kills++;

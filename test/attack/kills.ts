@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { shownStatus } from '../../src/domain/run.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
-import { messageOf } from '../../src/shared/errors.ts';
+import { toErrorMessage } from '../../src/shared/errors.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
 import { tablesOf, type Row } from '../crash/tables.ts';
@@ -310,7 +310,7 @@ export function runKillAttacks(sizes: RunKillSizes): void {
     for (const { name, plans, fewest, stops } of sizes.scenarios) {
       it(name, async () => {
         const found = await endures(config, plans(), expected).catch((error: unknown) =>
-          count.broken(messageOf(error)),
+          count.broken(toErrorMessage(error)),
         );
         assert.ok(found.kills >= fewest, `${found.kills} kills`);
         if (stops !== undefined) {
@@ -325,7 +325,7 @@ export function runKillAttacks(sizes: RunKillSizes): void {
         for (let run = 0; killed < sizes.kills; run++) {
           assert.ok(run < 2 * sizes.kills, `${killed} kills`);
           const { kills } = await endures(config, [{ plan: drawn(`more ${run}`, 300) }], expected).catch(
-            (error: unknown) => count.broken(messageOf(error)),
+            (error: unknown) => count.broken(toErrorMessage(error)),
           );
           hold(kills);
         }

@@ -14,7 +14,7 @@ import { readSafetensors } from '../../src/runtime/files/safetensors.ts';
 import { parseConfig } from '../../src/runtime/model/huggingFaceConfig.ts';
 import { loadAdapterFile, loadAdapters } from '../../src/runtime/model/loraFolder.ts';
 import { loadConfig, loadModel } from '../../src/runtime/model/model.ts';
-import { C3Error, messageOf } from '../../src/shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../src/shared/errors.ts';
 import { folderOf } from '../unit/golden.ts';
 import { seed, tally } from './harness.ts';
 
@@ -377,7 +377,9 @@ export function modelFilesAttacks(sizes: ModelFilesSizes): void {
   describe('a file that the runtime takes', () => {
     it('is still read', async () => {
       for (const family of ['llama', 'qwen2', 'qwen3']) {
-        const facts = await inspectModel(folderOf(family)).catch((error: unknown) => assert.fail(messageOf(error)));
+        const facts = await inspectModel(folderOf(family)).catch((error: unknown) =>
+          assert.fail(toErrorMessage(error)),
+        );
         assert.equal(facts.family, family);
       }
     });

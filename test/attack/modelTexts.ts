@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { modelFacts } from '../../src/engine/models/modelFacts.ts';
+import { readModelFacts } from '../../src/engine/models/modelFacts.ts';
 import { testModel } from '../../src/engine/models/modelTest.ts';
 import { withTexts } from '../../src/engine/models/texts.ts';
 import { TEXT_PLACES } from '../../src/engine/places.ts';
-import { loadChatTemplate, templateIn, type ChatMessage } from '../../src/policy/chatTemplate.ts';
+import { loadChatTemplate, readRequiredTemplate, type ChatMessage } from '../../src/policy/chatTemplate.ts';
 import { TextProcess } from '../../src/policy/textProcess.ts';
 import type { TextLimits } from '../../src/policy/textRequests.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
@@ -74,7 +74,7 @@ type Hostile = readonly [
 ];
 
 const render: Hostile[2] = async (process, signal) =>
-  (await process.chat(await templateIn(process.folder), signal))(CHAT);
+  (await process.chat(await readRequiredTemplate(process.folder), signal))(CHAT);
 const encode: Hostile[2] = async (process, signal) => (await process.tokenizer(signal)).encodeWhole(SUBJECT);
 const repeated = (filter: string, times: number): string =>
   `{% set ns = namespace(s='aaaaaaaa') %}{% for i in range(${times}) %}{% set ns.s = ${filter} %}{% endfor %}{{ ns.s }}`;
@@ -242,7 +242,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
           ),
           async (process) => {
             const controller = new AbortController();
-            const source = await templateIn(process.folder);
+            const source = await readRequiredTemplate(process.folder);
             const [one, other] = [await process.chat(source, controller.signal), await process.chat(source, NEVER)];
             const say = (content: string): ChatMessage[] => [CHAT[0], { role: 'user', content }];
             const looping = one(say('loop')).then(
@@ -286,7 +286,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
       });
       await texts.attempt('facts', () =>
         withTexts(withTemplate(`{% if ${'('.repeat(50_000)}`), (process) =>
-          assert.rejects(modelFacts(process, NEVER), (error) => {
+          assert.rejects(readModelFacts(process, NEVER), (error) => {
             assertSentence(error, process.folder);
             return true;
           }),
@@ -453,7 +453,7 @@ export function modelTextsAttacks(sizes: ModelTextsSizes): void {
             assert.deepEqual(await tokenizer.pieces(encoded), local.pieces(encoded));
             assert.deepEqual(await tokenizer.spans(encoded, text), local.spans(encoded, text));
           }
-          const render = await process.chat(await templateIn(folder), NEVER);
+          const render = await process.chat(await readRequiredTemplate(folder), NEVER);
           assert.equal(await render(CHAT), chat.render(CHAT));
           assert.equal(await render(CHAT, { generationPrompt: false }), chat.render(CHAT, { generationPrompt: false }));
         });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DriverProcess } from '../../src/engine/program/driverProcess.ts';
 import { record } from '../../src/engine/record/recordProgram.ts';
 import { EngineService } from '../../src/engine/service.ts';
-import { commandEvaluator } from '../../src/evaluate/command.ts';
+import { makeCommandEvaluator } from '../../src/evaluate/command.ts';
 
 const [folder = ''] = process.argv.slice(2);
 const program = join(folder, 'hostile.sh');
@@ -28,7 +28,7 @@ function start(signal: AbortSignal): Promise<unknown> {
   };
   const driver = new DriverProcess({ command: hostile('driver'), folder, timeLimit: 600_000 });
   const asked = driver.ask({}, signal).finally(() => driver.close());
-  const scorer = commandEvaluator({ command: hostile('command'), folder, timeLimit: 600_000 });
+  const scorer = makeCommandEvaluator({ command: hostile('command'), folder, timeLimit: 600_000 });
   return Promise.allSettled([record(service, settings, signal), asked, scorer.evaluate(problem, 'text', signal)]);
 }
 

@@ -9,9 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { environmentOf, listedProcess, listedProcesses, type ListedProcess } from '../../src/files/ownedProcess.ts';
+import {
+  readProcessEnvironment,
+  findListedProcess,
+  listProcesses,
+  type ListedProcess,
+} from '../../src/files/ownedProcess.ts';
 import { HashedStream } from '../../src/tasks/hashedStream.ts';
-import { ownRuntimeFolder } from '../support/engines.ts';
+import { useOwnRuntimeFolder } from '../support/engines.ts';
 import { seed, tally } from './harness.ts';
 import { copyFor, ENDS, type End, type Owner, type OwnerKind } from './owners.ts';
 
@@ -57,11 +62,13 @@ function parentOf({ pid }: ListedProcess): number {
 
 /** The living processes of a trial but one, by their mark. */
 const markedOf = (trial: string, but: number): readonly ListedProcess[] =>
-  listedProcesses().filter(({ pid, hasEnded }) => pid !== but && !hasEnded && environmentOf(pid).includes(trial));
+  listProcesses().filter(
+    ({ pid, hasEnded }) => pid !== but && !hasEnded && readProcessEnvironment(pid).includes(trial),
+  );
 
 /** Unmarked ones that began after another process, and whose parent has ended: the first process has them. */
 const orphansSince = (start: number): readonly ListedProcess[] =>
-  listedProcesses().filter(
+  listProcesses().filter(
     (one) => !one.hasEnded && one.start >= start && parentOf(one) === 1 && UNMARKED.test(lineOf(one)),
   );
 
@@ -81,7 +88,7 @@ async function settled(holds: () => boolean): Promise<boolean> {
 function killAll(left: readonly ListedProcess[]): void {
   for (const { pid, start } of left) {
     // Another process may have its number by now.
-    if (listedProcess(pid)?.start === start) {
+    if (findListedProcess(pid)?.start === start) {
       process.kill(pid, 'SIGKILL');
     }
   }
@@ -103,7 +110,7 @@ async function trial(kind: OwnerKind, prepared: string, how: End, life: number |
   copyFor(prepared, own);
   const began = performance.now();
   const owner: Owner = await kind.start(own, { ...process.env, [TRIAL]: name });
-  const start = listedProcess(owner.pid)?.start ?? Infinity;
+  const start = findListedProcess(owner.pid)?.start ?? Infinity;
   const left = (): readonly ListedProcess[] => markedOf(name, how === 'cancel' ? owner.pid : 0);
   try {
     if (life === null) {
@@ -131,7 +138,7 @@ async function trial(kind: OwnerKind, prepared: string, how: End, life: number |
 }
 
 export function ownedAttacks({ kinds, ends, together }: OwnedSizes): void {
-  ownRuntimeFolder();
+  useOwnRuntimeFolder();
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'c3-owned-'));
   });

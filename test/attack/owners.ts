@@ -17,8 +17,8 @@ import { connectToEngine } from '../../src/client/startEngine.ts';
 import { EngineService } from '../../src/engine/service.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
 import { InitializeRequest, PROTOCOL_VERSION, REQUESTS } from '../../src/shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../../src/shared/protocols/socketConnection.ts';
-import { below } from '../support/processes.ts';
+import { createSocketConnection } from '../../src/shared/protocols/socketConnection.ts';
+import { listProcessesBelow } from '../support/processes.ts';
 import { programOf } from '../support/programs.ts';
 import { makeWorkspace } from '../unit/engine/workspace.ts';
 import { isSandbox } from './killer.ts';
@@ -211,7 +211,7 @@ const graded = (backend: PythonBackend): OwnerKind => ({
     const input = `${Array.from({ length: GRADED }, (_, id) => line(id)).join('\n')}\n`;
     return Promise.resolve(command(folder, ['grade', '--kind', 'python', '--backend', backend], env, input));
   },
-  isWhole: ({ pid }) => below(pid).filter(isSandbox).length >= 2,
+  isWhole: ({ pid }) => listProcessesBelow(pid).filter(isSandbox).length >= 2,
 });
 
 /** The engine of the editor, with a window that records. A window that goes takes its recording along. */
@@ -230,7 +230,7 @@ const windowEngine: OwnerKind = {
       open = await connectToEngine(store);
     }
     const socket = open;
-    const connection = socketConnection(socket);
+    const connection = createSocketConnection(socket);
     connection.listen();
     await connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'window' });
     const cancelling = new CancellationTokenSource();

@@ -5,14 +5,14 @@
  */
 import { diagnose } from '../../src/engine/diagnose/diagnose.ts';
 import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
-import { parseRecipe, protocolOf, protocolOfRun } from '../../src/engine/recipe/recipe.ts';
-import { parseThresholds, taxonomyReport } from '../../src/engine/taxonomy/taxonomyReport.ts';
+import { parseRecipe, parseRecipeProtocol, readRunProtocol } from '../../src/engine/recipe/recipe.ts';
+import { parseThresholds, createTaxonomyReport } from '../../src/engine/taxonomy/taxonomyReport.ts';
 import { readBuckets } from '../../src/engine/taxonomy/taxonomyView.ts';
 import { runReport } from '../../src/report/report.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
-import { contextEstimator } from '../../src/training/methods/methods.ts';
+import { getContextEstimator } from '../../src/training/methods/methods.ts';
 
 const PAGE = { offset: 0, limit: 50 };
 
@@ -21,13 +21,13 @@ export async function answersOf(store: StoreReader, run: string): Promise<string
   const recipe = parseRecipe(store.runConfig(run), run);
   const diagnosis = diagnose(store, run, {
     origin: null,
-    estimator: contextEstimator(recipe.config),
-    protocol: protocolOf(recipe),
+    estimator: getContextEstimator(recipe.config),
+    protocol: parseRecipeProtocol(recipe),
   });
-  const taxonomy = await taxonomyReport(
+  const taxonomy = await createTaxonomyReport(
     store,
     run,
-    await readBuckets(store, run, protocolOfRun(store, run)),
+    await readBuckets(store, run, readRunProtocol(store, run)),
     parseThresholds([]),
   );
   return JSON.stringify({ diagnosis, taxonomy, report: runReport(store, run) });

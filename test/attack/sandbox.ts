@@ -5,7 +5,7 @@
 import { describe, it } from 'node:test';
 import { SANDBOX_PLACES } from '../../src/engine/places.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';
-import { checkNative, nativeCommand } from '../../src/evaluate/python/native/native.ts';
+import { findBackendOnce, makeNativeCommand } from '../../src/evaluate/python/native/native.ts';
 import { DEFAULT_LIMITS } from '../../src/evaluate/python/rules.ts';
 import type { PythonTests } from '../../src/evaluate/python/rules.ts';
 import { SandboxProcess } from '../../src/evaluate/python/sandbox/sandboxProcess.ts';
@@ -139,7 +139,7 @@ class Rooms {
     };
     if (this.backend === 'python3') {
       return SandboxProcess.begin(
-        nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS),
+        makeNativeCommand(await findBackendOnce(), 'candidate', DEFAULT_LIMITS),
         'candidate',
         new Uint8Array(),
         keep,

@@ -11,7 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { C3Error } from '../../src/shared/errors.ts';
-import { sealPathOf } from '../../src/store/files/seal.ts';
+import { sealPath } from '../../src/store/files/seal.ts';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { examineStore } from '../../src/store/repair/examine.ts';
@@ -61,7 +61,7 @@ function putDown(content: Uint8Array, sealed: boolean): void {
   }
   writeFileSync(path, content);
   if (sealed) {
-    copyFileSync(sealPathOf(recorded.path), sealPathOf(path));
+    copyFileSync(sealPath(recorded.path), sealPath(path));
   }
 }
 

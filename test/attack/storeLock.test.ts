@@ -23,11 +23,11 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { storeName } from '../../src/client/address.ts';
 import { QueueFile } from '../../src/engine/server/queueFile.ts';
-import { writeWhole } from '../../src/runtime/files/wholeFile.ts';
+import { writeFileAtomically } from '../../src/runtime/files/wholeFile.ts';
 import { C3Error } from '../../src/shared/errors.ts';
 import { acquireLock, lockHolder } from '../../src/store/files/lock.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { openStoreWhenFree, othersWait } from '../../src/store/write/waiting.ts';
+import { openStoreWhenFree, hasOtherWaiters } from '../../src/store/write/waiting.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { addRun, storeErrorLike, temporaryFolder } from '../unit/store/helpers.ts';
 import { tally } from './harness.ts';
@@ -148,7 +148,7 @@ describe('a store by another name', NO_LINKS, () => {
     await assert.rejects(waiting, { name: 'CancelledError' });
     await locks.attempt('waiting by a link', () => {
       assert.equal(controller.signal.aborted, true);
-      assert.equal(othersWait(real), false);
+      assert.equal(hasOtherWaiters(real), false);
       assert.deepEqual(
         readdirSync(dirname(link)).filter((name) => name.includes('.lock')),
         [],
@@ -230,11 +230,11 @@ describe('what is planted where a file of ours is to be', NO_LINKS, () => {
         begun: false,
       },
     ]);
-    await writeWhole(join(folder, 'weights'), Buffer.from('whole'));
+    await writeFileAtomically(join(folder, 'weights'), Buffer.from('whole'));
     store.close();
     await locks.attempt('names that one could know', () => assert.equal(readFileSync(victim, 'utf8'), secret));
     symlinkSync(victim, join(folder, 'linked'));
-    await writeWhole(join(folder, 'linked'), Buffer.from('whole'));
+    await writeFileAtomically(join(folder, 'linked'), Buffer.from('whole'));
     await locks.attempt('a link in the place of a whole file', () => {
       assert.equal(readFileSync(victim, 'utf8'), secret);
       assert.equal(lstatSync(join(folder, 'linked')).isSymbolicLink(), false);
@@ -311,7 +311,7 @@ describe('what is made', { skip: process.platform === 'win32' ? 'rights are list
         const store = openStoreForWriting(path);
         addRun(store, 'run', '2026');
         const snapshot = join(dirname(path), 'snapshot');
-        await writeWhole(snapshot, Buffer.from('weights'));
+        await writeFileAtomically(snapshot, Buffer.from('weights'));
         const lock = acquireLock(join(dirname(path), 'engine'));
         await locks.attempt(`umask ${umask.toString(8)}`, () => {
           for (const name of readdirSync(dirname(path))) {

@@ -1,7 +1,7 @@
 /** `c3 run` as a child process that is killed at a given moment, while a reader looks on. */
 import { existsSync, mkdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '../../src/shared/errors.ts';
+import { toErrorMessage } from '../../src/shared/errors.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { startC3 } from '../unit/engine/workspace.ts';
 import { halfWrittenIn, type Sizes } from './tables.ts';
@@ -42,7 +42,7 @@ export class Onlooker {
       try {
         this.look();
       } catch (error) {
-        this.found.add(`the store could not be read: ${messageOf(error)}`);
+        this.found.add(`the store could not be read: ${toErrorMessage(error)}`);
       }
     }, LOOK_EVERY);
   }

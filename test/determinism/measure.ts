@@ -10,7 +10,7 @@ import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow } from '../../src/replay/episodes.ts';
+import { growEpisodes } from '../../src/replay/episodes.ts';
 import type { Completion, GenerationControl, GenerationRequest } from '../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -63,7 +63,7 @@ async function recordTeam(folder: string, problems: number): Promise<RecordedRep
     problem,
     message: null,
   }));
-  await grow(settings, branches, FANOUT, { signal: new AbortController().signal });
+  await growEpisodes(settings, branches, FANOUT, { signal: new AbortController().signal });
   await host.close();
   return host.recorded;
 }

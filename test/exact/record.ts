@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { keyVariable } from '../../src/shared/endpointKeys.ts';
+import { nameKeyVariable } from '../../src/shared/endpointKeys.ts';
 import { connect } from '../../src/store/files/sqlite.ts';
 import { tablesOf, withoutClocks, type Row } from '../crash/tables.ts';
 import { run as execute } from '../support/command.ts';
@@ -276,7 +276,7 @@ async function serve(cli: string, task: string, folder: string): Promise<Server>
   const { url, token } = z.looseObject({ url: z.string(), token: z.string() }).parse(JSON.parse(line.toString()));
   return {
     url,
-    env: { [keyVariable(url) ?? '']: token },
+    env: { [nameKeyVariable(url) ?? '']: token },
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGINT');
       await ended;

@@ -6,7 +6,7 @@ import type { Problem } from '../../src/domain/problem.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import type { StepMetrics } from '../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
-import { contextKey } from '../../src/team/contextKey.ts';
+import { hashContext } from '../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../support/headlines.ts';
 
 const SNAPSHOT = 'ab'.repeat(32);
@@ -108,7 +108,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       bucket,
       siblingIndex,
       context,
-      contextKey: contextKey(context).key,
+      contextKey: hashContext(context).key,
       text,
       tokens: Int32Array.of(position, siblingIndex, text.length, text.charCodeAt(1)),
       logprobs: Float32Array.of(0, 0, 0, 0),
@@ -127,7 +127,7 @@ export function addMadeStep(store: StoreWriter, run: string, seed: number, step:
       problem: INSTANCE.uidSha,
       role,
       turn: 0,
-      contextKey: contextKey(contextOf(role, parent)).key,
+      contextKey: hashContext(contextOf(role, parent)).key,
       snapshot: SNAPSHOT,
       message: null,
     });

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { migrate, MIGRATIONS } from '../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../src/store/tables/migrations.ts';
 import { problems } from './configurationEditor.ts';
 import { type Workbench, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet, storeOf, TINY } from './team.ts';
@@ -21,7 +21,7 @@ scenario('the runs of an older version are shown after one click', async (workbe
   const path = storeOf(workbench.folder);
   mkdirSync(dirname(path), { recursive: true });
   const old = new Database(path);
-  migrate(old, path, MIGRATIONS.slice(0, 4));
+  migrateStore(old, path, MIGRATIONS.slice(0, 4));
   old
     .prepare(
       "INSERT INTO run (id, method, seed, title, config, planned_steps, status, created_at) VALUES ('c3-0-old', 'c3', 0, 'Recorded before', '{}', 0, 'cancelled', '2026-01-01T00:00:00.000Z')",

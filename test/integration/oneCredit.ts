@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { headlineJson, sentence, type Headline } from '../../src/shared/credit/headline.ts';
+import { toHeadlineJson, describeHeadline, type Headline } from '../../src/shared/credit/headline.ts';
 import { isRecord } from '../../src/shared/guard.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, choose, firstPlan, reading, transcriptOf } from './team.ts';
@@ -57,12 +57,12 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
     await eventually(`${value} in the pane`, async () =>
       (await words(transcript.locator('.fact-credit'))).includes(value),
     );
-    await transcript.locator('.fact-credit').getByText(sentence(credit), { exact: true }).waitFor();
+    await transcript.locator('.fact-credit').getByText(describeHeadline(credit), { exact: true }).waitFor();
     await eventually(
       `${value} in the row`,
       async () =>
         (await row.getAttribute('aria-label'))?.includes(`credit ${value}`) === true &&
-        (await row.getAttribute('aria-label'))?.includes(sentence(credit)),
+        (await row.getAttribute('aria-label'))?.includes(describeHeadline(credit)),
     );
     await eventually(`${value} in each list`, async () => {
       const lists = await own.allInnerTexts();
@@ -83,7 +83,7 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
     seen
       .map(
         (credit) =>
-          `${signed(credit.value)} [${String(credit.low)}, ${String(credit.high)}] n ${credit.n} effective ${credit.effectiveN} ${sentence(credit)}`,
+          `${signed(credit.value)} [${String(credit.low)}, ${String(credit.high)}] n ${credit.n} effective ${credit.effectiveN} ${describeHeadline(credit)}`,
       )
       .join('\n'),
   );
@@ -115,7 +115,7 @@ export async function replayedAgain(workbench: Workbench, { presses, further }: 
   const newest = headlineOf(workbench, message);
   assert.ok(newest.effectiveN > last.effectiveN);
   const original = isRecord(replayed['original']) ? replayed['original']['credit'] : null;
-  assert.deepEqual(original, JSON.parse(JSON.stringify(headlineJson(newest))), 'c3 replay --json');
+  assert.deepEqual(original, JSON.parse(JSON.stringify(toHeadlineJson(newest))), 'c3 replay --json');
   await eventually(`${signed(newest.value)} in the pane`, async () =>
     (await words(transcript.locator('.fact-credit'))).includes(`effective n ${newest.effectiveN}`),
   );
@@ -162,7 +162,7 @@ async function seeTaxonomy(workbench: Workbench, message: number, newest: Headli
   await eventually(`${signed(newest.value)} in the taxonomy`, async () => {
     const shown = await taxonomy.locator('.case-credit').allInnerTexts();
     return shown.some(
-      (text) => text.includes(signed(newest.value)) && text.replaceAll(/\s+/gu, ' ').includes(sentence(newest)),
+      (text) => text.includes(signed(newest.value)) && text.replaceAll(/\s+/gu, ' ').includes(describeHeadline(newest)),
     );
   });
   await workbench.closeEditor();

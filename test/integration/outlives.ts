@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
-import { enginesIn } from '../support/engines.ts';
+import { listEngines } from '../support/engines.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
 import { reading, reloadWindow, storeOf, TINY } from './team.ts';
 
@@ -57,7 +57,7 @@ function extensionHosts(workbench: Workbench): number[] {
 
 /** The engine of a window, which is one. */
 export function engineOf(workbench: Workbench): number {
-  const [pid, ...others] = enginesIn(workbench.server.runtime);
+  const [pid, ...others] = listEngines(workbench.server.runtime);
   assert.ok(pid !== undefined && others.length === 0, 'one engine');
   return pid;
 }
@@ -114,7 +114,7 @@ export async function outlives(workbench: Workbench, { steps, times, held }: Dis
     await meanwhile(() => workbench.reload());
     await eventually('another extension host', () => extensionHosts(workbench).length > 0, 120_000);
   }
-  assert.deepEqual(enginesIn(workbench.server.runtime), [pid], 'one engine, the same');
+  assert.deepEqual(listEngines(workbench.server.runtime), [pid], 'one engine, the same');
   await workbench.page.goto('about:blank');
   await eventually(
     'the end of the run',

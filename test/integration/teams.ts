@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { BucketView } from '../../src/domain/replay.ts';
-import { sentence } from '../../src/shared/credit/headline.ts';
+import { describeHeadline } from '../../src/shared/credit/headline.ts';
 import { eventually, type workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, c3, choose, openFromEpisodes, openLane, paneReady, reading } from './team.ts';
 
@@ -173,7 +173,7 @@ export function teamScenarios(
       assert.ok(credit);
       assert.notEqual(credit.value, 0);
       const shown = transcript.locator('.fact-credit');
-      await shown.getByText(sentence(credit), { exact: true }).waitFor();
+      await shown.getByText(describeHeadline(credit), { exact: true }).waitFor();
       assert.ok((await shown.innerText()).includes(Math.abs(credit.value).toFixed(2)), await shown.innerText());
     },
   );

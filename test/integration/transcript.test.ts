@@ -1,6 +1,6 @@
 /** Reading a transcript, also a hostile one, and replaying a message, with the real engine. */
 import assert from 'node:assert/strict';
-import { sentence } from '../../src/shared/credit/headline.ts';
+import { describeHeadline } from '../../src/shared/credit/headline.ts';
 import { estimate, FEW_REPLAYS, finished, newestRequest, openFirst, openPlan, replayByKey } from './firstTranscript.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { openTexts, rowOf, textOf } from './messageTexts.ts';
@@ -51,7 +51,7 @@ scenario(
       assert.ok(words.includes(alternative.text.trim().replaceAll(/\s+/gu, ' ')), `${words} shows ${alternative.text}`);
       const { credit } = alternative;
       const here = all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
-      assert.ok(words.includes(sentence(credit)), words);
+      assert.ok(words.includes(describeHeadline(credit)), words);
       if (credit.verdict === 'alone') {
         assert.ok(words.includes(`${here} evaluator call`), words);
       } else {

@@ -59,7 +59,7 @@ export function findExcesses(
  * at least 1.
  * @param knownWork processor seconds of several runs of the reference workload
  */
-export function slowdownOf(knownWork: readonly number[]): number {
+export function computeSlowdown(knownWork: readonly number[]): number {
   const median = knownWork.toSorted((a, b) => a - b)[knownWork.length >> 1] ?? KNOWN_WORK_SECONDS;
   return Math.max(1, median / KNOWN_WORK_SECONDS);
 }

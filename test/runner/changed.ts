@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { run } from '../support/command.ts';
-import { besides, distances, readImportGraph, type ImportGraph } from './importGraph.ts';
+import { resolveRelative, computeDistances, readImportGraph, type ImportGraph } from './importGraph.ts';
 
 /**
  * Entry files of the programs that tests start by name. A test that starts one reaches these files.
@@ -37,11 +37,11 @@ const ENTRY = /new URL\(\s*(?:\w+ \? )?'(\.[^']+\.ts)'/gu;
  * Returns the constants of PLACES that name an entry file. A file that starts a process uses its
  * constant.
  */
-function namedEntries(places: string): { readonly name: string; readonly entry: string }[] {
+function listNamedEntries(places: string): { readonly name: string; readonly entry: string }[] {
   return places.split(/^export const /mu).flatMap((text) => {
     const name = /^\w+/u.exec(text)?.[0] ?? '';
     const entries = [...text.matchAll(ENTRY)].map(([, path = '']) => path);
-    return [...besides(PLACES, entries)].map((entry) => ({ name, entry }));
+    return [...resolveRelative(PLACES, entries)].map((entry) => ({ name, entry }));
   });
 }
 
@@ -58,12 +58,12 @@ export function readReach(root: string): Reach {
   const imports = readImportGraph(root, ['{src,webview,test,media}/**/*.{ts,mjs}']);
   const texts = new Map([...imports.keys()].map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   const pages = [...imports.keys()].filter((file) => /^webview\/[^/]+\/main\.ts$/u.test(file));
-  const named = namedEntries(texts.get(PLACES) ?? '');
+  const named = listNamedEntries(texts.get(PLACES) ?? '');
   const graph = [...imports].map(([file, imported]) => {
     const text = texts.get(file) ?? '';
     const entries = [...text.matchAll(ENTRY)].map(([, path = '']) => path);
     const started = [
-      ...(file === PLACES ? [] : besides(file, entries)),
+      ...(file === PLACES ? [] : resolveRelative(file, entries)),
       ...named.filter(({ name }) => imported.has(PLACES) && text.includes(name)).map(({ entry }) => entry),
       ...(/programOf\('engine'\)/u.test(text) ? PROGRAMS.engine : []),
       ...(/programOf\('cli'\)|'cli\.js'/u.test(text) ? PROGRAMS.cli : []),
@@ -100,14 +100,18 @@ const toll = (test: string): number => BY_TOLL.findIndex((folder) => test.starts
  * @param changed paths of changed files, relative to the root
  * @param tests paths of the candidates, relative to the root
  */
-export function reachedBy({ graph, texts }: Reach, changed: readonly string[], tests: readonly string[]): string[] {
+export function findReachedTests(
+  { graph, texts }: Reach,
+  changed: readonly string[],
+  tests: readonly string[],
+): string[] {
   if (changed.some((file) => EVERYTHING.test(file))) {
     return [...tests];
   }
   const code = changed.filter((file) => graph.has(file));
   const names = changed.filter((file) => !graph.has(file)).map((file) => posix.basename(file));
   const namers = [...texts].filter(([, text]) => names.some((name) => text.includes(name))).map(([file]) => file);
-  const steps = distances(graph, new Set([...code, ...namers]));
+  const steps = computeDistances(graph, new Set([...code, ...namers]));
   const rooms = new Set([...steps].filter(([, distance]) => distance < 2).map(([file]) => posix.dirname(file)));
   const ofOthers = (test: string): number => (isOfRoom(test, rooms) ? 0 : 1);
   return tests

@@ -1,7 +1,7 @@
 /** Finds the test files for the names that were typed after the suite. */
 import { globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { nearestName } from '../../src/shared/errors.ts';
+import { findNearestName } from '../../src/shared/errors.ts';
 
 export const SUITES = ['unit', 'system', 'integration', 'long', 'attack'] as const;
 export type Suite = (typeof SUITES)[number];
@@ -25,14 +25,14 @@ const FILES: Readonly<Record<Suite, readonly string[]>> = {
  * @returns distinct paths relative to the root
  * @throws Error in one sentence for a name that is neither a room nor a file
  */
-export function chosenFiles(suite: Suite, names: readonly string[], root: string): string[] {
+export function chooseFiles(suite: Suite, names: readonly string[], root: string): string[] {
   if (names.length === 0) {
     return globSync([...FILES[suite]], { cwd: root });
   }
-  return [...new Set(names.flatMap((name) => filesNamed(suite, name, root)))];
+  return [...new Set(names.flatMap((name) => findFilesNamed(suite, name, root)))];
 }
 
-function filesNamed(suite: Suite, name: string, root: string): string[] {
+function findFilesNamed(suite: Suite, name: string, root: string): string[] {
   if (/\.test\.ts$/u.test(name) && statSync(join(root, name), { throwIfNoEntry: false })?.isFile() === true) {
     return [name];
   }
@@ -47,7 +47,7 @@ function filesNamed(suite: Suite, name: string, root: string): string[] {
   }
   const rooms = readdirSync(join(root, 'test', folder), { withFileTypes: true });
   const known = rooms.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  const nearest = nearestName(name, known);
+  const nearest = findNearestName(name, known);
   const hint = nearest === undefined ? `Rooms with tests are ${known.join(', ')}` : `Did you mean ${nearest}`;
   throw new Error(`There is no test file and no room named "${name}". ${hint}${nearest === undefined ? '.' : '?'}`);
 }

@@ -18,18 +18,18 @@ export function readImportGraph(root: string, patterns: readonly string[]): Impo
   const files = globSync([...patterns], { cwd: root })
     .map((file) => file.replaceAll('\\', '/'))
     .sort();
-  return new Map(files.map((file) => [file, importsOf(file, readFileSync(join(root, file), 'utf8'))]));
+  return new Map(files.map((file) => [file, readImports(file, readFileSync(join(root, file), 'utf8'))]));
 }
 
-function importsOf(file: string, text: string): ReadonlySet<string> {
-  return besides(
+function readImports(file: string, text: string): ReadonlySet<string> {
+  return resolveRelative(
     file,
     ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName),
   );
 }
 
 /** Resolves the relative paths that a file names. Other paths are left out. */
-export function besides(file: string, paths: readonly string[]): ReadonlySet<string> {
+export function resolveRelative(file: string, paths: readonly string[]): ReadonlySet<string> {
   return new Set(paths.filter((path) => path.startsWith('.')).map((path) => posix.join(posix.dirname(file), path)));
 }
 
@@ -38,7 +38,7 @@ export function besides(file: string, paths: readonly string[]): ReadonlySet<str
  * target are left out.
  * @param to the target files, which have distance 0
  */
-export function distances(graph: ImportGraph, to: ReadonlySet<string>): ReadonlyMap<string, number> {
+export function computeDistances(graph: ImportGraph, to: ReadonlySet<string>): ReadonlyMap<string, number> {
   const importers = new Map<string, string[]>();
   for (const [file, imported] of graph) {
     for (const other of imported) {

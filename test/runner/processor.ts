@@ -12,7 +12,7 @@ interface Times {
 }
 
 /** Returns the times of a process, or undefined if it has ended or the system is not Linux. */
-function timesOf(pid: string): Times | undefined {
+function readTimes(pid: string): Times | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The fields after the name, which may contain any character.
@@ -28,7 +28,7 @@ function timesOf(pid: string): Times | undefined {
 /** Returns the processor seconds of this process and of its ended children. */
 export function ownSeconds(): number {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6 + (timesOf('self')?.children ?? 0);
+  return (user + system) / 1e6 + (readTimes('self')?.children ?? 0);
 }
 
 /** Returns the processor seconds of process groups so far, or 0 on systems other than Linux. */
@@ -38,7 +38,7 @@ export function groupSeconds(groups: readonly number[]): number {
   }
   const times = readdirSync('/proc')
     .filter((name) => /^\d+$/u.test(name))
-    .flatMap((pid) => timesOf(pid) ?? [])
+    .flatMap((pid) => readTimes(pid) ?? [])
     .filter(({ group }) => groups.includes(group));
   return times.reduce((sum, { own, children }) => sum + own + children, 0);
 }

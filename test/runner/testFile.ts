@@ -90,27 +90,27 @@ export async function runTestFiles(
     if (counted === undefined || (counted.parts.every(({ failed }) => failed === 0) && ended !== 'code 0')) {
       const why = late.aborted ? 'did not end in time' : `ended with ${ended}, without a report of all its tests`;
       return {
-        files: resultsOf(files, counted, seconds).map((result, index) =>
+        files: toFileResults(files, counted, seconds).map((result, index) =>
           index === 0 ? { ...result, failed: 1 } : result,
         ),
         output: `${output}\n${files.join(', ')} ${why}.`,
       };
     }
-    return { files: resultsOf(files, counted, seconds), output };
+    return { files: toFileResults(files, counted, seconds), output };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** Returns the results of the files, which are zero if there are no totals. */
-function resultsOf(
+function toFileResults(
   files: readonly string[],
   counted: z.infer<typeof totals> | undefined,
   seconds: number,
 ): FileResult[] {
-  const all = sumOf(counted?.parts ?? []);
+  const all = sumParts(counted?.parts ?? []);
   return files.map((file) => {
-    const own = files.length === 1 ? all : sumOf(counted?.parts.filter(({ name }) => name === file) ?? []);
+    const own = files.length === 1 ? all : sumParts(counted?.parts.filter(({ name }) => name === file) ?? []);
     const share = files.length === 1 ? 1 : own.milliseconds / Math.max(all.milliseconds, 1);
     return {
       file,
@@ -122,7 +122,7 @@ function resultsOf(
   });
 }
 
-function sumOf(parts: z.infer<typeof totals>['parts']): Omit<z.infer<typeof totals>['parts'][number], 'name'> {
+function sumParts(parts: z.infer<typeof totals>['parts']): Omit<z.infer<typeof totals>['parts'][number], 'name'> {
   return parts.reduce(
     (sum, { passed, failed, milliseconds }) => ({
       passed: sum.passed + passed,

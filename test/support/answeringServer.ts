@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
  * @param answer receives the parsed request body, or `{}` if the body is empty
  * @returns the base URL for clients of OpenAI-compatible servers
  */
-export async function answeringServer(
+export async function startAnsweringServer(
   t: TestContext,
   answer: (body: Readonly<Record<string, unknown>>, request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<string> {

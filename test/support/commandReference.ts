@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GROUPS } from '../../src/engine/commandLine/commands.ts';
 import type { Declaration } from '../../src/engine/commandLine/declared/declaration.ts';
-import { argumentRows, optionRows, usage } from '../../src/engine/commandLine/help.ts';
-import { wrapped } from '../../src/shared/text/wrapped.ts';
+import { listArgumentRows, listOptionRows, formatUsage } from '../../src/engine/commandLine/help.ts';
+import { wrapWords } from '../../src/shared/text/wrapped.ts';
 
 export const COMMAND_PAGE = join(import.meta.dirname, '..', '..', 'media', 'guide', 'command-line.md');
 const HEADING = '## All commands\n';
@@ -35,19 +35,19 @@ function reference(): string {
 /** Returns the paragraphs of one command. */
 function commandLines(declared: Declaration): string[] {
   const { name, summary, details, examples } = declared;
-  const rows = [...argumentRows(declared), ...optionRows(declared)];
+  const rows = [...listArgumentRows(declared), ...listOptionRows(declared)];
   const widest = Math.max(...examples.map(([line]) => line.length));
   return [
     `#### c3 ${name}`,
-    wrapped(details === undefined ? summary : `${summary} ${details}`, WIDTH).join('\n'),
-    ['```', usage(declared), '```'].join('\n'),
+    wrapWords(details === undefined ? summary : `${summary} ${details}`, WIDTH).join('\n'),
+    ['```', formatUsage(declared), '```'].join('\n'),
     ...(rows.length === 0 ? [] : [rows.map(([term, text]) => item(`\`${term}\`: ${text}`)).join('\n')]),
     ['```sh', ...examples.map(([line, does]) => `${line.padEnd(widest)} # ${does}`), '```'].join('\n'),
   ];
 }
 
 /** Formats a list item, wrapped to the width of the page. */
-const item = (text: string): string => `- ${wrapped(text, WIDTH - 2).join('\n  ')}`;
+const item = (text: string): string => `- ${wrapWords(text, WIDTH - 2).join('\n  ')}`;
 
 if (import.meta.main) {
   writeFileSync(COMMAND_PAGE, withReference(readFileSync(COMMAND_PAGE, 'utf8')));

@@ -12,7 +12,7 @@ import { parseHolder } from '../../src/shared/protocols/storeHolder.ts';
  * Returns the process ids of the living engines in a runtime folder. A killed engine leaves its
  * lock there.
  */
-export function enginesIn(runtime: string): number[] {
+export function listEngines(runtime: string): number[] {
   const folder = join(runtime, 'c3-replay');
   let names: string[];
   try {
@@ -33,7 +33,7 @@ export function enginesIn(runtime: string): number[] {
 
 /** Kills the engines in a runtime folder. */
 export function killEngines(runtime: string): void {
-  for (const pid of enginesIn(runtime)) {
+  for (const pid of listEngines(runtime)) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
@@ -46,7 +46,7 @@ export function killEngines(runtime: string): void {
  * Gives this process and its children a separate runtime folder, which is removed with the process.
  * @returns the folder
  */
-export function ownRuntimeFolder(): string {
+export function useOwnRuntimeFolder(): string {
   const runtime = mkdtempSync(join(tmpdir(), 'c3-run-'));
   process.env['XDG_RUNTIME_DIR'] = runtime;
   process.on('exit', () => {

@@ -1,16 +1,19 @@
 /** Writes headline credits directly into a store, for tests of their readers. */
 import { openStream, uniform } from '../../src/credit/counter.ts';
-import { headlinesOf } from '../../src/credit/headline.ts';
+import { creditPoolMembers } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
-import { clearOf, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
-import { clearness } from '../../src/shared/credit/order.ts';
+import { distanceFromZero, type Headline, type Verdict } from '../../src/shared/credit/headline.ts';
+import { measureClearness } from '../../src/shared/credit/order.ts';
 import { loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
-import { tokenKey } from '../../src/store/tables/headlinePools.ts';
+import { tokenKeySql } from '../../src/store/tables/headlinePools.ts';
 import { LIST_CLEAREST } from '../../src/store/tables/headlines.ts';
 import type { HeadlineRule } from '../../src/store/write/writer.ts';
 
 /** The engine's headline rule for runs with returns in [0, 1]. */
-export const UNIT_RULE: HeadlineRule = { headlinesOf, scaleOf: () => ({ low: 0, high: 1, solved: 1 }) };
+export const UNIT_RULE: HeadlineRule = {
+  headlinesOf: creditPoolMembers,
+  scaleOf: () => ({ low: 0, high: 1, solved: 1 }),
+};
 
 /** Returns a headline with these bounds, which is decided if they exclude 0. */
 export function headline(value: number, changes: Partial<Headline> = {}): Headline {
@@ -108,7 +111,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     [number | null, number],
     { key: string; bucket: number; temperature: number; run: string; instance: number; phase: string }
   >(`
-    SELECT ${tokenKey('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`);
+    SELECT ${tokenKeySql('decision')} AS key, coalesce(?, bucket) AS bucket, temperature, run, instance, phase FROM decision WHERE id = ?`);
   const join = db.prepare('INSERT OR IGNORE INTO bucket_pool (bucket, pool, temperature) VALUES (?, ?, ?)');
   const poolOf = db.prepare<[number], number>('SELECT pool FROM bucket_pool WHERE bucket = ?').pluck();
   const insert = db.prepare(`
@@ -126,7 +129,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
     }
     join.run(row.bucket, row.bucket, row.temperature);
     const pool = poolOf.get(row.bucket) ?? row.bucket;
-    const rank = clearness(credit);
+    const rank = measureClearness(credit);
     insert.run(
       pool,
       row.key,
@@ -146,7 +149,7 @@ function write(db: Connection, given: readonly GivenHeadline[]): void {
       credit.verdict,
       credit.more,
       credit.reason,
-      clearOf(credit),
+      distanceFromZero(credit),
       rank,
     );
     date.run(pool);

@@ -42,11 +42,11 @@ function names(entry: string, file: string): boolean {
 }
 
 /** Returns the folder whose row applies to a folder: itself, or the nearest parent with a row. */
-const rowOf = (folder: string): string | undefined =>
-  ROOMS.has(folder) ? folder : folder === '.' ? undefined : rowOf(posix.dirname(folder));
+const findRoomRow = (folder: string): string | undefined =>
+  ROOMS.has(folder) ? folder : folder === '.' ? undefined : findRoomRow(posix.dirname(folder));
 
 /** Returns the name of an imported module, or null if it is computed. */
-function textOf(node: Expression): string | null {
+function readModuleName(node: Expression): string | null {
   if (node.type === 'TemplateLiteral') {
     return node.expressions.length === 0 ? (node.quasis[0]?.value.cooked ?? null) : null;
   }
@@ -60,7 +60,7 @@ function textOf(node: Expression): string | null {
 const arrows: Rule = {
   create(context) {
     const folder = relative(context.cwd, dirname(context.filename)).replaceAll(sep, '/');
-    const row = rowOf(folder);
+    const row = findRoomRow(folder);
     const entries = ROOMS.get(row ?? '');
     if (row === undefined || entries === undefined) {
       return {};
@@ -69,7 +69,7 @@ const arrows: Rule = {
       if (node === null || node === undefined) {
         return;
       }
-      const name = textOf(node) ?? '';
+      const name = readModuleName(node) ?? '';
       const file = name.startsWith('.') ? posix.join(folder, name) : '';
       if (/^(?:src|webview|test)\//u.test(file) && ![`${row}/*`, ...entries].some((entry) => names(entry, file))) {
         const allowed = entries.join(', ') || 'nothing else';

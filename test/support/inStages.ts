@@ -4,11 +4,11 @@
  * stop and revert.
  */
 import type { Json } from '../../src/domain/episode.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
+import { findLeaves, computeReturn, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
-import { episodeOf, type Method } from '../../src/training/methods/method.ts';
+import { walkEpisode, type Method } from '../../src/training/methods/method.ts';
 
 export interface StagesSettings {
   /** Maximum exact divergence per message by which a role may move in its stage. */
@@ -24,7 +24,7 @@ const AGENTS = 2;
 const CLIP = 1.5;
 
 /** Returns the number of credited stages so far and the sum of their mean returns. */
-export const seenOf = (json: Json): readonly number[] => (Array.isArray(json) ? json.map(Number) : []);
+export const readSeenStages = (json: Json): readonly number[] => (Array.isArray(json) ? json.map(Number) : []);
 
 export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSettings): Method => ({
   ...magrpo,
@@ -49,7 +49,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
     let total = 0;
     for (const episodes of problems) {
       const returns = episodes.map(
-        (first) => findLeaves(first).map((leaf) => returnOf(leaf, credit.return_clip) ?? 0)[0] ?? 0,
+        (first) => findLeaves(first).map((leaf) => computeReturn(leaf, credit.return_clip) ?? 0)[0] ?? 0,
       );
       const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
       const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;
@@ -57,7 +57,7 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
       episodes.forEach((first, index) => {
         const advantage = ((returns[index] ?? 0) - mean) / Math.sqrt(variance + 1e-6);
         const value = Math.min(CLIP, Math.max(-CLIP, advantage));
-        for (const message of episodeOf(first)) {
+        for (const message of walkEpisode(first)) {
           credits.set(message, {
             estimator: 'magrpo',
             value,
@@ -70,17 +70,17 @@ export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSett
         }
       });
     }
-    const [stages = 0, sum = 0] = seenOf(state.json);
+    const [stages = 0, sum = 0] = readSeenStages(state.json);
     return { credits, state: { json: [stages + 1, sum + total], tensors: {} } };
   },
 
   *updates({ settings, roles, random, state }) {
     const order = random('order')(0) < 0.5 ? roles : roles.toReversed();
-    let [, seen = 0] = seenOf(state.json);
+    let [, seen = 0] = readSeenStages(state.json);
     for (const [stage, role] of order.entries()) {
       if (stage > 0) {
         const fresh = yield { kind: 'rollouts' };
-        seen = seenOf(fresh.state?.json ?? null)[1] ?? NaN;
+        seen = readSeenStages(fresh.state?.json ?? null)[1] ?? NaN;
       }
       yield { kind: 'keep' };
       let moved: Divergence = { messages: 0, k1: 0, k3: 0, exact: 0, gain: 0 };

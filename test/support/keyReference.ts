@@ -4,9 +4,14 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { choicesOf, defaultWords, typeWords, valueWords } from '../../src/extension/configuration/keyWords.ts';
+import {
+  listNamedValues,
+  formatKeyDefault,
+  describeKeyType,
+  formatConfigValue,
+} from '../../src/extension/configuration/keyWords.ts';
 import { CONFIGURATION, type ConfigKey } from '../../src/extension/configuration/keys.ts';
-import { wrapped } from '../../src/shared/text/wrapped.ts';
+import { wrapWords } from '../../src/shared/text/wrapped.ts';
 
 export const KEY_REFERENCE = join(import.meta.dirname, '..', '..', 'media', 'guide', 'configuration-reference.md');
 const WIDTH = 100;
@@ -27,7 +32,11 @@ export function keyReference(): string {
   const links = ['[The run](#the-run)', ...sections.map(({ name }) => `[\`${name}\`](#${name})`)];
   const parts = [
     ['## The run', ...keys.filter((key) => !isSection(key)).map(keyEntry)],
-    ...sections.map((section) => [`## \`${section.name}\``, sectionWords(section), ...keysIn(section).map(keyEntry)]),
+    ...sections.map((section) => [
+      `## \`${section.name}\``,
+      describeSection(section),
+      ...keysIn(section).map(keyEntry),
+    ]),
   ];
   return `${[HEAD, inLines(['Sections:', `${links.join(', ')}.`]), ...parts.flat()].join('\n\n')}\n`;
 }
@@ -41,19 +50,19 @@ const isSection = (key: ConfigKey): boolean => keysIn(key).length > 0;
 const keysIn = ({ keys, entry, item }: ConfigKey): readonly ConfigKey[] =>
   [...keys, ...(entry?.keys ?? []), ...(item?.keys ?? [])].flatMap((key) => [key, ...keysIn(key)]);
 
-function sectionWords(key: ConfigKey): string {
-  const value = defaultWords(key);
-  return inLines([key.description, ...(value === null ? [] : [`Default: \`${value}\`.`]), ...historyWords(key)]);
+function describeSection(key: ConfigKey): string {
+  const value = formatKeyDefault(key);
+  return inLines([key.description, ...(value === null ? [] : [`Default: \`${value}\`.`]), ...describeHistory(key)]);
 }
 
 /** Formats one key with its values, default, meaning and names. */
 function keyEntry(key: ConfigKey): string {
-  const value = key.default === null && !key.nullable ? null : defaultWords(key);
-  const facts = value === null ? typeWords(key) : `${typeWords(key)}; default \`${value}\``;
+  const value = key.default === null && !key.nullable ? null : formatKeyDefault(key);
+  const facts = value === null ? describeKeyType(key) : `${describeKeyType(key)}; default \`${value}\``;
   const name = key.path.replace('*', 'ROLE');
   return [
-    inLines([`- **\`${name}\`** (${facts}).`, key.description, ...historyWords(key)], '  '),
-    ...choicesOf(key).map(([choice, words]) => `  ${inLines([`- \`${choice}\`: ${words}`], '    ')}`),
+    inLines([`- **\`${name}\`** (${facts}).`, key.description, ...describeHistory(key)], '  '),
+    ...listNamedValues(key).map(([choice, words]) => `  ${inLines([`- \`${choice}\`: ${words}`], '    ')}`),
   ].join('\n');
 }
 
@@ -61,16 +70,16 @@ function keyEntry(key: ConfigKey): string {
  * Describes the version that introduced a key, and the behavior of earlier runs if it is not the
  * default.
  */
-const historyWords = ({ since, earlier, default: value }: ConfigKey): string[] => [
+const describeHistory = ({ since, earlier, default: value }: ConfigKey): string[] => [
   ...(since === null ? [] : [`Since ${since}.`]),
   ...(earlier === undefined || earlier === value
     ? []
-    : [`Runs recorded without the key used \`${valueWords(earlier)}\`.`]),
+    : [`Runs recorded without the key used \`${formatConfigValue(earlier)}\`.`]),
 ];
 
 /** Wraps sentences into lines. All lines except the first are indented. */
 const inLines = (sentences: readonly string[], indent = ''): string =>
-  wrapped(sentences.join(' '), WIDTH - indent.length).join(`\n${indent}`);
+  wrapWords(sentences.join(' '), WIDTH - indent.length).join(`\n${indent}`);
 
 if (import.meta.main) {
   writeFileSync(KEY_REFERENCE, keyReference());

@@ -39,7 +39,7 @@ export interface Fault {
 const SWITCH = /oxlint-(?:disable|enable)/u;
 
 /** Returns the TypeScript files of the repository, which are those of tsconfig.json. */
-const filesOf = (pattern: string): string[] =>
+const listTreeFiles = (pattern: string): string[] =>
   globSync(pattern, { cwd: ROOT, exclude: ['dist', 'node_modules', 'test/artifacts'] }).map((file) => join(ROOT, file));
 
 interface Ended {
@@ -82,7 +82,7 @@ const untypedSchema = z.object({
  * Returns the errors that oxlint finds in a folder with an oxlint.config.ts.
  * @throws Error if oxlint cannot read its configuration
  */
-export async function untypedFaults(folder: string): Promise<Fault[]> {
+export async function findUntypedFaults(folder: string): Promise<Fault[]> {
   const program = join(dirname(require.resolve('oxlint/package.json')), 'bin', 'oxlint');
   const { output, errors } = await run(process.execPath, [program, '--format=json'], folder);
   const said = output.toString('utf8');
@@ -130,7 +130,7 @@ function tsgolint(): string {
  * Returns the errors that tsgolint finds in files, with the nearest tsconfig.json above each file.
  * @throws Error if tsgolint does not know a rule or fails
  */
-export async function typedFaults(groups: readonly TypedFiles[], types: boolean): Promise<Fault[]> {
+export async function findTypedFaults(groups: readonly TypedFiles[], types: boolean): Promise<Fault[]> {
   const asked = JSON.stringify({
     version: 2,
     configs: groups.map(({ files, rules }) => ({
@@ -153,14 +153,14 @@ export async function typedFaults(groups: readonly TypedFiles[], types: boolean)
       throw new Error(`tsgolint failed: ${errorSchema.parse(message).error}`);
     }
     if (kind === KIND_DIAGNOSTIC) {
-      faults.push(faultOf(diagnosticSchema.parse(message)));
+      faults.push(toFault(diagnosticSchema.parse(message)));
     }
     start = end;
   }
   return Promise.all(faults);
 }
 
-async function faultOf({ range, rule, message, file_path: path }: z.infer<typeof diagnosticSchema>): Promise<Fault> {
+async function toFault({ range, rule, message, file_path: path }: z.infer<typeof diagnosticSchema>): Promise<Fault> {
   const file = resolve(ROOT, path ?? 'tsconfig.json');
   // Positions count bytes of UTF-8.
   const before = (await readFile(file)).toString('utf8', 0, range?.pos ?? 0).split('\n');
@@ -174,11 +174,11 @@ async function faultOf({ range, rule, message, file_path: path }: z.infer<typeof
 }
 
 /** Formats an error like tsc. */
-const textOf = ({ file, line, column, rule, message }: Fault): string =>
+const formatFault = ({ file, line, column, rule, message }: Fault): string =>
   `${relative(ROOT, file)}(${line},${column}): error ${rule}: ${message}`;
 
 /** Finds comments that would switch a rule off. */
-export async function switches(files: readonly string[]): Promise<Fault[]> {
+export async function findSwitches(files: readonly string[]): Promise<Fault[]> {
   const found: Fault[] = [];
   for (const file of files) {
     const before = (await readFile(file, 'utf8')).split(SWITCH);
@@ -192,20 +192,20 @@ export async function switches(files: readonly string[]): Promise<Fault[]> {
 
 /** Checks types and rules. Returns the errors as text, which is empty if there are none. */
 async function checked(types: boolean, rules: boolean): Promise<string> {
-  const tests = filesOf('test/**/*.ts');
-  const others = filesOf('**/*.ts').filter((file) => !tests.includes(file));
+  const tests = listTreeFiles('test/**/*.ts');
+  const others = listTreeFiles('**/*.ts').filter((file) => !tests.includes(file));
   const faults = await Promise.all([
-    typedFaults(
+    findTypedFaults(
       [
         { files: others, rules: rules ? TYPED : {} },
         { files: tests, rules: rules ? { ...TYPED, ...TYPED_OF_TESTS } : {} },
       ],
       types,
     ),
-    rules ? untypedFaults(ROOT) : [],
-    rules ? switches([...others, ...tests]) : [],
+    rules ? findUntypedFaults(ROOT) : [],
+    rules ? findSwitches([...others, ...tests]) : [],
   ]);
-  return faults.flat().map(textOf).join('\n');
+  return faults.flat().map(formatFault).join('\n');
 }
 
 if (import.meta.main) {

@@ -29,7 +29,7 @@ export async function packageExtension(target = THIS_PLATFORM, into = join(ROOT,
   const folder = await mkdtemp(join(tmpdir(), 'c3-package-'));
   try {
     const list = join(folder, 'vscodeignore');
-    await writeFile(list, (await packageList(target)).join('\n'));
+    await writeFile(list, (await readPackageList(target)).join('\n'));
     const args = [
       ...['package', '--target', target, '--out', vsix, '--ignoreFile', list],
       ...['--allow-missing-repository', '--no-rewrite-relative-links'],
@@ -42,8 +42,8 @@ export async function packageExtension(target = THIS_PLATFORM, into = join(ROOT,
 }
 
 /** Returns the sorted paths of the files in a package for a platform, relative to the root. */
-export async function packagedFiles(target = THIS_PLATFORM): Promise<readonly string[]> {
-  const kept = (await packageList(target)).flatMap((line) => (line.startsWith('!') ? line.slice(1) : []));
+export async function listPackagedFiles(target = THIS_PLATFORM): Promise<readonly string[]> {
+  const kept = (await readPackageList(target)).flatMap((line) => (line.startsWith('!') ? line.slice(1) : []));
   const files: string[] = [];
   for await (const entry of glob(kept, { cwd: ROOT, withFileTypes: true })) {
     if (entry.isFile()) {
@@ -55,7 +55,7 @@ export async function packagedFiles(target = THIS_PLATFORM): Promise<readonly st
 
 /** Copies the files of a package for this platform into a folder. */
 export async function copyPackaged(into: string): Promise<void> {
-  for (const file of await packagedFiles()) {
+  for (const file of await listPackagedFiles()) {
     await mkdir(dirname(join(into, file)), { recursive: true });
     await copyFile(join(ROOT, file), join(into, file), constants.COPYFILE_FICLONE);
   }
@@ -64,7 +64,7 @@ export async function copyPackaged(into: string): Promise<void> {
 /**
  * Returns the lines of the .vscodeignore: all files are excluded, and lines with "!" include files.
  */
-async function packageList(target: string): Promise<readonly string[]> {
+async function readPackageList(target: string): Promise<readonly string[]> {
   return [
     ...(await readFile(join(ROOT, '.vscodeignore'), 'utf8')).trimEnd().split('\n'),
     // Only the native parts of this platform.

@@ -6,7 +6,7 @@ export interface Process {
   readonly line: string;
 }
 
-const reading = <Result>(work: () => Result, otherwise: Result): Result => {
+const readOrElse = <Result>(work: () => Result, otherwise: Result): Result => {
   try {
     return work();
   } catch {
@@ -16,17 +16,17 @@ const reading = <Result>(work: () => Result, otherwise: Result): Result => {
 };
 
 /** Returns the living descendants of a process, each after its parent. */
-export function below(pid: number): readonly Process[] {
-  const threads = reading(() => readdirSync(`/proc/${pid}/task`), []);
+export function listProcessesBelow(pid: number): readonly Process[] {
+  const threads = readOrElse(() => readdirSync(`/proc/${pid}/task`), []);
   const children = threads.flatMap((thread) =>
-    reading(
+    readOrElse(
       () =>
         readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number),
       [],
     ),
   );
   return children.flatMap((child) => [
-    { pid: child, line: reading(() => readFileSync(`/proc/${child}/cmdline`, 'latin1').replaceAll('\0', ' '), '') },
-    ...below(child),
+    { pid: child, line: readOrElse(() => readFileSync(`/proc/${child}/cmdline`, 'latin1').replaceAll('\0', ' '), '') },
+    ...listProcessesBelow(child),
   ]);
 }

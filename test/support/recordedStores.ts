@@ -15,12 +15,12 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { acquireLock, StoreHeldError, type StoreLock } from '../../src/store/files/lock.ts';
-import { sealPathOf, takeSeal } from '../../src/store/files/seal.ts';
-import { connectAt, loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
+import { sealPath, takeSeal } from '../../src/store/files/seal.ts';
+import { connectToUri, loadSqlite, type Connection } from '../../src/store/files/sqlite.ts';
 import { cacheFolder, installOnce } from './cache.ts';
 import { BUILT, programOf } from './programs.ts';
 import { RECORDINGS, type Recorder, type Recording, type RecordingName } from './recordings.ts';
-import { unguarded } from './tamper.ts';
+import { runUnguarded } from './tamper.ts';
 
 export interface Recorded {
   readonly folder: string;
@@ -91,16 +91,16 @@ async function moveStore(original: string, places: Places, store: string): Promi
   const staged = join(stage, 'c3.sqlite');
   try {
     await copyFile(original, staged);
-    await copyFile(sealPathOf(original), sealPathOf(staged));
+    await copyFile(sealPath(original), sealPath(staged));
     const seal = takeSeal(staged);
     const db = new (loadSqlite())(staged);
     try {
-      unguarded(db, () => renamePlaces(db, places));
+      runUnguarded(db, () => renamePlaces(db, places));
     } finally {
       db.close();
     }
     seal.seal();
-    await copyFile(sealPathOf(staged), sealPathOf(store));
+    await copyFile(sealPath(staged), sealPath(store));
     await copyFile(staged, `${store}.part`);
     await rename(`${store}.part`, store);
   } finally {
@@ -114,7 +114,7 @@ interface Places {
 }
 
 function renamePlaces(db: Connection, { from, to }: Places): void {
-  for (const { table, column } of columnsNaming(db, from)) {
+  for (const { table, column } of findColumnsWithText(db, from)) {
     db.prepare(
       `UPDATE "${table}" SET "${column}" = replace("${column}", $from, $to) WHERE instr("${column}", $from) > 0`,
     ).run({ from, to });
@@ -127,7 +127,7 @@ interface Column {
 }
 
 /** Returns the columns in which a text occurs. */
-function columnsNaming(db: Connection, text: string): Column[] {
+function findColumnsWithText(db: Connection, text: string): Column[] {
   return db
     .prepare<[], Column>(
       `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
@@ -145,7 +145,7 @@ const asked = new Map<string, Promise<string>>();
 
 /** Returns the folder of a complete recording. One process makes it on first use. */
 async function madeOnce(name: string, recording: Recording): Promise<string> {
-  const key = keyOf(recording);
+  const key = hashRecording(recording);
   const folder = `${PREFIX}${name}-${key}`;
   const found = asked.get(folder) ?? makeOnce(name, folder, recording);
   asked.set(folder, found);
@@ -166,7 +166,7 @@ async function makeOnce(name: string, folder: string, recording: Recording): Pro
     await use(made);
     return made;
   }
-  const lock = await lockOf(made);
+  const lock = await acquireRecordingLock(made);
   try {
     const path = await installOnce(folder, (unfinished) => record(recording, unfinished));
     await use(path);
@@ -187,7 +187,7 @@ async function use(path: string): Promise<void> {
  * Acquires the lock of a recording, waiting for the process that makes it. A killed process holds
  * no lock.
  */
-async function lockOf(made: string): Promise<StoreLock> {
+async function acquireRecordingLock(made: string): Promise<StoreLock> {
   const until = Date.now() + PATIENCE_MILLISECONDS;
   for (;;) {
     try {
@@ -221,14 +221,14 @@ async function record({ files, prepare, commands, further }: Recording, unfinish
     await c3(...command);
   }
   await further?.({ folder, c3 });
-  await writeFile(join(unfinished, FACTS), JSON.stringify({ folder, runs: await runsOf(folder) }));
+  await writeFile(join(unfinished, FACTS), JSON.stringify({ folder, runs: await readRecordedRuns(folder) }));
 }
 
 /**
  * Returns the runs of a recording.
  * @throws Error if a copy of it would still name the original folder
  */
-async function runsOf(folder: string): Promise<string[]> {
+async function readRecordedRuns(folder: string): Promise<string[]> {
   const store = join(folder, STORE);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -241,9 +241,9 @@ async function runsOf(folder: string): Promise<string[]> {
   }
   // No process writes the store, so it is opened as immutable and no further files are made beside
   // it.
-  const db = connectAt(store, `${pathToFileURL(store).href}?immutable=1`);
+  const db = connectToUri(store, `${pathToFileURL(store).href}?immutable=1`);
   try {
-    for (const { table, column } of columnsNaming(db, folder)) {
+    for (const { table, column } of findColumnsWithText(db, folder)) {
       const kinds = db.prepare<[], { kind: string }>(`SELECT DISTINCT typeof("${column}") AS kind FROM "${table}"`);
       if (kinds.all().some(({ kind }) => kind === 'blob')) {
         throw new Error(`${table}.${column} names its folder in bytes, and a copy would name it too.`);
@@ -275,11 +275,11 @@ async function removeOld(name: string, current: string): Promise<void> {
 }
 
 /** Hashes all inputs of a recording. */
-function keyOf({ files, reads, prepare, commands, further }: Recording): string {
+function hashRecording({ files, reads, prepare, commands, further }: Recording): string {
   const hash = createHash('sha256').update(machineAndPrograms());
   const parts = [
     ...[Object.entries(files), commands, prepare?.toString(), further?.toString()],
-    reads.flatMap(filesBelow).map((path) => [path, hashOf([join(ROOT, path)])]),
+    reads.flatMap(filesBelow).map((path) => [path, hashFiles([join(ROOT, path)])]),
   ];
   return hash.update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
@@ -293,7 +293,7 @@ function machineAndPrograms(): string {
     ...[cpus()[0]?.model, availableParallelism()],
     // A store contains the paths of the bundled models, which are wrong if the checkout was moved.
     realpathSync(ROOT),
-    hashOf([join(ROOT, 'package-lock.json'), ...programs()]),
+    hashFiles([join(ROOT, 'package-lock.json'), ...programs()]),
   ]);
   return known;
 }
@@ -320,7 +320,7 @@ function filesBelow(path: string): string[] {
         .toSorted();
 }
 
-function hashOf(paths: readonly string[]): string {
+function hashFiles(paths: readonly string[]): string {
   const hash = createHash('sha256');
   for (const path of paths) {
     hash.update(readFileSync(path));

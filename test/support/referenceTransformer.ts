@@ -92,7 +92,7 @@ export function referenceLogits(
 }
 
 /** Returns log softmax(logits / temperature). */
-export function logSoftmaxOf(logits: ArrayLike<number>, temperature = 1): Float64Array {
+export function computeLogSoftmax(logits: ArrayLike<number>, temperature = 1): Float64Array {
   const scaled = Float64Array.from(logits, (value) => value / temperature);
   const largest = Math.max(...scaled);
   const normaliser = largest + Math.log(scaled.reduce((sum, value) => sum + Math.exp(value - largest), 0));
@@ -110,7 +110,7 @@ export function messageLogprobs(
   const tokens = [...Array.from(prompt), ...Array.from(message)];
   const logits = referenceLogits(config, weights, plainRow(tokens.slice(0, -1)));
   return Array.from(message, (token, index) =>
-    element(logSoftmaxOf(element(logits, prompt.length + index - 1), temperature), token),
+    element(computeLogSoftmax(element(logits, prompt.length + index - 1), temperature), token),
   );
 }
 
@@ -133,7 +133,7 @@ function attention(
   const mixed = new Float64Array(heads * headDim);
   for (let head = 0; head < heads; head++) {
     const from = Math.floor(head / (heads / keyValueHeads)) * headDim;
-    const shares = logSoftmaxOf(
+    const shares = computeLogSoftmax(
       visible.map((index) => dot(query, head * headDim, element(keys, index), from, headDim) / Math.sqrt(headDim)),
     );
     visible.forEach((index, order) => {

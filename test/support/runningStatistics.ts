@@ -4,10 +4,10 @@
  */
 import type { Json } from '../../src/domain/episode.ts';
 import type { MethodState } from '../../src/domain/step.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../src/replay/tree.ts';
+import { findLeaves, computeReturn, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';
-import { episodeOf, type Method } from '../../src/training/methods/method.ts';
+import { walkEpisode, type Method } from '../../src/training/methods/method.ts';
 
 const KEPT = 0.9;
 
@@ -20,7 +20,7 @@ export interface Statistics {
 }
 
 /** Reads the statistics and the mean after each step from a state. */
-export function statisticsOf({ json, tensors }: MethodState): {
+export function readRunningStatistics({ json, tensors }: MethodState): {
   readonly statistics: Statistics;
   readonly history: Float32Array;
 } {
@@ -30,7 +30,7 @@ export function statisticsOf({ json, tensors }: MethodState): {
   return { statistics, history: tensors['history']?.data ?? new Float32Array() };
 }
 
-const stateOf = (statistics: Statistics, history: Float32Array): MethodState => ({
+const toMethodState = (statistics: Statistics, history: Float32Array): MethodState => ({
   json: { ...statistics },
   tensors: {
     history: { shape: [history.length], data: history },
@@ -38,18 +38,18 @@ const stateOf = (statistics: Statistics, history: Float32Array): MethodState => 
   },
 });
 
-const returnsOf = (trees: readonly (readonly TreeMessage[])[], bound: number): number[] =>
+const listClippedReturns = (trees: readonly (readonly TreeMessage[])[], bound: number): number[] =>
   trees
     .flat()
     .flatMap(findLeaves)
-    .flatMap((leaf) => returnOf(leaf, bound) ?? []);
+    .flatMap((leaf) => computeReturn(leaf, bound) ?? []);
 
 export const runningStatistics: Method = {
   ...magrpo,
   state: {
     name: 'running-statistics',
     version: 1,
-    initial: () => stateOf({ steps: 0, mean: 0.5, variance: 0 }, new Float32Array()),
+    initial: () => toMethodState({ steps: 0, mean: 0.5, variance: 0 }, new Float32Array()),
   },
 
   plan: () => [
@@ -59,15 +59,15 @@ export const runningStatistics: Method = {
 
   credit({ problems, measured, settings, state }) {
     const bound = settings.credit.return_clip;
-    const { statistics, history } = statisticsOf(state);
+    const { statistics, history } = readRunningStatistics(state);
     const credits = new Map<TreeMessage, Credit>();
     for (const first of problems.flat()) {
-      const [own] = returnsOf([[first]], bound);
+      const [own] = listClippedReturns([[first]], bound);
       if (own === undefined) {
         continue;
       }
       const value = Math.tanh((own - statistics.mean) / Math.sqrt(statistics.variance + 0.01));
-      for (const message of episodeOf(first)) {
+      for (const message of walkEpisode(first)) {
         credits.set(message, {
           estimator: 'magrpo',
           value,
@@ -79,7 +79,7 @@ export const runningStatistics: Method = {
         });
       }
     }
-    const returns = returnsOf(measured, bound);
+    const returns = listClippedReturns(measured, bound);
     const mean = returns.reduce((sum, one) => sum + one, 0) / returns.length;
     const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / returns.length;
     const next = {
@@ -87,12 +87,12 @@ export const runningStatistics: Method = {
       mean: KEPT * statistics.mean + (1 - KEPT) * mean,
       variance: KEPT * statistics.variance + (1 - KEPT) * variance,
     };
-    return { credits, state: stateOf(next, Float32Array.from([...history, next.mean])) };
+    return { credits, state: toMethodState(next, Float32Array.from([...history, next.mean])) };
   },
 
   *updates({ settings, state }) {
     // The weights depend on the state too.
-    const { statistics, history } = statisticsOf(state);
+    const { statistics, history } = readRunningStatistics(state);
     yield { kind: 'policy', learningRate: settings.ppo.learning_rate * (1 + statistics.mean + (history.at(-1) ?? 0)) };
   },
 };

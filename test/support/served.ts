@@ -1,7 +1,7 @@
 /** A bundled team that `c3 serve` makes available to other programs. */
 import { once } from 'node:events';
 import { z } from 'zod';
-import { keyVariable } from '../../src/shared/endpointKeys.ts';
+import { nameKeyVariable } from '../../src/shared/endpointKeys.ts';
 import { finished, startC3 } from '../unit/engine/workspace.ts';
 
 export interface Served {
@@ -23,7 +23,7 @@ export async function serveTeam(folder: string, task: string): Promise<Served> {
   early.catch(() => undefined);
   const [line] = (await Promise.race([once(server.stdout, 'data'), early])) as [Buffer];
   const { url, token } = z.looseObject({ url: z.string(), token: z.string() }).parse(JSON.parse(line.toString()));
-  process.env[keyVariable(url) ?? ''] = token;
+  process.env[nameKeyVariable(url) ?? ''] = token;
   const close = async (): Promise<void> => {
     server.kill('SIGINT');
     await ended;

@@ -1,7 +1,7 @@
 /** Cancels work at an exact point. */
 
 /** Returns a signal that aborts at the first check for which the condition is true. */
-export function abortedWhen(condition: () => boolean): AbortSignal {
+export function makeSignalAbortedWhen(condition: () => boolean): AbortSignal {
   const controller = new AbortController();
   const { signal } = controller;
   let aborted = false;

@@ -7,16 +7,16 @@
 import type { Evaluator } from '../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow, growSpine } from '../../src/replay/episodes.ts';
+import { growEpisodes, growSpine } from '../../src/replay/episodes.ts';
 import type { TreeMessage } from '../../src/replay/tree.ts';
 import { Stream } from '../../src/runtime/random.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../src/team/protocol.ts';
 import { renderPlain } from '../../src/team/render.ts';
-import { type RunConfig, runSampling } from '../../src/training/config/config.ts';
-import { episodeOf, type Spread } from '../../src/training/methods/method.ts';
-import { methodNamed } from '../../src/training/methods/methods.ts';
-import { spreadOf } from '../../src/training/methods/spine.ts';
+import { type RunConfig, getRunSampling } from '../../src/training/config/config.ts';
+import { walkEpisode, type Spread } from '../../src/training/methods/method.ts';
+import { getMethod } from '../../src/training/methods/methods.ts';
+import { measureSpread } from '../../src/training/methods/spine.ts';
 import { ENVIRONMENT, problems, NEVER, SNAPSHOT, starts } from '../unit/replay/helpers.ts';
 
 /** Values by role, state (the previous action, 0 for the first role) and action. */
@@ -31,7 +31,7 @@ export interface TabularTeam {
 }
 
 /** Returns a chain of roles, each of which sees all earlier messages. */
-export function chainOf(roles: number): Protocol {
+export function makeChainProtocol(roles: number): Protocol {
   const text = JSON.stringify(
     Array.from({ length: roles }, (_, index) => ({
       role: `r${index}`,
@@ -51,12 +51,12 @@ export function softmax(logits: readonly number[]): number[] {
 
 const LETTERS = 'abcdefgh';
 const word = (actions: readonly number[]): string => `#${actions.map((action) => LETTERS[action] ?? '').join('')}`;
-export const actionsIn = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
+export const parseActions = (text: string): number[] => Array.from(text.slice(1), (letter) => LETTERS.indexOf(letter));
 
 /** Returns the actions so far from the messages in a context. The last message has all of them. */
 function before(context: string): number[] {
   const words = context.match(/#[a-h]+/gu) ?? [];
-  return actionsIn(words.reduce((longest, one) => (one.length > longest.length ? one : longest), '#'));
+  return parseActions(words.reduce((longest, one) => (one.length > longest.length ? one : longest), '#'));
 }
 
 export class TabularPolicy implements Policy {
@@ -101,7 +101,7 @@ export class TabularPolicy implements Policy {
 /** Scores the actions in the last message with the table of the team. */
 export const tableEvaluator = ({ score }: Pick<TabularTeam, 'score'>): Evaluator => ({
   name: 'table',
-  evaluate: (_, text) => Promise.resolve({ score: score(actionsIn(text)), rule: 'table' }),
+  evaluate: (_, text) => Promise.resolve({ score: score(parseActions(text)), rule: 'table' }),
 });
 
 /** Returns zeros in the shape of a table. */
@@ -171,18 +171,18 @@ export async function sample(
   config: RunConfig,
   { seed, iteration, count, spread }: { seed: number; iteration: number; count: number; spread: Spread | null },
 ): Promise<Sampled> {
-  const method = methodNamed(config.method);
+  const method = getMethod(config.method);
   const { protocol, logits, score } = team;
   const [rollout] = method.plan(config, protocol, 0, config.shape === 'spine_rho' ? spread : null);
   const budget = new EvaluatorBudget(Infinity);
-  const roots = await (rollout?.shape === 'spine' ? growSpine : grow)(
+  const roots = await (rollout?.shape === 'spine' ? growSpine : growEpisodes)(
     {
       protocol,
       render: renderPlain,
       policy: new TabularPolicy(logits),
       evaluator: tableEvaluator({ score }),
       budget,
-      sampling: runSampling(config),
+      sampling: getRunSampling(config),
       seed,
       scope: `iteration:${iteration}`,
       commonRandomNumbers: rollout?.commonRandomNumbers ?? false,
@@ -205,10 +205,10 @@ export async function sample(
   const learned = logits.map(() => 0);
   const messages: { bucket: number; position: number; credit: number | null }[] = [];
   const buckets = new Map<TreeMessage | null, number>();
-  for (const [index, message] of roots.flatMap((root) => [...episodeOf(root)]).entries()) {
+  for (const [index, message] of roots.flatMap((root) => [...walkEpisode(root)]).entries()) {
     const credit = credits.get(message);
     if (credit !== undefined) {
-      addMessage(gradient, logits, actionsIn(message.answer.text), credit.value);
+      addMessage(gradient, logits, parseActions(message.answer.text), credit.value);
       learned[message.position] = (learned[message.position] ?? 0) + 1;
     }
     const parent = message.parent;
@@ -223,7 +223,7 @@ export async function sample(
     gradient: gradient.map((states, position) =>
       states.map((actions) => actions.map((value) => value / Math.max(1, learned[position] ?? 0))),
     ),
-    spread: spreadOf(messages, logits.length),
+    spread: measureSpread(messages, logits.length),
     calls: budget.calls,
   };
 }

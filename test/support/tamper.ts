@@ -7,7 +7,7 @@ interface Guard {
 }
 
 /** Runs work on a store without the guards of its rows. */
-export function unguarded<Result>(db: Connection, work: () => Result): Result {
+export function runUnguarded<Result>(db: Connection, work: () => Result): Result {
   const guards = db
     .prepare<[], Guard>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND (name LIKE '%\\_no\\_update' ESCAPE '\\' OR name LIKE '%\\_no\\_delete' ESCAPE '\\')",
@@ -28,5 +28,5 @@ export function unguarded<Result>(db: Connection, work: () => Result): Result {
  * @returns the number of rows that the last statement changed
  */
 export function tamper(db: Connection, sql: string): number {
-  return unguarded(db, () => db.prepare(sql).run().changes);
+  return runUnguarded(db, () => db.prepare(sql).run().changes);
 }

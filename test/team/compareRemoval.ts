@@ -9,7 +9,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { student } from '../../src/credit/interval.ts';
+import { studentInterval } from '../../src/credit/interval.ts';
 import { finishedRun } from './finishedRun.ts';
 import { describeInterval } from './measure.ts';
 
@@ -116,9 +116,9 @@ for (let seed = Number(first); seed <= Number(last); seed++) {
 }
 for (const name of Object.keys(RUNS)) {
   const own = known.filter((one) => one.name === name);
-  const gain = student(own.map(({ before, after }) => after - before));
+  const gain = studentInterval(own.map(({ before, after }) => after - before));
   console.log(
-    `${name}: after ${describeInterval(student(own.map(({ after }) => after)))}; gain ${describeInterval(gain)}`,
+    `${name}: after ${describeInterval(studentInterval(own.map(({ after }) => after)))}; gain ${describeInterval(gain)}`,
   );
 }
 for (const name of Object.keys(RUNS).filter((one) => one.startsWith('redundant'))) {
@@ -135,6 +135,6 @@ for (const task of ['logic', 'hints', 'redundant']) {
       const other = one.name === name ? shared.find(({ seed }) => seed === one.seed) : undefined;
       return other === undefined ? [] : [one.after - other.after];
     });
-    console.log(`${name} less shared, paired: ${describeInterval(student(pairs))}`);
+    console.log(`${name} less shared, paired: ${describeInterval(studentInterval(pairs))}`);
   }
 }

@@ -5,15 +5,15 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { newcombe, wilson } from '../../src/credit/interval.ts';
+import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow } from '../../src/replay/episodes.ts';
+import { growEpisodes } from '../../src/replay/episodes.ts';
 import type { TreeSettings } from '../../src/replay/grow.ts';
-import { findLeaves, returnOf, type Branch, type TreeMessage } from '../../src/replay/tree.ts';
+import { findLeaves, computeReturn, type Branch, type TreeMessage } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
@@ -52,14 +52,14 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     commonRandomNumbers: true,
   });
   const branches: Branch[] = problems.map((problem) => ({ problem, message: null }));
-  const greedy = await grow(settings(0, 'greedy'), branches, [1, 1], CONTROL);
-  const emptied = await grow(
+  const greedy = await growEpisodes(settings(0, 'greedy'), branches, [1, 1], CONTROL);
+  const emptied = await growEpisodes(
     settings(0, 'emptied'),
     greedy.map((message) => ({ problem: message.problem, message: emptyPlan(message) })),
     [1],
     CONTROL,
   );
-  const tree = await grow(settings(1, 'leaves'), branches, [2, 4], CONTROL);
+  const tree = await growEpisodes(settings(1, 'leaves'), branches, [2, 4], CONTROL);
   await host.close();
   const right = successes(greedy);
   const rightEmptied = successes(emptied);
@@ -67,7 +67,7 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     tree
       .slice(2 * index, 2 * index + 2)
       .flatMap(findLeaves)
-      .map((leaf) => returnOf(leaf)),
+      .map((leaf) => computeReturn(leaf)),
   );
   const byLevel: Record<string, number> = {};
   for (const level of [1, 2, 3, 4]) {
@@ -75,12 +75,12 @@ export async function measureTeam(folder: string, count: number, weights?: strin
     byLevel[String(level)] = successes(members) / members.length;
   }
   return {
-    greedy: wilson(right, count),
+    greedy: wilsonInterval(right, count),
     greedyByLevel: byLevel,
-    emptied: wilson(rightEmptied, count),
-    loss: newcombe(right, count, rightEmptied, count),
-    sampled: wilson(leaves.flat().filter((value) => value === 1).length, leaves.flat().length),
-    mixed: wilson(leaves.filter((values) => new Set(values).size > 1).length, count),
+    emptied: wilsonInterval(rightEmptied, count),
+    loss: newcombeInterval(right, count, rightEmptied, count),
+    sampled: wilsonInterval(leaves.flat().filter((value) => value === 1).length, leaves.flat().length),
+    mixed: wilsonInterval(leaves.filter((values) => new Set(values).size > 1).length, count),
   };
 }
 
@@ -89,7 +89,7 @@ function emptyPlan(message: TreeMessage): TreeMessage {
 }
 
 const successes = (roots: readonly TreeMessage[]): number =>
-  roots.flatMap(findLeaves).filter((leaf) => returnOf(leaf) === 1).length;
+  roots.flatMap(findLeaves).filter((leaf) => computeReturn(leaf) === 1).length;
 
 export const describeInterval = (interval: Interval | null): string =>
   interval === null

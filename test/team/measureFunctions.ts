@@ -6,16 +6,16 @@
  */
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { newcombe, student, wilson } from '../../src/credit/interval.ts';
+import { newcombeInterval, studentInterval, wilsonInterval } from '../../src/credit/interval.ts';
 import type { Interval } from '../../src/domain/credit.ts';
-import { bundledProtocol, bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
-import { ladderEvaluator, scoredText, type Evaluator } from '../../src/evaluate/evaluator.ts';
-import { laddersIn } from '../../src/evaluate/ladder.ts';
+import { findBundledProtocol, findBundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
+import { makeLadderEvaluator, selectScoredText, type Evaluator } from '../../src/evaluate/evaluator.ts';
+import { parseLadders } from '../../src/evaluate/ladder.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
-import { grow } from '../../src/replay/episodes.ts';
+import { growEpisodes } from '../../src/replay/episodes.ts';
 import { findLeaves, findScores, type TreeMessage } from '../../src/replay/tree.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
@@ -37,17 +37,18 @@ interface Reward {
 /** Every episode's rewards, by turn. */
 type Episodes = readonly (readonly Reward[])[];
 
-const mean = (values: readonly number[]): Interval | null => student(values);
-const share = (values: readonly boolean[]): Interval | null => wilson(values.filter(Boolean).length, values.length);
+const mean = (values: readonly number[]): Interval | null => studentInterval(values);
+const share = (values: readonly boolean[]): Interval | null =>
+  wilsonInterval(values.filter(Boolean).length, values.length);
 
 async function rewardOf(evaluator: Evaluator, message: TreeMessage, messages: readonly string[]): Promise<Reward> {
   const said = messages.map((text, index) => ({ role: index === 0 ? 'aux' : 'main', text }));
-  const { score, rule } = await evaluator.evaluate(message.problem, scoredText(evaluator, message.problem, said));
+  const { score, rule } = await evaluator.evaluate(message.problem, selectScoredText(evaluator, message.problem, said));
   return rewardIn(score, rule);
 }
 
 function rewardIn(score: number | null, rule: string): Reward {
-  const [ladder] = laddersIn(rule);
+  const [ladder] = parseLadders(rule);
   if (score === null || ladder === undefined) {
     throw new Error(`A program was not scored: ${rule}`);
   }
@@ -73,14 +74,14 @@ function print(what: string, episodes: Episodes): void {
   console.log(`  turn 2 less turn 1, total reward, paired: ${describeInterval(mean(gain))}`);
 }
 
-const [folder = bundledTeam('functions'), count = '400', weights] = process.argv.slice(2);
+const [folder = findBundledTeam('functions'), count = '400', weights] = process.argv.slice(2);
 const host = new ModelHost({ threads: 2 });
 const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: availableParallelism() });
 try {
   const model = await host.load(folder);
   const snapshot = weights === undefined ? model.snapshot : await host.loadSnapshot(weights);
-  const path = bundledProtocol('functions', 2);
-  const evaluator = ladderEvaluator(grader, 'ladder', 'checked');
+  const path = findBundledProtocol('functions', 2);
+  const evaluator = makeLadderEvaluator(grader, 'ladder', 'checked');
   const settings = {
     protocol: parseProtocol(await readFile(path, 'utf8'), path, { turns: TURNS }),
     render: renderPlain,
@@ -103,7 +104,7 @@ try {
     ['sampled', 1],
   ] as const) {
     const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: 48 };
-    const roots = await grow({ ...settings, sampling, scope: what }, branches, [1, 1, 1, 1], CONTROL);
+    const roots = await growEpisodes({ ...settings, sampling, scope: what }, branches, [1, 1, 1, 1], CONTROL);
     const episodes = rewardsOf(roots);
     print(what, episodes);
     if (temperature === 0) {
@@ -112,8 +113,8 @@ try {
         roots.map((message) => rewardOf(evaluator, message, ['', message.children[0]?.answer.text ?? ''])),
       );
       const first = episodes.flatMap((own) => own[0] ?? []);
-      console.log(`  passed without the helper ${describeInterval(wilson(solved(alone), alone.length))}`);
-      const lost = newcombe(solved(first), first.length, solved(alone), alone.length);
+      console.log(`  passed without the helper ${describeInterval(wilsonInterval(solved(alone), alone.length))}`);
+      const lost = newcombeInterval(solved(first), first.length, solved(alone), alone.length);
       console.log(`  lost without the helper   ${describeInterval(lost)}`);
     }
   }

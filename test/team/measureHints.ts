@@ -4,15 +4,15 @@
  * intervals.
  * Usage: node test/team/measureHints.ts [model folder] [problems] [weights file]
  */
-import { newcombe, wilson } from '../../src/credit/interval.ts';
-import { bundledTeam } from '../../src/engine/places.ts';
+import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';
+import { findBundledTeam } from '../../src/engine/places.ts';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';
 import { generateSplit } from '../../src/tasks/split.ts';
 import { withTeam } from './speak.ts';
 
 const KINDS = ['helps', 'redundant', 'misleads'] as const;
 
-const [folder = bundledTeam('hints'), count = '300', weights] = process.argv.slice(2);
+const [folder = findBundledTeam('hints'), count = '300', weights] = process.argv.slice(2);
 const problems = generateSplit({ task: 'hints', seed: 'team-report', train: 0, evaluation: Number(count) }).evaluation;
 
 await withTeam('hints', folder, weights, async (speak) => {
@@ -38,9 +38,9 @@ await withTeam('hints', folder, weights, async (speak) => {
         JSON.stringify({
           hint: kind,
           sampled: temperature > 0,
-          team: wilson(right(team), n),
-          thinkerEmptied: wilson(right(alone), n),
-          difference: newcombe(right(team), n, right(alone), n),
+          team: wilsonInterval(right(team), n),
+          thinkerEmptied: wilsonInterval(right(alone), n),
+          difference: newcombeInterval(right(team), n, right(alone), n),
         }),
       );
     }

@@ -5,8 +5,8 @@
  * Usage: node test/team/measurePairings.ts [questions] [seed]
  */
 import { mean } from '../../src/credit/describe.ts';
-import { student } from '../../src/credit/interval.ts';
-import { ballotOf } from '../../src/environment/voting.ts';
+import { studentInterval } from '../../src/credit/interval.ts';
+import { readBallot } from '../../src/environment/voting.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';
 import { finishedRun } from './finishedRun.ts';
 
@@ -41,11 +41,11 @@ for (const sizes of PAIRINGS) {
     const episodes = store.episodes({ run, phase: 'train', iteration: 1, offset: 0, limit: 100_000 });
     const read = episodes.map((episode) => ({ ...episode, chain: store.chain(episode.leaf) }));
     const overQuestions = (valueOf: (one: (typeof read)[number]) => number) =>
-      student([...Map.groupBy(read, ({ problem }) => problem).values()].map((own) => mean(own.map(valueOf))));
+      studentInterval([...Map.groupBy(read, ({ problem }) => problem).values()].map((own) => mean(own.map(valueOf))));
     const voters = ROLES.map((role, voter) => ({
       role,
       size: sizes[voter],
-      right: overQuestions(({ chain, answer }) => (ballotOf(chain[voter]?.text ?? '')?.answer === answer ? 1 : 0)),
+      right: overQuestions(({ chain, answer }) => (readBallot(chain[voter]?.text ?? '')?.answer === answer ? 1 : 0)),
       contribution: overQuestions(({ chain }) => chain[voter]?.trainingCredit?.value ?? 0),
     }));
     return { pairing: sizes.join(''), team: overQuestions((one) => one.return ?? 0), voters };

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { z } from 'zod';
-import { keyVariable } from '../../src/shared/endpointKeys.ts';
+import { nameKeyVariable } from '../../src/shared/endpointKeys.ts';
 import { serveTeam } from '../support/served.ts';
 import { runForJson } from './runForJson.ts';
 
@@ -65,7 +65,7 @@ const proxy = createServer((request, response) => {
 proxy.listen(0, '127.0.0.1');
 await once(proxy, 'listening');
 const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
-process.env[keyVariable(address) ?? ''] = served.key;
+process.env[nameKeyVariable(address) ?? ''] = served.key;
 
 try {
   for (const role of ROLES) {

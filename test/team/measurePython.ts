@@ -5,10 +5,10 @@
  * [problems] [weights file] [levels, such as 1,1,1,1]
  */
 import { availableParallelism } from 'node:os';
-import { newcombe, wilson } from '../../src/credit/interval.ts';
+import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Problem } from '../../src/domain/problem.ts';
-import { bundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
+import { findBundledTeam, SANDBOX_PLACES } from '../../src/engine/places.ts';
 import { extractCode } from '../../src/evaluate/python/code.ts';
 import { PythonGrader } from '../../src/evaluate/python/grader.ts';
 import type { DemonstratedProblem } from '../../src/tasks/demonstration.ts';
@@ -92,7 +92,7 @@ export async function measurePythonTeam(
         present.map((level) => [level, share(greedyScores.filter((_, index) => problems[index]?.level === level))]),
       ),
       emptied: share(emptiedScores),
-      loss: newcombe(sum(greedyScores), count, sum(emptiedScores), count),
+      loss: newcombeInterval(sum(greedyScores), count, sum(emptiedScores), count),
       rightPlan: share(await gradeAll(right)),
       wrongPlan: share(await gradeAll(wrong)),
       sampled: share(leafScores),
@@ -163,13 +163,13 @@ async function speakAll(
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-const share = (values: readonly number[]): Interval | null => wilson(sum(values), values.length);
+const share = (values: readonly number[]): Interval | null => wilsonInterval(sum(values), values.length);
 const differ = (values: readonly number[]): number => (new Set(values).size > 1 ? 1 : 0);
 const chunks = (values: readonly number[], size: number): number[][] =>
   Array.from({ length: values.length / size }, (_, index) => values.slice(index * size, (index + 1) * size));
 
 if (import.meta.main) {
-  const [folder = bundledTeam('python'), count = '512', weights = '', levels] = process.argv.slice(2);
+  const [folder = findBundledTeam('python'), count = '512', weights = '', levels] = process.argv.slice(2);
   const report = await measurePythonTeam(
     folder,
     Number(count),

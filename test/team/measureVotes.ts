@@ -4,7 +4,7 @@
  * Usage: node test/team/measureVotes.ts [questions] [seed]
  */
 import { mean } from '../../src/credit/describe.ts';
-import { student } from '../../src/credit/interval.ts';
+import { studentInterval } from '../../src/credit/interval.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';
 import { finishedRun } from './finishedRun.ts';
 
@@ -39,9 +39,9 @@ for (const model of [BUNDLED_MODEL, SMALL_MODEL]) {
   console.log(
     JSON.stringify({
       model,
-      one: student([...one.values()]),
-      team: student([...team.values()]),
-      difference: student(differences),
+      one: studentInterval([...one.values()]),
+      team: studentInterval([...team.values()]),
+      difference: studentInterval(differences),
     }),
   );
 }

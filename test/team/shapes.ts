@@ -4,9 +4,9 @@
  * Usage: node test/team/shapes.ts [seeds] [rate]
  */
 import { openStream, uniform } from '../../src/credit/counter.ts';
-import { student } from '../../src/credit/interval.ts';
+import { studentInterval } from '../../src/credit/interval.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';
-import { chainOf, expectedReturn, learned, outcomes, type TabularTeam } from '../support/tabularTeam.ts';
+import { makeChainProtocol, expectedReturn, learned, outcomes, type TabularTeam } from '../support/tabularTeam.ts';
 
 const ACTIONS = 4;
 const STEPS = 25;
@@ -30,7 +30,7 @@ function teamOf(roles: number, seed: number, parts: readonly number[]): TabularT
     );
   const all = outcomes({ logits }).map(({ actions }) => raw(actions));
   const [low, high] = [Math.min(...all), Math.max(...all)];
-  return { protocol: chainOf(roles), logits, score: (actions) => (raw(actions) - low) / (high - low) };
+  return { protocol: makeChainProtocol(roles), logits, score: (actions) => (raw(actions) - low) / (high - low) };
 }
 
 const METHODS: readonly (readonly [string, readonly string[]])[] = [
@@ -59,7 +59,7 @@ const TEAMS: readonly {
 ];
 
 function shown(values: readonly number[]): string {
-  const { value, low, high } = student(values) ?? { value: NaN, low: null, high: null };
+  const { value, low, high } = studentInterval(values) ?? { value: NaN, low: null, high: null };
   return `${value.toFixed(3)} [${(low ?? NaN).toFixed(3)}, ${(high ?? NaN).toFixed(3)}]`;
 }
 

@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../../src/domain/problem.ts';
-import { bundledTeam } from '../../src/engine/places.ts';
+import { findBundledTeam } from '../../src/engine/places.ts';
 import { LocalPolicy } from '../../src/policy/policy.ts';
 import { loadTokenizer } from '../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../src/runtime/host.ts';
 import { streamKey } from '../../src/runtime/random.ts';
 import type { TaskName } from '../../src/tasks/split.ts';
 import { parseProtocol } from '../../src/team/parseProtocol.ts';
-import { occurrenceAt, roleNamed } from '../../src/team/protocol.ts';
+import { requireOccurrence, requireRole } from '../../src/team/protocol.ts';
 import { renderContext, renderPlain } from '../../src/team/render.ts';
 
 export interface Asked {
@@ -34,7 +34,7 @@ export async function withTeam<Result>(
   weights: string | undefined,
   work: (speak: Speak) => Promise<Result>,
 ): Promise<Result> {
-  const protocolPath = join(bundledTeam(task), 'protocol.json');
+  const protocolPath = join(findBundledTeam(task), 'protocol.json');
   const protocol = parseProtocol(await readFile(protocolPath, 'utf8'), protocolPath);
   const host = new ModelHost({ threads: 2 });
   try {
@@ -42,8 +42,8 @@ export async function withTeam<Result>(
     const snapshot = weights === undefined ? model.snapshot : await host.loadSnapshot(weights);
     const policy = new LocalPolicy(host, await loadTokenizer(folder), snapshot);
     return await work(async (position, asked, temperature) => {
-      const { role, turn } = occurrenceAt(protocol, position);
-      const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: roleNamed(protocol, role).maxNewTokens ?? 48 };
+      const { role, turn } = requireOccurrence(protocol, position);
+      const sampling = { temperature, topP: 1, topK: 0, maxNewTokens: requireRole(protocol, role).maxNewTokens ?? 48 };
       const answers = await policy.answer(
         asked.map(({ problem, plan, sibling, context }) => ({
           role,

@@ -1,6 +1,6 @@
 /** A menu of check boxes that chooses the columns of a table. */
-import { withColumn, isColumnShown, NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { chooseColumn, isColumnShown, NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { h, replace } from './dom.ts';
 import { checkbox } from './toolkit.ts';
 
@@ -59,9 +59,9 @@ export class ColumnChooser {
     replace(
       this.boxes,
       ...this.columns.map((column) => {
-        const box = checkbox(disarmed(column.title), this.isShown(column), column.meaning);
+        const box = checkbox(showInvisibleControls(column.title), this.isShown(column), column.meaning);
         box.addEventListener('change', () => {
-          this.choice = withColumn(this.choice, column.name, box.checked, column.usual);
+          this.choice = chooseColumn(this.choice, column.name, box.checked, column.usual);
           this.changed(this.choice);
         });
         return box;

@@ -1,7 +1,7 @@
 /** Formats numbers in the same way in every panel. A missing value is shown as "not measured". */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
-import { sentence, type Headline } from '../../src/shared/credit/headline.ts';
+import { describeHeadline, type Headline } from '../../src/shared/credit/headline.ts';
 import * as figures from '../../src/shared/text/figures.ts';
 
 export const NOT_MEASURED = 'not measured';
@@ -21,16 +21,16 @@ export function plural(number: number, noun: string): string {
 
 /** Formats a decimal number with a true minus sign. Tiny values are in scientific notation. */
 export function decimal(value: number, digits = 2): string {
-  return figures.decimal(value, digits);
+  return figures.formatDecimal(value, digits);
 }
 
 /** Formats a credit with its sign, so that its direction does not depend on color. */
 export function signed(value: number): string {
-  return figures.signed(value, 2);
+  return figures.formatSigned(value, 2);
 }
 
 /** Formats a return of any scale. */
-export function returnText(value: number | null): string {
+export function formatReturnValue(value: number | null): string {
   if (value === null) {
     return NOT_MEASURED;
   }
@@ -46,11 +46,11 @@ export function bounds(low: number | null, high: number | null): string | null {
 }
 
 /** Describes a credit in words: its value, interval, n and, for a headline, its sentence. */
-export function creditText(credit: Credit | Headline | null): string {
+export function describeShownCredit(credit: Credit | Headline | null): string {
   if (credit === null) {
     return `credit ${NOT_MEASURED}`;
   }
-  const said = 'verdict' in credit ? sentence(credit) : null;
+  const said = 'verdict' in credit ? describeHeadline(credit) : null;
   if ('verdict' in credit && credit.verdict === 'alone') {
     return `credit ${NOT_MEASURED}: ${said ?? ''}`;
   }
@@ -62,11 +62,11 @@ export function creditText(credit: Credit | Headline | null): string {
  * Describes the credit that training gave to a message.
  * @param credit the credit of the comparison with other messages, or null if there was none
  */
-export function learnedText({ value, low, high, n, estimator }: Credit, credit: Headline | null): string {
+export function describeLearnedCredit({ value, low, high, n, estimator }: Credit, credit: Headline | null): string {
   const interval = bounds(low, high);
   const figured = `${signed(value)}${interval === null ? '' : ` ${interval}`}, n = ${count(n)}`;
   const beside =
-    credit === null || credit.verdict === 'alone' ? 'no other message was sampled here' : creditText(credit);
+    credit === null || credit.verdict === 'alone' ? 'no other message was sampled here' : describeShownCredit(credit);
   return `training credit ${figured}, by ${estimator}; ${beside}`;
 }
 
@@ -76,24 +76,24 @@ export function percent(share: number): string {
 }
 
 /** Formats a share as a percentage with one decimal. */
-export function percent1(share: number): string {
-  return `${hundredfold(share)} %`;
+export function formatPercent1(share: number): string {
+  return `${toPercentDigits(share)} %`;
 }
 
 /** Formats a difference of two shares in percentage points, with its sign. */
 export function points(difference: number): string {
-  return `${difference > 0 ? '+' : ''}${hundredfold(difference)} points`;
+  return `${difference > 0 ? '+' : ''}${toPercentDigits(difference)} points`;
 }
 
 /** Formats the interval of a share in percent, with its n. */
-export function percentBounds({ low, high, n }: Interval): string {
+export function formatPercentBounds({ low, high, n }: Interval): string {
   if (low === null || high === null) {
     return `interval not measured, n = ${count(n)}`;
   }
-  return `[${hundredfold(low)}, ${hundredfold(high)}], n = ${count(n)}`;
+  return `[${toPercentDigits(low)}, ${toPercentDigits(high)}], n = ${count(n)}`;
 }
 
-function hundredfold(share: number): string {
+function toPercentDigits(share: number): string {
   return (100 * share).toFixed(1).replace('-', MINUS);
 }
 
@@ -111,6 +111,6 @@ export function duration(seconds: number): string {
 }
 
 /** Puts a text on one line: each run of white space becomes one space. */
-export function oneLine(text: string): string {
+export function toSingleLine(text: string): string {
   return text.replaceAll(/\s+/gu, ' ').trim();
 }

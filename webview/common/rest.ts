@@ -7,7 +7,7 @@ const REST = 150;
  * Work that waits until requests for it pause, or until the page loses the focus. The page may be
  * hidden next, and nothing runs in a hidden page.
  */
-export class Rested {
+export class DelayedWork {
   private readonly work: () => void;
   private readonly milliseconds: number;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -63,6 +63,6 @@ export function oncePerFrame(work: () => void): () => void {
 
 /** Returns a function that requests work. The work is done when scrolling stops. */
 export function onceRested(work: () => void): () => void {
-  const rested = new Rested(work);
+  const rested = new DelayedWork(work);
   return () => rested.ask();
 }

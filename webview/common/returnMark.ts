@@ -2,13 +2,13 @@
 import { BY_HAND } from '../../src/domain/episode.ts';
 import type { Outcome } from '../../src/shared/credit/returns.ts';
 import { h, icon, type IconName } from './dom.ts';
-import { NOT_MEASURED, returnText } from './format.ts';
+import { NOT_MEASURED, formatReturnValue } from './format.ts';
 
 /**
  * Returns the icon, tone and label of a return.
  * @param outcome `masked` if the evaluator failed; null if nothing was measured
  */
-export function markOf(
+export function chooseReturnMark(
   value: number | null,
   outcome: Outcome | 'masked' | null,
 ): { readonly icon: IconName | null; readonly tone: string; readonly label: string } {
@@ -19,12 +19,12 @@ export function markOf(
     return { icon: null, tone: 'muted', label: NOT_MEASURED };
   }
   if (outcome === 'won') {
-    return { icon: 'check', tone: 'good', label: returnText(value) };
+    return { icon: 'check', tone: 'good', label: formatReturnValue(value) };
   }
   if (outcome === 'failed') {
-    return { icon: 'cross', tone: 'bad', label: returnText(value) };
+    return { icon: 'cross', tone: 'bad', label: formatReturnValue(value) };
   }
-  return { icon: null, tone: 'plain', label: returnText(value) };
+  return { icon: null, tone: 'plain', label: formatReturnValue(value) };
 }
 
 /**
@@ -32,8 +32,8 @@ export function markOf(
  * it.
  * @param byHand true if the user gave the score
  */
-export function returnCell(value: number | null, outcome: Outcome | null, byHand = false): HTMLElement {
-  const mark = markOf(value, outcome);
+export function createReturnCell(value: number | null, outcome: Outcome | null, byHand = false): HTMLElement {
+  const mark = chooseReturnMark(value, outcome);
   const number = h('span', value === null ? { title: mark.label } : {}, value === null ? '–' : mark.label);
   return h(
     'span',

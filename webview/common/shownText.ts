@@ -2,15 +2,15 @@
  * Shows texts of models and files. Invisible characters are shown as codes in elements of their own,
  * so that they cannot change the direction of the text around them.
  */
-import { pieces } from '../../src/shared/text/visible.ts';
+import { splitAtInvisible } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 
 /** Number of codes of one text with an element of their own. Later codes are plain text. */
-const SET_APART = 2_000;
+const MOST_ISOLATED_CODES = 2_000;
 
 /** Returns the nodes of a text. `copyAsWritten` copies the original character for each code. */
-export function shownText(text: string, setApart = SET_APART): readonly (HTMLElement | string)[] {
-  return pieces(text, setApart).map((piece) =>
+export function createTextNodes(text: string, setApart = MOST_ISOLATED_CODES): readonly (HTMLElement | string)[] {
+  return splitAtInvisible(text, setApart).map((piece) =>
     piece.written === null
       ? piece.text
       : h(
@@ -35,13 +35,15 @@ export function copyAsWritten(element: HTMLElement): void {
     ) {
       return;
     }
-    const parts = Array.from({ length: selection.rangeCount }, (_, index) => writtenIn(selection.getRangeAt(index)));
+    const parts = Array.from({ length: selection.rangeCount }, (_, index) =>
+      readWrittenText(selection.getRangeAt(index)),
+    );
     event.clipboardData.setData('text/plain', parts.join(''));
     event.preventDefault();
   });
 }
 
-function writtenIn(range: Range): string {
+function readWrittenText(range: Range): string {
   const { commonAncestorContainer: inside } = range;
   const whole = (inside instanceof Element ? inside : inside.parentElement)?.closest('[data-written]');
   if (whole !== null && whole !== undefined) {

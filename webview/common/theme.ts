@@ -1,7 +1,7 @@
 /** Colors and fonts of the user's color theme. */
 
 /** Returns a color or font of the theme, or the foreground color if the theme does not define it. */
-export function theme(name: string): string {
+export function readThemeValue(name: string): string {
   const style = getComputedStyle(document.documentElement);
   const value = style.getPropertyValue(name).trim();
   return value === '' ? style.getPropertyValue('--vscode-foreground').trim() : value;

@@ -39,7 +39,7 @@ export function button(
   onClick: () => void,
   options: { readonly primary?: boolean; readonly title?: string } = {},
 ): Button {
-  const element = create(
+  const element = createControl(
     'vscode-button',
     Button,
     { appearance: options.primary === true ? 'primary' : 'secondary', title: options.title ?? null },
@@ -51,38 +51,43 @@ export function button(
 
 /** Creates a one-line text field with its label. */
 export function textField(label: string, attributes: Attributes = {}): TextField {
-  return create('vscode-text-field', TextField, attributes, label);
+  return createControl('vscode-text-field', TextField, attributes, label);
 }
 
 /** Creates a small button that shows a sign. @param label the tooltip and accessible name */
 export function iconButton(sign: string, label: string, onClick: () => void): Button {
-  const element = create('vscode-button', Button, { appearance: 'icon', 'aria-label': label, title: label }, sign);
+  const element = createControl(
+    'vscode-button',
+    Button,
+    { appearance: 'icon', 'aria-label': label, title: label },
+    sign,
+  );
   element.addEventListener('click', onClick);
   return element;
 }
 
 /** Creates a check box with its label. */
 export function checkbox(label: Child, checked: boolean, title: string | null = null): Checkbox {
-  const element = create('vscode-checkbox', Checkbox, { title }, label);
+  const element = createControl('vscode-checkbox', Checkbox, { title }, label);
   element.checked = checked;
   return element;
 }
 
 /** Creates a text field of several lines with its label. */
 export function textArea(label: string, attributes: Attributes = {}): TextArea {
-  return create('vscode-text-area', TextArea, attributes, label);
+  return createControl('vscode-text-area', TextArea, attributes, label);
 }
 
 /** Creates a dropdown. `onChange` receives the value that the user chooses. */
 export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
-  const element = create('vscode-dropdown', Dropdown, { 'aria-label': label });
+  const element = createControl('vscode-dropdown', Dropdown, { 'aria-label': label });
   element.addEventListener('change', () => onChange(element.value));
   return element;
 }
 
 /** Creates an option of a dropdown. */
 export function option(value: string, label: string): HTMLElement {
-  return create('vscode-option', HTMLElement, { value }, label);
+  return createControl('vscode-option', HTMLElement, { value }, label);
 }
 
 /**
@@ -97,10 +102,10 @@ export function progressRing(label: string): HTMLElement {
 /** Creates a line between two parts. */
 export function divider(): HTMLElement {
   // The control sets aria-orientation, which is allowed only on a separator.
-  return create('vscode-divider', HTMLElement, { role: 'separator' });
+  return createControl('vscode-divider', HTMLElement, { role: 'separator' });
 }
 
-function create<T extends HTMLElement>(
+function createControl<T extends HTMLElement>(
   tag: string,
   type: new () => T,
   attributes: Attributes,

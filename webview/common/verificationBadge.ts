@@ -10,7 +10,7 @@ const ICONS: Readonly<Record<VerificationMark['state'], IconName>> = {
 };
 
 /** Describes the mark in one sentence: `replay differs at token 5: message 12 differs at token 5`. */
-export function verificationText({ label, detail }: VerificationMark): string {
+export function describeVerificationMark({ label, detail }: VerificationMark): string {
   return `replay ${label}: ${detail}`;
 }
 
@@ -18,7 +18,7 @@ export function verificationText({ label, detail }: VerificationMark): string {
 export function verificationBadge(mark: VerificationMark): HTMLElement {
   return h(
     'span',
-    { class: `verification verification-${mark.state}`, title: verificationText(mark) },
+    { class: `verification verification-${mark.state}`, title: describeVerificationMark(mark) },
     icon(ICONS[mark.state]),
     h('span', {}, mark.label),
     h('span', { class: 'for-readers' }, `: ${mark.detail}`),

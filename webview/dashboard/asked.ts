@@ -3,7 +3,7 @@
  * drawn even while it is held.
  */
 
-export class Asked {
+export class RequestedRuns {
   private runs: string | null = null;
   /** True at first, because nothing is here. */
   private open = true;

@@ -1,12 +1,12 @@
 /** The menu that chooses runs to lay over the shown one, and the legend that distinguishes them. */
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h, replace } from '../common/dom.ts';
-import { count, percent1, plural } from '../common/format.ts';
-import { theme } from '../common/theme.ts';
+import { count, formatPercent1, plural } from '../common/format.ts';
+import { readThemeValue } from '../common/theme.ts';
 import { checkbox, type Checkbox } from '../common/toolkit.ts';
-import { lookOf } from './chart/looks.ts';
+import { chooseLook } from './chart/looks.ts';
 import { ChosenRuns } from './chosenRuns.ts';
-import { plainTitle, type ShownRun, type View } from './view.ts';
+import { toPlainTitle, type ShownRun, type View } from './view.ts';
 
 /** Pixels between the list of runs and the edge of the page. */
 const MARGIN = 8;
@@ -87,7 +87,7 @@ export class RunPicker {
   }
 
   private boxOf({ id, title, started }: DashboardSnapshot['runs'][number]): Checkbox {
-    const words = h('span', {}, h('bdi', {}, plainTitle(title)), ', ', h('span', { class: 'muted' }, started));
+    const words = h('span', {}, h('bdi', {}, toPlainTitle(title)), ', ', h('span', { class: 'muted' }, started));
     const box = checkbox(words, this.chosen.all.includes(id));
     box.addEventListener('change', () => {
       // The event also fires when `checked` is set by code.
@@ -122,7 +122,7 @@ export class RunPicker {
 }
 
 /** Creates the legend of the runs in the charts. Returns null if there is only one run. */
-export function legend(view: View, remove: (run: string) => void): HTMLElement | null {
+export function createLegend(view: View, remove: (run: string) => void): HTMLElement | null {
   if (view.runs.length < 2) {
     return null;
   }
@@ -133,19 +133,19 @@ export function legend(view: View, remove: (run: string) => void): HTMLElement |
       h(
         'li',
         {},
-        sample(look),
+        drawSample(look),
         h('strong', {}, run.tag),
-        h('bdi', {}, plainTitle(run.record.title)),
-        h('span', { class: 'muted' }, runWords(run)),
-        look === 0 ? null : removal(run, remove),
+        h('bdi', {}, toPlainTitle(run.record.title)),
+        h('span', { class: 'muted' }, describeShownRun(run)),
+        look === 0 ? null : createRemoveButton(run, remove),
       ),
     ),
   );
 }
 
-function runWords({ record, rows, evaluations }: ShownRun): string {
+function describeShownRun({ record, rows, evaluations }: ShownRun): string {
   const greedy = evaluations.flatMap(({ kind, result }) =>
-    kind === 'greedy' && result !== null ? [percent1(result.value)] : [],
+    kind === 'greedy' && result !== null ? [formatPercent1(result.value)] : [],
   );
   const accuracy = greedy.length < 3 ? greedy : greedy.filter((_, index) => index === 0 || index === greedy.length - 1);
   return [
@@ -155,23 +155,23 @@ function runWords({ record, rows, evaluations }: ShownRun): string {
   ].join(', ');
 }
 
-function removal({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
+function createRemoveButton({ record, tag }: ShownRun, remove: (run: string) => void): HTMLElement {
   const element = h('button', { type: 'button', class: 'tool', 'aria-label': `Remove run ${tag}` }, 'Remove');
   element.addEventListener('click', () => remove(record.id));
   return element;
 }
 
 /** Draws a piece of a run's line with its marker. */
-function sample(index: number): HTMLCanvasElement {
+function drawSample(index: number): HTMLCanvasElement {
   const canvas = h('canvas', { width: 64, height: 24, class: 'sample', 'aria-hidden': 'true' });
   const ctx = canvas.getContext('2d');
-  const { colour, dashes, marker } = lookOf(index);
+  const { colour, dashes, marker } = chooseLook(index);
   if (ctx === null) {
     return canvas;
   }
   ctx.scale(2, 2);
-  ctx.strokeStyle = theme(colour);
-  ctx.fillStyle = theme(colour);
+  ctx.strokeStyle = readThemeValue(colour);
+  ctx.fillStyle = readThemeValue(colour);
   ctx.lineWidth = 1.5;
   ctx.setLineDash([...dashes]);
   ctx.beginPath();
@@ -185,7 +185,7 @@ function sample(index: number): HTMLCanvasElement {
 
 function drawMarker(
   ctx: CanvasRenderingContext2D,
-  marker: ReturnType<typeof lookOf>['marker'],
+  marker: ReturnType<typeof chooseLook>['marker'],
   x: number,
   y: number,
   r: number,

@@ -5,8 +5,8 @@ import { badge, h, replace } from '../common/dom.ts';
 import { button, dropdown, option } from '../common/toolkit.ts';
 import { AXIS_WORDS, SCALE_WORDS, SCALES, type Scale } from './chart/axes.ts';
 import { SMOOTHINGS, type Smoothing } from './chart/smoothing.ts';
-import { stageWords } from './summary.ts';
-import { plainTitle } from './view.ts';
+import { describeRunProgress } from './summary.ts';
+import { toPlainTitle } from './view.ts';
 
 const SMOOTHING_WORDS: Readonly<Record<Smoothing, string>> = {
   automatic: 'Smoothing: automatic',
@@ -92,7 +92,7 @@ export class Controls {
     replace(
       this.status,
       badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'),
-      h('span', { class: 'muted' }, stageWords(snapshot)),
+      h('span', { class: 'muted' }, describeRunProgress(snapshot)),
     );
     this.drawActions(snapshot);
     this.pause.hidden = snapshot.status !== 'running' && !paused;
@@ -113,7 +113,10 @@ export class Controls {
     const choices = JSON.stringify(snapshot.runs);
     if (choices !== this.choices) {
       this.choices = choices;
-      replace(this.chooser, ...snapshot.runs.map((run) => option(run.id, `${plainTitle(run.title)}, ${run.started}`)));
+      replace(
+        this.chooser,
+        ...snapshot.runs.map((run) => option(run.id, `${toPlainTitle(run.title)}, ${run.started}`)),
+      );
     }
     this.chooser.value = snapshot.run.id;
   }

@@ -1,16 +1,16 @@
 /** The figures of the dashboard, in groups. Some depend on the roles of the runs. */
 import { h, replace } from '../common/dom.ts';
-import { Figure, type FigureDoors } from './chart/figure.ts';
+import { Figure, type FigureEvents } from './chart/figure.ts';
 import type { Drawn } from './chart/plot.ts';
 import type { FigureSpec } from './figures.ts';
-import { accuracyFigure, paretoFigure, tasksOf } from './outcomeFigures.ts';
+import { accuracyFigure, paretoFigure, listTasks } from './outcomeFigures.ts';
 import { removalFigures } from './removalFigures.ts';
 import {
   costFigures,
   creditFigure,
-  optimisationFigures,
+  optimizationFigures,
   returnFigure,
-  rolesOf,
+  listCreditedRoles,
   varianceFigure,
 } from './stepFigures.ts';
 import { trustFigures } from './trustFigures.ts';
@@ -24,7 +24,7 @@ interface Group {
 
 export class FigureList {
   readonly element: HTMLElement;
-  private readonly doors: FigureDoors;
+  private readonly doors: FigureEvents;
   private readonly figures = new Map<string, Figure>();
   /** Ids of the figures whose tables are to be open. */
   private readonly tables: Set<string>;
@@ -43,17 +43,21 @@ export class FigureList {
     { rootMargin: '240px' },
   );
 
-  constructor(doors: FigureDoors, tables: readonly string[]) {
+  constructor(doors: FigureEvents, tables: readonly string[]) {
     this.doors = doors;
     this.tables = new Set(tables);
     const accuracy = [returnFigure(), accuracyFigure('greedy'), accuracyFigure('sampled')];
     const [costs, variance] = [costFigures(), varianceFigure()];
     this.groups = [
-      group('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
-      group('Training credit', (view) => [...rolesOf(view).map(creditFigure), ...removalFigures(view), variance]),
-      group('Optimization', optimisationFigures),
-      group('Trust region', trustFigures),
-      group('Cost', () => costs),
+      createGroup('Outcome', (view) => [...accuracy, ...paretoFigures(view)]),
+      createGroup('Training credit', (view) => [
+        ...listCreditedRoles(view).map(creditFigure),
+        ...removalFigures(view),
+        variance,
+      ]),
+      createGroup('Optimization', optimizationFigures),
+      createGroup('Trust region', trustFigures),
+      createGroup('Cost', () => costs),
     ];
     this.element = h('div', { class: 'figures' }, ...this.groups.map(({ section }) => section));
   }
@@ -116,11 +120,11 @@ export class FigureList {
 
 /** Returns one figure for each task, or an empty figure if there are no tasks. */
 function paretoFigures(view: View): readonly FigureSpec[] {
-  const tasks = tasksOf(view);
+  const tasks = listTasks(view);
   return tasks.length === 0 ? [paretoFigure(null)] : tasks.map(paretoFigure);
 }
 
-function group(title: string, specs: Group['specs']): Group {
+function createGroup(title: string, specs: Group['specs']): Group {
   const grid = h('div', { class: 'charts' });
   return { section: h('section', { 'aria-label': title }, h('h2', {}, title), grid), grid, specs };
 }

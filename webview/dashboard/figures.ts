@@ -1,7 +1,7 @@
 /** The specification of a figure of the dashboard: its drawing and its table. */
 import type { Interval } from '../../src/domain/credit.ts';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { count, decimal, NOT_MEASURED, percent1, percentBounds } from '../common/format.ts';
+import { count, decimal, NOT_MEASURED, formatPercent1, formatPercentBounds } from '../common/format.ts';
 import { AXIS_WORDS } from './chart/axes.ts';
 import type { Cell, DataTable } from './chart/dataTable.ts';
 import type { Line } from './chart/lines.ts';
@@ -59,7 +59,7 @@ export const axisCells = (axis: ChartAxis, at: number | null): readonly Cell[] =
   axis === 'step' ? [] : [numberCell(at, axis === 'time' ? AXIS_WORDS.time.full : count)];
 
 /** Describes the position of a point besides its step. */
-export const axisWords = (axis: ChartAxis, at: number): readonly string[] =>
+export const describeAxisValue = (axis: ChartAxis, at: number): readonly string[] =>
   axis === 'step' ? [] : [AXIS_WORDS[axis].full(at)];
 
 /** Returns the column that distinguishes runs; none if there is only one run. */
@@ -70,7 +70,8 @@ export const runCells = (view: View, { tag, record }: ShownRun): readonly Cell[]
   view.runs.length < 2 ? [] : [{ raw: `${tag}: ${record.title}`, text: tag }];
 
 /** Describes a share with its interval. */
-export const shareWords = (interval: Interval): string => `${percent1(interval.value)} ${percentBounds(interval)}`;
+export const formatShareInterval = (interval: Interval): string =>
+  `${formatPercent1(interval.value)} ${formatPercentBounds(interval)}`;
 
 export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', 'n'].map((name) => ({
   name,
@@ -78,6 +79,6 @@ export const INTERVAL_COLUMNS: DataTable['columns'] = ['Value', 'Low', 'High', '
 }));
 
 export const intervalCells = (interval: Interval | null): readonly Cell[] => [
-  ...[interval?.value, interval?.low, interval?.high].map((value) => numberCell(value, percent1)),
+  ...[interval?.value, interval?.low, interval?.high].map((value) => numberCell(value, formatPercent1)),
   numberCell(interval?.n, count),
 ];

@@ -1,8 +1,8 @@
 /** Shows what loses the episodes of the run: a sentence, a bar for each role, and the clearest cases. */
 import {
   divisionTitle,
-  foundWords,
-  shareWords,
+  describeReadEpisodes,
+  formatLossShare,
   type BlamedEpisode,
   type LossDivision,
   type LossPart,
@@ -12,9 +12,9 @@ import type { ShownLosses } from '../../src/shared/protocols/dashboardProtocol.t
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { button } from '../common/toolkit.ts';
-import { plainTitle } from './view.ts';
+import { toPlainTitle } from './view.ts';
 
-export interface LossesAround {
+export interface LossesEvents {
   /** Starts the search for what loses episodes. */
   readonly find: () => void;
   /** Opens the dialog to try a change of a role. */
@@ -23,7 +23,7 @@ export interface LossesAround {
 }
 
 /** Creates the section. Returns null if the search is not possible. */
-export function lossesSection(losses: ShownLosses | null, around: LossesAround): HTMLElement | null {
+export function lossesSection(losses: ShownLosses | null, around: LossesEvents): HTMLElement | null {
   if (losses === null) {
     return null;
   }
@@ -36,7 +36,7 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
   const attempt =
     loser === undefined
       ? null
-      : button(`Try a change of the ${plainTitle(loser.role)}`, () => around.tryChange(loser.role), {
+      : button(`Try a change of the ${toPlainTitle(loser.role)}`, () => around.tryChange(loser.role), {
           primary: true,
           title: 'Another prompt, snapshot or model for this role, on the held-out problems',
         });
@@ -44,7 +44,7 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
     'section',
     { class: 'losses', 'aria-label': 'What loses episodes', tabindex: '-1' },
     h('h2', {}, 'What loses episodes'),
-    ...(found === null ? [] : answer(found, around)),
+    ...(found === null ? [] : createAnswer(found, around)),
     h(
       'div',
       { class: 'losses-ask' },
@@ -54,25 +54,27 @@ export function lossesSection(losses: ShownLosses | null, around: LossesAround):
   );
 }
 
-function answer(found: RunBlame, around: LossesAround): HTMLElement[] {
+function createAnswer(found: RunBlame, around: LossesEvents): HTMLElement[] {
   const { sentence, roles, divisions = [], cases } = found;
   const byRole = roles.map(({ role, ...part }) => ({ name: role, ...part }));
   return [
     h('p', { class: 'losses-sentence' }, sentence),
-    ...(roles.length === 0 ? [] : [shares('Share of what was within reach, by role', byRole, { isTitled: false })]),
-    ...divisions.map(divided),
-    ...(found.lost === 0 ? [] : [h('p', { class: 'muted' }, foundWords(found))]),
-    ...(cases.length === 0 ? [] : [clearest(cases, around)]),
+    ...(roles.length === 0
+      ? []
+      : [createShareTable('Share of what was within reach, by role', byRole, { isTitled: false })]),
+    ...divisions.map(createDivision),
+    ...(found.lost === 0 ? [] : [h('p', { class: 'muted' }, describeReadEpisodes(found))]),
+    ...(cases.length === 0 ? [] : [createClearestCases(cases, around)]),
   ];
 }
 
-function divided(division: LossDivision): HTMLElement {
+function createDivision(division: LossDivision): HTMLElement {
   const title = divisionTitle(division);
   return h(
     'details',
     { class: 'losses-division' },
     h('summary', {}, title),
-    shares(title, division.parts, { isTitled: true }),
+    createShareTable(title, division.parts, { isTitled: true }),
   );
 }
 
@@ -80,7 +82,11 @@ function divided(division: LossDivision): HTMLElement {
  * Creates a table with a bar from 0 to each share and its interval as a line over it.
  * @param isTitled true if the title is shown above the table already
  */
-function shares(title: string, parts: readonly LossPart[], { isTitled }: { readonly isTitled: boolean }): HTMLElement {
+function createShareTable(
+  title: string,
+  parts: readonly LossPart[],
+  { isTitled }: { readonly isTitled: boolean },
+): HTMLElement {
   return h(
     'table',
     { class: 'losses-roles', 'aria-label': title },
@@ -96,9 +102,9 @@ function shares(title: string, parts: readonly LossPart[], { isTitled }: { reado
         return h(
           'tr',
           {},
-          h('th', { scope: 'row' }, plainTitle(name)),
+          h('th', { scope: 'row' }, toPlainTitle(name)),
           h('td', { class: 'losses-track' }, bar, reach),
-          h('td', {}, shareWords(share)),
+          h('td', {}, formatLossShare(share)),
           h('td', { class: 'muted' }, `lost ${count(episodes)} alone`),
         );
       }),
@@ -115,7 +121,7 @@ function place(element: HTMLElement, from: number, to: number): void {
   element.style.inlineSize = `${at(to) - at(from)}%`;
 }
 
-function clearest(cases: readonly BlamedEpisode[], { openMessage }: LossesAround): HTMLElement {
+function createClearestCases(cases: readonly BlamedEpisode[], { openMessage }: LossesEvents): HTMLElement {
   return h(
     'details',
     { class: 'losses-cases', open: true },

@@ -2,24 +2,24 @@
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { count, duration, NOT_MEASURED, percent, percent1, plural } from '../common/format.ts';
+import { count, duration, NOT_MEASURED, percent, formatPercent1, plural } from '../common/format.ts';
 import { AXIS_WORDS, type AxisWords } from './chart/axes.ts';
 import type { LinePoint, Target } from './chart/lines.ts';
 import {
   axisCells,
   axisColumns,
-  axisWords,
+  describeAxisValue,
   INTERVAL_COLUMNS,
   intervalCells,
   numberCell,
   overTraining,
   runCells,
   runColumns,
-  shareWords,
+  formatShareInterval,
   textCell,
   type FigureSpec,
 } from './figures.ts';
-import { along, type ShownRun, type View } from './view.ts';
+import { placeOnAxis, type ShownRun, type View } from './view.ts';
 
 const TITLES: Readonly<Record<EvaluationKind, string>> = {
   greedy: 'Held-out accuracy, greedy',
@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<EvaluationKind, string>> = {
 
 /** Creates the figure of held-out accuracy before, during and after training, with intervals. */
 export function accuracyFigure(kind: EvaluationKind): FigureSpec {
-  const of = (run: ShownRun): readonly Evaluation[] => evaluationsIn(run, kind);
+  const of = (run: ShownRun): readonly Evaluation[] => listShownEvaluations(run, kind);
   return {
     id: `accuracy ${kind}`,
     title: TITLES[kind],
@@ -47,7 +47,7 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
         look,
         joined: true,
         points: of(run).flatMap(({ moment, step, result, target }): LinePoint[] => {
-          const x = along(run, step, axis);
+          const x = placeOnAxis(run, step, axis);
           if (result === null || x === null) {
             return [];
           }
@@ -59,7 +59,7 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
               high: result.high,
               box: null,
               target,
-              words: () => [moment, ...axisWords(axis, x), shareWords(result)],
+              words: () => [moment, ...describeAxisValue(axis, x), formatShareInterval(result)],
             },
           ];
         }),
@@ -78,7 +78,7 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
             ...runCells(view, run),
             textCell(stage),
             numberCell(step, count),
-            ...axisCells(axis, along(run, step, axis)),
+            ...axisCells(axis, placeOnAxis(run, step, axis)),
             ...intervalCells(result),
           ],
           target,
@@ -91,7 +91,7 @@ export function accuracyFigure(kind: EvaluationKind): FigureSpec {
           .slice(0, 1)
           .flatMap(of)
           .findLast(({ result }) => result !== null)?.result ?? null;
-      return newest === null ? NOT_MEASURED : percent1(newest.value);
+      return newest === null ? NOT_MEASURED : formatPercent1(newest.value);
     },
   };
 }
@@ -107,7 +107,7 @@ interface Evaluation {
 }
 
 /** Returns the evaluations of one kind by step; null results before and after until measured. */
-function evaluationsIn({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
+function listShownEvaluations({ record, evaluations }: ShownRun, kind: EvaluationKind): readonly Evaluation[] {
   const known = evaluations.filter((one) => one.kind === kind);
   const awaited = EVALUATION_ROUNDS.filter(
     (round) => round.kind === kind && known.every(({ iteration }) => iteration !== round.iteration),
@@ -139,7 +139,7 @@ const COSTS: Readonly<
  * Returns the Pareto front in order of cost: the outcomes for which no other one costs at most as
  * much, is at least as accurate, and is better in one of the two.
  */
-export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = 'step'): readonly RunOutcome[] {
+export function findParetoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = 'step'): readonly RunOutcome[] {
   const cost = COSTS[axis].of;
   const beats = (a: RunOutcome, b: RunOutcome): boolean =>
     cost(a) <= cost(b) &&
@@ -152,7 +152,7 @@ export function paretoFront(outcomes: readonly RunOutcome[], axis: ChartAxis = '
  * Returns the tasks of the outcomes, those of the shown runs first. Outcomes of different tasks cannot
  * be compared, so each task has a chart of its own.
  */
-export function tasksOf({ snapshot: { outcomes }, runs }: View): readonly RunTask[] {
+export function listTasks({ snapshot: { outcomes }, runs }: View): readonly RunTask[] {
   const shown = runs.flatMap(({ record }) => outcomes.filter(({ run }) => run === record.id));
   const tasks = [...new Map([...shown, ...outcomes].map(({ task }) => [task.key, task])).values()].slice(
     0,
@@ -190,7 +190,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
     nothing: 'No finished run in this store has been evaluated.',
     lines: (view, axis = 'step') => {
       const outcomes = of(view, axis);
-      const front = paretoFront(outcomes, axis);
+      const front = findParetoFront(outcomes, axis);
       const { of: cost, words } = COSTS[axis];
       const points = outcomes.map((outcome): LinePoint => {
         const shown = view.runs.findIndex(({ record }) => record.id === outcome.run);
@@ -209,7 +209,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
           words: () => [
             title,
             `${method}, seed ${seed}`,
-            shareWords(accuracy),
+            formatShareInterval(accuracy),
             words.full(cost(outcome)),
             ...(front.includes(outcome) ? ['on the Pareto front'] : []),
           ],
@@ -228,7 +228,7 @@ export function paretoFigure(task: RunTask | null): FigureSpec {
     },
     table: (view, axis = 'step') => {
       const outcomes = of(view, axis);
-      const front = paretoFront(outcomes, axis);
+      const front = findParetoFront(outcomes, axis);
       return {
         columns: [
           { name: 'Run', numeric: false },

@@ -1,5 +1,10 @@
 /** The figure of contributions by pairing of models: one dot for each role of a run. */
-import { modelOf, modelWords, pairingsOf, type TeamContributions } from '../../src/domain/stepRows.ts';
+import {
+  findRoleModel,
+  listNumberedModels,
+  groupTeamPairings,
+  type TeamContributions,
+} from '../../src/domain/stepRows.ts';
 import { count, NOT_MEASURED } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
 import { digits3, numberCell, runCells, runColumns, signed3, textCell, type FigureSpec } from './figures.ts';
@@ -23,8 +28,8 @@ interface Dot {
 /** Distance of the outermost roles of a pairing from its tick, in ticks. */
 const APART = 0.24;
 
-const pairingsIn = (view: View): ReturnType<typeof pairingsOf<ShownTeam>> =>
-  pairingsOf(
+const findPairings = (view: View): ReturnType<typeof groupTeamPairings<ShownTeam>> =>
+  groupTeamPairings(
     view.runs.map((shown): ShownTeam => {
       const last = shown.rows.at(-1);
       return {
@@ -37,15 +42,15 @@ const pairingsIn = (view: View): ReturnType<typeof pairingsOf<ShownTeam>> =>
     }),
   );
 
-function dotsOf(view: View): readonly Dot[] {
-  return pairingsIn(view).pairings.flatMap(({ label, teams }, place) =>
+function buildDots(view: View): readonly Dot[] {
+  return findPairings(view).pairings.flatMap(({ label, teams }, place) =>
     teams.flatMap(({ shown, models, roles, contributions }) =>
       contributions.map(({ role, mean, deviation }, index) => ({
         shown,
         pairing: label,
         role,
         // In a team of a thinker and a solver only the thinker is measured. It speaks first.
-        model: modelOf(models, roles.includes(role) ? role : (roles[0] ?? role)),
+        model: findRoleModel(models, roles.includes(role) ? role : (roles[0] ?? role)),
         mean,
         deviation,
         x: place + 1 + (contributions.length < 2 ? 0 : APART * ((2 * index) / (contributions.length - 1) - 1)),
@@ -59,7 +64,7 @@ function dotsOf(view: View): readonly Dot[] {
  * models, because its ticks depend on them.
  */
 export function pairingFigures(view: View): readonly FigureSpec[] {
-  const { models, pairings } = pairingsIn(view);
+  const { models, pairings } = findPairings(view);
   return models.length < 2
     ? []
     : [
@@ -77,7 +82,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
     note:
       'What each role contributed to teams of these models, after the last step of each shown run: the ' +
       'running mean that the method keeps. A tick names the models of the roles in their order.',
-    x: () => ({ title: modelWords(models), format: (value) => labels[value - 1] ?? '' }),
+    x: () => ({ title: listNumberedModels(models), format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'return',
     formatY: digits3,
     always: [-0.05, 0.05],
@@ -86,7 +91,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
     smooth: false,
     nothing: 'No step has measured this yet.',
     lines: (view): readonly Line[] =>
-      [...Map.groupBy(dotsOf(view), ({ role }) => role)].map(([role, dots], look) => ({
+      [...Map.groupBy(buildDots(view), ({ role }) => role)].map(([role, dots], look) => ({
         label: role,
         name: '',
         look,
@@ -115,7 +120,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
         ...['Pairing', 'Role', 'Model'].map((name) => ({ name, numeric: false })),
         ...['Step', 'Contribution', 'Deviation'].map((name) => ({ name, numeric: true })),
       ],
-      rows: dotsOf(view).map(({ shown, pairing, role, model, mean, deviation }) => ({
+      rows: buildDots(view).map(({ shown, pairing, role, model, mean, deviation }) => ({
         cells: [
           ...runCells(view, shown),
           textCell(pairing),
@@ -129,7 +134,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
       })),
     }),
     latest: (view) => {
-      const own = dotsOf(view).filter(({ shown }) => shown === view.runs[0]);
+      const own = buildDots(view).filter(({ shown }) => shown === view.runs[0]);
       return own.length === 0 ? NOT_MEASURED : own.map(({ mean }) => signed3(mean)).join(', ');
     },
   };

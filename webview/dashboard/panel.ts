@@ -12,22 +12,22 @@ import type { Host, MessageHandlers } from '../common/host.ts';
 import { onceRested } from '../common/rest.ts';
 import { onThemeChange } from '../common/theme.ts';
 import { button } from '../common/toolkit.ts';
-import { Asked } from './asked.ts';
-import { logScales } from './chart/axes.ts';
+import { RequestedRuns } from './asked.ts';
+import { toLogScales } from './chart/axes.ts';
 import type { Target } from './chart/lines.ts';
-import { legend, RunPicker } from './comparing.ts';
+import { createLegend, RunPicker } from './comparing.ts';
 import { Controls, type Drawing } from './controls.ts';
 import { FigureList } from './figureList.ts';
 import { Hold } from './hold.ts';
 import { lossesSection } from './losses.ts';
 import { judgeNote, ledgerTable, outcomeTable } from './summary.ts';
 import {
-  asItStood,
-  onlyRuns,
-  stepCounts,
-  stepsBetween,
-  viewOf,
-  withWindow,
+  cutView,
+  keepRuns,
+  countStepsByRun,
+  countNewSteps,
+  buildDashboardView,
+  addStepWindow,
   type StepsByRun,
   type View,
 } from './view.ts';
@@ -55,7 +55,7 @@ export class DashboardPanel {
   private lossesDrawn = '';
   private timer: number | null = null;
   private drawnAt = 0;
-  private readonly asked = new Asked();
+  private readonly asked = new RequestedRuns();
   /** Scroll position to restore; null once that is done or the user scrolls. */
   private scroll: number | null = null;
   /** Steps of each run that a paused view showed before its page was discarded, else null. */
@@ -64,7 +64,7 @@ export class DashboardPanel {
   private readonly received: MessageHandlers<DashboardFromHost> = {
     snapshot: (message) => this.take(message.snapshot),
     steps: (message) => {
-      this.steps = withWindow(this.steps, message.window);
+      this.steps = addStepWindow(this.steps, message.window);
       this.drawSoon();
     },
     empty: () => this.empty(),
@@ -139,7 +139,7 @@ export class DashboardPanel {
     }
     this.snapshot = snapshot;
     const runs = [snapshot.run, ...snapshot.compared].map(({ id }) => id);
-    this.steps = onlyRuns(this.steps, runs);
+    this.steps = keepRuns(this.steps, runs);
     if (this.asked.answered(runs)) {
       // Other runs are shown, so the paused view is dropped.
       this.stood = null;
@@ -164,14 +164,14 @@ export class DashboardPanel {
     if (this.snapshot === null) {
       return;
     }
-    const view = viewOf(this.snapshot, this.steps);
+    const view = buildDashboardView(this.snapshot, this.steps);
     const { waiting } = this.asked;
     // Requested runs are shown even while the view is held, until all their steps are here.
-    if (this.hold.offer(this.stood === null || !waiting ? view : asItStood(view, this.stood), waiting)) {
+    if (this.hold.offer(this.stood === null || !waiting ? view : cutView(view, this.stood), waiting)) {
       this.draw();
     }
     this.drawnAt = performance.now();
-    if (waiting && isWhole(view)) {
+    if (waiting && hasAllSteps(view)) {
       this.asked.complete();
       // Steps that came after the pause wait, as they would without the reload.
       this.hold.offer(view);
@@ -189,7 +189,7 @@ export class DashboardPanel {
     this.drawLosses(view);
     replace(this.summary, outcomeTable(view), ledgerTable(view.snapshot), judgeNote(view.snapshot));
     this.drawLegend();
-    this.figures.show(view, { smoothing, axis, scales: logScales(scale) });
+    this.figures.show(view, { smoothing, axis, scales: toLogScales(scale) });
     this.scrollBack(view);
   }
 
@@ -221,7 +221,7 @@ export class DashboardPanel {
       return;
     }
     window.scrollTo(0, this.scroll);
-    if (isWhole(view, this.stood)) {
+    if (hasAllSteps(view, this.stood)) {
       this.scroll = null;
     }
   }
@@ -232,7 +232,7 @@ export class DashboardPanel {
       return;
     }
     const words = JSON.stringify([
-      runsOf(view),
+      joinRunIds(view),
       view.runs.map(({ rows, record, evaluations }) => [rows.length, record.title, evaluations]),
     ]);
     if (words === this.legendDrawn && !anew) {
@@ -242,7 +242,7 @@ export class DashboardPanel {
     const focused = focusedIn(this.legend)?.getAttribute('aria-label') ?? null;
     replace(
       this.legend,
-      legend(view, (run) => {
+      createLegend(view, (run) => {
         this.picker.toggle(run, false);
         this.controls.focus();
       }),
@@ -257,7 +257,7 @@ export class DashboardPanel {
 
   private drawWaiting(): void {
     const { shown, waiting } = this.hold;
-    const steps = shown === null || waiting === null ? 0 : stepsBetween(shown, waiting);
+    const steps = shown === null || waiting === null ? 0 : countNewSteps(shown, waiting);
     const words = steps === 0 ? '' : `${plural(steps, 'step')} waiting`;
     this.controls.showWaiting(words, this.hold.has(PAUSED));
   }
@@ -335,7 +335,7 @@ export class DashboardPanel {
       return;
     }
     const { shown } = this.hold;
-    const paused = this.hold.has(PAUSED) ? (this.stood ?? (shown === null ? null : stepCounts(shown))) : null;
+    const paused = this.hold.has(PAUSED) ? (this.stood ?? (shown === null ? null : countStepsByRun(shown))) : null;
     this.host.setState({
       version: 5,
       ...this.drawing,
@@ -349,8 +349,8 @@ export class DashboardPanel {
 }
 
 /** Returns true if all steps of the shown runs are here, or as many as `counts` says. */
-const isWhole = ({ runs }: View, counts: readonly number[] | null = null): boolean =>
+const hasAllSteps = ({ runs }: View, counts: readonly number[] | null = null): boolean =>
   runs.every(
     ({ record, rows }, index) => rows.length >= Math.min(record.steps, STEPS_MOST, counts?.[index] ?? Infinity),
   );
-const runsOf = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');
+const joinRunIds = ({ runs }: View): string => runs.map(({ record }) => record.id).join(' ');

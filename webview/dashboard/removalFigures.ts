@@ -1,11 +1,11 @@
 /** The figures of runs that credit by removal: credits by outcome, and the contribution of each role. */
 import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
-import { count, decimal, NOT_MEASURED, percent1 } from '../common/format.ts';
+import { count, decimal, NOT_MEASURED, formatPercent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';
 import {
   axisCells,
   axisColumns,
-  axisWords,
+  describeAxisValue,
   digits3,
   numberCell,
   overTraining,
@@ -16,7 +16,7 @@ import {
   type FigureSpec,
 } from './figures.ts';
 import { pairingFigures } from './pairingFigure.ts';
-import { along, type ShownRun, type View } from './view.ts';
+import { placeOnAxis, type ShownRun, type View } from './view.ts';
 
 /** Returns the figures for which the shown runs have numbers. */
 export function removalFigures(view: View): readonly FigureSpec[] {
@@ -36,28 +36,33 @@ interface Box {
 }
 
 /** Returns two boxes for each outcome: the credits used, and those by a shared return. */
-const boxesOf = (view: View, role: string): readonly Box[] =>
+const buildBoxes = (view: View, role: string): readonly Box[] =>
   (view.snapshot.removal?.outcomes ?? [])
     .filter((one) => one.role === role)
     .flatMap((one) => [
       {
-        label: `${cellOf(one)}, learned from`,
-        words: `${outcomeWords(one)}: learned from`,
+        label: `${formatOutcomePair(one)}, learned from`,
+        words: `${describeOutcomePair(one)}: learned from`,
         spread: one.credits,
         look: 0,
       },
-      { label: `${cellOf(one)}, shared`, words: `${outcomeWords(one)}: shared return`, spread: one.shared, look: 1 },
+      {
+        label: `${formatOutcomePair(one)}, shared`,
+        words: `${describeOutcomePair(one)}: shared return`,
+        spread: one.shared,
+        look: 1,
+      },
     ]);
 
-const cellOf = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string => `(${joint}, ${solo})`;
-const outcomeWords = ({ joint, solo }: OutcomeCredits): string =>
+const formatOutcomePair = ({ joint, solo }: Pick<OutcomeCredits, 'joint' | 'solo'>): string => `(${joint}, ${solo})`;
+const describeOutcomePair = ({ joint, solo }: OutcomeCredits): string =>
   `${joint === 1 ? 'right' : 'wrong'} with the thinker, ${solo === 1 ? 'right' : 'wrong'} without it`;
 
 /** Creates the figure of a role's credits by outcome, beside those by a shared return. */
 export function outcomeFigure(role: string): FigureSpec {
   const shown = (view: View): string | null => {
     const removal = view.snapshot.removal;
-    return removal === null ? null : `${percent1(removal.without)} → ${percent1(removal.team)}`;
+    return removal === null ? null : `${formatPercent1(removal.without)} → ${formatPercent1(removal.team)}`;
   };
   const labels = ['(1, 1)', '(1, 0)', '(0, 1)', '(0, 0)'];
   return {
@@ -78,7 +83,7 @@ export function outcomeFigure(role: string): FigureSpec {
         name: role,
         look: 0,
         joined: true,
-        points: boxesOf(view, role).flatMap(({ words, spread, look }, index): LinePoint[] =>
+        points: buildBoxes(view, role).flatMap(({ words, spread, look }, index): LinePoint[] =>
           spread === null
             ? []
             : [
@@ -110,7 +115,7 @@ export function outcomeFigure(role: string): FigureSpec {
           numeric: true,
         })),
       ],
-      rows: boxesOf(view, role).map(({ label, spread }) => ({
+      rows: buildBoxes(view, role).map(({ label, spread }) => ({
         cells: [
           textCell(label),
           numberCell(spread?.n ?? 0, count),
@@ -126,7 +131,7 @@ export function outcomeFigure(role: string): FigureSpec {
 }
 
 /** Returns the run, role and label of each line. */
-function contributingRoles(
+function listContributingRoles(
   view: View,
 ): readonly { readonly run: ShownRun; readonly role: string; readonly label: string }[] {
   return view.runs.flatMap((run) =>
@@ -138,7 +143,7 @@ function contributingRoles(
   );
 }
 
-const contributionAt = (
+const findContribution = (
   { contributions = [] }: ShownRun['rows'][number],
   role: string,
 ): { readonly mean: number; readonly deviation: number } | undefined => contributions.find((one) => one.role === role);
@@ -158,14 +163,14 @@ export const CONTRIBUTIONS: FigureSpec = {
   smooth: false,
   nothing: 'No step has measured this yet.',
   lines: (view, axis = 'step') =>
-    contributingRoles(view).map(({ run, role, label }, look) => ({
+    listContributingRoles(view).map(({ run, role, label }, look) => ({
       label,
       name: view.runs.length > 1 ? run.record.title : '',
       look,
       joined: true,
       points: run.rows.flatMap((row): LinePoint[] => {
-        const found = contributionAt(row, role);
-        const x = along(run, row.iteration, axis);
+        const found = findContribution(row, role);
+        const x = placeOnAxis(run, row.iteration, axis);
         return found === undefined || x === null
           ? []
           : [
@@ -178,7 +183,7 @@ export const CONTRIBUTIONS: FigureSpec = {
                 target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
                 words: () => [
                   `step ${count(row.iteration)}`,
-                  ...axisWords(axis, x),
+                  ...describeAxisValue(axis, x),
                   `contribution ${signed3(found.mean)}`,
                   `deviation ${digits3(found.deviation)}`,
                 ],
@@ -194,15 +199,15 @@ export const CONTRIBUTIONS: FigureSpec = {
       ...axisColumns(axis),
       ...['Contribution', 'Deviation'].map((name) => ({ name, numeric: true })),
     ],
-    rows: contributingRoles(view).flatMap(({ run, role }) =>
+    rows: listContributingRoles(view).flatMap(({ run, role }) =>
       run.rows.map((row) => ({
         cells: [
           ...runCells(view, run),
           textCell(role),
           numberCell(row.iteration, count),
-          ...axisCells(axis, along(run, row.iteration, axis)),
-          numberCell(contributionAt(row, role)?.mean, signed3),
-          numberCell(contributionAt(row, role)?.deviation, digits3),
+          ...axisCells(axis, placeOnAxis(run, row.iteration, axis)),
+          numberCell(findContribution(row, role)?.mean, signed3),
+          numberCell(findContribution(row, role)?.deviation, digits3),
         ],
         target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },
       })),

@@ -1,26 +1,26 @@
 /** The figures over training steps. */
 import {
-  figureWordsOf,
-  measuresBeside,
+  findFigureWords,
+  listMeasuresBeside,
   STEP_MEASURE_NAMES,
   STEP_MEASURES,
   type StepMeasure,
   type StepMeasureName,
 } from '../../src/domain/step.ts';
 import type { Spread, StepRow } from '../../src/domain/stepRows.ts';
-import { count, decimal, duration, NOT_MEASURED, percent1 } from '../common/format.ts';
+import { count, decimal, duration, NOT_MEASURED, formatPercent1 } from '../common/format.ts';
 import type { LinePoint } from './chart/lines.ts';
 import {
   axisCells,
   axisColumns,
-  axisWords,
+  describeAxisValue,
   numberCell,
   overTraining,
   runCells,
   runColumns,
   type FigureSpec,
 } from './figures.ts';
-import { along, type View } from './view.ts';
+import { placeOnAxis, type View } from './view.ts';
 
 interface Measure {
   readonly name: string;
@@ -40,21 +40,22 @@ interface StepFigure {
   readonly box?: (row: StepRow) => Spread | null;
 }
 
-const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
-const to =
+const divideOrNull = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+const decimalFormatter =
   (digits: number) =>
   (value: number): string =>
     decimal(value, digits);
-const measure = (name: string, value: Measure['value'], write: Measure['write'] = to(4)): Measure => ({
+const measure = (name: string, value: Measure['value'], write: Measure['write'] = decimalFormatter(4)): Measure => ({
   name,
   value,
   write,
 });
 
-const writerOf = ({ written }: StepMeasure): Measure['write'] => (written === 'duration' ? duration : to(written));
+const chooseFormatter = ({ written }: StepMeasure): Measure['write'] =>
+  written === 'duration' ? duration : decimalFormatter(written);
 /** Returns a measure of the steps with its declared title and format. */
 const stepMeasure = (name: StepMeasureName): Measure =>
-  measure(STEP_MEASURES[name].title, (row) => row.metrics[name], writerOf(STEP_MEASURES[name]));
+  measure(STEP_MEASURES[name].title, (row) => row.metrics[name], chooseFormatter(STEP_MEASURES[name]));
 
 /**
  * Returns the figure that a measure of the steps declares, or null if it declares none. Its table also
@@ -65,7 +66,7 @@ function declaredFigure(
   name: StepMeasureName,
   shown: (name: StepMeasureName) => boolean = () => true,
 ): StepFigure | null {
-  const figure = figureWordsOf(name);
+  const figure = findFigureWords(name);
   if (figure === null) {
     return null;
   }
@@ -75,8 +76,8 @@ function declaredFigure(
     title,
     yAxis: unit,
     always,
-    formatY: to(digits),
-    measures: [stepMeasure(name), ...measuresBeside(name).filter(shown).map(stepMeasure)],
+    formatY: decimalFormatter(digits),
+    measures: [stepMeasure(name), ...listMeasuresBeside(name).filter(shown).map(stepMeasure)],
   };
 }
 
@@ -118,10 +119,10 @@ const COST: readonly StepFigure[] = [
     title: 'Prefix reuse',
     note: 'Share of prompt tokens that were reused, not computed.',
     yAxis: 'share of prompt tokens',
-    formatY: percent1,
+    formatY: formatPercent1,
     always: [0],
     measures: [
-      measure('Reused share', ({ cost: { tokens } }) => share(tokens.reused, tokens.prompt), percent1),
+      measure('Reused share', ({ cost: { tokens } }) => divideOrNull(tokens.reused, tokens.prompt), formatPercent1),
       measure('Reused', ({ cost }) => cost.tokens.reused, count),
       measure('Prompt', ({ cost }) => cost.tokens.prompt, count),
     ],
@@ -136,7 +137,7 @@ const COST: readonly StepFigure[] = [
     measures: [
       measure(
         'Tokens per second',
-        ({ cost, metrics }) => share(cost.tokens.completion, metrics.generateSeconds),
+        ({ cost, metrics }) => divideOrNull(cost.tokens.completion, metrics.generateSeconds),
         count,
       ),
       stepMeasure('generateSeconds'),
@@ -154,26 +155,29 @@ export function returnFigure(): FigureSpec {
   if (figure === null) {
     throw new Error('The mean return has no figure.');
   }
-  return figureOf({ ...figure, measures: [...figure.measures, measure('Episodes', (row) => row.episodes, count)] });
+  return buildStepFigure({
+    ...figure,
+    measures: [...figure.measures, measure('Episodes', (row) => row.episodes, count)],
+  });
 }
 
 /** Returns the figures of the other measures. Leaves out measures that no shown run has. */
-export function optimisationFigures(view: View): readonly FigureSpec[] {
+export function optimizationFigures(view: View): readonly FigureSpec[] {
   const shown = (name: StepMeasureName): boolean =>
     STEP_MEASURES[name].everyStep ||
     view.runs.some(({ rows }) => rows.some(({ metrics }) => metrics[name] !== undefined));
   const names = STEP_MEASURE_NAMES.filter((name) => name !== OUTCOME && shown(name));
   return names.flatMap((name) => {
     const figure = declaredFigure(name, shown);
-    return figure === null ? [] : [figureOf(figure)];
+    return figure === null ? [] : [buildStepFigure(figure)];
   });
 }
 
-export const varianceFigure = (): FigureSpec => figureOf(VARIANCE);
-export const costFigures = (): readonly FigureSpec[] => COST.map(figureOf);
+export const varianceFigure = (): FigureSpec => buildStepFigure(VARIANCE);
+export const costFigures = (): readonly FigureSpec[] => COST.map(buildStepFigure);
 
 /** Returns the roles that any shown run credited, in the order in which they first spoke. */
-export function rolesOf(view: View): readonly string[] {
+export function listCreditedRoles(view: View): readonly string[] {
   return [
     ...new Set(
       view.runs.flatMap(({ rows }) =>
@@ -186,19 +190,19 @@ export function rolesOf(view: View): readonly string[] {
 /** Creates the figure of the spread of a role's credits at each step. */
 export function creditFigure(role: string): FigureSpec {
   const of = (row: StepRow): Spread | null => row.credits.roles.find((found) => found.role === role)?.spread ?? null;
-  return figureOf({
+  return buildStepFigure({
     id: `credit ${role}`,
     title: `Training credit of ${role}`,
     yAxis: 'training credit',
-    formatY: to(2),
+    formatY: decimalFormatter(2),
     always: [0],
     note: 'The credits from which each step learned, by the method of the run. Boxes span the lower to the upper quartile, with the median; whiskers reach the lowest and the highest credit.',
     measures: [
-      measure('Median', (row) => of(row)?.middle, to(3)),
-      measure('Lower quartile', (row) => of(row)?.lower, to(3)),
-      measure('Upper quartile', (row) => of(row)?.upper, to(3)),
-      measure('Lowest', (row) => of(row)?.low, to(3)),
-      measure('Highest', (row) => of(row)?.high, to(3)),
+      measure('Median', (row) => of(row)?.middle, decimalFormatter(3)),
+      measure('Lower quartile', (row) => of(row)?.lower, decimalFormatter(3)),
+      measure('Upper quartile', (row) => of(row)?.upper, decimalFormatter(3)),
+      measure('Lowest', (row) => of(row)?.low, decimalFormatter(3)),
+      measure('Highest', (row) => of(row)?.high, decimalFormatter(3)),
       measure('Messages', (row) => of(row)?.n, count),
     ],
     box: of,
@@ -206,16 +210,16 @@ export function creditFigure(role: string): FigureSpec {
 }
 
 /** Lowers the first letter of a name, unless it begins an abbreviation. */
-const lowered = (name: string): string =>
+const lowerFirstLetter = (name: string): string =>
   /^\p{Lu}{2}/u.test(name) ? name : name.charAt(0).toLowerCase() + name.slice(1);
 
-function figureOf(figure: StepFigure): FigureSpec {
+function buildStepFigure(figure: StepFigure): FigureSpec {
   const { measures, box = null } = figure;
   const [drawn] = measures;
   const wordsOf = (row: StepRow, place: readonly string[]): readonly string[] => [
     `step ${count(row.iteration)}`,
     ...place,
-    ...measures.map((each) => `${lowered(each.name)} ${numberCell(each.value(row), each.write).text}`),
+    ...measures.map((each) => `${lowerFirstLetter(each.name)} ${numberCell(each.value(row), each.write).text}`),
   ];
   return {
     id: figure.id,
@@ -223,7 +227,7 @@ function figureOf(figure: StepFigure): FigureSpec {
     note: figure.note ?? null,
     x: overTraining,
     yAxis: figure.yAxis,
-    formatY: figure.formatY ?? to(4),
+    formatY: figure.formatY ?? decimalFormatter(4),
     always: figure.always ?? [],
     boxes: box !== null,
     smooth: box === null,
@@ -236,7 +240,7 @@ function figureOf(figure: StepFigure): FigureSpec {
         joined: true,
         points: rows.flatMap((row): LinePoint[] => {
           const y = drawn.value(row);
-          const x = along({ rows, totals }, row.iteration, axis);
+          const x = placeOnAxis({ rows, totals }, row.iteration, axis);
           if (x === null || y === null || y === undefined || !Number.isFinite(y)) {
             return [];
           }
@@ -249,7 +253,7 @@ function figureOf(figure: StepFigure): FigureSpec {
               high: null,
               box: box?.(row) ?? null,
               target,
-              words: () => wordsOf(row, axisWords(axis, x)),
+              words: () => wordsOf(row, describeAxisValue(axis, x)),
             },
           ];
         }),
@@ -266,7 +270,7 @@ function figureOf(figure: StepFigure): FigureSpec {
           cells: [
             ...runCells(view, run),
             numberCell(row.iteration, count),
-            ...axisCells(axis, along(run, row.iteration, axis)),
+            ...axisCells(axis, placeOnAxis(run, row.iteration, axis)),
             ...measures.map((each) => numberCell(each.value(row), each.write)),
           ],
           target: { kind: 'round', run: run.record.id, phase: 'train', iteration: row.iteration },

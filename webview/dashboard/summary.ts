@@ -3,9 +3,9 @@ import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
-import { remainingWords } from '../../src/shared/text/times.ts';
+import { formatRemaining } from '../../src/shared/text/times.ts';
 import { h } from '../common/dom.ts';
-import { count, duration, NOT_MEASURED, percent1, percentBounds, points } from '../common/format.ts';
+import { count, duration, NOT_MEASURED, formatPercent1, formatPercentBounds, points } from '../common/format.ts';
 import type { ShownRun, View } from './view.ts';
 
 const STAGES = {
@@ -16,13 +16,13 @@ const STAGES = {
 } as const;
 
 /** Describes the progress of a run in a few words. */
-export function stageWords({ run, live }: DashboardSnapshot): string {
+export function describeRunProgress({ run, live }: DashboardSnapshot): string {
   const steps = `step ${count(run.steps)} of ${count(run.plannedSteps)}`;
   if (live === null) {
     return `${run.method}, seed ${run.seed}, ${steps}`;
   }
   const place = live.stage === 'train' ? steps : `${count(live.done)} of ${count(live.total)}`;
-  const remaining = remainingWords(live.remainingSeconds);
+  const remaining = formatRemaining(live.remainingSeconds);
   return `${run.method}, seed ${run.seed}, ${STAGES[live.stage]}, ${place}${remaining === '' ? '' : `, ${remaining}`}`;
 }
 
@@ -58,8 +58,8 @@ function outcomeRow(kind: EvaluationKind, shown: ShownRun | undefined): HTMLElem
     const number = EVALUATION_ROUNDS.find((round) => round.kind === kind && round.stage === stage)?.iteration;
     return shown?.evaluations.find(({ iteration }) => iteration === number)?.result ?? null;
   };
-  const before = intervalCell(at('before'), percent1);
-  const after = intervalCell(at('after'), percent1);
+  const before = intervalCell(at('before'), formatPercent1);
+  const after = intervalCell(at('after'), formatPercent1);
   const summary = shown?.record.summary;
   const difference = intervalCell(
     (kind === 'greedy' ? summary?.accuracy : summary?.passAt1)?.difference ?? null,
@@ -81,7 +81,7 @@ function intervalCell(interval: Interval | null, write: (share: number) => strin
     'span',
     {},
     h('strong', {}, write(interval.value)),
-    h('span', { class: 'muted interval' }, percentBounds(interval)),
+    h('span', { class: 'muted interval' }, formatPercentBounds(interval)),
   );
 }
 
@@ -91,7 +91,7 @@ export const judgeNote = ({ judge }: DashboardSnapshot): HTMLElement | null =>
 
 /** Creates the table of costs: evaluator calls, tokens, messages by role, and training time. */
 export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLElement {
-  const ledger = ledgerOf(run.summary, latest);
+  const ledger = chooseLedger(run.summary, latest);
   const rows: readonly (readonly [string, string])[] =
     ledger === null
       ? [
@@ -101,7 +101,10 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
           ['Training time', NOT_MEASURED],
         ]
       : [
-          ['Evaluator calls', `${count(ledger.evaluatorCalls)}${reusedWords(ledger)}${lostWords(run.summary)}`],
+          [
+            'Evaluator calls',
+            `${count(ledger.evaluatorCalls)}${describeReusedCalls(ledger)}${describeLostCalls(run.summary)}`,
+          ],
           [
             'Tokens',
             `${count(ledger.tokens.prompt)} prompt, ${count(ledger.tokens.reused)} of them reused; ${count(ledger.tokens.completion)} completion${(ledger.tokens.reusedCompletion ?? 0) === 0 ? '' : `, ${count(ledger.tokens.reusedCompletion ?? 0)} more reused from equal requests`}`,
@@ -123,17 +126,17 @@ export function ledgerTable({ run, ledger: latest }: DashboardSnapshot): HTMLEle
 }
 
 /** Describes the evaluations that needed no call because equal messages were evaluated before. */
-function reusedWords({ reusedEvaluations = 0 }: Ledger): string {
+function describeReusedCalls({ reusedEvaluations = 0 }: Ledger): string {
   return reusedEvaluations === 0 ? '' : `, ${count(reusedEvaluations)} more reused from equal messages`;
 }
 
 /** Describes the calls whose results were lost in interruptions. They are not counted as the run's own. */
-function lostWords(summary: RunSummary | null): string {
+function describeLostCalls(summary: RunSummary | null): string {
   const lost = summary?.lostEvaluatorCalls ?? 0;
   return lost === 0 ? '' : `; at most ${count(lost)} more whose results were lost in interruptions`;
 }
 
-function ledgerOf(summary: RunSummary | null, latest: Ledger | null): Ledger | null {
+function chooseLedger(summary: RunSummary | null, latest: Ledger | null): Ledger | null {
   if (summary === null) {
     return latest;
   }

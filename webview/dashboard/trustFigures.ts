@@ -1,7 +1,7 @@
 /** The figures of trust regions: KL of turns, certificates, and the cost of a swap. */
 import { shockRows } from '../../src/domain/run.ts';
-import { rankWords, SINGLE_RANKS, shownRanks, type ShownRank } from '../../src/domain/step.ts';
-import { BINS, comparedSteps, klHistogram, turnKls } from '../../src/domain/stepRows.ts';
+import { formatRank, SINGLE_RANKS, listShownRanks, type ShownRank } from '../../src/domain/step.ts';
+import { BINS, listComparedSteps, buildKlHistogram, listTurnKls } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, percent, plural } from '../common/format.ts';
 import {
   INTERVAL_COLUMNS,
@@ -9,7 +9,7 @@ import {
   numberCell,
   runCells,
   runColumns,
-  shareWords,
+  formatShareInterval,
   textCell,
   type FigureSpec,
 } from './figures.ts';
@@ -24,26 +24,26 @@ const digits =
 export function trustFigures(view: View): readonly FigureSpec[] {
   const some = (has: (run: ShownRun) => boolean): boolean => view.runs.some(has);
   return [
-    ...(some((run) => binsOf(run).length > 0) ? [KL_HISTOGRAM] : []),
-    ...(some((run) => ranksOf(run).length > 0) ? [RANK_SHIFTS] : []),
-    ...(some((run) => pairsOf(run).length > 0) ? [CERTIFICATES] : []),
-    ...(some((run) => shockOf(run) !== null) ? [SWAP_SHOCK] : []),
+    ...(some((run) => countKlBins(run).length > 0) ? [KL_HISTOGRAM] : []),
+    ...(some((run) => listRankShifts(run).length > 0) ? [RANK_SHIFTS] : []),
+    ...(some((run) => pairComparedSteps(run).length > 0) ? [CERTIFICATES] : []),
+    ...(some((run) => findShock(run) !== null) ? [SWAP_SHOCK] : []),
   ];
 }
 
-const binsOf = ({ rows, region: { delta } }: ShownRun): ReturnType<typeof klHistogram> =>
+const countKlBins = ({ rows, region: { delta } }: ShownRun): ReturnType<typeof buildKlHistogram> =>
   delta === null
     ? []
-    : klHistogram(
-        rows.flatMap(({ metrics }) => turnKls(metrics)),
+    : buildKlHistogram(
+        rows.flatMap(({ metrics }) => listTurnKls(metrics)),
         delta,
       );
-const pairsOf = ({ rows }: ShownRun): ReturnType<typeof comparedSteps> =>
-  comparedSteps(rows.map(({ iteration: step, metrics }) => ({ step, metrics })));
-const ranksOf = ({ rows }: ShownRun): readonly ShownRank[] => shownRanks(rows.map(({ metrics }) => metrics));
-const sideOf = ({ region }: ShownRank): string => (region === 'inside' ? 'in the region' : 'out of it');
-const points = (value: number): string => `${decimal(100 * value, 3)} points`;
-const shockOf = ({ region: { replacement } }: ShownRun) => replacement?.shock ?? null;
+const pairComparedSteps = ({ rows }: ShownRun): ReturnType<typeof listComparedSteps> =>
+  listComparedSteps(rows.map(({ iteration: step, metrics }) => ({ step, metrics })));
+const listRankShifts = ({ rows }: ShownRun): readonly ShownRank[] => listShownRanks(rows.map(({ metrics }) => metrics));
+const describeRegionSide = ({ region }: ShownRank): string => (region === 'inside' ? 'in the region' : 'out of it');
+const formatRankPoints = (value: number): string => `${decimal(100 * value, 3)} points`;
+const findShock = ({ region: { replacement } }: ShownRun) => replacement?.shock ?? null;
 
 const KL_HISTOGRAM: FigureSpec = {
   id: 'kl-histogram',
@@ -58,7 +58,7 @@ const KL_HISTOGRAM: FigureSpec = {
   nothing: 'No turn has been measured yet.',
   lines: (view) =>
     view.runs.map((run, look) => {
-      const bins = binsOf(run);
+      const bins = countKlBins(run);
       const { delta } = run.region;
       const most = Math.max(1, ...bins.map((bin) => bin.count));
       return {
@@ -89,7 +89,7 @@ const KL_HISTOGRAM: FigureSpec = {
   table: (view) => ({
     columns: [...runColumns(view), ...['From', 'To', 'Turns', 'Radius'].map((name) => ({ name, numeric: true }))],
     rows: view.runs.flatMap((run) =>
-      binsOf(run).map(({ low, high, count: turns }) => ({
+      countKlBins(run).map(({ low, high, count: turns }) => ({
         cells: [
           ...runCells(view, run),
           numberCell(low, digits(5)),
@@ -101,10 +101,10 @@ const KL_HISTOGRAM: FigureSpec = {
       })),
     ),
   }),
-  latest: (view) => `${count(view.runs[0] === undefined ? 0 : turnsOf(view.runs[0]))} turns`,
+  latest: (view) => `${count(view.runs[0] === undefined ? 0 : countMeasuredTurns(view.runs[0]))} turns`,
 };
 
-const turnsOf = (run: ShownRun): number => binsOf(run).reduce((sum, bin) => sum + bin.count, 0);
+const countMeasuredTurns = (run: ShownRun): number => countKlBins(run).reduce((sum, bin) => sum + bin.count, 0);
 
 const RANK_SHIFTS: FigureSpec = {
   id: 'rank-shifts',
@@ -112,7 +112,7 @@ const RANK_SHIFTS: FigureSpec = {
   note: 'Change of the probability of tokens by an update, by their rank before it: the mean over tokens and updates. Updates in the region come first; right of the vertical line are those out of it, as they were before they went back. The last point of each side is all other tokens together.',
   x: () => ({
     title: 'rank before the update, in the region, then out of it',
-    format: (x) => (x <= SINGLE_RANKS + 1 ? rankPlace(x) : rankPlace(x - OUTSIDE)),
+    format: (x) => (x <= SINGLE_RANKS + 1 ? formatRankTick(x) : formatRankTick(x - OUTSIDE)),
   }),
   yAxis: 'change, percentage points',
   formatY: (value) => decimal(100 * value, 3),
@@ -122,7 +122,7 @@ const RANK_SHIFTS: FigureSpec = {
   nothing: 'No update has been measured by rank yet.',
   lines: (view) =>
     view.runs.map((run, look) => {
-      const ranks = ranksOf(run);
+      const ranks = listRankShifts(run);
       const changes = ranks.map(({ before, after }) => after - before);
       return {
         label: run.tag,
@@ -137,9 +137,9 @@ const RANK_SHIFTS: FigureSpec = {
           box: null,
           target: { kind: 'run', run: run.record.id },
           words: () => [
-            `${rankWords(shown.rank)} ${sideOf(shown)}`,
+            `${formatRank(shown.rank)} ${describeRegionSide(shown)}`,
             `${percent(shown.before)} before, ${percent(shown.after)} after`,
-            points(shown.after - shown.before),
+            formatRankPoints(shown.after - shown.before),
             plural(shown.updates, 'update'),
           ],
         })),
@@ -160,11 +160,11 @@ const RANK_SHIFTS: FigureSpec = {
       ...['Before', 'After', 'Number of updates'].map((name) => ({ name, numeric: true })),
     ],
     rows: view.runs.flatMap((run) =>
-      ranksOf(run).map((shown) => ({
+      listRankShifts(run).map((shown) => ({
         cells: [
           ...runCells(view, run),
-          textCell(sideOf(shown)),
-          textCell(rankWords(shown.rank)),
+          textCell(describeRegionSide(shown)),
+          textCell(formatRank(shown.rank)),
           numberCell(shown.before, digits(5)),
           numberCell(shown.after, digits(5)),
           numberCell(shown.updates, count),
@@ -174,14 +174,15 @@ const RANK_SHIFTS: FigureSpec = {
     ),
   }),
   latest: (view) => {
-    const first = view.runs[0] === undefined ? undefined : ranksOf(view.runs[0])[0];
-    return first === undefined ? NOT_MEASURED : `rank 1: ${points(first.after - first.before)}`;
+    const first = view.runs[0] === undefined ? undefined : listRankShifts(view.runs[0])[0];
+    return first === undefined ? NOT_MEASURED : `rank 1: ${formatRankPoints(first.after - first.before)}`;
   },
 };
 
 /** Offset of updates outside the region, which are drawn to the right of those inside. */
 const OUTSIDE = SINGLE_RANKS + 2;
-const rankPlace = (rank: number): string => (rank > 0 && rank <= SINGLE_RANKS ? count(rank) : rank > 0 ? 'rest' : '');
+const formatRankTick = (rank: number): string =>
+  rank > 0 && rank <= SINGLE_RANKS ? count(rank) : rank > 0 ? 'rest' : '';
 
 const CERTIFICATES: FigureSpec = {
   id: 'certificates',
@@ -200,7 +201,7 @@ const CERTIFICATES: FigureSpec = {
       name: run.record.title,
       look,
       joined: false,
-      points: pairsOf(run)
+      points: pairComparedSteps(run)
         .toSorted((one, other) => one.measured - other.measured)
         .map(({ step, certificate, measured, vacuous }) => ({
           x: 100 * measured,
@@ -225,7 +226,7 @@ const CERTIFICATES: FigureSpec = {
       ...['Vacuous', 'Above measured'].map((name) => ({ name, numeric: false })),
     ],
     rows: view.runs.flatMap((run) =>
-      pairsOf(run).map(({ step, certificate, measured, vacuous }) => ({
+      pairComparedSteps(run).map(({ step, certificate, measured, vacuous }) => ({
         cells: [
           ...runCells(view, run),
           numberCell(step, count),
@@ -239,7 +240,7 @@ const CERTIFICATES: FigureSpec = {
     ),
   }),
   latest: (view) => {
-    const pairs = view.runs[0] === undefined ? [] : pairsOf(view.runs[0]);
+    const pairs = view.runs[0] === undefined ? [] : pairComparedSteps(view.runs[0]);
     const above = pairs.filter(({ certificate, measured }) => certificate > measured).length;
     return pairs.length === 0 ? NOT_MEASURED : `${count(above)} of ${count(pairs.length)} above`;
   },
@@ -264,7 +265,7 @@ const SWAP_SHOCK: FigureSpec = {
       name: run.record.title,
       look,
       joined: true,
-      points: shockOfRun(run).flatMap(({ label, value }, place) =>
+      points: listShockRows(run).flatMap(({ label, value }, place) =>
         value === null
           ? []
           : [
@@ -275,7 +276,7 @@ const SWAP_SHOCK: FigureSpec = {
                 high: value.high,
                 box: null,
                 target: { kind: 'run', run: run.record.id } as const,
-                words: () => [label, shareWords(value), `n ${count(value.n)}`],
+                words: () => [label, formatShareInterval(value), `n ${count(value.n)}`],
               },
             ],
       ),
@@ -283,19 +284,19 @@ const SWAP_SHOCK: FigureSpec = {
   table: (view) => ({
     columns: [...runColumns(view), { name: 'Team', numeric: false }, ...INTERVAL_COLUMNS],
     rows: view.runs.flatMap((run) =>
-      shockOfRun(run).map(({ label, value }) => ({
+      listShockRows(run).map(({ label, value }) => ({
         cells: [...runCells(view, run), textCell(label), ...intervalCells(value)],
         target: { kind: 'run', run: run.record.id },
       })),
     ),
   }),
   latest: (view) => {
-    const change = view.runs[0] === undefined ? null : (shockOf(view.runs[0])?.directChange ?? null);
+    const change = view.runs[0] === undefined ? null : (findShock(view.runs[0])?.directChange ?? null);
     return change === null ? NOT_MEASURED : `${decimal(100 * change.value, 1)} points`;
   },
 };
 
-function shockOfRun(run: ShownRun): ReturnType<typeof shockRows> {
-  const shock = shockOf(run);
+function listShockRows(run: ShownRun): ReturnType<typeof shockRows> {
+  const shock = findShock(run);
   return shock === null ? [] : shockRows(shock);
 }

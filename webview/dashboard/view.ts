@@ -29,14 +29,14 @@ export type StepsByRun = ReadonlyMap<string, readonly StepRow[]>;
 
 const TAGS = ['A', 'B', 'C', 'D', 'E', 'F'];
 
-export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
+export function buildDashboardView(snapshot: DashboardSnapshot, steps: StepsByRun): View {
   const runs = [snapshot.run, ...snapshot.compared].map((record, index): ShownRun => {
     const rows = steps.get(record.id) ?? [];
     return {
       tag: TAGS[index] ?? '?',
       record,
       rows,
-      totals: totalsOf(rows),
+      totals: computeStepTotals(rows),
       evaluations: snapshot.evaluations[index] ?? [],
       region: snapshot.regions[index] ?? { delta: null, replacement: null },
       models: snapshot.models[index] ?? { own: '', roles: {} },
@@ -46,7 +46,7 @@ export function viewOf(snapshot: DashboardSnapshot, steps: StepsByRun): View {
 }
 
 /** Returns the total cost of training at the end of each step, without evaluations. */
-export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
+export function computeStepTotals(rows: readonly StepRow[]): readonly Totals[] {
   let total: Totals = { tokens: 0, calls: 0, time: 0 };
   return rows.map(({ cost, metrics }) => {
     total = {
@@ -62,7 +62,7 @@ export function totalsOf(rows: readonly StepRow[]): readonly Totals[] {
  * Returns the position of the end of a step on an axis; step 0 is the beginning. Returns null while
  * the cost of the step is not known.
  */
-export function along(
+export function placeOnAxis(
   { rows, totals }: Pick<ShownRun, 'rows' | 'totals'>,
   step: number,
   axis: ChartAxis,
@@ -74,12 +74,12 @@ export function along(
 }
 
 /** Returns the number of steps that a view shows of each run. */
-export function stepCounts({ runs }: View): readonly number[] {
+export function countStepsByRun({ runs }: View): readonly number[] {
   return runs.map(({ rows }) => rows.length);
 }
 
 /** Returns the view as it was when it had these numbers of steps. */
-export function asItStood(view: View, counts: readonly number[]): View {
+export function cutView(view: View, counts: readonly number[]): View {
   return {
     ...view,
     runs: view.runs.map((run, index) => ({
@@ -91,7 +91,7 @@ export function asItStood(view: View, counts: readonly number[]): View {
 }
 
 /** Returns the steps with a window added that begins at 0 or at their end, else the same steps. */
-export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
+export function addStepWindow(steps: StepsByRun, { run, from, rows }: StepWindow): StepsByRun {
   const known = steps.get(run) ?? [];
   if (from !== 0 && from !== known.length) {
     return steps;
@@ -100,12 +100,12 @@ export function withWindow(steps: StepsByRun, { run, from, rows }: StepWindow): 
 }
 
 /** Returns the steps of these runs only. Others do not get updates any more. */
-export function onlyRuns(steps: StepsByRun, runs: readonly string[]): StepsByRun {
+export function keepRuns(steps: StepsByRun, runs: readonly string[]): StepsByRun {
   return new Map([...steps].filter(([run]) => runs.includes(run)));
 }
 
 /** Returns the number of steps that the newer view has and the older one does not. */
-export function stepsBetween(older: View, newer: View): number {
+export function countNewSteps(older: View, newer: View): number {
   const known = new Map(older.runs.map(({ record, rows }) => [record.id, rows.length]));
   return newer.runs.reduce(
     (sum, { record, rows }) => sum + Math.max(0, rows.length - (known.get(record.id) ?? rows.length)),
@@ -114,6 +114,6 @@ export function stepsBetween(older: View, newer: View): number {
 }
 
 /** Removes invisible characters from a title and cuts it. Copies of tables keep the full title. */
-export function plainTitle(title: string): string {
+export function toPlainTitle(title: string): string {
   return title.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').slice(0, 80);
 }

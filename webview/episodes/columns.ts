@@ -1,18 +1,18 @@
 /** The columns of the grid: the content of each cell, and its words for screen readers. */
-import { chanceWords } from '../../src/domain/answer.ts';
+import { formatChance } from '../../src/domain/answer.ts';
 import { BY_HAND } from '../../src/domain/episode.ts';
 import { roundTitle } from '../../src/domain/evaluation.ts';
 import { NOT_CLASSIFIED, type LostProblem, type ProblemColumn, type ProblemRound } from '../../src/domain/problem.ts';
-import { outcomeOf, type ReturnScale } from '../../src/shared/credit/returns.ts';
+import { toOutcome, type ReturnScale } from '../../src/shared/credit/returns.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
-import { signed } from '../../src/shared/text/figures.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
-import { creditCell } from '../common/creditBar.ts';
+import { formatSigned } from '../../src/shared/text/figures.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
+import { createCreditCell } from '../common/creditBar.ts';
 import { h, icon, svg } from '../common/dom.ts';
-import { count, creditText, decimal, duration, oneLine, returnText } from '../common/format.ts';
-import { markOf } from '../common/returnMark.ts';
-import { shownText } from '../common/shownText.ts';
-import { handWords } from './words.ts';
+import { count, describeShownCredit, decimal, duration, toSingleLine, formatReturnValue } from '../common/format.ts';
+import { chooseReturnMark } from '../common/returnMark.ts';
+import { createTextNodes } from '../common/shownText.ts';
+import { describeScoresByHand } from './words.ts';
 
 // Sparklines: the outcomes of a problem over a run. Rings are evaluations, points are training steps.
 
@@ -49,7 +49,7 @@ export function sparkPoints(rounds: readonly ProblemRound[], scale: ReturnScale 
   }));
 }
 
-/** Draws the sparkline, hidden from screen readers. `sparklineText` says the same in words. */
+/** Draws the sparkline, hidden from screen readers. `describeSparkline` says the same in words. */
 function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): SVGSVGElement {
   const points = sparkPoints(rounds, scale);
   const drawing = svg('svg', {
@@ -79,7 +79,7 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
     }
     drawing.append(
       svg('circle', {
-        class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${SPARK_CLASSES[outcomeOf(mean, scale)]}`,
+        class: `spark-${phase === 'evaluate' ? 'ring' : 'point'} ${SPARK_CLASSES[toOutcome(mean, scale)]}`,
         cx: x.toFixed(1),
         cy: y.toFixed(1),
         r: phase === 'evaluate' ? 2.6 : 1.8,
@@ -90,13 +90,13 @@ function sparkline(rounds: readonly ProblemRound[], scale: ReturnScale | null): 
 }
 
 /** Describes the rounds in words. */
-function sparklineText(rounds: readonly ProblemRound[]): string {
+function describeSparkline(rounds: readonly ProblemRound[]): string {
   if (rounds.length === 0) {
     return 'no outcome yet';
   }
   const words = rounds.map(
     ({ phase, iteration, mean, episodes }) =>
-      `${roundTitle(phase, iteration)}: ${mean === null ? 'masked' : returnText(mean)}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
+      `${roundTitle(phase, iteration)}: ${mean === null ? 'masked' : formatReturnValue(mean)}${episodes > 1 ? ` (${count(episodes)})` : ''}`,
   );
   if (words.length <= NAMED) {
     return words.join('\n');
@@ -151,8 +151,12 @@ export const COLUMNS: readonly Column[] = [
     descending: false,
     numeric: false,
     cell: ({ question }) =>
-      h('span', { class: 'question', title: disarmed(question) }, ...shownText(oneLine(question).slice(0, LINE))),
-    words: ({ question }) => disarmed(oneLine(question).slice(0, LINE)),
+      h(
+        'span',
+        { class: 'question', title: showInvisibleControls(question) },
+        ...createTextNodes(toSingleLine(question).slice(0, LINE)),
+      ),
+    words: ({ question }) => showInvisibleControls(toSingleLine(question).slice(0, LINE)),
   },
   {
     name: 'outcome',
@@ -163,8 +167,8 @@ export const COLUMNS: readonly Column[] = [
       'Mean return in each round with this problem: rings are evaluations, points are training steps; sorted by the latest',
     descending: false,
     numeric: false,
-    cell: (row) => h('span', { class: 'spark', title: outcomeWords(row) }, sparkline(row.rounds, row.scale)),
-    words: outcomeWords,
+    cell: (row) => h('span', { class: 'spark', title: describeOutcomes(row) }, sparkline(row.rounds, row.scale)),
+    words: describeOutcomes,
   },
   {
     name: 'before',
@@ -174,8 +178,8 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Evaluation before training: the greedy answer, then the mean return of sampled ones',
     descending: false,
     numeric: false,
-    cell: (row) => evaluated(row.greedyBefore, row.sampledBefore, row.scale),
-    words: (row) => evaluatedWords('before', row.greedyBefore, row.sampledBefore),
+    cell: (row) => createEvaluatedCell(row.greedyBefore, row.sampledBefore, row.scale),
+    words: (row) => describeEvaluated('before', row.greedyBefore, row.sampledBefore),
   },
   {
     name: 'after',
@@ -185,8 +189,8 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Evaluation after training: the greedy answer, then the mean return of sampled ones',
     descending: false,
     numeric: false,
-    cell: (row) => evaluated(row.greedyAfter, row.sampledAfter, row.scale),
-    words: (row) => evaluatedWords('after', row.greedyAfter, row.sampledAfter),
+    cell: (row) => createEvaluatedCell(row.greedyAfter, row.sampledAfter, row.scale),
+    words: (row) => describeEvaluated('after', row.greedyAfter, row.sampledAfter),
   },
   {
     name: 'return',
@@ -196,11 +200,11 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Mean return of its scored training episodes, and their number',
     descending: false,
     numeric: true,
-    cell: (row) => meanReturn(row),
+    cell: (row) => createMeanReturnCell(row),
     words: (row) =>
       row.meanReturn === null
         ? 'not trained on'
-        : `mean return ${returnText(row.meanReturn)}, n = ${count(row.returns)}${masked(row)}`,
+        : `mean return ${formatReturnValue(row.meanReturn)}, n = ${count(row.returns)}${describeMasked(row)}`,
   },
   {
     name: 'credit',
@@ -210,11 +214,11 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'The message whose credit is most clearly different from 0, or comes closest',
     descending: true,
     numeric: false,
-    cell: (row) => clearest(row),
+    cell: (row) => createClearestCell(row),
     words: ({ clearest: found }) =>
       found === null
         ? 'credit not measured'
-        : `${found.role}, ${creditText(found.credit)}: ${disarmed(oneLine(found.text))}`,
+        : `${found.role}, ${describeShownCredit(found.credit)}: ${showInvisibleControls(toSingleLine(found.text))}`,
   },
   {
     name: 'chance',
@@ -224,8 +228,9 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Chance of success before the first message of its lost episode, by the replays of searches',
     descending: true,
     numeric: true,
-    cell: ({ lost }) => plain(lost === null ? '–' : percent(lost.start.value), chanceText(lost)),
-    words: ({ lost }) => chanceText(lost),
+    cell: ({ lost }) =>
+      createPlainCell(lost === null ? '–' : formatWholePercent(lost.start.value), describeStartChance(lost)),
+    words: ({ lost }) => describeStartChance(lost),
   },
   {
     name: 'lostBy',
@@ -235,8 +240,8 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'The role whose message lost it, and how many points the chance fell by; decided ones sort first',
     descending: true,
     numeric: false,
-    cell: ({ lost }) => lostBy(lost),
-    words: ({ lost }) => lostWords(lost),
+    cell: ({ lost }) => createLostByCell(lost),
+    words: ({ lost }) => describeLostProblem(lost),
   },
   {
     name: 'class',
@@ -246,7 +251,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Taxonomy class of most of its buckets; requested replays are left out',
     descending: false,
     numeric: false,
-    cell: ({ problemClass }) => classOf(problemClass),
+    cell: ({ problemClass }) => createClassCell(problemClass),
     words: ({ problemClass }) => problemClass?.name ?? NOT_CLASSIFIED,
   },
   {
@@ -258,7 +263,7 @@ export const COLUMNS: readonly Column[] = [
     descending: true,
     numeric: true,
     cell: ({ tokens }) =>
-      plain(
+      createPlainCell(
         count(tokens.prompt - tokens.reused + tokens.completion),
         `${count(tokens.prompt)} prompt and ${count(tokens.completion)} completion tokens, ${count(tokens.reused)} of them reused`,
       ),
@@ -272,7 +277,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Its share, by tokens, of the time of its training steps; episodes are not timed individually',
     descending: true,
     numeric: true,
-    cell: ({ seconds }) => plain(seconds === null ? '–' : duration(seconds)),
+    cell: ({ seconds }) => createPlainCell(seconds === null ? '–' : duration(seconds)),
     words: ({ seconds }) => (seconds === null ? 'time not measured' : `about ${duration(seconds)}`),
   },
   {
@@ -283,7 +288,7 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Evaluator calls of the run for it; those of requested replays are left out',
     descending: true,
     numeric: true,
-    cell: ({ evaluatorCalls }) => plain(count(evaluatorCalls)),
+    cell: ({ evaluatorCalls }) => createPlainCell(count(evaluatorCalls)),
     words: ({ evaluatorCalls }) => `${count(evaluatorCalls)} evaluator calls`,
   },
   {
@@ -294,8 +299,9 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Mean of the scores that you gave its episodes',
     descending: false,
     numeric: true,
-    cell: (row) => plain(row.handScore === null ? '–' : returnText(row.handScore), handWords(row)),
-    words: handWords,
+    cell: (row) =>
+      createPlainCell(row.handScore === null ? '–' : formatReturnValue(row.handScore), describeScoresByHand(row)),
+    words: describeScoresByHand,
   },
   {
     name: 'tags',
@@ -305,65 +311,69 @@ export const COLUMNS: readonly Column[] = [
     meaning: 'Tags that you gave its episodes; tag:WORD in the search finds them',
     descending: false,
     numeric: false,
-    cell: ({ tags }) => h('span', { class: tags.length === 0 ? 'muted' : null }, ...shownText(tags.join(', ') || '–')),
-    words: ({ tags }) => (tags.length === 0 ? 'no tags' : disarmed(tags.join(', '))),
+    cell: ({ tags }) =>
+      h('span', { class: tags.length === 0 ? 'muted' : null }, ...createTextNodes(tags.join(', ') || '–')),
+    words: ({ tags }) => (tags.length === 0 ? 'no tags' : showInvisibleControls(tags.join(', '))),
   },
 ];
 
-function outcomeWords({ rounds, handReturns }: ShownProblem): string {
-  return `${sparklineText(rounds)}${handReturns === 0 ? '' : `, ${BY_HAND}`}`;
+function describeOutcomes({ rounds, handReturns }: ShownProblem): string {
+  return `${describeSparkline(rounds)}${handReturns === 0 ? '' : `, ${BY_HAND}`}`;
 }
 
-function plain(words: string, title: string | null = null): HTMLElement {
+function createPlainCell(words: string, title: string | null = null): HTMLElement {
   return h('span', { title, class: words === '–' ? 'muted' : null }, words);
 }
 
-function masked({ masked: failed }: ShownProblem): string {
+function describeMasked({ masked: failed }: ShownProblem): string {
   return failed === 0 ? '' : `, ${count(failed)} masked`;
 }
 
-function evaluated(greedy: number | null, sampled: number | null, scale: ReturnScale | null): HTMLElement {
+function createEvaluatedCell(greedy: number | null, sampled: number | null, scale: ReturnScale | null): HTMLElement {
   if (greedy === null && sampled === null) {
-    return plain('–', 'not evaluated');
+    return createPlainCell('–', 'not evaluated');
   }
-  const mark = markOf(greedy, greedy === null ? null : outcomeOf(greedy, scale));
+  const mark = chooseReturnMark(greedy, greedy === null ? null : toOutcome(greedy, scale));
   return h(
     'span',
-    { class: `return tone-${mark.tone}`, title: evaluatedWords('', greedy, sampled) },
+    { class: `return tone-${mark.tone}`, title: describeEvaluated('', greedy, sampled) },
     mark.icon === null ? h('span', {}, greedy === null ? '–' : mark.label) : icon(mark.icon),
     // Without "mean", it would not be clear what the number beside the icon is.
-    sampled === null ? null : h('span', { class: 'muted sampled' }, `${returnText(sampled)} mean`),
+    sampled === null ? null : h('span', { class: 'muted sampled' }, `${formatReturnValue(sampled)} mean`),
   );
 }
 
-function evaluatedWords(stage: string, greedy: number | null, sampled: number | null): string {
+function describeEvaluated(stage: string, greedy: number | null, sampled: number | null): string {
   if (greedy === null && sampled === null) {
     return `not evaluated ${stage}`.trim();
   }
-  return `${stage} greedy ${returnText(greedy)}, sampled ${returnText(sampled)}`.trim();
+  return `${stage} greedy ${formatReturnValue(greedy)}, sampled ${formatReturnValue(sampled)}`.trim();
 }
 
-function meanReturn(row: ShownProblem): HTMLElement {
+function createMeanReturnCell(row: ShownProblem): HTMLElement {
   if (row.meanReturn === null) {
-    return plain('–', row.masked > 0 ? `${count(row.masked)} masked: the evaluator failed` : 'not trained on');
+    return createPlainCell(
+      '–',
+      row.masked > 0 ? `${count(row.masked)} masked: the evaluator failed` : 'not trained on',
+    );
   }
   return h(
     'span',
-    { class: 'mean', title: `n = ${count(row.returns)}${masked(row)}` },
+    { class: 'mean', title: `n = ${count(row.returns)}${describeMasked(row)}` },
     h('span', {}, decimal(row.meanReturn)),
     h('span', { class: 'muted n' }, `n ${count(row.returns)}`),
   );
 }
 
-function clearest({ clearest: found }: ShownProblem): HTMLElement {
+function createClearestCell({ clearest: found }: ShownProblem): HTMLElement {
   if (found === null) {
-    return plain('–', 'credit not measured');
+    return createPlainCell('–', 'credit not measured');
   }
-  const text = disarmed(oneLine(found.text));
+  const text = showInvisibleControls(toSingleLine(found.text));
   return h(
     'span',
-    { class: 'clearest', title: `${found.role}: ${text}\n${creditText(found.credit)}` },
-    creditCell(found.credit),
+    { class: 'clearest', title: `${found.role}: ${text}\n${describeShownCredit(found.credit)}` },
+    createCreditCell(found.credit),
     h(
       'span',
       { class: 'said' },
@@ -371,26 +381,26 @@ function clearest({ clearest: found }: ShownProblem): HTMLElement {
       ' ',
       h('span', { class: `verdict verdict-${found.credit.verdict}` }, found.credit.verdict),
       ' ',
-      ...shownText(text),
+      ...createTextNodes(text),
     ),
   );
 }
 
-const percent = (share: number): string => `${Math.round(100 * share)} %`;
+const formatWholePercent = (share: number): string => `${Math.round(100 * share)} %`;
 
-const chanceText = (lost: LostProblem | null): string =>
-  lost === null ? 'not searched' : `chance at the start ${chanceWords(lost.start, 1)}, n = ${count(lost.start.n)}`;
+const describeStartChance = (lost: LostProblem | null): string =>
+  lost === null ? 'not searched' : `chance at the start ${formatChance(lost.start, 1)}, n = ${count(lost.start.n)}`;
 
-function lostBy(lost: LostProblem | null): HTMLElement {
+function createLostByCell(lost: LostProblem | null): HTMLElement {
   if (lost?.role === undefined || lost.role === null) {
-    return plain(lost === null ? '–' : UNNAMED[lost.verdict], lostWords(lost));
+    return createPlainCell(lost === null ? '–' : UNNAMED[lost.verdict], describeLostProblem(lost));
   }
   return h(
     'span',
-    { title: lostWords(lost) },
-    h('span', { class: 'role' }, disarmed(lost.role)),
+    { title: describeLostProblem(lost) },
+    h('span', { class: 'role' }, showInvisibleControls(lost.role)),
     ' ',
-    h('span', { class: 'muted' }, signed(100 * (lost.drop ?? 0), 0)),
+    h('span', { class: 'muted' }, formatSigned(100 * (lost.drop ?? 0), 0)),
   );
 }
 
@@ -402,18 +412,18 @@ const UNNAMED: Readonly<Record<LostProblem['verdict'], string>> = {
   won: '–',
 };
 
-function lostWords(lost: LostProblem | null): string {
+function describeLostProblem(lost: LostProblem | null): string {
   if (lost === null) {
     return 'not searched';
   }
   return lost.role === null
     ? { ...UNNAMED, several: 'lost by several messages', rare: 'rarely solved by this team' }[lost.verdict]
-    : `lost by ${disarmed(lost.role)}: the chance of success fell by ${Math.round(-100 * (lost.drop ?? 0))} points`;
+    : `lost by ${showInvisibleControls(lost.role)}: the chance of success fell by ${Math.round(-100 * (lost.drop ?? 0))} points`;
 }
 
-function classOf(found: ShownProblem['problemClass']): HTMLElement {
+function createClassCell(found: ShownProblem['problemClass']): HTMLElement {
   if (found === null) {
-    return plain('–', NOT_CLASSIFIED);
+    return createPlainCell('–', NOT_CLASSIFIED);
   }
   return h(
     'span',

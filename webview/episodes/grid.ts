@@ -14,7 +14,7 @@ import { markFirstRows, RowScroll } from '../common/rowScroll.ts';
 import { RowWindows } from '../common/rowWindows.ts';
 import { COLUMNS, type Column } from './columns.ts';
 import { GRID_KEYS, type GridCommand } from './keys.ts';
-import { Heads, ROW_HEIGHT, rowElement, rowId, rowUnder, waitingElement } from './rows.ts';
+import { Heads, ROW_HEIGHT, rowElement, rowId, findRowUnder, waitingElement } from './rows.ts';
 
 /** Number of rows drawn above and below the view. */
 const MARGIN = 12;
@@ -352,7 +352,7 @@ export class Grid {
 
   /** Selects the problem that the clicked row shows, even if another order with other rows is on its way. */
   private onClick(target: EventTarget | null): void {
-    const { element, index } = rowUnder(target);
+    const { element, index } = findRowUnder(target);
     const row = element && this.shown.get(element);
     if (index === null) {
       return;
@@ -368,7 +368,7 @@ export class Grid {
 
   /** Opens the problem that the clicked row shows, even if another order is on its way. */
   private onDoubleClick(target: EventTarget | null): void {
-    const { element, index } = rowUnder(target);
+    const { element, index } = findRowUnder(target);
     const row = element && this.shown.get(element);
     if (row) {
       this.events.open(row, false);
@@ -439,7 +439,7 @@ class Selection {
   start(index: number, rows: number): void {
     this.meant = null;
     this.known = { problem: null, index: 0 };
-    this.row = within(index, rows);
+    this.row = clampIndex(index, rows);
   }
 
   /**
@@ -461,7 +461,7 @@ class Selection {
     this.chosen = answered ? null : this.chosen;
     this.known = { problem: of, index: of === null ? 0 : active };
     this.meant = since === 0 || this.chosen !== null || this.known.index === null ? null : meant;
-    this.row = within(this.known.index === null ? this.row : this.known.index + since, rows);
+    this.row = clampIndex(this.known.index === null ? this.row : this.known.index + since, rows);
     return this.known.index !== null;
   }
 
@@ -477,6 +477,6 @@ class Selection {
   }
 }
 
-function within(index: number, rows: number): number {
+function clampIndex(index: number, rows: number): number {
   return Math.max(0, Math.min(index, rows - 1));
 }

@@ -20,20 +20,20 @@ import {
   type ProblemPlace,
   type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
-import { count, creditText, oneLine, plural, returnText } from '../common/format.ts';
+import { count, describeShownCredit, toSingleLine, plural, formatReturnValue } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { keySheet } from '../common/keySheet.ts';
 import { RequestSender } from '../common/requests.ts';
-import { copyAsWritten, shownText } from '../common/shownText.ts';
+import { copyAsWritten, createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { COLUMNS } from './columns.ts';
 import { Grid } from './grid.ts';
 import { GRID_KEYS } from './keys.ts';
 import { Toolbar } from './toolbar.ts';
-import { listedWords, handWords } from './words.ts';
+import { describeListedProblems, describeScoresByHand } from './words.ts';
 
 export class EpisodesPanel {
   private readonly host: Host<EpisodesToHost>;
@@ -79,7 +79,7 @@ export class EpisodesPanel {
     layout: (message) => {
       const { layout } = message;
       this.banner.textContent = '';
-      const answered = this.asked === null || this.asked === orderWords(layout);
+      const answered = this.asked === null || this.asked === serializeOrder(layout);
       // The answer to an older request must not undo what was requested since.
       if (answered) {
         ({ filter: this.filter, sort: this.sort } = layout);
@@ -258,7 +258,10 @@ export class EpisodesPanel {
     const words = runs.map(({ id, title }) => `${id}\n${title}`).join('\n');
     if (this.runChooser.dataset['runs'] !== words) {
       this.runChooser.dataset['runs'] = words;
-      replace(this.runChooser, ...runs.map(({ id, title }) => h('option', { value: id }, disarmed(title))));
+      replace(
+        this.runChooser,
+        ...runs.map(({ id, title }) => h('option', { value: id }, showInvisibleControls(title))),
+      );
     }
     this.runChooser.value = run.id;
     this.about.textContent = `${run.description}, ${run.status}`;
@@ -274,7 +277,7 @@ export class EpisodesPanel {
     this.filter = filter;
     this.sort = sort;
     this.place = NO_PLACE;
-    this.asked = orderWords({ filter, sort });
+    this.asked = serializeOrder({ filter, sort });
     this.grid.expect();
     this.host.post({ type: 'list', filter, sort, place: NO_PLACE });
     this.keep();
@@ -307,7 +310,7 @@ export class EpisodesPanel {
 
   /** Shows how many problems are listed. It describes the rows on screen, never those on their way. */
   private say(layout: ProblemLayout): void {
-    this.listed.textContent = listedWords(layout);
+    this.listed.textContent = describeListedProblems(layout);
     this.nothing.hidden = layout.rows > 0;
     this.nothing.textContent =
       layout.facets.total === 0 ? 'The run has no episodes yet.' : 'No problems match the filters.';
@@ -355,7 +358,7 @@ export class EpisodesPanel {
 }
 
 /** Serializes the filter and the sort, which decide the problems listed and their order. */
-function orderWords({
+function serializeOrder({
   filter: { outcome, verdict, split, role, className, search },
   sort: { column, descending },
 }: {
@@ -416,14 +419,14 @@ class Details {
       }
       return;
     }
-    replace(this.question, ...shownText(row.question), row.cut ? '…' : null);
-    this.facts.textContent = disarmed(
-      oneLine(
+    replace(this.question, ...createTextNodes(row.question), row.cut ? '…' : null);
+    this.facts.textContent = showInvisibleControls(
+      toSingleLine(
         [
           `uid ${row.uid}`,
           row.source === '' ? '' : `source ${row.source}`,
           row.level === null ? '' : `level ${row.level}`,
-          row.handScore === null ? '' : handWords(row),
+          row.handScore === null ? '' : describeScoresByHand(row),
           row.tags.length === 0 ? '' : `tags ${row.tags.join(', ')}`,
         ]
           .filter((part) => part !== '')
@@ -435,7 +438,10 @@ class Details {
       this.clearest,
       ...(found === null
         ? ['No credit is measured for this problem.']
-        : [`Clearest: ${found.role}, ${creditText(found.credit)}: `, ...shownText(oneLine(found.text))]),
+        : [
+            `Clearest: ${found.role}, ${describeShownCredit(found.credit)}: `,
+            ...createTextNodes(toSingleLine(found.text)),
+          ]),
     );
     this.clearest.classList.toggle('muted', found === null);
     replace(this.rounds, ...row.rounds.map((round) => this.roundItem(row, round)));
@@ -443,7 +449,7 @@ class Details {
 
   private roundItem(row: ShownProblem, round: ProblemRound): HTMLElement {
     const { phase, iteration, mean, episodes } = round;
-    const outcome = mean === null ? 'masked' : returnText(mean);
+    const outcome = mean === null ? 'masked' : formatReturnValue(mean);
     const link = linkButton(
       () => this.events.open(row, round),
       { title: `Open the transcript of this round: ${plural(episodes, 'episode')}` },

@@ -34,7 +34,7 @@ export function waitingElement(index: number): HTMLElement {
 }
 
 /** Returns the row that contains an event target and its index, or nulls outside of rows. */
-export function rowUnder(target: EventTarget | null): {
+export function findRowUnder(target: EventTarget | null): {
   readonly element: HTMLElement | null;
   readonly index: number | null;
 } {

@@ -16,7 +16,7 @@ import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/share
 import { setChoices, type Choice } from '../common/choices.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import { Rested } from '../common/rest.ts';
+import { DelayedWork } from '../common/rest.ts';
 
 /** Milliseconds without a key press before the search starts. */
 const PAUSE = 160;
@@ -78,7 +78,7 @@ export class Toolbar {
   private readonly removeButton = link('Delete', 'Delete the selected filter');
   private readonly clear = link('Clear', 'Show all problems');
   private readonly classify = link('Classify', 'Classify the problems of this run by the failure taxonomy');
-  private readonly asking = new Rested(() => this.events.filter(this.chosen(), null), PAUSE);
+  private readonly asking = new DelayedWork(() => this.events.filter(this.chosen(), null), PAUSE);
   private filter: ProblemFilter = NO_PROBLEM_FILTER;
   private sort: ProblemSort | null = null;
   private saved: readonly SavedFilter[] = [];
@@ -202,14 +202,14 @@ export class Toolbar {
   private markSaved(): void {
     const same = this.saved.find(
       ({ filter, sort }) =>
-        JSON.stringify(ordered(filter)) === JSON.stringify(ordered(this.filter)) &&
+        JSON.stringify(listFilterValues(filter)) === JSON.stringify(listFilterValues(this.filter)) &&
         (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)),
     );
     setChoices(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
     this.savedChooser.value = same?.name ?? ANY;
     this.savedChooser.hidden = this.saved.length === 0;
     this.removeButton.hidden = same === undefined;
-    const open = JSON.stringify(ordered(this.filter)) === JSON.stringify(ordered(NO_PROBLEM_FILTER));
+    const open = JSON.stringify(listFilterValues(this.filter)) === JSON.stringify(listFilterValues(NO_PROBLEM_FILTER));
     this.saveButton.hidden = same !== undefined || open;
     this.clear.hidden = open;
   }
@@ -258,6 +258,6 @@ function withChosen(names: readonly string[], chosen: string | null): readonly s
   return chosen === null || names.includes(chosen) ? names : [...names, chosen];
 }
 
-function ordered({ outcome, verdict, split, role, className, search }: ProblemFilter): readonly unknown[] {
+function listFilterValues({ outcome, verdict, split, role, className, search }: ProblemFilter): readonly unknown[] {
   return [outcome, verdict, split, role, className, search];
 }

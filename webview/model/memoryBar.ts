@@ -1,6 +1,6 @@
 /** Draws a memory plan as a bar: the pieces that are needed, against the memory that is available. */
 import type { MemoryItem, MemoryTotal } from '../../src/shared/models.ts';
-import { bytesWords } from '../../src/shared/text/sizes.ts';
+import { formatBytes } from '../../src/shared/text/sizes.ts';
 import { h } from '../common/dom.ts';
 
 /** A piece of the bar. `start` and `width` are in percent of the bar. */
@@ -25,7 +25,7 @@ export interface NumberedItem extends MemoryItem {
 }
 
 /** Number of colors, which the pieces take in turn. Their numbers distinguish them too. */
-export const COLOURS = 12;
+export const COLOR_COUNT = 12;
 /** Minimum width of a piece that shows its number, in percent. */
 const ROOM = 4;
 
@@ -49,7 +49,10 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
   for (const piece of pieces) {
     const element = h(
       'span',
-      { class: `piece colour-${(piece.number - 1) % COLOURS}`, title: `${piece.name}: ${bytesWords(piece.bytes)}` },
+      {
+        class: `piece colour-${(piece.number - 1) % COLOR_COUNT}`,
+        title: `${piece.name}: ${formatBytes(piece.bytes)}`,
+      },
       piece.width >= ROOM ? String(piece.number) : null,
     );
     element.style.left = `${piece.start}%`;
@@ -71,7 +74,7 @@ export function memoryBar(items: readonly NumberedItem[], total: MemoryTotal): H
 
 /** Creates the mark below the bar at the end of the available memory. */
 function scaleLine(limit: number, { available }: MemoryTotal): HTMLElement {
-  const mark = h('span', { class: 'limit' }, `${bytesWords(available ?? 0)} available`);
+  const mark = h('span', { class: 'limit' }, `${formatBytes(available ?? 0)} available`);
   mark.style.width = `${limit}%`;
   return h('div', { class: 'scale' }, mark);
 }

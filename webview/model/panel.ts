@@ -3,7 +3,7 @@ import {
   AUTOMATIC,
   DEFAULT_PROVIDER,
   DEVICE_REQUESTS,
-  traitsOf,
+  findTraits,
   type DeviceRequest,
 } from '../../src/shared/devices.ts';
 import type { ModelFacts, MemoryPlan, RunPlan, SelfTestStep } from '../../src/shared/models.ts';
@@ -15,13 +15,20 @@ import {
   type ModelToHost,
   type ModelTestState,
 } from '../../src/shared/protocols/modelProtocol.ts';
-import { bytesWords } from '../../src/shared/text/sizes.ts';
+import { formatBytes } from '../../src/shared/text/sizes.ts';
 import { h, replace, badge, focusedIn, icon } from '../common/dom.ts';
 import { duration } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
-import { COLOURS, memoryBar, type NumberedItem } from './memoryBar.ts';
-import { factRows, budgetWords, placeName, totalWords, verdict, testWords } from './words.ts';
+import { COLOR_COUNT, memoryBar, type NumberedItem } from './memoryBar.ts';
+import {
+  listFactRows,
+  describeRunBudget,
+  nameMemoryPlace,
+  describeMemoryTotal,
+  describeFit,
+  describeSelfTest,
+} from './words.ts';
 
 const EVERYTHING = 'everything';
 
@@ -179,13 +186,13 @@ function factTable(facts: ModelFacts): HTMLElement {
     h(
       'tbody',
       {},
-      ...factRows(facts).map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value))),
+      ...listFactRows(facts).map(([name, value]) => h('tr', {}, h('th', { scope: 'row' }, name), h('td', {}, value))),
     ),
   );
 }
 
 function deviceTitle(device: DeviceRequest): string {
-  return device === AUTOMATIC ? 'Fastest exact device' : traitsOf({ provider: device }).title;
+  return device === AUTOMATIC ? 'Fastest exact device' : findTraits({ provider: device }).title;
 }
 
 // The memory plan: a bar for each place, the table of items, and advice if the plan does not fit.
@@ -201,8 +208,8 @@ function planView({ memory, budget }: RunPlan): readonly (HTMLElement | null)[] 
         h(
           'figcaption',
           {},
-          h('span', {}, `${placeName(total.place)}: ${totalWords(total)}`),
-          badge(verdict(total.fits), total.fits === false ? 'bad' : 'plain'),
+          h('span', {}, `${nameMemoryPlace(total.place)}: ${describeMemoryTotal(total)}`),
+          badge(describeFit(total.fits), total.fits === false ? 'bad' : 'plain'),
         ),
         memoryBar(
           items.filter(({ place }) => place === total.place),
@@ -210,13 +217,13 @@ function planView({ memory, budget }: RunPlan): readonly (HTMLElement | null)[] 
         ),
       ),
     ),
-    advice(memory),
-    table(items, new Set(items.map(({ place }) => place)).size > 1),
-    h('p', { class: 'muted' }, budgetWords(budget)),
+    createAdvice(memory),
+    createItemTable(items, new Set(items.map(({ place }) => place)).size > 1),
+    h('p', { class: 'muted' }, describeRunBudget(budget)),
   ];
 }
 
-function advice({ advice: sentences }: MemoryPlan): HTMLElement | null {
+function createAdvice({ advice: sentences }: MemoryPlan): HTMLElement | null {
   if (sentences.length === 0) {
     return null;
   }
@@ -228,7 +235,7 @@ function advice({ advice: sentences }: MemoryPlan): HTMLElement | null {
   );
 }
 
-function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
+function createItemTable(items: readonly NumberedItem[], places: boolean): HTMLElement {
   const head = ['Item', ...(places ? ['Where'] : []), 'Memory', 'How to reduce it'];
   return h(
     'table',
@@ -239,22 +246,22 @@ function table(items: readonly NumberedItem[], places: boolean): HTMLElement {
       {},
       h('tr', {}, ...head.map((name) => h('th', { scope: 'col', class: name === 'Memory' ? 'number' : null }, name))),
     ),
-    h('tbody', {}, ...items.map((item) => row(item, places))),
+    h('tbody', {}, ...items.map((item) => createItemRow(item, places))),
   );
 }
 
-function row(item: NumberedItem, places: boolean): HTMLElement {
+function createItemRow(item: NumberedItem, places: boolean): HTMLElement {
   const swatch = h(
     'span',
-    { class: `swatch colour-${(item.number - 1) % COLOURS}`, 'aria-hidden': 'true' },
+    { class: `swatch colour-${(item.number - 1) % COLOR_COUNT}`, 'aria-hidden': 'true' },
     String(item.number),
   );
   return h(
     'tr',
     {},
     h('th', { scope: 'row' }, h('span', { class: 'item-name' }, swatch, item.name)),
-    places ? h('td', {}, placeName(item.place)) : null,
-    h('td', { class: 'number' }, bytesWords(item.bytes)),
+    places ? h('td', {}, nameMemoryPlace(item.place)) : null,
+    h('td', { class: 'number' }, formatBytes(item.bytes)),
     h('td', { class: 'muted' }, item.advice ?? '–'),
   );
 }
@@ -299,7 +306,7 @@ class SelfTestView {
     } else {
       this.progress.value = test.share;
     }
-    const words = test === null ? '' : testWords(test);
+    const words = test === null ? '' : describeSelfTest(test);
     // Screen readers read a status whenever it is set, so it is set only if it changed.
     if (this.status.textContent !== words) {
       this.status.textContent = words;

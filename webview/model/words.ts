@@ -1,7 +1,7 @@
 /** Texts of the model panel: facts, memory and self-tests. */
 import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
-import { bytesWords, countWords } from '../../src/shared/text/sizes.ts';
+import { formatBytes, formatCount } from '../../src/shared/text/sizes.ts';
 import { count, duration, percent, plural } from '../common/format.ts';
 
 /** Common names of the data types of safetensors. */
@@ -12,12 +12,12 @@ const DTYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Formats a number of parameters: `494,032,768 (494 million)`. */
-export function parameterWords(parameters: number): string {
-  return parameters < 1e6 ? count(parameters) : `${count(parameters)} (${countWords(parameters)})`;
+export function formatParameters(parameters: number): string {
+  return parameters < 1e6 ? count(parameters) : `${count(parameters)} (${formatCount(parameters)})`;
 }
 
 /** Describes the data types of the weights, with shares if there are several. */
-export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'precisions' | 'parameters'>): string {
+export function describePrecision({ precisions, parameters }: Pick<ModelFacts, 'precisions' | 'parameters'>): string {
   const names = precisions.map(({ dtype }) => DTYPES.get(dtype) ?? dtype);
   if (names.length === 1) {
     return names[0] ?? '';
@@ -28,12 +28,12 @@ export function precisionWords({ precisions, parameters }: Pick<ModelFacts, 'pre
 }
 
 /** Returns the names and values of the facts in the order in which they are shown. */
-export function factRows(facts: ModelFacts): readonly (readonly [name: string, value: string])[] {
+export function listFactRows(facts: ModelFacts): readonly (readonly [name: string, value: string])[] {
   return [
     ['Family', facts.family],
-    ['Parameters', parameterWords(facts.parameters)],
-    ['Precision', precisionWords(facts)],
-    ['Weights on disk', `${bytesWords(facts.bytes)} in ${plural(facts.files, 'file')}`],
+    ['Parameters', formatParameters(facts.parameters)],
+    ['Precision', describePrecision(facts)],
+    ['Weights on disk', `${formatBytes(facts.bytes)} in ${plural(facts.files, 'file')}`],
     ['Layers', `${count(facts.layers)}, width ${count(facts.hiddenSize)}`],
     ['Attention', `${plural(facts.heads, 'query head')}, ${plural(facts.keyValueHeads, 'key and value head')}`],
     ['Context length', `${count(facts.maxPositions)} tokens`],
@@ -53,16 +53,16 @@ export function factRows(facts: ModelFacts): readonly (readonly [name: string, v
 
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', device: 'Device memory' };
 
-export function placeName(place: MemoryPlace): string {
+export function nameMemoryPlace(place: MemoryPlace): string {
   return PLACES[place];
 }
 
 /** Describes the needed and the available memory. */
-export function totalWords({ bytes: needed, available }: MemoryTotal): string {
-  return `at most ${bytesWords(needed)} needed, ${available === null ? 'and the system does not report how much is available' : `${bytesWords(available)} available`}`;
+export function describeMemoryTotal({ bytes: needed, available }: MemoryTotal): string {
+  return `at most ${formatBytes(needed)} needed, ${available === null ? 'and the system does not report how much is available' : `${formatBytes(available)} available`}`;
 }
 
-export function verdict(fits: boolean | null): string {
+export function describeFit(fits: boolean | null): string {
   if (fits === null) {
     return 'unknown';
   }
@@ -70,7 +70,7 @@ export function verdict(fits: boolean | null): string {
 }
 
 /** Describes the cost of a run. */
-export function budgetWords({ steps, evaluations, total }: RunBudget): string {
+export function describeRunBudget({ steps, evaluations, total }: RunBudget): string {
   const messages = Object.entries(total.decisions)
     .map(([role, number]) => `${role} ${count(number)}`)
     .join(', ');
@@ -82,7 +82,7 @@ export function budgetWords({ steps, evaluations, total }: RunBudget): string {
 }
 
 /** Describes the progress or the result of a self-test. */
-export function testWords(test: ModelTestState): string {
+export function describeSelfTest(test: ModelTestState): string {
   const failed = test.steps.filter((step) => !step.passed).length;
   const ended = plural(test.steps.length, 'step');
   switch (test.status) {

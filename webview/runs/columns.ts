@@ -1,10 +1,10 @@
 /** The columns of the runs table. */
 import type { Interval } from '../../src/domain/credit.ts';
 import { SETTING_PREFIX, type RunColumn, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { h } from '../common/dom.ts';
-import { count, duration, percent1, percentBounds } from '../common/format.ts';
-import { shownText } from '../common/shownText.ts';
+import { count, duration, formatPercent1, formatPercentBounds } from '../common/format.ts';
+import { createTextNodes } from '../common/shownText.ts';
 
 export interface TableColumn {
   /** Name of the value that the column sorts by. */
@@ -18,55 +18,62 @@ export interface TableColumn {
 }
 
 /** Creates an element with text of the user. A long text is cut off, and its tooltip shows all of it. */
-const setting = (words: string): HTMLElement =>
-  h('span', { class: 'setting', title: disarmed(words) }, ...shownText(words));
+const createSettingCell = (words: string): HTMLElement =>
+  h('span', { class: 'setting', title: showInvisibleControls(words) }, ...createTextNodes(words));
 
-const none = (title: string): HTMLElement => h('span', { class: 'muted', title }, '–');
+const createMissingCell = (title: string): HTMLElement => h('span', { class: 'muted', title }, '–');
 
-function interval(value: Interval | null): HTMLElement {
+function createIntervalCell(value: Interval | null): HTMLElement {
   if (value === null) {
-    return none('not measured');
+    return createMissingCell('not measured');
   }
   return h(
     'span',
-    { class: 'interval', title: percentBounds(value) },
-    h('span', {}, percent1(value.value)),
-    h('span', { class: 'muted bounds' }, percentBounds(value).replace(/, n = .*$/u, '')),
+    { class: 'interval', title: formatPercentBounds(value) },
+    h('span', {}, formatPercent1(value.value)),
+    h('span', { class: 'muted bounds' }, formatPercentBounds(value).replace(/, n = .*$/u, '')),
   );
 }
 
-function whole(value: number | null): HTMLElement | string {
-  return value === null ? none('unknown so far') : count(value);
+function createCountCell(value: number | null): HTMLElement | string {
+  return value === null ? createMissingCell('unknown so far') : count(value);
 }
 
-const outcome = (
+const makeOutcomeColumn = (
   name: RunColumn,
   title: string,
   meaning: string,
   of: (row: RunTableRow) => Interval | null,
-): TableColumn => ({ name, title, meaning, numeric: true, descending: true, cell: (row) => interval(of(row)) });
+): TableColumn => ({
+  name,
+  title,
+  meaning,
+  numeric: true,
+  descending: true,
+  cell: (row) => createIntervalCell(of(row)),
+});
 
 /** Columns with the outcomes of a run. They come before its settings. */
 export const OUTCOME_COLUMNS: readonly TableColumn[] = [
-  outcome(
+  makeOutcomeColumn(
     'accuracyBefore',
     'Accuracy before',
     'Greedy accuracy before training, with its 95 % interval',
     ({ accuracyBefore }) => accuracyBefore,
   ),
-  outcome(
+  makeOutcomeColumn(
     'accuracyAfter',
     'Accuracy after',
     'Greedy accuracy after training, with its 95 % interval',
     ({ accuracyAfter }) => accuracyAfter,
   ),
-  outcome(
+  makeOutcomeColumn(
     'passAt1Before',
     'pass@1 before',
     'Accuracy of sampled answers before training, with its 95 % interval',
     ({ passAt1Before }) => passAt1Before,
   ),
-  outcome(
+  makeOutcomeColumn(
     'passAt1After',
     'pass@1 after',
     'Accuracy of sampled answers after training, with its 95 % interval',
@@ -82,7 +89,7 @@ export const OWN_COLUMNS: readonly TableColumn[] = [
     meaning: 'How messages are credited',
     numeric: false,
     descending: false,
-    cell: ({ method }) => disarmed(method),
+    cell: ({ method }) => showInvisibleControls(method),
   },
   {
     name: 'seed',
@@ -98,7 +105,7 @@ export const OWN_COLUMNS: readonly TableColumn[] = [
     meaning: 'What you tagged the run with',
     numeric: false,
     descending: false,
-    cell: ({ tags }) => (tags.length === 0 ? none('no tags') : setting(tags.join(', '))),
+    cell: ({ tags }) => (tags.length === 0 ? createMissingCell('no tags') : createSettingCell(tags.join(', '))),
   },
 ];
 
@@ -126,7 +133,7 @@ export const COST_COLUMNS: readonly TableColumn[] = [
     meaning: 'Evaluator calls so far',
     numeric: true,
     descending: true,
-    cell: ({ evaluatorCalls }) => whole(evaluatorCalls),
+    cell: ({ evaluatorCalls }) => createCountCell(evaluatorCalls),
   },
   {
     name: 'tokens',
@@ -134,7 +141,7 @@ export const COST_COLUMNS: readonly TableColumn[] = [
     meaning: 'Tokens computed so far: prompts without what was reused, and messages',
     numeric: true,
     descending: true,
-    cell: ({ tokens }) => whole(tokens),
+    cell: ({ tokens }) => createCountCell(tokens),
   },
   {
     name: 'seconds',
@@ -142,7 +149,7 @@ export const COST_COLUMNS: readonly TableColumn[] = [
     meaning: 'Time of training so far, evaluations left out',
     numeric: true,
     descending: true,
-    cell: ({ seconds }) => (seconds === null ? none('unknown so far') : duration(seconds)),
+    cell: ({ seconds }) => (seconds === null ? createMissingCell('unknown so far') : duration(seconds)),
   },
   {
     name: 'createdAt',
@@ -165,10 +172,10 @@ export function settingColumn(key: string): TableColumn {
     cell: ({ settings }) => {
       const value = Object.hasOwn(settings, key) ? settings[key] : undefined;
       if (value === undefined) {
-        return none('not set in this run');
+        return createMissingCell('not set in this run');
       }
       const words = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
-      return setting(words);
+      return createSettingCell(words);
     },
   };
 }

@@ -5,19 +5,19 @@
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import {
   isRunsTableState,
-  settingKeys,
-  sortedRuns,
-  sortValue,
+  listSettingKeys,
+  sortRunRows,
+  readSortValue,
   type RunsTableFromHost,
   type RunsTableToHost,
   type RunTableRow,
 } from '../../src/shared/protocols/runsTable.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
 import { h, icon, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
-import { shownText } from '../common/shownText.ts';
+import { createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { describeChosen } from './chosenRuns.ts';
 import { COST_COLUMNS, OUTCOME_COLUMNS, OWN_COLUMNS, settingColumn, type TableColumn } from './columns.ts';
@@ -139,7 +139,7 @@ export class RunsTablePanel {
   }
 
   private draw(): void {
-    const { differing, all } = settingKeys(this.rows);
+    const { differing, all } = listSettingKeys(this.rows);
     const own = [...OUTCOME_COLUMNS, ...OWN_COLUMNS];
     const columns = [
       TITLE,
@@ -175,7 +175,7 @@ export class RunsTablePanel {
 
   /** Returns true if at least one run has a value in the column. */
   private isFilled({ name }: TableColumn): boolean {
-    return this.rows.length === 0 || this.rows.some((row) => sortValue(row, name) !== null);
+    return this.rows.length === 0 || this.rows.some((row) => readSortValue(row, name) !== null);
   }
 
   private chosenColumns(columns: readonly (TableColumn & { readonly usual: boolean })[]): readonly TableColumn[] {
@@ -189,8 +189,8 @@ export class RunsTablePanel {
       .toLocaleLowerCase()
       .split(/\s+/u)
       .filter((word) => word !== '');
-    return sortedRuns(this.rows, this.column, this.descending).filter((row) =>
-      words.every((word) => textOf(row).includes(word)),
+    return sortRunRows(this.rows, this.column, this.descending).filter((row) =>
+      words.every((word) => joinSearchText(row).includes(word)),
     );
   }
 
@@ -204,7 +204,7 @@ export class RunsTablePanel {
         title: `${column.meaning}. Sort by it.`,
         'data-key': `head:${column.name}`,
       },
-      disarmed(column.title),
+      showInvisibleControls(column.title),
       sorted
         ? h(
             'span',
@@ -232,7 +232,7 @@ export class RunsTablePanel {
   private rowOf(row: RunTableRow, columns: readonly TableColumn[]): HTMLElement {
     const box = h('input', {
       type: 'checkbox',
-      'aria-label': `Compare ${disarmed(row.title)}`,
+      'aria-label': `Compare ${showInvisibleControls(row.title)}`,
       'data-key': `box:${row.id}`,
     });
     box.checked = this.chosen.has(row.id);
@@ -247,10 +247,10 @@ export class RunsTablePanel {
     const open = linkButton(
       () => this.host.post({ type: 'episodes', run: row.id }),
       {
-        title: `Open the episodes of ${disarmed(row.title)}${row.note === '' ? '' : `\n\n${disarmed(row.note)}`}`,
+        title: `Open the episodes of ${showInvisibleControls(row.title)}${row.note === '' ? '' : `\n\n${showInvisibleControls(row.note)}`}`,
         'data-key': `run:${row.id}`,
       },
-      ...shownText(row.title),
+      ...createTextNodes(row.title),
     );
     return h(
       'tr',
@@ -263,7 +263,7 @@ export class RunsTablePanel {
 
   /** Returns the chosen runs in the order in which they are listed. */
   private chosenRuns(): readonly string[] {
-    return sortedRuns(this.rows, this.column, this.descending)
+    return sortRunRows(this.rows, this.column, this.descending)
       .map(({ id }) => id)
       .filter((id) => this.chosen.has(id));
   }
@@ -309,7 +309,7 @@ export class RunsTablePanel {
   }
 }
 
-function textOf({ title, tags, note, method, status, id, settings }: RunTableRow): string {
+function joinSearchText({ title, tags, note, method, status, id, settings }: RunTableRow): string {
   return [
     title,
     ...tags,

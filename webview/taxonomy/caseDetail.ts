@@ -1,13 +1,13 @@
 /** An expanded case: alternatives with returns, the form for a label, and the history of labels. */
-import { currentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
+import { findCurrentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
-import { creditCell, verdictWords } from '../common/creditBar.ts';
+import { createCreditCell, createVerdict } from '../common/creditBar.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
-import { count, decimal, NOT_MEASURED, returnText } from '../common/format.ts';
-import { shownText } from '../common/shownText.ts';
+import { count, decimal, NOT_MEASURED, formatReturnValue } from '../common/format.ts';
+import { createTextNodes } from '../common/shownText.ts';
 import { term } from '../common/term.ts';
 import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
-import { timeWords } from './words.ts';
+import { formatLocalTime } from './words.ts';
 
 /** Values of the dropdown that are not classes: nothing chosen, and a label in the user's own words. */
 const NONE = '';
@@ -65,7 +65,7 @@ export class CaseDetailView {
 
   /** Shows the stored data of the case. */
   show({ alternatives, labels }: CaseDetail): void {
-    const label = currentLabel(labels);
+    const label = findCurrentLabel(labels);
     if (!this.touched) {
       this.fill(label?.name ?? '', label?.note ?? '');
     }
@@ -90,7 +90,7 @@ export class CaseDetailView {
                     h(
                       'span',
                       { class: 'muted' },
-                      ` ${author}, ${timeWords(createdAt)}${index === 0 ? '' : ', superseded'}`,
+                      ` ${author}, ${formatLocalTime(createdAt)}${index === 0 ? '' : ', superseded'}`,
                     ),
                     note === '' ? null : h('p', { class: 'note' }, note),
                   ),
@@ -174,16 +174,16 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
     const link = linkButton(
       () => actions.open(message),
       { class: 'link message', title: 'Open the transcript at this alternative' },
-      ...(text === '' ? ['(empty)'] : shownText(text)),
+      ...(text === '' ? ['(empty)'] : createTextNodes(text)),
       cut ? '\u2026' : '',
     );
     return h(
       'tr',
       {},
       h('th', { scope: 'row' }, link, real ? h('span', { class: 'badge badge-plain' }, 'real') : null),
-      h('td', { class: 'returns' }, returnsWords(returns)),
-      h('td', { class: 'number' }, meanWords(returns)),
-      h('td', { class: 'case-credit' }, creditCell(credit), credit === null ? null : verdictWords(credit)),
+      h('td', { class: 'returns' }, formatGroupedReturns(returns)),
+      h('td', { class: 'number' }, formatMeasuredMean(returns)),
+      h('td', { class: 'case-credit' }, createCreditCell(credit), credit === null ? null : createVerdict(credit)),
       h('td', { class: 'number' }, count(evaluatorCalls)),
     );
   });
@@ -191,7 +191,7 @@ function alternativeTable(alternatives: readonly CaseAlternative[], actions: Cas
 }
 
 /** Formats returns in order. Equal neighbors are grouped: `3 × 1`. */
-export function returnsWords(returns: readonly (number | null)[]): string {
+export function formatGroupedReturns(returns: readonly (number | null)[]): string {
   if (returns.length === 0) {
     return NOT_MEASURED;
   }
@@ -205,12 +205,15 @@ export function returnsWords(returns: readonly (number | null)[]): string {
     }
   }
   return groups
-    .map(({ value, times }) => `${times > 1 ? `${times} \u00d7 ` : ''}${value === null ? 'masked' : returnText(value)}`)
+    .map(
+      ({ value, times }) =>
+        `${times > 1 ? `${times} \u00d7 ` : ''}${value === null ? 'masked' : formatReturnValue(value)}`,
+    )
     .join(', ');
 }
 
 /** Formats the mean of the returns that are not masked. */
-export function meanWords(returns: readonly (number | null)[]): string {
+export function formatMeasuredMean(returns: readonly (number | null)[]): string {
   const measured = returns.filter((value): value is number => value !== null);
   return measured.length === 0
     ? NOT_MEASURED

@@ -12,14 +12,14 @@ import {
   type CaseDetail,
   type LabelDraft,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
-import { beginning, disarmed } from '../../src/shared/text/visible.ts';
+import { takeBeginning, showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { arrange, badge, focusedIn, h, icon, linkButton } from '../common/dom.ts';
-import { count, oneLine } from '../common/format.ts';
+import { count, toSingleLine } from '../common/format.ts';
 import { hasModifier, indexAfterKey } from '../common/keyBindings.ts';
-import { shownText } from '../common/shownText.ts';
+import { createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 import { CaseDetailView, type CaseActions } from './caseDetail.ts';
-import { originWords } from './words.ts';
+import { describeCaseOrigin } from './words.ts';
 
 export interface CaseListActions extends CaseActions {
   /** Receives the case that is expanded. */
@@ -140,12 +140,12 @@ export class CaseList {
         'span',
         { class: 'case-role' },
         h('span', { class: 'role', title: role }, role),
-        h('span', { class: 'muted' }, originWords(origin, iteration)),
+        h('span', { class: 'muted' }, describeCaseOrigin(origin, iteration)),
       ),
       h(
         'span',
         { class: 'case-words' },
-        h('span', { class: 'case-question' }, ...shownText(oneLine(question))),
+        h('span', { class: 'case-question' }, ...createTextNodes(toSingleLine(question))),
         h('span', { class: 'evidence muted' }, evidence),
       ),
       h(
@@ -165,7 +165,7 @@ export class CaseList {
       {
         class: 'link case-open',
         title: 'Open the transcript at this message',
-        'aria-label': `Open the transcript of the case: ${role}, ${disarmed(beginning(oneLine(question), 80))}`,
+        'aria-label': `Open the transcript of the case: ${role}, ${showInvisibleControls(takeBeginning(toSingleLine(question), 80))}`,
       },
       'Open',
     );

@@ -1,7 +1,7 @@
 /** The table of classes with rules, counts and shares. A click on a class filters the cases. */
 import {
   CHANCE_MEANING,
-  leftOutWords,
+  describeLeftOut,
   VERDICT_MEANING,
   VERDICTS,
   type TaxonomyView,
@@ -9,7 +9,15 @@ import {
 } from '../../src/domain/taxonomy.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
 import { count } from '../common/format.ts';
-import { chanceCell, countSpoken, countWords, rankOf, ruleOf, shareWords, thresholdCaption } from './words.ts';
+import {
+  formatCountByChance,
+  describeCountChange,
+  formatCountChange,
+  formatClassRank,
+  describeClassRule,
+  formatBucketShare,
+  describeThresholds,
+} from './words.ts';
 
 interface Row {
   readonly name: VerdictName;
@@ -31,7 +39,7 @@ export class ClassTable {
 
   /** @param choose called with the class that is clicked */
   constructor(choose: (name: VerdictName) => void) {
-    this.rows = VERDICTS.map((name) => rowOf(name, choose));
+    this.rows = VERDICTS.map((name) => createClassRow(name, choose));
     const table = h(
       'table',
       { class: 'classes' },
@@ -60,33 +68,33 @@ export class ClassTable {
   }
 
   update({ counts, buckets, thresholds, leftOut }: TaxonomyView, chosen: VerdictName | null): void {
-    this.caption.textContent = thresholdCaption(thresholds);
+    this.caption.textContent = describeThresholds(thresholds);
     this.total.textContent = count(buckets);
-    this.leftOut.textContent = leftOutWords(leftOut) ?? '';
+    this.leftOut.textContent = describeLeftOut(leftOut) ?? '';
     for (const row of this.rows) {
       const found = counts.find(({ name }) => name === row.name) ?? { count: 0, published: 0, chance: null };
       row.element.classList.toggle('chosen', chosen === row.name);
       row.choose.setAttribute('aria-pressed', String(chosen === row.name));
-      row.rule.textContent = ruleOf(row.name, thresholds) ?? '';
+      row.rule.textContent = describeClassRule(row.name, thresholds) ?? '';
       row.count.classList.toggle('moved', found.count !== found.published);
-      const words = countWords(found.published, found.count);
+      const words = formatCountChange(found.published, found.count);
       if (found.count === found.published) {
         row.count.textContent = words;
       } else {
         replace(
           row.count,
           h('span', { 'aria-hidden': 'true' }, words),
-          h('span', { class: 'for-readers' }, countSpoken(found.published, found.count)),
+          h('span', { class: 'for-readers' }, describeCountChange(found.published, found.count)),
         );
       }
-      row.chance.textContent = found.chance === null ? '' : chanceCell(found.chance);
-      row.share.textContent = shareWords(found.count, buckets);
+      row.chance.textContent = found.chance === null ? '' : formatCountByChance(found.chance);
+      row.share.textContent = formatBucketShare(found.count, buckets);
       row.bar.style.width = `${buckets === 0 ? 0 : (100 * found.count) / buckets}%`;
     }
   }
 }
 
-function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
+function createClassRow(name: VerdictName, choose: (name: VerdictName) => void): Row {
   const button = linkButton(
     () => choose(name),
     { title: `${VERDICT_MEANING[name]} Click to list these cases only, or all again.` },
@@ -97,7 +105,7 @@ function rowOf(name: VerdictName, choose: (name: VerdictName) => void): Row {
   const chance = h('td', { class: 'number muted' });
   const share = h('td', { class: 'number' });
   const bar = h('span', { class: 'share-fill' });
-  const rank = rankOf(name);
+  const rank = formatClassRank(name);
   const heading = h(
     'th',
     { scope: 'row' },

@@ -4,7 +4,7 @@
  */
 import {
   LABEL_FILTERS,
-  leftOutWords,
+  describeLeftOut,
   NO_FILTER,
   type TaxonomyFilter,
   type TaxonomyThresholds,
@@ -21,15 +21,15 @@ import {
   type TaxonomyToHost,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
-import { count, NOT_MEASURED, oneLine, plural } from '../common/format.ts';
+import { count, NOT_MEASURED, toSingleLine, plural } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
-import { shownText } from '../common/shownText.ts';
+import { createTextNodes } from '../common/shownText.ts';
 import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
 import { CaseList } from './cases.ts';
 import { ClassTable } from './classTable.ts';
 import { ThresholdForm } from './thresholdForm.ts';
-import { agreementWords, disagreements } from './words.ts';
+import { describeLabelAgreement, countDisagreements } from './words.ts';
 
 /** The value of a dropdown without a filter. No role has an empty name. */
 const ANY = '';
@@ -242,15 +242,15 @@ export class TaxonomyPanel {
     this.banner.textContent = '';
     this.grown.textContent = '';
     this.empty.hidden = view.buckets > 0;
-    this.leftOut.textContent = (view.buckets > 0 ? null : leftOutWords(view.leftOut)) ?? '';
+    this.leftOut.textContent = (view.buckets > 0 ? null : describeLeftOut(view.leftOut)) ?? '';
     this.body.hidden = view.buckets === 0;
     if (this.thresholds === null) {
       this.thresholds = view.thresholds;
       this.form.set(view.thresholds);
     }
     this.table.update(view, this.filter.verdict);
-    this.agreement.textContent = agreementWords(view.agreement);
-    const apart = disagreements(view.agreement);
+    this.agreement.textContent = describeLabelAgreement(view.agreement);
+    const apart = countDisagreements(view.agreement);
     this.disagreeing.hidden = apart === 0;
     this.disagreeing.textContent = `Show the ${count(apart)} that ${apart === 1 ? 'disagrees' : 'disagree'}`;
     if (roles !== view.roles.join('\n')) {
@@ -414,7 +414,7 @@ class Findings {
     const link = linkButton(
       () => this.open(message),
       { title: 'Open the transcript at this message' },
-      ...shownText(oneLine(question)),
+      ...createTextNodes(toSingleLine(question)),
     );
     return h('li', {}, link, h('p', { class: 'muted evidence' }, evidence));
   }

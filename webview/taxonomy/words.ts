@@ -4,16 +4,16 @@ import {
   PRECEDENCE,
   sameThresholds,
   TAXONOMY_THRESHOLDS,
-  thresholdWords,
+  formatThresholds,
   type TaxonomyAgreement,
   type TaxonomyThresholds,
   type ThresholdName,
   type VerdictName,
 } from '../../src/domain/taxonomy.ts';
-import { bounds, count, decimal, percent1 } from '../common/format.ts';
+import { bounds, count, decimal, formatPercent1 } from '../common/format.ts';
 
 /** Returns the rule of a class with its thresholds, or null for the classes without a rule. */
-export function ruleOf(
+export function describeClassRule(
   name: VerdictName,
   { misleading, ambiguity, shift, significance }: TaxonomyThresholds,
 ): string | null {
@@ -33,7 +33,7 @@ export function ruleOf(
 }
 
 /** Returns the position of a class in the order of the rules: `1`, or empty if it has no rule. */
-export function rankOf(name: VerdictName): string {
+export function formatClassRank(name: VerdictName): string {
   const rank = PRECEDENCE.findIndex((known) => known === name);
   return rank === -1 ? '' : String(rank + 1);
 }
@@ -46,33 +46,33 @@ export const THRESHOLD_LABELS: Readonly<Record<ThresholdName, string>> = {
 };
 
 /** Describes the thresholds of the counts, so that a screenshot of the table is never misleading. */
-export function thresholdCaption(thresholds: TaxonomyThresholds): string {
+export function describeThresholds(thresholds: TaxonomyThresholds): string {
   return sameThresholds(thresholds, TAXONOMY_THRESHOLDS)
-    ? `Counted with the paper's thresholds: ${thresholdWords(thresholds)}`
-    : `Counted with ${thresholdWords(thresholds)}. Arrows start at the paper's counts (${thresholdWords(TAXONOMY_THRESHOLDS)})`;
+    ? `Counted with the paper's thresholds: ${formatThresholds(thresholds)}`
+    : `Counted with ${formatThresholds(thresholds)}. Arrows start at the paper's counts (${formatThresholds(TAXONOMY_THRESHOLDS)})`;
 }
 
 /** Formats a count: `12`, or `12 → 15` if other thresholds changed it. */
-export function countWords(before: number, now: number): string {
+export function formatCountChange(before: number, now: number): string {
   return before === now ? count(now) : `${count(before)} \u2192 ${count(now)}`;
 }
 
 /** Formats the count by chance: `3.2 [1, 6]`, the mean with the lowest and the highest count. */
-export const chanceCell = ({ value, low, high }: Interval): string =>
+export const formatCountByChance = ({ value, low, high }: Interval): string =>
   `${decimal(value, 1)} [${count(low ?? 0)}, ${count(high ?? 0)}]`;
 
 /** Formats a count for screen readers, which may skip an arrow. */
-export function countSpoken(before: number, now: number): string {
+export function describeCountChange(before: number, now: number): string {
   return before === now ? count(now) : `${count(before)} with the paper's thresholds, now ${count(now)}`;
 }
 
 /** Formats a share of all buckets: a dash if there are none. */
-export function shareWords(part: number, all: number): string {
-  return all === 0 ? '\u2013' : percent1(part / all);
+export function formatBucketShare(part: number, all: number): string {
+  return all === 0 ? '\u2013' : formatPercent1(part / all);
 }
 
 /** Describes the agreement of the labels with the classes in one or two sentences. */
-export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
+export function describeLabelAgreement({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const left =
     ownWords === 0 ? '' : ` ${count(ownWords)} labeled in your own words ${ownWords === 1 ? 'is' : 'are'} left out.`;
   if (kappa === null) {
@@ -86,17 +86,17 @@ export function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyA
 }
 
 /** Returns the number of labeled cases whose class differs from the label. */
-export function disagreements({ n, agreed }: TaxonomyAgreement): number {
+export function countDisagreements({ n, agreed }: TaxonomyAgreement): number {
   return n - agreed;
 }
 
 /** Describes the origin of a case. */
-export function originWords(origin: 'training' | 'request' | 'diagnostic', iteration: number): string {
+export function describeCaseOrigin(origin: 'training' | 'request' | 'diagnostic', iteration: number): string {
   return origin === 'training' ? `step ${count(iteration)}` : origin === 'request' ? 'replay' : 'diagnostic';
 }
 
 /** Formats a time for the user's locale. A text that is not a time is returned as it is. */
-export function timeWords(iso: string): string {
+export function formatLocalTime(iso: string): string {
   const time = new Date(iso);
   return Number.isNaN(time.getTime()) ? iso : time.toLocaleString();
 }

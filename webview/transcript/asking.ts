@@ -2,4 +2,4 @@
 import type { TRANSCRIPT_REQUESTS } from '../../src/shared/protocols/transcriptProtocol.ts';
 import type { RequestSender } from '../common/requests.ts';
 
-export type Asking = RequestSender<typeof TRANSCRIPT_REQUESTS>;
+export type TranscriptRequestSender = RequestSender<typeof TRANSCRIPT_REQUESTS>;

@@ -1,9 +1,9 @@
 /** Shows two branches side by side: where they part, their returns and their lengths. */
-import { partingText, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
+import { describeParting, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
-import { count, plural, returnText } from '../common/format.ts';
-import { returnCell } from '../common/returnMark.ts';
-import { copyAsWritten, shownText } from '../common/shownText.ts';
+import { count, plural, formatReturnValue } from '../common/format.ts';
+import { createReturnCell } from '../common/returnMark.ts';
+import { copyAsWritten, createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
 
 export interface ComparisonEvents {
@@ -37,7 +37,7 @@ export class ComparisonView {
     this.element.hidden = false;
     replace(
       this.element,
-      h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, partingText(comparison))),
+      h('div', { class: 'comparison-head' }, h('h2', {}, 'Comparison'), h('span', {}, describeParting(comparison))),
       h('div', { class: 'sides' }, this.side(left, 'First', plain), this.side(right, 'Second', plain)),
       h(
         'div',
@@ -74,12 +74,16 @@ export class ComparisonView {
     );
     return h(
       'div',
-      { class: 'side', role: 'group', 'aria-label': `${name}: ${side.title}, return ${returnText(side.return)}` },
+      {
+        class: 'side',
+        role: 'group',
+        'aria-label': `${name}: ${side.title}, return ${formatReturnValue(side.return)}`,
+      },
       title,
       h(
         'div',
         { class: 'side-facts' },
-        h('span', {}, 'Return ', returnCell(side.return, side.outcome, side.byHand)),
+        h('span', {}, 'Return ', createReturnCell(side.return, side.outcome, side.byHand)),
         h(
           'span',
           {},
@@ -95,8 +99,10 @@ export class ComparisonView {
               'pre',
               { class: 'message-text', tabindex: 0 },
               parted.cut ? '…' : null,
-              h('span', { class: 'common' }, ...shownText(parted.before)),
-              parted.rest === '' ? h('span', { class: 'end' }, '⟨end⟩') : h('mark', {}, ...shownText(parted.rest)),
+              h('span', { class: 'common' }, ...createTextNodes(parted.before)),
+              parted.rest === ''
+                ? h('span', { class: 'end' }, '⟨end⟩')
+                : h('mark', {}, ...createTextNodes(parted.rest)),
               parted.more ? '…' : null,
             ),
     );

@@ -1,48 +1,48 @@
 /** Shows the events that environments added to an episode, and the votes of voters. */
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../src/shared/transcript/shownEvents.ts';
 import type { ShownVoter } from '../../src/shared/transcript/shownVote.ts';
 import { h } from '../common/dom.ts';
-import { count, oneLine, returnText, signed } from '../common/format.ts';
-import { shownText } from '../common/shownText.ts';
+import { count, toSingleLine, formatReturnValue, signed } from '../common/format.ts';
+import { createTextNodes } from '../common/shownText.ts';
 
 /** Names the source of an event and its round. */
-export const eventWords = ({ source, round }: Pick<ShownEvent, 'source' | 'round'>): string =>
+export const nameEvent = ({ source, round }: Pick<ShownEvent, 'source' | 'round'>): string =>
   round === null ? source : `${source}, round ${round}`;
 
 /** Names a stage: the rollouts between two updates of a training step. */
-export const stageWords = (stage: number): string => `stage ${count(stage)}`;
+export const nameStage = (stage: number): string => `stage ${count(stage)}`;
 export const STAGE_TITLE = 'Sampled between two updates of the step, by the team as it was then';
 
 /** Creates the turn, round and stage after the role of a message, or null if there are none. */
-export function messagePlace({
+export function createMessagePlace({
   message: { turn, stage },
   round,
 }: Pick<MessageDetail, 'message' | 'round'>): HTMLElement | null {
   const parts = [
     turn > 0 && turn + 1 !== round ? `turn ${count(turn + 1)}` : '',
     round === null ? '' : `round ${count(round)}`,
-    stage === undefined ? '' : stageWords(stage),
+    stage === undefined ? '' : nameStage(stage),
   ].filter((part) => part !== '');
   return parts.length === 0 ? null : h('span', { class: 'muted' }, ` ${parts.join(', ')}`);
 }
 
 /** Describes an event in one line: its text, or else the reason why it ended the episode. */
-export function eventLine(event: ShownEvent): string {
-  const said = disarmed(oneLine(event.text === '' ? (event.done ?? '') : event.text));
-  return `${eventWords(event)}${said === '' ? '' : `: ${said}`}`;
+export function describeEvent(event: ShownEvent): string {
+  const said = showInvisibleControls(toSingleLine(event.text === '' ? (event.done ?? '') : event.text));
+  return `${nameEvent(event)}${said === '' ? '' : `: ${said}`}`;
 }
 
 /** Creates the chip of an event in a row: its source and, from round 2 on, its round. */
-export function eventChip(event: ShownEvent): HTMLElement {
+export function createEventChip(event: ShownEvent): HTMLElement {
   const { source, round } = event;
   const name = round === null || round === 1 ? source : `${source} ${count(round)}`;
-  return h('span', { class: 'event', title: eventLine(event) }, name);
+  return h('span', { class: 'event', title: describeEvent(event) }, name);
 }
 
 /** Creates the section that shows events in full. Returns null if there are none. */
-export function eventBlock(events: readonly ShownEvent[], label: string): HTMLElement | null {
+export function createEventBlock(events: readonly ShownEvent[], label: string): HTMLElement | null {
   if (events.length === 0) {
     return null;
   }
@@ -51,15 +51,15 @@ export function eventBlock(events: readonly ShownEvent[], label: string): HTMLEl
     { class: 'events', 'aria-label': label },
     ...events.map((event) => {
       const facts = [
-        event.closing && event.reward !== null ? `scored ${returnText(event.reward)}` : '',
-        event.done === null ? '' : `the episode ends: ${disarmed(oneLine(event.done))}`,
+        event.closing && event.reward !== null ? `scored ${formatReturnValue(event.reward)}` : '',
+        event.done === null ? '' : `the episode ends: ${showInvisibleControls(toSingleLine(event.done))}`,
         event.derived ? '' : 'recorded as it came',
       ].filter((fact) => fact !== '');
       return h(
         'div',
         { class: 'event-block' },
-        h('h3', {}, eventWords(event)),
-        event.text === '' ? null : h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(event.text)),
+        h('h3', {}, nameEvent(event)),
+        event.text === '' ? null : h('pre', { class: 'message-text', tabindex: 0 }, ...createTextNodes(event.text)),
         facts.length === 0 && event.text !== ''
           ? null
           : h('p', { class: 'muted' }, facts.length === 0 ? 'nothing to read' : facts.join('; ')),
@@ -71,28 +71,28 @@ export function eventBlock(events: readonly ShownEvent[], label: string): HTMLEl
 /** Length at which shown answers are cut off. The message itself shows all of its answer. */
 const MOST_CHARACTERS = 80;
 
-export const shownAnswer = (answer: string): string => {
-  const line = disarmed(oneLine(answer));
+export const cutAnswer = (answer: string): string => {
+  const line = showInvisibleControls(toSingleLine(answer));
   return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
 };
 
-export const answersWords = (answers: readonly string[]): string => answers.map(shownAnswer).join(' or ');
+export const joinAnswers = (answers: readonly string[]): string => answers.map(cutAnswer).join(' or ');
 
 /** Describes a voter's effect on the vote in a few words, with its contribution if known. */
-export function voterWords({ answer, chosen, pivotal, contribution }: ShownVoter): string {
+export function describeVoterBriefly({ answer, chosen, pivotal, contribution }: ShownVoter): string {
   const did = pivotal ? (chosen ? 'decides' : 'changes the vote') : chosen ? 'with the vote' : 'not chosen';
   const words = answer === null ? 'no answer' : did;
   return contribution === null ? words : `${words} ${signed(contribution)}`;
 }
 
 /** Describes a voter's effect on the vote in sentences. */
-export function voterSentences(voter: ShownVoter): string {
+export function describeVoter(voter: ShownVoter): string {
   const { answer, chosen, pivotal, without, contribution } = voter;
   const own =
     answer === null
       ? 'States no answer.'
-      : `Answers ${shownAnswer(answer)}, which the vote ${chosen ? 'chose' : 'did not choose'}.`;
-  const other = without.length === 0 ? 'none' : answersWords(without);
+      : `Answers ${cutAnswer(answer)}, which the vote ${chosen ? 'chose' : 'did not choose'}.`;
+  const other = without.length === 0 ? 'none' : joinAnswers(without);
   const rest = `Without it the vote chooses ${pivotal ? other : 'the same'}.`;
   const share = contribution === null ? '' : ` Contribution: ${signed(contribution)}.`;
   return `${own} ${rest}${share}`;

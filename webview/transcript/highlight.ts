@@ -13,11 +13,11 @@ const LONGEST_WORD = 2_000;
  * the store's search, it ignores case and accents.
  * @param most largest number of hits; the text after them is one stretch
  */
-export function highlighted(text: string, query: string, most = Infinity): readonly Stretch[] {
+export function splitByHits(text: string, query: string, most = Infinity): readonly Stretch[] {
   const words = query
     .split(/[^\p{L}\p{N}\p{M}]+/u)
     .filter((word) => word !== '')
-    .map(plain);
+    .map(foldAccents);
   if (words.length === 0 || text === '') {
     return [{ text, hit: false }];
   }
@@ -28,7 +28,7 @@ export function highlighted(text: string, query: string, most = Infinity): reado
     if (hits === most) {
       break;
     }
-    const beginning = plain(word.slice(0, LONGEST_WORD));
+    const beginning = foldAccents(word.slice(0, LONGEST_WORD));
     if (!words.some((wanted) => beginning.startsWith(wanted))) {
       continue;
     }
@@ -45,7 +45,7 @@ export function highlighted(text: string, query: string, most = Infinity): reado
   return stretches;
 }
 
-function plain(word: string): string {
+function foldAccents(word: string): string {
   // Most words are like this, and returning them as they are is a hundred times as fast.
   if (/^[a-z0-9]*$/u.test(word)) {
     return word;

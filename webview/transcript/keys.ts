@@ -1,5 +1,5 @@
 /** The key bindings of the transcript tree. The key sheet is built from the same list. */
-import { oneLine } from '../common/format.ts';
+import { toSingleLine } from '../common/format.ts';
 import {
   findBoundCommand,
   hasModifier,
@@ -77,7 +77,7 @@ export const TYPE_AHEAD_KEYS = {
 } as const;
 
 /** Returns the key of a command as it is shown to the user. */
-export function shownKey(command: TreeCommand): string {
+export function findShownKey(command: TreeCommand): string {
   return TREE_KEYS.find((binding) => binding.command === command)?.shown ?? '';
 }
 
@@ -85,7 +85,7 @@ export function shownKey(command: TreeCommand): string {
  * Returns the command of a key press without Ctrl, Alt or Meta, or undefined if the tree does not use
  * the key. A capital letter is no command: it begins typing ahead.
  */
-export function commandOf(event: KeyPress): TreeCommand | undefined {
+export function findTreeCommand(event: KeyPress): TreeCommand | undefined {
   return findBoundCommand(TREE_KEYS, event);
 }
 
@@ -106,7 +106,7 @@ export class TypeAhead {
       this.typed !== '' &&
       now - this.last < PAUSE &&
       Array.from(event.key).length === 1 &&
-      (/[\p{L} ]/u.test(event.key) || commandOf(event) === undefined)
+      (/[\p{L} ]/u.test(event.key) || findTreeCommand(event) === undefined)
     );
   }
 
@@ -135,7 +135,7 @@ export class TypeAhead {
  * search begins after the active place, or at it if the word has more than one letter, and wraps
  * around.
  */
-export function placeOfWord(
+export function findPlaceOfWord(
   word: string,
   active: number,
   places: number,
@@ -145,7 +145,7 @@ export function placeOfWord(
   for (let step = 0; step < places; step++) {
     const place = (from + step) % places;
     const row = rowAt(place);
-    if (row !== undefined && [row.role, oneLine(row.text)].some((text) => text.toLowerCase().startsWith(word))) {
+    if (row !== undefined && [row.role, toSingleLine(row.text)].some((text) => text.toLowerCase().startsWith(word))) {
       return place;
     }
   }
@@ -164,7 +164,7 @@ export function listenForKeys(
   const typing = new TypeAhead();
   element.addEventListener('keydown', (event) => {
     const now = performance.now();
-    const meant = typing.takes(event, now) ? undefined : commandOf(event);
+    const meant = typing.takes(event, now) ? undefined : findTreeCommand(event);
     if (meant !== undefined) {
       typing.end();
       event.preventDefault();

@@ -13,7 +13,7 @@ import './keys.css';
 import './chrome.css';
 import { byId } from '../common/dom.ts';
 import { editorHost } from '../common/host.ts';
-import { mathematicsBeside } from './message/formulas.ts';
+import { loadMathematicsBeside } from './message/formulas.ts';
 import { TranscriptPanel } from './panel.ts';
 
-new TranscriptPanel(byId('app'), editorHost(), mathematicsBeside(document.currentScript));
+new TranscriptPanel(byId('app'), editorHost(), loadMathematicsBeside(document.currentScript));

@@ -12,7 +12,7 @@ import {
   type MarkedRow,
 } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { GLOSSARY } from '../../src/shared/text/glossary.ts';
-import { disarmed } from '../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { h, replace } from '../common/dom.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { keySheet } from '../common/keySheet.ts';
@@ -20,7 +20,7 @@ import { RequestSender } from '../common/requests.ts';
 import { onceRested } from '../common/rest.ts';
 import { term } from '../common/term.ts';
 import { Arrivals } from './arrivals.ts';
-import type { Asking } from './asking.ts';
+import type { TranscriptRequestSender } from './asking.ts';
 import { ComparisonView, type ComparisonEvents } from './comparisonView.ts';
 import { Drawer } from './drawer.ts';
 import { TREE_KEYS, TYPE_AHEAD_KEYS } from './keys.ts';
@@ -28,8 +28,8 @@ import { DetailPane, type DetailEvents } from './message/detail.ts';
 import type { WithMathematics } from './message/formulas.ts';
 import { ShownMessage } from './message/shownMessage.ts';
 import { ProtocolMap } from './protocolMap.ts';
-import { withDraft } from './replay/drafts.ts';
-import { sizeWords } from './replay/replayWords.ts';
+import { addDraft } from './replay/drafts.ts';
+import { describeTranscriptSize } from './replay/replayWords.ts';
 import { HitSearch } from './search/hitSearch.ts';
 import { SearchBar } from './search/searchBar.ts';
 import { NOTHING_FOLDED, type Folding } from './tree/folds.ts';
@@ -43,20 +43,20 @@ export class TranscriptPanel {
   private readonly title = h('h1', {});
   private readonly subtitle = h('span', { class: 'muted' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
-  private readonly keys = transcriptSheet();
+  private readonly keys = createTranscriptSheet();
   private readonly tree: TreeView;
   private readonly detail: DetailPane;
   private opened: Opened | null = null;
   private folding: Folding = NOTHING_FOLDED;
   private selected: number | null = null;
   private filter: TranscriptFilter = NO_FILTER;
-  private readonly requests: Asking;
+  private readonly requests: TranscriptRequestSender;
   private readonly shown: ShownMessage;
   private readonly hits: HitSearch;
   private readonly map: ProtocolMap;
   private readonly protocol: Drawer;
   /** Focuses the tree if nothing else in the page has the focus. */
-  private readonly home: KeyboardHome;
+  private readonly home: InitialFocus;
   private readonly bar: SearchBar;
   private readonly comparison: ComparisonView;
   /** Scroll position of the page before the editor discarded it, until the transcript is shown again. */
@@ -114,7 +114,7 @@ export class TranscriptPanel {
     });
     this.map = new ProtocolMap((role) => this.bar.toggleRole(role));
     this.protocol = new Drawer('Protocol', 'protocol', this.map.element);
-    this.home = new KeyboardHome(this.tree.element);
+    this.home = new InitialFocus(this.tree.element);
     this.bar = new SearchBar(
       {
         search: (query) => this.search(query),
@@ -139,7 +139,7 @@ export class TranscriptPanel {
       {
         ...detailPosts(post, this.requests, (folder) => this.detail.setModel(folder)),
         draft: (message, fields) => {
-          this.drafts = withDraft(this.drafts, message, fields);
+          this.drafts = addDraft(this.drafts, message, fields);
           this.keep();
         },
         scrolled: () => this.keepSoon(),
@@ -156,7 +156,7 @@ export class TranscriptPanel {
       [this.protocol, this.bar],
       [this.comparison, this.detail],
     ];
-    replace(root, ...frame([this.title, this.subtitle], this.banner, above, this.tree, side, this.keys));
+    replace(root, ...arrangeParts([this.title, this.subtitle], this.banner, above, this.tree, side, this.keys));
     host.listen(this.received);
     const state = host.getState();
     if (isTranscriptState(state)) {
@@ -227,7 +227,7 @@ export class TranscriptPanel {
     replace(
       this.subtitle,
       h('bdi', {}, message.header.subtitle),
-      ` · ${[sizeWords(message.layout), ...message.header.measured.map((fact) => disarmed(fact.join(' ')))].join(' · ')}`,
+      ` · ${[describeTranscriptSize(message.layout), ...message.header.measured.map((fact) => showInvisibleControls(fact.join(' ')))].join(' · ')}`,
     );
     this.map.show(message.header.protocol);
     this.protocol.toggle.hidden = message.header.protocol === null;
@@ -339,7 +339,7 @@ interface Part {
 }
 
 /** Arranges the parts of the panel from top to bottom. */
-function frame(
+function arrangeParts(
   head: readonly HTMLElement[],
   banner: HTMLElement,
   above: readonly Part[],
@@ -369,7 +369,7 @@ function frame(
 }
 
 /** Creates the key sheet of the transcript: the keys of the tree, and the words of the glossary. */
-function transcriptSheet(): ReturnType<typeof keySheet> {
+function createTranscriptSheet(): ReturnType<typeof keySheet> {
   const words = Object.values(GLOSSARY).flatMap(({ name, meaning }) => [h('dt', {}, name), h('dd', {}, meaning)]);
   return keySheet(
     'Keys of the message tree',
@@ -380,7 +380,7 @@ function transcriptSheet(): ReturnType<typeof keySheet> {
 }
 
 /** Focuses an element when the page is opened or shown again and nothing else in it has the focus. */
-class KeyboardHome {
+class InitialFocus {
   private readonly element: HTMLElement;
   /** True if the element is to be focused as soon as the editor focuses this page. */
   private wanted = true;
@@ -419,14 +419,14 @@ type Post = (message: TranscriptToHost) => void;
 type AboutMessage = 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'showContext' | 'locate' | 'findLost';
 
 /** Returns a function that posts a request about a message. */
-function about(post: Post, type: AboutMessage): (message: number) => void {
+function postAbout(post: Post, type: AboutMessage): (message: number) => void {
   return (message) => post({ type, message });
 }
 
 /** Creates the handlers of the tree that post to the host. @param accept receives rows */
 function treePosts(
   post: Post,
-  asking: Asking,
+  asking: TranscriptRequestSender,
   accept: (revision: number, offset: number, rows: readonly MarkedRow[]) => void,
 ): Pick<TreeEvents, 'ask' | 'verify' | 'exportReport' | 'copyLink' | 'compare' | 'tokens'> {
   return {
@@ -437,18 +437,18 @@ function treePosts(
         }
       });
     },
-    verify: about(post, 'verify'),
-    exportReport: about(post, 'exportReport'),
-    copyLink: about(post, 'copyLink'),
-    compare: about(post, 'compare'),
-    tokens: about(post, 'showContext'),
+    verify: postAbout(post, 'verify'),
+    exportReport: postAbout(post, 'exportReport'),
+    copyLink: postAbout(post, 'copyLink'),
+    compare: postAbout(post, 'compare'),
+    tokens: postAbout(post, 'showContext'),
   };
 }
 
 /** Creates the pane's handlers that post to the host. @param setModel receives a model folder */
 function detailPosts(
   post: Post,
-  asking: Asking,
+  asking: TranscriptRequestSender,
   setModel: (folder: string) => void,
 ): Pick<
   DetailEvents,
@@ -464,8 +464,8 @@ function detailPosts(
     },
     cancelReplay: () => post({ type: 'cancelReplay' }),
     settle: (message, replays) => post({ type: 'settle', message, replays }),
-    findLost: about(post, 'findLost'),
-    verify: about(post, 'verify'),
+    findLost: postAbout(post, 'findLost'),
+    verify: postAbout(post, 'verify'),
     chooseModel: () => {
       asking.ask('chooseModel', {}, (folder) => {
         if (folder !== null) {
@@ -473,12 +473,12 @@ function detailPosts(
         }
       });
     },
-    tokens: about(post, 'showContext'),
-    open: about(post, 'locate'),
+    tokens: postAbout(post, 'showContext'),
+    open: postAbout(post, 'locate'),
   };
 }
 
 /** Creates the handlers of the comparison that post to the host. */
 function comparisonPosts(post: Post): Pick<ComparisonEvents, 'openDiff' | 'open'> {
-  return { openDiff: () => post({ type: 'openDiff' }), open: about(post, 'locate') };
+  return { openDiff: () => post({ type: 'openDiff' }), open: postAbout(post, 'locate') };
 }

@@ -2,7 +2,12 @@
  * Draws the protocol as a small map: the roles, which role sees which, and the place of the selected
  * message. A click on a role filters for it.
  */
-import { nodeOf, placeNodes, type PlacedNode, type ProtocolGraph } from '../../src/shared/transcript/protocolGraph.ts';
+import {
+  findNode,
+  placeNodes,
+  type PlacedNode,
+  type ProtocolGraph,
+} from '../../src/shared/transcript/protocolGraph.ts';
 import { h, replace, setAttributes, svg, type Attributes } from '../common/dom.ts';
 
 const WIDTH = 104;
@@ -45,10 +50,10 @@ export class ProtocolMap {
     const width = columns * (WIDTH + GAP_X) - GAP_X + 2 * EDGE;
     const height = rows * (HEIGHT + GAP_Y) - GAP_Y + 2 * EDGE;
     const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'presentation' });
-    const edges = placed.flatMap((node) => node.parents.map((parent) => edge(placed[parent], node)));
+    const edges = placed.flatMap((node) => node.parents.map((parent) => createEdge(placed[parent], node)));
     picture.append(
       ...edges.filter((line) => line !== null),
-      ...placed.map((node) => (node.environment ? environmentBox(node) : this.box(node))),
+      ...placed.map((node) => (node.environment ? createEnvironmentBox(node) : this.box(node))),
     );
     const words = graph.rounds === undefined ? [] : [h('p', { class: 'protocol-rounds' }, graph.rounds.words)];
     replace(this.element, picture, ...words);
@@ -57,7 +62,7 @@ export class ProtocolMap {
   /** Marks the place of the selected message and the role of the filter. */
   mark(selected: { readonly role: string; readonly turn: number } | null, filtered: string | null): void {
     const place =
-      selected === null || this.graph === null ? undefined : nodeOf(this.graph, selected.role, selected.turn);
+      selected === null || this.graph === null ? undefined : findNode(this.graph, selected.role, selected.turn);
     for (const { node, element } of this.boxes) {
       const here = node.id === place?.id;
       element.classList.toggle('here', here);
@@ -69,7 +74,7 @@ export class ProtocolMap {
   private box(node: PlacedNode): SVGElement {
     const name = node.turn > 0 ? `${node.role} ${node.turn + 1}` : node.role;
     const words = `${name}${node.scored ? ', scored' : ''}: show only messages of ${node.role}`;
-    const group = labelled(node, name, words, {
+    const group = createLabeledBox(node, name, words, {
       class: node.scored ? 'node scored' : 'node',
       role: 'button',
       tabindex: 0,
@@ -88,14 +93,14 @@ export class ProtocolMap {
 }
 
 /** Creates the box of an environment. A click on it does nothing: there is no role to filter for. */
-const environmentBox = (node: PlacedNode): SVGElement =>
-  labelled(node, node.role, `${node.role}, environment${node.scored ? ', scored at the end' : ''}`, {
+const createEnvironmentBox = (node: PlacedNode): SVGElement =>
+  createLabeledBox(node, node.role, `${node.role}, environment${node.scored ? ', scored at the end' : ''}`, {
     class: node.scored ? 'environment scored' : 'environment',
     role: 'img',
   });
 
-function labelled(node: PlacedNode, name: string, words: string, attributes: Attributes): SVGElement {
-  const { x, y } = corner(node);
+function createLabeledBox(node: PlacedNode, name: string, words: string, attributes: Attributes): SVGElement {
+  const { x, y } = findCorner(node);
   const group = svg('g', { ...attributes, 'aria-label': words, transform: `translate(${x} ${y})` });
   const title = svg('title', {});
   title.textContent = words;
@@ -106,17 +111,17 @@ function labelled(node: PlacedNode, name: string, words: string, attributes: Att
   return group;
 }
 
-function corner({ column, row }: PlacedNode): { readonly x: number; readonly y: number } {
+function findCorner({ column, row }: PlacedNode): { readonly x: number; readonly y: number } {
   return { x: EDGE + column * (WIDTH + GAP_X), y: EDGE + row * (HEIGHT + GAP_Y) };
 }
 
 /** Creates an arrow from the right edge of one box to the left edge of another. */
-function edge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
+function createEdge(from: PlacedNode | undefined, to: PlacedNode): SVGElement | null {
   if (from === undefined) {
     return null;
   }
-  const start = corner(from);
-  const end = corner(to);
+  const start = findCorner(from);
+  const end = findCorner(to);
   const x1 = start.x + WIDTH;
   const y1 = start.y + HEIGHT / 2;
   const x2 = end.x;

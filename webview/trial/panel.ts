@@ -2,11 +2,11 @@
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
-import { count, duration, returnText } from '../common/format.ts';
+import { count, duration, formatReturnValue } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
-import { shownText } from '../common/shownText.ts';
+import { createTextNodes } from '../common/shownText.ts';
 import { button } from '../common/toolkit.ts';
-import { scatter } from './scatter.ts';
+import { drawScatter } from './scatter.ts';
 
 /** Number of characters of a question in a list. */
 const QUESTION = 200;
@@ -56,7 +56,7 @@ export class TrialPanel {
             this.flips('Won by the change', won, trial.better),
             this.flips('Lost by the change', lost, trial.worse),
           ),
-          h('div', { class: 'trial-figures' }, bothSides(trial), returns(trial)),
+          h('div', { class: 'trial-figures' }, createSidesTable(trial), createReturns(trial)),
         ),
       ),
     );
@@ -72,7 +72,7 @@ export class TrialPanel {
       'header',
       { class: 'trial-head' },
       h('h1', { class: 'trial-sentence' }, sentence),
-      h('p', { class: 'muted' }, ...shownText(`Run ${run}: ${change}`)),
+      h('p', { class: 'muted' }, ...createTextNodes(`Run ${run}: ${change}`)),
       h(
         'div',
         { class: 'trial-actions' },
@@ -89,7 +89,7 @@ export class TrialPanel {
         prompt === null
           ? null
           : act('edit', 'Edit the prompt', 'Opens the tried prompt so that you can edit it', { type: 'edit' }),
-        h('span', { class: 'muted', role: 'status' }, ...shownText(kept === null ? '' : `Kept in ${kept}.`)),
+        h('span', { class: 'muted', role: 'status' }, ...createTextNodes(kept === null ? '' : `Kept in ${kept}.`)),
       ),
     );
   }
@@ -113,11 +113,11 @@ export class TrialPanel {
   /** Creates a question that opens its first pair, with numbers that open the others. */
   private flipped(pairs: readonly NumberedCase[]): HTMLElement {
     const link = ({ question, index, before, after }: NumberedCase, at: number): HTMLElement => {
-      const returns = `${returnText(before)} → ${returnText(after)}`;
+      const returns = `${formatReturnValue(before)} → ${formatReturnValue(after)}`;
       return linkButton(
         () => this.host.post({ type: 'openCase', index }),
         { 'data-key': `case-${index}`, title: `Compare what was said: ${returns}` },
-        ...(at === 0 ? shownText(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
+        ...(at === 0 ? createTextNodes(question.slice(0, QUESTION)) : [`pair ${count(at + 1)}`]),
       );
     };
     const [first] = pairs;
@@ -127,7 +127,7 @@ export class TrialPanel {
       h(
         'span',
         { class: 'trial-returns' },
-        first === undefined ? '' : `${returnText(first.before)} → ${returnText(first.after)}`,
+        first === undefined ? '' : `${formatReturnValue(first.before)} → ${formatReturnValue(first.after)}`,
       ),
       h('span', { class: 'trial-pairs' }, ...pairs.map(link)),
     );
@@ -135,7 +135,7 @@ export class TrialPanel {
 }
 
 /** Creates the table of the returns and the costs of both sides. */
-function bothSides({
+function createSidesTable({
   problems,
   tokens,
   contexts,
@@ -190,7 +190,7 @@ function bothSides({
   );
 }
 
-function returns({ problems, most }: ShownTrial): HTMLElement | null {
+function createReturns({ problems, most }: ShownTrial): HTMLElement | null {
   if (problems.length === 0) {
     return null;
   }
@@ -200,7 +200,7 @@ function returns({ problems, most }: ShownTrial): HTMLElement | null {
     'section',
     { 'aria-label': 'Returns by problem' },
     h('h2', {}, 'Returns by problem'),
-    scatter(problems, most),
+    drawScatter(problems, most),
     h(
       'details',
       {},
@@ -229,7 +229,9 @@ function problemRow({ question, pairs, before, after }: TrialProblem): HTMLEleme
   return h(
     'tr',
     {},
-    h('td', {}, ...shownText(question)),
-    ...[count(pairs), returnText(before), returnText(after)].map((cell) => h('td', { class: 'number' }, cell)),
+    h('td', {}, ...createTextNodes(question)),
+    ...[count(pairs), formatReturnValue(before), formatReturnValue(after)].map((cell) =>
+      h('td', { class: 'number' }, cell),
+    ),
   );
 }

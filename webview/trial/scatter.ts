@@ -1,7 +1,7 @@
 /** The scatter plot of mean returns of problems with the change against those without it. */
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import { svg, type Attributes } from '../common/dom.ts';
-import { plural, returnText } from '../common/format.ts';
+import { plural, formatReturnValue } from '../common/format.ts';
 
 const SIZE = 240;
 const PAD = { left: 48, right: 12, top: 12, bottom: 44 } as const;
@@ -16,7 +16,7 @@ export interface ScatterPoint {
 }
 
 /** Groups problems by their two returns, the largest points first so that none hides another. */
-export function scatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
+export function groupScatterPoints(problems: readonly TrialProblem[]): readonly ScatterPoint[] {
   const points = new Map<string, ScatterPoint>();
   for (const { before, after } of problems) {
     const key = `${before} ${after}`;
@@ -26,8 +26,8 @@ export function scatterPoints(problems: readonly TrialProblem[]): readonly Scatt
 }
 
 /** Draws the plot. @param most the highest possible return */
-export function scatter(problems: readonly TrialProblem[], most: number): SVGSVGElement {
-  const points = scatterPoints(problems);
+export function drawScatter(problems: readonly TrialProblem[], most: number): SVGSVGElement {
+  const points = groupScatterPoints(problems);
   const values = points.flatMap(({ before, after }) => [before, after]);
   const [low, high] = [Math.min(0, ...values), Math.max(most, ...values)];
   const inner = { width: SIZE - PAD.left - PAD.right, height: SIZE - PAD.top - PAD.bottom };
@@ -44,11 +44,20 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
     svg('rect', { class: 'scatter-frame', x: PAD.left, y: PAD.top, width: inner.width, height: inner.height }),
     svg('line', { class: 'scatter-equal', x1: x(low), y1: y(low), x2: x(high), y2: y(high) }),
     ...[low, high].flatMap((value) => [
-      words(returnText(value), { x: x(value), y: SIZE - PAD.bottom + 20, 'text-anchor': 'middle' }),
-      words(returnText(value), { x: PAD.left - 13, y: y(value) + 4, 'text-anchor': 'end' }),
+      createScatterText(formatReturnValue(value), { x: x(value), y: SIZE - PAD.bottom + 20, 'text-anchor': 'middle' }),
+      createScatterText(formatReturnValue(value), { x: PAD.left - 13, y: y(value) + 4, 'text-anchor': 'end' }),
     ]),
-    words('return without the change', { x: PAD.left + inner.width / 2, y: SIZE - 6, 'text-anchor': 'middle' }),
-    words('with it', { x: -(PAD.top + inner.height / 2), y: 14, 'text-anchor': 'middle', transform: 'rotate(-90)' }),
+    createScatterText('return without the change', {
+      x: PAD.left + inner.width / 2,
+      y: SIZE - 6,
+      'text-anchor': 'middle',
+    }),
+    createScatterText('with it', {
+      x: -(PAD.top + inner.height / 2),
+      y: 14,
+      'text-anchor': 'middle',
+      transform: 'rotate(-90)',
+    }),
     ...points.map(({ before, after, problems: many }) => {
       const tone = after > before ? 'better' : after < before ? 'worse' : 'same';
       const radius = RADIUS.least + (RADIUS.most - RADIUS.least) * Math.sqrt((many - 1) / largest);
@@ -59,7 +68,7 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
         r: radius.toFixed(1),
       });
       const title = svg('title', {});
-      title.textContent = `${plural(many, 'problem')}: ${returnText(before)} without, ${returnText(after)} with the change`;
+      title.textContent = `${plural(many, 'problem')}: ${formatReturnValue(before)} without, ${formatReturnValue(after)} with the change`;
       circle.append(title);
       return circle;
     }),
@@ -67,7 +76,7 @@ export function scatter(problems: readonly TrialProblem[], most: number): SVGSVG
   return drawing;
 }
 
-function words(text: string, attributes: Attributes): SVGTextElement {
+function createScatterText(text: string, attributes: Attributes): SVGTextElement {
   const element = svg('text', { class: 'scatter-words', ...attributes });
   element.textContent = text;
   return element;

@@ -5,10 +5,16 @@ import type { Readable, Writable } from 'node:stream';
 import { z } from 'zod';
 import { endOwned, spawnOwned } from '../../files/ownedProcess.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
-import { anyOf, unlessCancelled } from '../../shared/cancellation.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import { peerWords, type BenchOptions } from '../report.ts';
-import { failure, installedPythons, missing, worse, type PeerFailure } from '../speed/peer.ts';
+import { combineSignals, unlessCancelled } from '../../shared/cancellation.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
+import { describeMissingPeer, type BenchOptions } from '../report.ts';
+import {
+  makePeerFailure,
+  listPythonCommands,
+  makeMissingModuleFailure,
+  pickReportedFailure,
+  type PeerFailure,
+} from '../speed/peer.ts';
 
 /** The work of every iteration. */
 export interface IterationTask {
@@ -68,9 +74,9 @@ export class SteppedPeer {
     which: IterationPeer,
     task: IterationTask,
     options: BenchOptions,
-    { pythons = installedPythons(), limit = LIMIT }: SteppedSettings = {},
+    { pythons = listPythonCommands(), limit = LIMIT }: SteppedSettings = {},
   ): Promise<SteppedOutcome> {
-    let found = failure('not-installed', 'no Python on PATH');
+    let found = makePeerFailure('not-installed', 'no Python on PATH');
     for (const python of pythons) {
       const talk = new Talk(python, [which, JSON.stringify(task)], options.signal, limit);
       const answer = await talk.answer();
@@ -79,16 +85,16 @@ export class SteppedPeer {
         return { status: 'ready', peer: new SteppedPeer(answer.name, talk) };
       }
       await talk.end();
-      found = worse(
+      found = pickReportedFailure(
         found,
         'status' in answer
           ? answer
           : 'missing' in answer
-            ? missing(python, answer.missing)
-            : failure('failed', `${python} made an iteration that nobody asked for`),
+            ? makeMissingModuleFailure(python, answer.missing)
+            : makePeerFailure('failed', `${python} made an iteration that nobody asked for`),
       );
     }
-    options.note(`${which}: ${peerWords(found)}`);
+    options.note(`${which}: ${describeMissingPeer(found)}`);
     return found;
   }
 
@@ -138,12 +144,12 @@ class Talk {
     this.ended = new Promise((resolve) => {
       this.child.once('error', (error) => {
         const status = 'code' in error && error.code === 'ENOENT' ? 'not-installed' : 'failed';
-        resolve(failure(status, messageOf(error)));
+        resolve(makePeerFailure(status, toErrorMessage(error)));
       });
       this.child.once('close', (code, killedBy) => {
         const last = this.errors.trimEnd().split('\n').at(-1)?.slice(0, 200) ?? '';
         const how = killedBy === null ? `exit code ${String(code)}` : `signal ${killedBy}`;
-        resolve(failure('failed', `${python} ended with ${how}${last === '' ? '' : `: ${last}`}`));
+        resolve(makePeerFailure('failed', `${python} ended with ${how}${last === '' ? '' : `: ${last}`}`));
       });
     });
   }
@@ -159,7 +165,7 @@ class Talk {
   async answer(): Promise<Answer | PeerFailure> {
     const late = AbortSignal.timeout(this.limit);
     try {
-      const next = await unlessCancelled(this.lines.next(), anyOf(this.signal, late));
+      const next = await unlessCancelled(this.lines.next(), combineSignals(this.signal, late));
       return next.done === true ? await this.ended : this.read(next.value);
     } catch (error) {
       await this.end();
@@ -167,7 +173,7 @@ class Talk {
       if (this.signal.aborted) {
         throw error;
       }
-      return failure('too-slow', `${this.python} took longer than ${this.limit / 1000} s`);
+      return makePeerFailure('too-slow', `${this.python} took longer than ${this.limit / 1000} s`);
     }
   }
 
@@ -186,7 +192,7 @@ class Talk {
     } catch {
       // The line is not JSON.
     }
-    return failure('failed', `${this.python} printed something else than an answer`);
+    return makePeerFailure('failed', `${this.python} printed something else than an answer`);
   }
 }
 

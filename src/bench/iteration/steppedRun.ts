@@ -7,11 +7,11 @@ import type { Problem } from '../../domain/problem.ts';
 import { WORKER_ENTRY } from '../../engine/places.ts';
 import { HEADLINE_RULE } from '../../engine/recipe/headlines.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { writeRandomModel } from '../../runtime/model/randomModel.ts';
 import { startRuntime } from '../../runtime/remote.ts';
-import { anyOf } from '../../shared/cancellation.ts';
+import { combineSignals } from '../../shared/cancellation.ts';
 import { openStoreForWriting } from '../../store/write/writer.ts';
 import { uidSha } from '../../tasks/uid.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
@@ -30,30 +30,30 @@ const STEPS = 1_000_000;
 /** The code point of token 0. Each token is one character. */
 const FIRST_CHARACTER = 0x4e00;
 
-const textOf = (ids: Iterable<number>): string =>
+const idsToText = (ids: Iterable<number>): string =>
   String.fromCodePoint(...Array.from(ids, (id) => FIRST_CHARACTER + id));
-const idsOf = (text: string): Int32Array =>
+const textToIds = (text: string): Int32Array =>
   Int32Array.from(text, (character) => (character.codePointAt(0) ?? FIRST_CHARACTER) - FIRST_CHARACTER);
 
 /** Returns a tokenizer in which every token is one character and no token ends a message. */
-const characters = (vocabularySize: number): Tokenizer => ({
+const makeCharacterTokenizer = (vocabularySize: number): Tokenizer => ({
   endToken: -1,
   otherEndTokens: [],
   controls: [],
   vocabularySize,
-  encode: idsOf,
-  encodeWhole: idsOf,
-  decode: textOf,
-  decodeWhole: textOf,
-  pieces: (ids) => Array.from(ids, (id) => textOf([id])),
-  spans: (ids) => ({ spans: Array.from(ids, (id) => ({ ids: [id], text: textOf([id]) })), exact: true }),
+  encode: textToIds,
+  encodeWhole: textToIds,
+  decode: idsToText,
+  decodeWhole: idsToText,
+  pieces: (ids) => Array.from(ids, (id) => idsToText([id])),
+  spans: (ids) => ({ spans: Array.from(ids, (id) => ({ ids: [id], text: idsToText([id]) })), exact: true }),
 });
 
 /** Scores the share of even tokens, as the peers do. */
 const evenTokens: Evaluator = {
   name: 'even tokens',
   evaluate: (_, text) => {
-    const ids = idsOf(text);
+    const ids = textToIds(text);
     return Promise.resolve({ score: ids.filter((id) => id % 2 === 0).length / ids.length, rule: 'even tokens' });
   },
 };
@@ -79,7 +79,7 @@ export class SteppedRun {
    * @throws C3Error; CancelledError
    */
   static async begin(task: IterationTask, signal: AbortSignal): Promise<SteppedRun> {
-    const home = temporaryFolder('bench-iteration');
+    const home = createTemporaryFolder('bench-iteration');
     const model = join(home, 'model');
     await writeRandomModel(model, task.shape, { seed: 0 });
     const runtime = await startRuntime(WORKER_ENTRY, { threads: task.threads });
@@ -90,17 +90,17 @@ export class SteppedRun {
         const { snapshot, config } = await runtime.load(model);
         return await runTraining(
           'iterations',
-          readConfig(configOf(task), 'iterations.c3.yaml'),
+          readConfig(writeIterationConfig(task), 'iterations.c3.yaml'),
           {
             store,
             runtime,
             base: snapshot,
-            tokenizer: characters(task.shape.vocabularySize),
+            tokenizer: makeCharacterTokenizer(task.shape.vocabularySize),
             protocol: PROTOCOL,
             render: ({ system }) => run.turn.promise.then(() => system),
             maxPositions: config.maxPositions,
             evaluator: evenTokens,
-            train: problemsOf(task),
+            train: makePromptProblems(task),
             evaluation: [],
             recipe: '{}',
             modelFolder: model,
@@ -110,7 +110,7 @@ export class SteppedRun {
             now: () => new Date().toISOString(),
           } satisfies RunDependencies,
           {
-            signal: anyOf(signal, finish.signal),
+            signal: combineSignals(signal, finish.signal),
             onProgress: ({ metrics }) => {
               if (metrics !== null) {
                 run.iterationMade();
@@ -151,7 +151,14 @@ export class SteppedRun {
   }
 }
 
-function configOf({ prompts, group, new: newTokens, threads, learningRate, klCoefficient }: IterationTask): string {
+function writeIterationConfig({
+  prompts,
+  group,
+  new: newTokens,
+  threads,
+  learningRate,
+  klCoefficient,
+}: IterationTask): string {
   return JSON.stringify({
     title: 'Iterations',
     method: 'magrpo',
@@ -166,8 +173,8 @@ function configOf({ prompts, group, new: newTokens, threads, learningRate, klCoe
   });
 }
 
-const problemsOf = ({ prompts }: IterationTask): Problem[] =>
+const makePromptProblems = ({ prompts }: IterationTask): Problem[] =>
   prompts.map((prompt, index) => {
-    const question = textOf(prompt);
+    const question = idsToText(prompt);
     return { uid: `prompt-${index}`, uidSha: uidSha(question), question, answer: 'even', source: 'bench', level: null };
   });

@@ -3,10 +3,17 @@
  * update, compared with TRL and a plain PyTorch loop that do the same work with the same prompts,
  * completions and loss. All of them take turns.
  */
-import { figure, hardwareName, medianOf, type BenchFigure, type BenchOptions, type BenchReport } from '../report.ts';
-import { worse, type PeerFailure } from '../speed/peer.ts';
-import { promptTokens, SHAPE } from '../speed/shape.ts';
-import { medianSeconds } from '../turns.ts';
+import {
+  makeFigure,
+  describeHardware,
+  takeMedian,
+  type BenchFigure,
+  type BenchOptions,
+  type BenchReport,
+} from '../report.ts';
+import { pickReportedFailure, type PeerFailure } from '../speed/peer.ts';
+import { makePromptTokens, SHAPE } from '../speed/shape.ts';
+import { measureMedianSeconds } from '../turns.ts';
 import { PEERS, SteppedPeer, type IterationPeer, type IterationTask, type SteppedSettings } from './steppedPeer.ts';
 import { SteppedRun } from './steppedRun.ts';
 
@@ -27,7 +34,7 @@ export async function benchWholeIteration(options: BenchOptions, settings?: Step
   const task: IterationTask = {
     shape: SHAPE,
     threads: THREADS,
-    prompts: Array.from({ length: prompts }, (_, row) => [...promptTokens(SHAPE, row, PROMPT)]),
+    prompts: Array.from({ length: prompts }, (_, row) => [...makePromptTokens(SHAPE, row, PROMPT)]),
     group: GROUP,
     new: NEW,
     rows: Math.min(PEER_ROWS, prompts * GROUP),
@@ -75,20 +82,20 @@ export async function measureIterations(
           },
         ] as const,
     );
-    const seconds = await medianSeconds<string>({ own, ...Object.fromEntries(sides) }, rounds, options);
+    const seconds = await measureMedianSeconds<string>({ own, ...Object.fromEntries(sides) }, rounds, options);
     // The first turn does not count.
-    const ofProcessor = [...processor].map(([side, all]) => [side, medianOf(all.slice(1)) ?? Number.NaN] as const);
+    const ofProcessor = [...processor].map(([side, all]) => [side, takeMedian(all.slice(1)) ?? Number.NaN] as const);
     options.note('iterations measured');
     return {
       suite: 'iteration',
       figures: [
-        ...figuresOf(task, seconds, ''),
+        ...makeIterationFigures(task, seconds, ''),
         // More reliable than wall time on a machine with other load.
-        ...figuresOf(task, Object.fromEntries(ofProcessor), ', processor time'),
+        ...makeIterationFigures(task, Object.fromEntries(ofProcessor), ', processor time'),
       ],
-      hardware: hardwareName('CPU provider', `${task.threads} ${task.threads === 1 ? 'thread' : 'threads'}`),
+      hardware: describeHardware('CPU provider', `${task.threads} ${task.threads === 1 ? 'thread' : 'threads'}`),
       peer: peers.length === 0 ? null : peers.map(({ peer }) => peer.name).join(', '),
-      peerStatus: peers.length > 0 ? 'measured' : failures.reduce(worse).status,
+      peerStatus: peers.length > 0 ? 'measured' : failures.reduce(pickReportedFailure).status,
       peerReason: failures.length === 0 ? null : failures.map(({ reason }) => reason).join('; '),
     };
   } finally {
@@ -97,7 +104,7 @@ export async function measureIterations(
   }
 }
 
-function figuresOf(
+function makeIterationFigures(
   { prompts, group, new: newTokens }: IterationTask,
   seconds: Readonly<Record<string, number>>,
   what: string,
@@ -105,10 +112,10 @@ function figuresOf(
   const own = seconds['own'] ?? Number.NaN;
   const size = `${prompts.length} x ${group} completions of ${prompts[0]?.length ?? 0} + ${newTokens} tokens`;
   return [
-    figure(`iteration of ${size}${what}`, own, 's'),
+    makeFigure(`iteration of ${size}${what}`, own, 's'),
     ...PEERS.map((which) => {
       const peer = seconds[which];
-      return figure(
+      return makeFigure(
         `the same beside ${NAMES[which]}${what}`,
         own,
         's',

@@ -27,16 +27,16 @@ interface Hostile {
 /** Creates a program for this bait. The index names the file that an escaped program would make. */
 type Form = (bait: Bait, index: number) => Hostile;
 
-const plain =
+const plainForm =
   (code: string): Form =>
   () => ({ code });
 
 /** Returns a text as a Python literal. */
-const python = (text: string): string => JSON.stringify(text);
+const toPythonLiteral = (text: string): string => JSON.stringify(text);
 
-const made = ({ folder }: Bait, index: number): string => python(`${folder}/made-${index}`);
+const escapeFileLiteral = ({ folder }: Bait, index: number): string => toPythonLiteral(`${folder}/made-${index}`);
 
-const seeking =
+const seekingForm =
   (code: (bait: Bait) => string): Form =>
   (bait) => ({ code: code(bait), seeks: true });
 
@@ -52,111 +52,117 @@ const LEAVING: readonly string[] = [
 
 export const HOSTILE: Readonly<Record<HostileKind, readonly Form[]>> = {
   loop: [
-    plain('while True: pass'),
-    plain('def f(x):\n    while True: pass'),
-    plain('def f(x):\n    while True:\n        try: g()\n        except BaseException: pass'),
-    plain('import re\ndef f(x): return re.match("(a+)+$", "a" * 60 + "b")'),
-    plain('def f(x): return sum(iter(int, 1))'),
+    plainForm('while True: pass'),
+    plainForm('def f(x):\n    while True: pass'),
+    plainForm('def f(x):\n    while True:\n        try: g()\n        except BaseException: pass'),
+    plainForm('import re\ndef f(x): return re.match("(a+)+$", "a" * 60 + "b")'),
+    plainForm('def f(x): return sum(iter(int, 1))'),
   ],
   memory: [
-    plain('def f(x):\n    a = [0]\n    while True: a += a'),
-    plain('a = bytearray(1 << 40)\ndef f(x): return 1'),
-    plain('def f(x):\n    kept = []\n    while True: kept.append(bytearray(1 << 24))'),
-    plain('import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)'),
-    plain('def f(x): return "x" * (1 << 29)'),
+    plainForm('def f(x):\n    a = [0]\n    while True: a += a'),
+    plainForm('a = bytearray(1 << 40)\ndef f(x): return 1'),
+    plainForm('def f(x):\n    kept = []\n    while True: kept.append(bytearray(1 << 24))'),
+    plainForm('import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)'),
+    plainForm('def f(x): return "x" * (1 << 29)'),
   ],
   file: [
-    seeking(({ file }) => `def f(x): return open(${python(file)}).read()`),
-    seeking(({ file }) => `import os\ndef f(x): return os.read(os.open(${python(file)}, os.O_RDONLY), 99).decode()`),
-    seeking(
-      ({ folder }) =>
-        `import glob\ndef f(x): return "".join(open(path).read() for path in glob.glob(${python(`${folder}/*`)}))`,
+    seekingForm(({ file }) => `def f(x): return open(${toPythonLiteral(file)}).read()`),
+    seekingForm(
+      ({ file }) => `import os\ndef f(x): return os.read(os.open(${toPythonLiteral(file)}, os.O_RDONLY), 99).decode()`,
     ),
-    seeking(() => 'import os\ndef f(x): return os.environ["C3_BENCH_SECRET"]'),
-    seeking(
+    seekingForm(
+      ({ folder }) =>
+        `import glob\ndef f(x): return "".join(open(path).read() for path in glob.glob(${toPythonLiteral(`${folder}/*`)}))`,
+    ),
+    seekingForm(() => 'import os\ndef f(x): return os.environ["C3_BENCH_SECRET"]'),
+    seekingForm(
       () =>
         'def f(x):\n    held = open("/proc/self/environ").read()\n    return held.split("C3_BENCH_SECRET=")[1].split("\\0")[0]',
     ),
-    (bait, index) => ({ code: `def f(x):\n    open(${made(bait, index)}, "w").write("x")\n    return 1` }),
-    (bait) => ({ code: `import os\ndef f(x):\n    os.remove(${python(bait.file)})\n    return 1` }),
+    (bait, index) => ({ code: `def f(x):\n    open(${escapeFileLiteral(bait, index)}, "w").write("x")\n    return 1` }),
+    (bait) => ({ code: `import os\ndef f(x):\n    os.remove(${toPythonLiteral(bait.file)})\n    return 1` }),
     (bait, index) => ({
-      code: `import os\ndef f(x):\n    for fd in range(3, 32):\n        try: os.mkdir(${made(bait, index)}, dir_fd=fd)\n        except Exception: pass\n    return None`,
+      code: `import os\ndef f(x):\n    for fd in range(3, 32):\n        try: os.mkdir(${escapeFileLiteral(bait, index)}, dir_fd=fd)\n        except Exception: pass\n    return None`,
     }),
-    ...LEAVING.map((deed): Form => plain(`import builtins, os\n${deed}\ndef f(x): return None`)),
+    ...LEAVING.map((deed): Form => plainForm(`import builtins, os\n${deed}\ndef f(x): return None`)),
   ],
   process: [
-    (bait, index) => ({ code: `import os\ndef f(x): return os.system(${python('touch ')} + ${made(bait, index)})` }),
     (bait, index) => ({
-      code: `import subprocess\ndef f(x): return subprocess.run(["touch", ${made(bait, index)}]).returncode`,
+      code: `import os\ndef f(x): return os.system(${toPythonLiteral('touch ')} + ${escapeFileLiteral(bait, index)})`,
     }),
     (bait, index) => ({
-      code: `import os\ndef f(x):\n    if os.fork() == 0:\n        open(${made(bait, index)}, "w").close()\n    return None`,
+      code: `import subprocess\ndef f(x): return subprocess.run(["touch", ${escapeFileLiteral(bait, index)}]).returncode`,
     }),
     (bait, index) => ({
-      code: `import os\ndef f(x): return os.execv("/usr/bin/touch", ["touch", ${made(bait, index)}])`,
-    }),
-    plain('import os, signal\ndef f(x):\n    os.kill(os.getppid(), signal.SIGTERM)\n    return None'),
-    plain('import os\ndef f(x):\n    while True: os.fork()'),
-    plain('import threading\ndef f(x):\n    while True: threading.Thread(target=f, args=(x,)).start()'),
-    (bait, index) => ({
-      code: `import js\ndef f(x): return js.process.mainModule.require("fs").writeFileSync(${made(bait, index)}, "x")`,
+      code: `import os\ndef f(x):\n    if os.fork() == 0:\n        open(${escapeFileLiteral(bait, index)}, "w").close()\n    return None`,
     }),
     (bait, index) => ({
-      code: `from pyodide.code import run_js\ndef f(x): return run_js("require('fs').writeFileSync(" + repr(${made(bait, index)}) + ", 'x')")`,
+      code: `import os\ndef f(x): return os.execv("/usr/bin/touch", ["touch", ${escapeFileLiteral(bait, index)}])`,
     }),
-    plain('import ctypes\ndef f(x): return ctypes.CDLL(None).system(b"true")'),
+    plainForm('import os, signal\ndef f(x):\n    os.kill(os.getppid(), signal.SIGTERM)\n    return None'),
+    plainForm('import os\ndef f(x):\n    while True: os.fork()'),
+    plainForm('import threading\ndef f(x):\n    while True: threading.Thread(target=f, args=(x,)).start()'),
+    (bait, index) => ({
+      code: `import js\ndef f(x): return js.process.mainModule.require("fs").writeFileSync(${escapeFileLiteral(bait, index)}, "x")`,
+    }),
+    (bait, index) => ({
+      code: `from pyodide.code import run_js\ndef f(x): return run_js("require('fs').writeFileSync(" + repr(${escapeFileLiteral(bait, index)}) + ", 'x')")`,
+    }),
+    plainForm('import ctypes\ndef f(x): return ctypes.CDLL(None).system(b"true")'),
   ],
   network: [
-    seeking(
+    seekingForm(
       ({ port }) =>
         `import socket\ndef f(x):\n    with socket.create_connection(("127.0.0.1", ${port}), 2) as peer: return peer.recv(99).decode()`,
     ),
-    seeking(
+    seekingForm(
       ({ port }) =>
         `import urllib.request\ndef f(x): return urllib.request.urlopen("http://127.0.0.1:${port}/", timeout=2).read().decode()`,
     ),
-    seeking(
+    seekingForm(
       ({ port }) => `from pyodide.http import open_url\ndef f(x): return open_url("http://127.0.0.1:${port}/").read()`,
     ),
-    seeking(
+    seekingForm(
       ({ port }) =>
         `import http.client\ndef f(x):\n    peer = http.client.HTTPConnection("127.0.0.1", ${port}, timeout=2)\n    peer.request("GET", "/")\n    return peer.getresponse().read().decode()`,
     ),
-    seeking(({ port }) => `import js\ndef f(x): return js.fetch("http://127.0.0.1:${port}/").to_py() if js else None`),
+    seekingForm(
+      ({ port }) => `import js\ndef f(x): return js.fetch("http://127.0.0.1:${port}/").to_py() if js else None`,
+    ),
   ],
   checker: [
-    plain(
+    plainForm(
       'class E:\n    def __eq__(self, other): return True\n    def __ne__(self, other): return False\ndef f(x): return E()',
     ),
-    plain('class E(int):\n    def __eq__(self, other): return True\ndef f(x): return E(0)'),
-    plain('import sys\nsys.exit(0)'),
-    plain('import os\ndef f(x): os._exit(0)'),
-    plain(
+    plainForm('class E(int):\n    def __eq__(self, other): return True\ndef f(x): return E(0)'),
+    plainForm('import sys\nsys.exit(0)'),
+    plainForm('import os\ndef f(x): os._exit(0)'),
+    plainForm(
       'import builtins\nbuiltins.AssertionError = Warning\nbuiltins.isinstance = lambda *a: True\ndef f(x): return None',
     ),
-    plain(
+    plainForm(
       'import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for scope in (frame.f_locals, frame.f_globals):\n            for value in list(scope.values()):\n                if isinstance(value, str) and "assert" in value: return eval(value.split("==")[1])\n        frame = frame.f_back',
     ),
-    plain(
+    plainForm(
       'import gc\ndef f(x):\n    for one in gc.get_objects():\n        if isinstance(one, list) and one and isinstance(one[0], str) and one[0].startswith("assert f("): return eval(one[0].split("==")[1])',
     ),
-    plain(
+    plainForm(
       'import c3_harness\nc3_harness.WORK[b"C"] = lambda request: b"V{\\"outcomes\\":[[\\"passed\\",\\"\\"],[\\"passed\\",\\"\\"]]}"\ndef f(x): return None',
     ),
-    plain(
+    plainForm(
       'import os\ndef f(x):\n    for fd in range(64):\n        try: os.write(fd, b"\\x1d\\0\\0\\0V{\\"outcomes\\":[[\\"passed\\",\\"\\"]]}")\n        except OSError: pass',
     ),
-    plain('print("1 passed")\ndef f(x): print("4 passed"); raise AssertionError("passed")'),
-    plain('def f(x): return float("nan")'),
-    plain('raise ImportError("the tests need a module that is not here")'),
-    plain('import signal\ndef f(x): signal.raise_signal(signal.SIGSEGV)'),
-    plain('import sys\nsys.modules.clear()\ndef f(x): return None'),
+    plainForm('print("1 passed")\ndef f(x): print("4 passed"); raise AssertionError("passed")'),
+    plainForm('def f(x): return float("nan")'),
+    plainForm('raise ImportError("the tests need a module that is not here")'),
+    plainForm('import signal\ndef f(x): signal.raise_signal(signal.SIGSEGV)'),
+    plainForm('import sys\nsys.modules.clear()\ndef f(x): return None'),
   ],
   flood: [
-    plain('def f(x):\n    while True: print("x" * 1000)'),
-    plain('import os\ndef f(x):\n    while True: os.write(2, b"x" * 1000)'),
-    plain('def f(x): return "x" * 10**8'),
-    plain('def f(x): raise ValueError("x" * 10**7)'),
-    plain('def f(x): return list(range(2 * 10**6))'),
+    plainForm('def f(x):\n    while True: print("x" * 1000)'),
+    plainForm('import os\ndef f(x):\n    while True: os.write(2, b"x" * 1000)'),
+    plainForm('def f(x): return "x" * 10**8'),
+    plainForm('def f(x): raise ValueError("x" * 10**7)'),
+    plainForm('def f(x): return list(range(2 * 10**6))'),
   ],
 };

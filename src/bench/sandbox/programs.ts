@@ -107,7 +107,7 @@ const LOOKS_EVERY = 3;
  * Returns the programs in the order of grading, with their kinds mixed. The same count and bait
  * give the same programs. No two programs have the same text, so that no verdict is reused.
  */
-export function loadPrograms(count: number, bait: Bait): readonly LoadProgram[] {
+export function makeLoadPrograms(count: number, bait: Bait): readonly LoadProgram[] {
   const stream = new HashedStream('sandbox load');
   const kinds = MIX.map(([kind]) => kind);
   const left = MIX.map(([, share]) => Math.round((count * share) / 100));
@@ -116,7 +116,7 @@ export function loadPrograms(count: number, bait: Bait): readonly LoadProgram[] 
     const drawn = kinds.indexOf(kind);
     const rest = (left[drawn] ?? 0) - 1;
     left[drawn] = rest;
-    return program(kind, rest, index, stream, bait);
+    return makeLoadProgram(kind, rest, index, stream, bait);
   });
 }
 
@@ -124,7 +124,13 @@ export function loadPrograms(count: number, bait: Bait): readonly LoadProgram[] 
  * @param turn countdown over the programs of this kind, so that each form of the kind gets its
  * share
  */
-function program(kind: ProgramKind, turn: number, index: number, stream: HashedStream, bait: Bait): LoadProgram {
+function makeLoadProgram(
+  kind: ProgramKind,
+  turn: number,
+  index: number,
+  stream: HashedStream,
+  bait: Bait,
+): LoadProgram {
   const problem = PROBLEMS[turn % PROBLEMS.length]?.(stream);
   if (problem === undefined) {
     throw new RangeError('There is no problem to solve.');

@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { SANDBOX_PLACES } from '../../engine/places.ts';
 import { PythonGrader } from '../../evaluate/python/grader.ts';
 import type { PythonVerdict } from '../../evaluate/python/rules.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
-import { figure, hardwareName, medianOf, type BenchOptions, type BenchReport } from '../report.ts';
+import { makeFigure, describeHardware, takeMedian, type BenchOptions, type BenchReport } from '../report.ts';
 import type { Bait } from './hostile.ts';
-import { loadPrograms, type LoadProgram } from './programs.ts';
+import { makeLoadPrograms, type LoadProgram } from './programs.ts';
 
 const PROGRAMS = 1000;
 const QUICK_PROGRAMS = 100;
@@ -51,7 +51,7 @@ export async function benchSandbox(
   count = quick ? QUICK_PROGRAMS : PROGRAMS,
 ): Promise<BenchReport> {
   const before = process.env[VARIABLE];
-  const folder = temporaryFolder('bench-sandbox');
+  const folder = createTemporaryFolder('bench-sandbox');
   const secret = `secret of ${folder}`;
   const reached: string[] = [];
   const server = createServer((socket) => {
@@ -61,10 +61,10 @@ export async function benchSandbox(
   });
   const grader = new PythonGrader({ places: SANDBOX_PLACES, lanes: LANES, limits: { seconds: SECONDS } });
   try {
-    const bait: Bait = { folder, file: join(folder, 'secret.txt'), secret, port: await listening(server) };
+    const bait: Bait = { folder, file: join(folder, 'secret.txt'), secret, port: await listenOnLoopback(server) };
     await writeFile(bait.file, secret);
     process.env[VARIABLE] = secret;
-    const programs = loadPrograms(count, bait);
+    const programs = makeLoadPrograms(count, bait);
     const started = performance.now();
     const idle = process.cpuUsage();
     const graded = await gradeAll(grader, programs, signal, note);
@@ -76,11 +76,11 @@ export async function benchSandbox(
     if (grader.lost) {
       throw new C3Error('engine', 'No sandbox starts on this machine: c3 grade --kind python says why.');
     }
-    const files = await changedFiles(bait);
-    for (const line of wrongOnes(graded)) {
+    const files = await countChangedBaitFiles(bait);
+    for (const line of describeWrongScores(graded)) {
       note(line);
     }
-    return report(graded, { connections: reached.length, files }, seconds);
+    return makeLoadReport(graded, { connections: reached.length, files }, seconds);
   } finally {
     grader.close();
     server.close();
@@ -105,46 +105,50 @@ export interface LoadSeconds {
 }
 
 /** Returns the report on the graded programs. */
-export function report(graded: readonly Graded[], traces: Traces, { clock, processor }: LoadSeconds): BenchReport {
+export function makeLoadReport(
+  graded: readonly Graded[],
+  traces: Traces,
+  { clock, processor }: LoadSeconds,
+): BenchReport {
   const hostile = graded.filter(({ program }) => program.kind !== 'right' && program.kind !== 'wrong');
   const honest = graded.filter((one) => !hostile.includes(one));
   const milliseconds = (ones: readonly Graded[]): number | null => {
-    const median = medianOf(ones.map((one) => one.seconds));
+    const median = takeMedian(ones.map((one) => one.seconds));
     return median === null ? null : median * 1000;
   };
   const perSecond = graded.length / clock;
   return {
     suite: 'sandbox',
     figures: [
-      figure('programs graded, honest and hostile', graded.length, ''),
-      figure('of them hostile', hostile.length, ''),
-      figure('programs', perSecond, 'programs/s'),
-      figure(
+      makeFigure('programs graded, honest and hostile', graded.length, ''),
+      makeFigure('of them hostile', hostile.length, ''),
+      makeFigure('programs', perSecond, 'programs/s'),
+      makeFigure(
         'programs, by processor time on free cores',
         processor && (graded.length * CORES) / processor,
         'programs/s',
       ),
-      figure('goal', GOAL, 'programs/s'),
-      figure('scored wrongly', wrongOnes(graded).length, ''),
-      figure('escaped', escaped(hostile, traces), ''),
-      figure('processor time', processor, 's'),
-      figure('one honest program, median', milliseconds(honest), 'ms'),
-      figure('one hostile program, median', milliseconds(hostile), 'ms'),
-      figure(`stopped at ${SECONDS} s of processor time`, stopped(graded), ''),
+      makeFigure('goal', GOAL, 'programs/s'),
+      makeFigure('scored wrongly', describeWrongScores(graded).length, ''),
+      makeFigure('escaped', countEscapes(hostile, traces), ''),
+      makeFigure('processor time', processor, 's'),
+      makeFigure('one honest program, median', milliseconds(honest), 'ms'),
+      makeFigure('one hostile program, median', milliseconds(hostile), 'ms'),
+      makeFigure(`stopped at ${SECONDS} s of processor time`, countStopped(graded), ''),
     ],
-    hardware: hardwareName(`Node ${process.versions.node}`, `${LANES} programs at a time`),
+    hardware: describeHardware(`Node ${process.versions.node}`, `${LANES} programs at a time`),
   };
 }
 
 /** Counts the traces outside the sandbox and the programs that obtained the secret. */
-const escaped = (hostile: readonly Graded[], { connections, files }: Traces): number =>
+const countEscapes = (hostile: readonly Graded[], { connections, files }: Traces): number =>
   connections + files + hostile.filter(({ verdict }) => verdict.score === 1).length;
 
-const stopped = (graded: readonly Graded[]): number =>
+const countStopped = (graded: readonly Graded[]): number =>
   graded.filter(({ verdict }) => verdict.rule === 'time-limit').length;
 
 /** Returns a line for each program with another score than it deserves, or without a score. */
-const wrongOnes = (graded: readonly Graded[]): string[] =>
+const describeWrongScores = (graded: readonly Graded[]): string[] =>
   graded
     .filter(({ program, verdict }) => verdict.score !== program.deserves)
     .map(
@@ -180,7 +184,7 @@ async function gradeAll(
 }
 
 /** Starts a server on this machine. @returns its port @throws C3Error('engine') */
-async function listening(server: Server): Promise<number> {
+async function listenOnLoopback(server: Server): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
@@ -192,7 +196,7 @@ async function listening(server: Server): Promise<number> {
   return address.port;
 }
 
-async function changedFiles({ folder, file, secret }: Bait): Promise<number> {
+async function countChangedBaitFiles({ folder, file, secret }: Bait): Promise<number> {
   const names = await readdir(folder);
   const kept = await readFile(file, 'utf8').catch(() => null);
   return names.filter((name) => join(folder, name) !== file).length + (kept === secret ? 0 : 1);

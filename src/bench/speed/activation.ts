@@ -7,10 +7,17 @@ import { execFile } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { EXTENSION_BUNDLE } from '../../engine/places.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { figure, hardwareName, medianOf, quantileOf, type BenchOptions, type BenchReport } from '../report.ts';
+import {
+  makeFigure,
+  describeHardware,
+  takeMedian,
+  takeQuantile,
+  type BenchOptions,
+  type BenchReport,
+} from '../report.ts';
 
 const TURNS = 21;
 const QUICK_TURNS = 7;
@@ -82,7 +89,7 @@ export async function benchActivation(
     throw new C3Error('input', `There is no extension at ${bundle}: build it first (npm run build).`);
   }
   const turns: Turn[] = [];
-  const folder = temporaryFolder('bench-activation');
+  const folder = createTemporaryFolder('bench-activation');
   try {
     // The first turn fills the cache of the disk and does not count.
     for (let turn = 0; turn <= (quick ? QUICK_TURNS : TURNS); turn++) {
@@ -102,15 +109,15 @@ export async function benchActivation(
   return {
     suite: 'activation',
     figures: [
-      figure('loading and activating, median', medianOf(whole), 'ms'),
-      figure('goal', GOAL, 'ms'),
-      figure('loading and activating, 90th percentile', quantileOf(whole, 0.9), 'ms'),
-      figure('processor time of both, median', medianOf(turns.map(({ processor }) => processor)), 'ms'),
-      figure('loading the bundle, median', medianOf(turns.map(({ load }) => load)), 'ms'),
-      figure('activating, median', medianOf(turns.map(({ activate }) => activate)), 'ms'),
-      figure('size of the bundle', statSync(bundle).size / 1024, 'KiB'),
+      makeFigure('loading and activating, median', takeMedian(whole), 'ms'),
+      makeFigure('goal', GOAL, 'ms'),
+      makeFigure('loading and activating, 90th percentile', takeQuantile(whole, 0.9), 'ms'),
+      makeFigure('processor time of both, median', takeMedian(turns.map(({ processor }) => processor)), 'ms'),
+      makeFigure('loading the bundle, median', takeMedian(turns.map(({ load }) => load)), 'ms'),
+      makeFigure('activating, median', takeMedian(turns.map(({ activate }) => activate)), 'ms'),
+      makeFigure('size of the bundle', statSync(bundle).size / 1024, 'KiB'),
     ],
-    hardware: hardwareName(`Node ${process.versions.node}`),
+    hardware: describeHardware(`Node ${process.versions.node}`),
   };
 }
 

@@ -18,9 +18,9 @@ import {
   REQUESTS,
   ShutdownRequest,
 } from '../../shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../../shared/protocols/socketConnection.ts';
+import { createSocketConnection } from '../../shared/protocols/socketConnection.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
-import { figure, medianOf, quantileOf, type BenchFigure, type BenchOptions } from '../report.ts';
+import { makeFigure, takeMedian, takeQuantile, type BenchFigure, type BenchOptions } from '../report.ts';
 
 const CANCELS = 24;
 const QUICK_CANCELS = 6;
@@ -49,7 +49,7 @@ interface Stop {
  * @param store path of a store that no other process writes
  * @throws CancelledError; C3Error('engine') if the engine ends or refuses the request
  */
-export async function cancelling(
+export async function measureCancels(
   store: string,
   messages: readonly number[],
   { quick, signal, note }: BenchOptions,
@@ -75,13 +75,13 @@ export async function cancelling(
   }
   note(`${stops.length} cancels measured`);
   const times = (name: string, of: (stop: Stop) => number): BenchFigure[] => [
-    figure(`${name}, median`, medianOf(stops.map(of)), 'ms'),
-    figure(`${name}, 95th percentile`, quantileOf(stops.map(of), 0.95), 'ms'),
+    makeFigure(`${name}, median`, takeMedian(stops.map(of)), 'ms'),
+    makeFigure(`${name}, 95th percentile`, takeQuantile(stops.map(of), 0.95), 'ms'),
   ];
   return [
     ...times('cancel of a replay to the last stored row', ({ stored }) => stored),
     ...times("cancel of a replay to the engine's answer", ({ answered }) => answered),
-    figure(
+    makeFigure(
       'messages stored after that answer',
       stops.length === 0 ? null : stops.reduce((sum, { late }) => sum + late, 0),
       '',
@@ -130,7 +130,11 @@ async function cancelOnce(
     const answered = performance.now() - began.started;
     const kept = reader.counts().messages;
     await pause(AFTERWARDS);
-    return { answered, stored: Math.max(0, lastWrite(store) - began.wall), late: reader.counts().messages - kept };
+    return {
+      answered,
+      stored: Math.max(0, findLastWriteTime(store) - began.wall),
+      late: reader.counts().messages - kept,
+    };
   } finally {
     listener.dispose();
     source.dispose();
@@ -141,7 +145,7 @@ async function cancelOnce(
  * Returns the time of the last write to the store, in milliseconds since the epoch. The clock of
  * the file system has a resolution of a few milliseconds.
  */
-function lastWrite(store: string): number {
+function findLastWriteTime(store: string): number {
   const times = [store, `${store}-wal`].map((path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
   return Math.max(...times);
 }
@@ -156,7 +160,7 @@ async function withEngine(store: string, work: (connection: MessageConnection) =
   const ended = closed.then((): never => {
     throw new C3Error('engine', 'The engine ended while its cancels were measured; run `c3 doctor`.');
   });
-  const connection = socketConnection(socket);
+  const connection = createSocketConnection(socket);
   connection.listen();
   try {
     await Promise.race([

@@ -8,11 +8,11 @@ import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
 import { readRecipe } from '../../engine/recipe/recipe.ts';
 import { EngineService } from '../../engine/service.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import {
-  figure,
-  hardwareName,
-  medianOf,
+  makeFigure,
+  describeHardware,
+  takeMedian,
   type BenchFigure,
   type BenchReport,
   type TeamBenchOptions,
@@ -30,10 +30,10 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
   const shortened = [`steps=${Math.ceil(steps / 10)}`, `evaluation.instances=${Math.min(64, evaluation.instances)}`];
   const figures: BenchFigure[] = [];
   const add = (name: string, value: number | null, unit: string): void => {
-    figures.push(figure(name, value, unit));
+    figures.push(makeFigure(name, value, unit));
   };
   for (const seed of quick ? SEEDS.slice(0, 1) : SEEDS) {
-    const home = temporaryFolder('bench');
+    const home = createTemporaryFolder('bench');
     const service = new EngineService(join(home, 'c3.sqlite'));
     try {
       const recipe = await readRecipe(config, [`seed=${seed}`, ...(quick ? shortened : [])], folder);
@@ -67,14 +67,18 @@ export async function benchFirstRun({ quick, config, folder, signal, note }: Tea
       addAccuracy(add, `${prefix} pass@1`, summary.passAt1);
       add(`${prefix} evaluator calls`, summary.evaluatorCalls, '');
       add(`${prefix} reused evaluations`, summary.reusedEvaluations ?? 0, '');
-      add(`${prefix} replay click to first alternative, median`, await clickMedian(service, summary, signal), 'ms');
+      add(
+        `${prefix} replay click to first alternative, median`,
+        await measureMedianClick(service, summary, signal),
+        'ms',
+      );
     } finally {
       await service.close();
       await rm(home, { recursive: true, force: true });
     }
     note(`seed ${seed} done`);
   }
-  return { suite: 'first-run', figures, hardware: hardwareName('CPU provider') };
+  return { suite: 'first-run', figures, hardware: describeHardware('CPU provider') };
 }
 
 function addAccuracy(
@@ -97,7 +101,11 @@ function addAccuracy(
  * Returns the median milliseconds from a request for four alternatives until the first one is
  * stored, over messages spread through the run.
  */
-async function clickMedian(service: EngineService, summary: RunSummary, signal: AbortSignal): Promise<number | null> {
+async function measureMedianClick(
+  service: EngineService,
+  summary: RunSummary,
+  signal: AbortSignal,
+): Promise<number | null> {
   const total = service.reading((store) => store.countBuckets({ run: summary.run, origin: 'training' }));
   const times: number[] = [];
   for (let click = 0; click < Math.min(CLICKS, total); click++) {
@@ -123,5 +131,5 @@ async function clickMedian(service: EngineService, summary: RunSummary, signal: 
     );
     times.push(...first);
   }
-  return medianOf(times);
+  return takeMedian(times);
 }

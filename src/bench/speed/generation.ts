@@ -8,17 +8,17 @@ import { initialParameters } from '../../runtime/model/model.ts';
 import { BareProducts } from '../../runtime/provider/products.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import {
-  figure,
-  hardwareName,
-  rateBetween,
-  shareOf,
+  makeFigure,
+  describeHardware,
+  rateOfDifference,
+  toShareOfCeiling,
   type BenchFigure,
   type BenchOptions,
   type BenchReport,
 } from '../report.ts';
-import { medianSeconds } from '../turns.ts';
-import { measurePeer, reportedPeer, type Peer } from './peer.ts';
-import { DEVICE, generationRequests, SHAPE, type GenerationWork } from './shape.ts';
+import { measureMedianSeconds } from '../turns.ts';
+import { measurePeer, toPeerFields, type Peer } from './peer.ts';
+import { DEVICE, makeGenerationRequests, SHAPE, type GenerationWork } from './shape.ts';
 
 const FULL = { batches: [16, 64, 256], rounds: 7, peerRounds: 3 } as const;
 const QUICK = { batches: [16, 64], rounds: 3, peerRounds: 1 } as const;
@@ -64,15 +64,15 @@ export async function benchGeneration(options: BenchOptions): Promise<BenchRepor
     const figures: BenchFigure[] = [];
     for (const batch of batches) {
       for (const shared of [false, true]) {
-        figures.push(...(await measure(bench, batch, shared)));
+        figures.push(...(await measureBatchOfPrompts(bench, batch, shared)));
       }
     }
-    figures.push(await reuse(bench));
+    figures.push(await measureReuse(bench));
     return {
       suite: 'generation',
       figures,
-      hardware: hardwareName('CPU provider', `${DEVICE.threads} threads`),
-      ...reportedPeer(measured),
+      hardware: describeHardware('CPU provider', `${DEVICE.threads} threads`),
+      ...toPeerFields(measured),
     };
   } finally {
     await generator.release();
@@ -81,7 +81,7 @@ export async function benchGeneration(options: BenchOptions): Promise<BenchRepor
 }
 
 /** Measures one batch of distinct prompts, or of one shared prompt. */
-async function measure(
+async function measureBatchOfPrompts(
   { generator, parameters, bare, peer, rounds, options }: Bench,
   batch: number,
   shared: boolean,
@@ -89,11 +89,11 @@ async function measure(
   const prompts = shared ? 1 : batch;
   const work = { prompts, completions: batch / prompts, promptLength: PROMPT };
   const control = { signal: options.signal };
-  const [whole, first] = [NEW, 1].map((newTokens) => generationRequests(SHAPE, { ...work, newTokens }));
+  const [whole, first] = [NEW, 1].map((newTokens) => makeGenerationRequests(SHAPE, { ...work, newTokens }));
   if (whole === undefined || first === undefined) {
     throw new Error('Two lists of requests were asked for.');
   }
-  const seconds = await medianSeconds(
+  const seconds = await measureMedianSeconds(
     {
       whole: () => generator.generate(parameters, whole, control),
       // The prefill yields the first token. The remaining tokens are the decoding steps.
@@ -108,7 +108,7 @@ async function measure(
   options.note(`${name} measured`);
   const rate = (batch * NEW) / seconds.whole;
   const ceiling = (batch * NEW) / (seconds.barePrefill + seconds.bareSteps);
-  const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
+  const decoding = rateOfDifference(batch * (NEW - 1), seconds.whole, seconds.first);
   const decodingCeiling = (batch * (NEW - 1)) / seconds.bareSteps;
   const peerSeconds = peer?.seconds[`${shared ? 'shared' : 'distinct'} ${batch}`];
   const beside =
@@ -116,10 +116,10 @@ async function measure(
       ? {}
       : { peer: (batch * NEW) / peerSeconds, peerRatio: (rate * peerSeconds) / (batch * NEW) };
   return [
-    figure(`${name}, whole call`, rate, 'tokens/s', { ceiling, ratio: rate / ceiling, ...beside }),
-    figure(`${name}, decoding steps`, decoding, 'tokens/s', {
+    makeFigure(`${name}, whole call`, rate, 'tokens/s', { ceiling, ratio: rate / ceiling, ...beside }),
+    makeFigure(`${name}, decoding steps`, decoding, 'tokens/s', {
       ceiling: decodingCeiling,
-      ratio: shareOf(decoding, decodingCeiling),
+      ratio: toShareOfCeiling(decoding, decodingCeiling),
     }),
   ];
 }
@@ -145,14 +145,14 @@ async function multiplySteps(bare: BareProducts, batch: number, signal: AbortSig
   }
 }
 
-async function reuse({ generator, parameters, options }: Bench): Promise<BenchFigure> {
-  const completions = await generator.generate(parameters, generationRequests(SHAPE, REPLAYS), {
+async function measureReuse({ generator, parameters, options }: Bench): Promise<BenchFigure> {
+  const completions = await generator.generate(parameters, makeGenerationRequests(SHAPE, REPLAYS), {
     signal: options.signal,
   });
   const total = (part: (completion: Completion) => number): number =>
     completions.reduce((sum, completion) => sum + part(completion), 0);
   const share = total(({ reusedTokens }) => reusedTokens) / total(({ promptTokens }) => promptTokens);
-  return figure(
+  return makeFigure(
     `prompt tokens not recomputed, 8 x 4 replays of one context of ${REPLAYS.promptLength} tokens`,
     100 * share,
     '%',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { probeProvider } from '../../engine/machine/probing.ts';
 import { readRecipe } from '../../engine/recipe/recipe.ts';
 import { EngineService } from '../../engine/service.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import { Generator } from '../../runtime/generate/generate.ts';
 import { loadModel } from '../../runtime/model/model.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
@@ -15,12 +15,12 @@ import type { DeviceSettings } from '../../runtime/session/session.ts';
 import { packContexts, type TrainingContext } from '../../runtime/train/graph/pack.ts';
 import { MICRO_BATCH_TOKENS, Trainer } from '../../runtime/train/trainer.ts';
 import type { PositionCost, StoreReader } from '../../store/types.ts';
-import { trainingContexts } from '../../training/advantages.ts';
-import { methodNamed } from '../../training/methods/methods.ts';
-import { figure, type BenchFigure, type TeamBenchOptions } from '../report.ts';
-import { medianSeconds } from '../turns.ts';
-import { generationRequests, type GenerationWork } from './shape.ts';
-import { stepper, SLOTS_OF_STEP } from './step.ts';
+import { makeTrainingContexts } from '../../training/advantages.ts';
+import { getMethod } from '../../training/methods/methods.ts';
+import { makeFigure, type BenchFigure, type TeamBenchOptions } from '../report.ts';
+import { measureMedianSeconds } from '../turns.ts';
+import { makeGenerationRequests, type GenerationWork } from './shape.ts';
+import { makeStepWork, SLOTS_PER_STEP } from './step.ts';
 
 const FULL = { steps: 6, rounds: 5 };
 const QUICK = { steps: 2, rounds: 2 };
@@ -50,11 +50,11 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
   const { steps, rounds } = options.quick ? QUICK : FULL;
   const recipe = await readRecipe(options.config, [`steps=${steps}`, 'evaluation.instances=0'], options.folder);
   const { config, parameters } = await loadModel(recipe.modelFolder);
-  const home = temporaryFolder('bench-train');
+  const home = createTemporaryFolder('bench-train');
   const service = new EngineService(join(home, 'c3.sqlite'));
   let run: Run;
   try {
-    run = await iterate(service, recipe, config, options);
+    run = await runIterations(service, recipe, config, options);
   } finally {
     await service.close();
     await rm(home, { recursive: true, force: true });
@@ -62,19 +62,19 @@ export async function benchIteration(options: TeamBenchOptions): Promise<BenchFi
   options.note(`${run.steps} iterations run`);
   const { provider, threads } = recipe.config.device;
   const { settings } = await resolveDevice(provider, threads, probeProvider);
-  const ceiling = await predict(run, config, parameters, settings, rounds, options);
+  const ceiling = await predictTokenRate(run, config, parameters, settings, rounds, options);
   options.note('predicted from generation and training alone');
   return [
-    figure('C3 iteration, sampled tokens', run.rate, 'tokens/s', {
+    makeFigure('C3 iteration, sampled tokens', run.rate, 'tokens/s', {
       ceiling,
       ratio: run.rate === null ? null : run.rate / ceiling,
     }),
-    figure('padding of packed batches', run.slots === 0 ? null : (100 * run.padding) / run.slots, '%'),
-    figure('largest resident set', run.memory / MEGABYTE, 'MB'),
+    makeFigure('padding of packed batches', run.slots === 0 ? null : (100 * run.padding) / run.slots, '%'),
+    makeFigure('largest resident set', run.memory / MEGABYTE, 'MB'),
   ];
 }
 
-async function iterate(
+async function runIterations(
   service: EngineService,
   recipe: Parameters<EngineService['run']>[0],
   config: TransformerConfig,
@@ -103,7 +103,7 @@ async function iterate(
       const batches = Array.from({ length: steps }, (_, index) =>
         packContexts(
           config,
-          learned(store, run, index + 1, methodNamed(recipe.config.method).estimator(recipe.config)),
+          readLearnedContexts(store, run, index + 1, getMethod(recipe.config.method).estimator(recipe.config)),
           MICRO_BATCH_TOKENS,
           0,
         ),
@@ -126,9 +126,9 @@ async function iterate(
 /**
  * Returns the contexts of an iteration for packing. Only lengths matter, so prompts are left blank.
  */
-function learned(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
+function readLearnedContexts(store: StoreReader, run: string, iteration: number, estimator: string): TrainingContext[] {
   const groups = Map.groupBy(store.trainingMessages(run, iteration, estimator), ({ bucket }) => bucket);
-  return trainingContexts(
+  return makeTrainingContexts(
     [...groups.values()].map((messages) => ({
       role: messages[0]?.role ?? '',
       prompt: new Int32Array(messages[0]?.promptTokens ?? 1),
@@ -142,7 +142,7 @@ function learned(store: StoreReader, run: string, iteration: number, estimator: 
  * Returns the sampled tokens per second of an iteration that consists only of its generation and
  * its optimizer step, each at the rate that it has alone.
  */
-async function predict(
+async function predictTokenRate(
   { steps, costs, slots }: Run,
   config: TransformerConfig,
   parameters: Float32Array,
@@ -153,22 +153,22 @@ async function predict(
   const generator = await Generator.create(config, device);
   const trainer = new Trainer(config, device);
   try {
-    const calls = costs.map((cost) => generationRequests(config, workOf(cost, steps)));
+    const calls = costs.map((cost) => makeGenerationRequests(config, toGenerationWork(cost, steps)));
     const sides: Record<string, () => Promise<unknown>> = {
-      step: stepper(trainer, config, parameters, options.signal),
+      step: makeStepWork(trainer, config, parameters, options.signal),
     };
     calls.forEach(
       (requests, call) =>
         (sides[`call ${call}`] = () => generator.generate(parameters, requests, { signal: options.signal })),
     );
-    const seconds = await medianSeconds(sides, rounds, options);
+    const seconds = await measureMedianSeconds(sides, rounds, options);
     const tokens = costs.reduce((total, cost) => total + cost.completionTokens, 0);
     // Lengths were rounded, so the measured seconds are scaled to the actual tokens.
     const sampling = costs.reduce((total, cost, call) => {
       const measured = calls[call]?.reduce((sum, { maxNewTokens }) => sum + maxNewTokens, 0) ?? 1;
       return total + (cost.completionTokens * (seconds[`call ${call}`] ?? 0)) / measured;
     }, 0);
-    return tokens / (sampling + (slots * (seconds['step'] ?? 0)) / SLOTS_OF_STEP);
+    return tokens / (sampling + (slots * (seconds['step'] ?? 0)) / SLOTS_PER_STEP);
   } finally {
     await generator.release();
     await trainer.release();
@@ -179,7 +179,7 @@ async function predict(
  * Returns the generation work of one iteration at a position of the protocol, with all prompts and
  * completions at their mean lengths.
  */
-function workOf(
+function toGenerationWork(
   { messages, promptTokens, reusedTokens, completionTokens }: PositionCost,
   steps: number,
 ): GenerationWork {

@@ -9,30 +9,30 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { probeProvider } from '../../engine/machine/probing.ts';
 import { readRegular } from '../../files/regularFile.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import { checkRequest, Generator, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import { DeviceWeights } from '../../runtime/model/deviceWeights.ts';
 import { CONFIG_FILE, parseConfig } from '../../runtime/model/huggingFaceConfig.ts';
-import { loadModel, type LoadedModel, parameterCount } from '../../runtime/model/model.ts';
+import { loadModel, type ModelWithParameters, parameterCount } from '../../runtime/model/model.ts';
 import { SHARD_BYTES, writeRandomModel, storedBytes } from '../../runtime/model/randomModel.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
-import { BareProducts, operations, weightProducts } from '../../runtime/provider/products.ts';
+import { BareProducts, countOperations, listWeightProducts } from '../../runtime/provider/products.ts';
 import type { DeviceSettings } from '../../runtime/session/session.ts';
-import { DEFAULT_PROVIDER, traitsOf } from '../../shared/devices.ts';
+import { DEFAULT_PROVIDER, findTraits } from '../../shared/devices.ts';
 import { CancelledError, C3Error } from '../../shared/errors.ts';
 import {
-  figure,
-  hardwareName,
-  rateBetween,
-  shareOf,
+  makeFigure,
+  describeHardware,
+  rateOfDifference,
+  toShareOfCeiling,
   type BenchFigure,
   type BenchOptions,
   type BenchReport,
   type ModelBenchOptions,
 } from '../report.ts';
-import { medianSeconds } from '../turns.ts';
-import { DEVICE, generationRequests } from './shape.ts';
+import { measureMedianSeconds } from '../turns.ts';
+import { DEVICE, makeGenerationRequests } from './shape.ts';
 
 const BATCHES = [1, 8, 32] as const;
 const PROMPT = 64;
@@ -55,7 +55,7 @@ export interface ModelBenchLimits {
  * anything is written.
  */
 export async function benchModel(options: ModelBenchOptions): Promise<BenchReport> {
-  return benchModelWithin(options, { room: await freeRoom(), shardBytes: SHARD_BYTES });
+  return benchModelWithin(options, { room: await measureFreeRoom(), shardBytes: SHARD_BYTES });
 }
 
 export async function benchModelWithin(
@@ -75,8 +75,8 @@ export async function benchModelWithin(
   }
   const { loaded, figures } = await measureLoading(model, shardBytes, options);
   const { provider = DEFAULT_PROVIDER, name, threads } = device;
-  const { accelerator } = traitsOf(device);
-  const hardware = hardwareName(
+  const { accelerator } = findTraits(device);
+  const hardware = describeHardware(
     `${provider} provider${!accelerator || name === undefined ? '' : ` on ${name}`}`,
     `${threads} threads`,
     `random weights shaped as ${model.name}`,
@@ -89,13 +89,13 @@ async function measureLoading(
   { name, config }: MeasuredModel,
   shardBytes: number,
   { signal, note }: BenchOptions,
-): Promise<{ loaded: LoadedModel; figures: BenchFigure[] }> {
+): Promise<{ loaded: ModelWithParameters; figures: BenchFigure[] }> {
   const stopIfCancelled = (): void => {
     if (signal.aborted) {
       throw new CancelledError();
     }
   };
-  const home = temporaryFolder('bench-model');
+  const home = createTemporaryFolder('bench-model');
   const remove = (): void => rmSync(home, { recursive: true, force: true });
   // A second Ctrl-C ends the process at once.
   process.on('exit', remove);
@@ -109,11 +109,11 @@ async function measureLoading(
     return {
       loaded: loading.result,
       figures: [
-        figure('loading, weights named by their hash', loading.seconds, 's', {
+        makeFigure('loading, weights named by their hash', loading.seconds, 's', {
           ceiling: read.seconds,
           ratio: read.seconds / loading.seconds,
         }),
-        figure('loading, bytes of the files (ceiling: reading them alone)', rate(loading.seconds), 'GB/s', {
+        makeFigure('loading, bytes of the files (ceiling: reading them alone)', rate(loading.seconds), 'GB/s', {
           ceiling: rate(read.seconds),
           ratio: read.seconds / loading.seconds,
         }),
@@ -147,21 +147,25 @@ async function readFiles(folder: string, onPiece: () => void): Promise<number> {
 interface Bench {
   readonly generator: Generator;
   readonly bare: BareProducts;
-  readonly model: LoadedModel;
+  readonly model: ModelWithParameters;
   readonly rounds: number;
   readonly options: BenchOptions;
 }
 
-async function measureWork(model: LoadedModel, device: DeviceSettings, options: BenchOptions): Promise<BenchFigure[]> {
+async function measureWork(
+  model: ModelWithParameters,
+  device: DeviceSettings,
+  options: BenchOptions,
+): Promise<BenchFigure[]> {
   const { config, parameters } = model;
-  const onDevice = traitsOf(device).accelerator;
+  const onDevice = findTraits(device).accelerator;
   const weights = onDevice ? new DeviceWeights(config, device) : undefined;
   const compiling = await timed(() => Generator.create(config, device, weights));
   const generator = compiling.result;
   try {
     // Measured before anything allocates memory that a run does not need.
     for (const batch of BATCHES) {
-      await generator.generate(parameters, requests(config, batch, batch, NEW), options);
+      await generator.generate(parameters, makeBatchRequests(config, batch, batch, NEW), options);
     }
     const peak = process.resourceUsage().maxRSS * 1024;
     options.note('every batch generated once');
@@ -178,12 +182,12 @@ async function measureWork(model: LoadedModel, device: DeviceSettings, options: 
       }
       // The fastest reading is the least disturbed one, so it gives the bandwidth.
       const reading = Math.min(...measured.map(({ seconds }) => seconds.reading));
-      const bandwidth = weightBytes(config) / reading;
+      const bandwidth = countWeightBytes(config) / reading;
       return [
-        figure('graphs compiled', compiling.seconds, 's'),
-        figure('memory bandwidth, weights read by one-row products', bandwidth / 1e9, 'GB/s'),
-        ...measured.flatMap((one) => batchFigures(one, config, bandwidth)),
-        figure('largest resident set (ceiling: the weights alone)', peak / 1e6, 'MB', {
+        makeFigure('graphs compiled', compiling.seconds, 's'),
+        makeFigure('memory bandwidth, weights read by one-row products', bandwidth / 1e9, 'GB/s'),
+        ...measured.flatMap((one) => makeBatchFigures(one, config, bandwidth)),
+        makeFigure('largest resident set (ceiling: the weights alone)', peak / 1e6, 'MB', {
           ceiling: (FLOAT * parameters.length) / 1e6,
           ratio: (FLOAT * parameters.length) / peak,
         }),
@@ -213,9 +217,9 @@ async function measureBatch(
   batch: number,
 ): Promise<Measured> {
   const generate = (prompts: number, newTokens: number) => async (): Promise<unknown> =>
-    generator.generate(parameters, requests(config, batch, prompts, newTokens), options);
+    generator.generate(parameters, makeBatchRequests(config, batch, prompts, newTokens), options);
   const rows = Math.max(LEAST_ROWS, batch);
-  const seconds = await medianSeconds<Side>(
+  const seconds = await measureMedianSeconds<Side>(
     {
       prefill: generate(batch, 1),
       bareprefill: () => bare.run(batch * PROMPT, rows),
@@ -231,39 +235,44 @@ async function measureBatch(
   return { batch, seconds };
 }
 
-function batchFigures({ batch, seconds }: Measured, config: TransformerConfig, bandwidth: number): BenchFigure[] {
+function makeBatchFigures({ batch, seconds }: Measured, config: TransformerConfig, bandwidth: number): BenchFigure[] {
   const name = `batch ${batch}`;
   const prefill = (batch * PROMPT) / seconds.prefill;
   const bareprefill = (batch * PROMPT) / seconds.bareprefill;
-  const decoding = rateBetween(batch * (NEW - 1), seconds.whole, seconds.first);
+  const decoding = rateOfDifference(batch * (NEW - 1), seconds.whole, seconds.first);
   const products = batch / seconds.bareStep;
-  const limit = (batch * bandwidth) / (weightBytes(config) + batch * cacheBytes(config));
-  const productsLimit = (batch * bandwidth) / weightBytes(config);
+  const limit = (batch * bandwidth) / (countWeightBytes(config) + batch * countCacheBytes(config));
+  const productsLimit = (batch * bandwidth) / countWeightBytes(config);
   return [
-    figure(`${name}, prefill (ceiling: bare products)`, prefill, 'tokens/s', {
+    makeFigure(`${name}, prefill (ceiling: bare products)`, prefill, 'tokens/s', {
       ceiling: bareprefill,
       ratio: prefill / bareprefill,
     }),
-    figure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', {
+    makeFigure(`${name}, decoding (ceiling: memory bandwidth)`, decoding, 'tokens/s', {
       ceiling: limit,
-      ratio: shareOf(decoding, limit),
+      ratio: toShareOfCeiling(decoding, limit),
     }),
-    figure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', {
+    makeFigure(`${name}, bare products of decoding (ceiling: memory bandwidth)`, products, 'tokens/s', {
       ceiling: productsLimit,
       ratio: products / productsLimit,
     }),
   ];
 }
 
-const requests = (config: TransformerConfig, batch: number, prompts: number, newTokens: number): GenerationRequest[] =>
-  generationRequests(config, { prompts, completions: batch / prompts, promptLength: PROMPT, newTokens });
+const makeBatchRequests = (
+  config: TransformerConfig,
+  batch: number,
+  prompts: number,
+  newTokens: number,
+): GenerationRequest[] =>
+  makeGenerationRequests(config, { prompts, completions: batch / prompts, promptLength: PROMPT, newTokens });
 
 /** Returns the bytes of weights that a step multiplies with. Each weight takes two operations. */
-export const weightBytes = (config: TransformerConfig): number =>
-  (FLOAT * operations(weightProducts(config, 'forward'), 1, 1)) / 2;
+export const countWeightBytes = (config: TransformerConfig): number =>
+  (FLOAT * countOperations(listWeightProducts(config, 'forward'), 1, 1)) / 2;
 
 /** Returns the mean bytes of keys and values that a step reads for one row. */
-const cacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
+const countCacheBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
   FLOAT * 2 * layers * keyValueHeads * headDim * (PROMPT + NEW / 2);
 
 async function timed<Result>(
@@ -335,7 +344,7 @@ interface Room {
   readonly disk: number;
 }
 
-async function freeRoom(): Promise<Room> {
+async function measureFreeRoom(): Promise<Room> {
   const { bavail, bsize } = await statfs(tmpdir());
   return { memory: process.availableMemory(), disk: bavail * bsize };
 }

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { runOwned } from '../../files/runOwned.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
-import { messageOf } from '../../shared/errors.ts';
-import { peerWords, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
+import { describeMissingPeer, type BenchOptions, type BenchReport, type PeerStatus } from '../report.ts';
 
 /** The task of the peer program. It measures every case `rounds` times after one warm-up. */
 export type PeerTask = { readonly shape: TransformerConfig; readonly threads: number; readonly rounds: number } & (
@@ -46,17 +46,21 @@ export interface PeerFailure {
   readonly peer: null;
 }
 
-export const failure = (status: PeerFailure['status'], reason: string): PeerFailure => ({ status, reason, peer: null });
+export const makePeerFailure = (status: PeerFailure['status'], reason: string): PeerFailure => ({
+  status,
+  reason,
+  peer: null,
+});
 
 /** Returns the failure of a Python that lacks a module. */
-export const missing = (python: string, module: string): PeerFailure =>
-  failure('not-installed', `${python} has no module ${module.slice(0, 40)}`);
+export const makeMissingModuleFailure = (python: string, module: string): PeerFailure =>
+  makePeerFailure('not-installed', `${python} has no module ${module.slice(0, 40)}`);
 
 /**
  * Returns the more informative of two failures: a Python with the needed modules that fails says
  * more than one without them.
  */
-export const worse = (first: PeerFailure, second: PeerFailure): PeerFailure =>
+export const pickReportedFailure = (first: PeerFailure, second: PeerFailure): PeerFailure =>
   first.status === 'not-installed' ? second : first;
 
 /**
@@ -66,35 +70,35 @@ export const worse = (first: PeerFailure, second: PeerFailure): PeerFailure =>
 export async function measurePeer(
   task: PeerTask,
   options: BenchOptions,
-  { pythons = installedPythons(), limit = LIMIT }: PeerSettings = {},
+  { pythons = listPythonCommands(), limit = LIMIT }: PeerSettings = {},
 ): Promise<PeerOutcome> {
   options.note('measuring the peer');
-  let worst = failure('not-installed', 'no Python on PATH');
+  let worst = makePeerFailure('not-installed', 'no Python on PATH');
   for (const python of pythons) {
-    const outcome = await ask(python, task, options.signal, limit);
+    const outcome = await askPeer(python, task, options.signal, limit);
     if (outcome.status === 'measured') {
       options.note(`peer: ${outcome.peer.name}`);
       return outcome;
     }
-    worst = worse(worst, outcome);
+    worst = pickReportedFailure(worst, outcome);
   }
-  options.note(peerWords(worst));
+  options.note(describeMissingPeer(worst));
   return worst;
 }
 
 /** Returns the fields of a suite's report about its peer. */
-export function reportedPeer(outcome: PeerOutcome): Required<Pick<BenchReport, 'peer' | 'peerStatus' | 'peerReason'>> {
+export function toPeerFields(outcome: PeerOutcome): Required<Pick<BenchReport, 'peer' | 'peerStatus' | 'peerReason'>> {
   const { peer, status } = outcome;
   return { peer: peer?.name ?? null, peerStatus: status, peerReason: status === 'measured' ? null : outcome.reason };
 }
 
 /** Returns the Python that C3_PYTHON names, or the usual names, which are looked up on PATH. */
-export function installedPythons(): readonly string[] {
+export function listPythonCommands(): readonly string[] {
   const chosen = process.env['C3_PYTHON'];
   return chosen === undefined || chosen === '' ? ['python3', 'python'] : [chosen];
 }
 
-async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: number): Promise<PeerOutcome> {
+async function askPeer(python: string, task: PeerTask, signal: AbortSignal, limit: number): Promise<PeerOutcome> {
   const { end, stdout, stderr } = await runOwned(
     {
       command: [python, '-c', PEER_PROGRAM, JSON.stringify(task)],
@@ -106,36 +110,36 @@ async function ask(python: string, task: PeerTask, signal: AbortSignal, limit: n
   );
   switch (end.kind) {
     case 'unstarted':
-      return failure(end.error.code === 'ENOENT' ? 'not-installed' : 'failed', messageOf(end.error));
+      return makePeerFailure(end.error.code === 'ENOENT' ? 'not-installed' : 'failed', toErrorMessage(end.error));
     case 'late':
-      return failure('too-slow', `${python} took longer than ${limit / 1000} s`);
+      return makePeerFailure('too-slow', `${python} took longer than ${limit / 1000} s`);
     case 'flood':
-      return failure('failed', `${python} printed ${LONGEST_OUTPUT} characters and more`);
+      return makePeerFailure('failed', `${python} printed ${LONGEST_OUTPUT} characters and more`);
     case 'exit':
     case 'signal': {
       if (end.kind === 'exit' && end.code === 0) {
-        return readAnswer(python, lastLine(stdout));
+        return readPeerAnswer(python, lastLine(stdout));
       }
       const last = lastLine(stderr).slice(0, LONGEST_REASON);
       const how = end.kind === 'signal' ? `signal ${end.signal}` : `exit code ${end.code}`;
-      return failure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`);
+      return makePeerFailure('failed', `${python} failed with ${how}${last === '' ? '' : `: ${last}`}`);
     }
   }
 }
 
-function readAnswer(python: string, line: string): PeerOutcome {
+function readPeerAnswer(python: string, line: string): PeerOutcome {
   let json: unknown;
   try {
     json = JSON.parse(line);
   } catch {
-    return failure('failed', `${python} printed no figures`);
+    return makePeerFailure('failed', `${python} printed no figures`);
   }
   const answer = answerSchema.safeParse(json);
   if (!answer.success) {
-    return failure('failed', `${python} printed no figures`);
+    return makePeerFailure('failed', `${python} printed no figures`);
   }
   if ('missing' in answer.data) {
-    return missing(python, answer.data.missing);
+    return makeMissingModuleFailure(python, answer.data.missing);
   }
   return { status: 'measured', peer: answer.data };
 }

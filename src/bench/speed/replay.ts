@@ -8,17 +8,17 @@ import { join } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
 import { readRecipe } from '../../engine/recipe/recipe.ts';
 import { EngineService } from '../../engine/service.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import type { StoreReader } from '../../store/types.ts';
 import {
-  figure,
-  hardwareName,
-  medianOf,
+  makeFigure,
+  describeHardware,
+  takeMedian,
   type BenchFigure,
   type BenchReport,
   type TeamBenchOptions,
 } from '../report.ts';
-import { cancelling } from './cancelReplay.ts';
+import { measureCancels } from './cancelReplay.ts';
 
 const FULL = { requests: 15, verified: 2048 };
 const QUICK = { requests: 3, verified: 256 };
@@ -29,27 +29,30 @@ const REPLAYS = 4;
 export async function benchReplay(options: TeamBenchOptions): Promise<BenchReport> {
   const recipe = await readRecipe(options.config, ['steps=1', 'evaluation.instances=0'], options.folder);
   const { provider, threads } = recipe.config.device;
-  const home = temporaryFolder('bench-replay');
+  const home = createTemporaryFolder('bench-replay');
   const store = join(home, 'c3.sqlite');
   const service = new EngineService(store);
   try {
     const summary = await service.run(recipe, { signal: options.signal, onProgress: () => undefined });
     options.note('the run to replay is finished');
-    const figures = [...(await requesting(service, summary, options)), ...(await verifying(service, summary, options))];
+    const figures = [
+      ...(await measureRequests(service, summary, options)),
+      ...(await measureVerification(service, summary, options)),
+    ];
     const messages = service.reading((reader) =>
-      spread(reader, summary.run, options.quick ? QUICK.requests : FULL.requests),
+      spreadMessages(reader, summary.run, options.quick ? QUICK.requests : FULL.requests),
     );
     // The engine process that the next part starts writes this store.
     await service.close();
-    figures.push(...(await cancelling(store, messages, options)));
-    return { suite: 'replay', figures, hardware: hardwareName(`${provider} provider`, `${threads} threads`) };
+    figures.push(...(await measureCancels(store, messages, options)));
+    return { suite: 'replay', figures, hardware: describeHardware(`${provider} provider`, `${threads} threads`) };
   } finally {
     await service.close();
     await rm(home, { recursive: true, force: true });
   }
 }
 
-async function requesting(
+async function measureRequests(
   service: EngineService,
   { run }: RunSummary,
   { quick, signal, note }: TeamBenchOptions,
@@ -58,7 +61,7 @@ async function requesting(
   const first: number[] = [];
   const all: number[] = [];
   const tokens = { prompt: 0, reused: 0 };
-  for (const message of service.reading((store) => spread(store, run, requests))) {
+  for (const message of service.reading((store) => spreadMessages(store, run, requests))) {
     const started = performance.now();
     let shown: number | undefined;
     const { id } = await service.replay(
@@ -76,21 +79,21 @@ async function requesting(
     if (shown !== undefined) {
       first.push(shown);
     }
-    const cost = service.reading((store) => requestCost(store, id));
+    const cost = service.reading((store) => countRequestTokens(store, id));
     tokens.prompt += cost.prompt;
     tokens.reused += cost.reused;
   }
   note(`${all.length} requests measured`);
   const size = `${ALTERNATIVES} alternatives x ${REPLAYS} replays`;
   return [
-    figure('request to first alternative stored, median', medianOf(first), 'ms'),
-    figure(`request to all of ${size}, median`, medianOf(all), 'ms'),
-    figure('prompt tokens not recomputed', tokens.prompt === 0 ? null : (100 * tokens.reused) / tokens.prompt, '%'),
+    makeFigure('request to first alternative stored, median', takeMedian(first), 'ms'),
+    makeFigure(`request to all of ${size}, median`, takeMedian(all), 'ms'),
+    makeFigure('prompt tokens not recomputed', tokens.prompt === 0 ? null : (100 * tokens.reused) / tokens.prompt, '%'),
   ];
 }
 
 /** Returns messages of the first role, spread over the training contexts of the run. */
-function spread(store: StoreReader, run: string, count: number): number[] {
+function spreadMessages(store: StoreReader, run: string, count: number): number[] {
   const role = store.bucketsOfRun({ run, origin: 'training', offset: 0, limit: 1 })[0]?.role;
   const messages: number[] = [];
   const total = store.countBuckets({ run, origin: 'training' });
@@ -111,7 +114,10 @@ function spread(store: StoreReader, run: string, count: number): number[] {
  * original, and the continuations of all alternatives. Messages that an equal request made do not
  * count.
  */
-export function requestCost(store: StoreReader, bucket: number): { readonly prompt: number; readonly reused: number } {
+export function countRequestTokens(
+  store: StoreReader,
+  bucket: number,
+): { readonly prompt: number; readonly reused: number } {
   const made = new Set(
     store.bucketView(bucket).alternatives.flatMap(({ message, original }) => (original ? [] : [message])),
   );
@@ -130,7 +136,7 @@ export function requestCost(store: StoreReader, bucket: number): { readonly prom
   };
 }
 
-async function verifying(
+async function measureVerification(
   service: EngineService,
   { run }: RunSummary,
   { quick, signal, note }: TeamBenchOptions,
@@ -141,8 +147,8 @@ async function verifying(
   const seconds = (performance.now() - started) / 1000;
   note(`${checked} replays verified`);
   return [
-    figure('replays re-executed and compared', checked === 0 ? null : checked / seconds, 'replays/s'),
-    figure('replays that were identical', identical, ''),
-    figure('replays that differed', different, ''),
+    makeFigure('replays re-executed and compared', checked === 0 ? null : checked / seconds, 'replays/s'),
+    makeFigure('replays that were identical', identical, ''),
+    makeFigure('replays that differed', different, ''),
   ];
 }

@@ -34,12 +34,12 @@ export interface GenerationWork {
 }
 
 /** Returns requests that sample at temperature 1, each with its own random stream. */
-export function generationRequests(
+export function makeGenerationRequests(
   { vocabularySize }: TransformerConfig,
   { prompts, completions, promptLength, newTokens }: GenerationWork,
 ): GenerationRequest[] {
   return Array.from({ length: prompts * completions }, (_, index) => ({
-    prompt: tokensOf(Math.floor(index / completions), promptLength, vocabularySize),
+    prompt: makeRowTokens(Math.floor(index / completions), promptLength, vocabularySize),
     maxNewTokens: newTokens,
     // No token has this id.
     endToken: -1,
@@ -55,22 +55,27 @@ export function generationRequests(
  */
 export const STEP = { rows: 32, length: 128 } as const;
 
-export function trainingRows({ vocabularySize }: TransformerConfig): TrainingContext[] {
+export function makeTrainingRows({ vocabularySize }: TransformerConfig): TrainingContext[] {
   const unused = new Float32Array(STEP.length);
   return Array.from({ length: STEP.rows }, (_, row) => ({
     prompt: Int32Array.of(1),
     messages: [
-      { tokens: tokensOf(row, STEP.length, vocabularySize), behaviour: unused, reference: unused, advantages: unused },
+      {
+        tokens: makeRowTokens(row, STEP.length, vocabularySize),
+        behaviour: unused,
+        reference: unused,
+        advantages: unused,
+      },
     ],
   }));
 }
 
 /** Returns the prompt of a row. */
-export const promptTokens = ({ vocabularySize }: TransformerConfig, row: number, length: number): Int32Array =>
-  tokensOf(row, length, vocabularySize);
+export const makePromptTokens = ({ vocabularySize }: TransformerConfig, row: number, length: number): Int32Array =>
+  makeRowTokens(row, length, vocabularySize);
 
 /** Returns tokens that differ from row to row. The first two encode the row. */
-function tokensOf(row: number, length: number, vocabularySize: number): Int32Array {
+function makeRowTokens(row: number, length: number, vocabularySize: number): Int32Array {
   return Int32Array.from(
     { length },
     (_, position) =>

@@ -4,22 +4,22 @@ import type { BareProducts } from '../../runtime/provider/products.ts';
 import { packContexts } from '../../runtime/train/graph/pack.ts';
 import { MICRO_BATCH_TOKENS, type Trainer } from '../../runtime/train/trainer.ts';
 import { initialState } from '../../runtime/train/trainingState.ts';
-import { STEP, trainingRows } from './shape.ts';
+import { STEP, makeTrainingRows } from './shape.ts';
 
-export const SLOTS_OF_STEP = STEP.rows * STEP.length;
+export const SLOTS_PER_STEP = STEP.rows * STEP.length;
 
 /**
  * Returns work that takes one optimizer step at each call: supervised loss on every position,
  * clipping and AdamW.
  */
-export function stepper(
+export function makeStepWork(
   trainer: Trainer,
   config: TransformerConfig,
   parameters: Float32Array,
   signal: AbortSignal,
 ): () => Promise<unknown> {
   let state = initialState(parameters);
-  const contexts = trainingRows(config);
+  const contexts = makeTrainingRows(config);
   return async () => {
     ({ state } = await trainer.step(
       state,
@@ -31,8 +31,8 @@ export function stepper(
 }
 
 /** Returns work that runs only the weight products of such a step, micro-batch by micro-batch. */
-export function bareStepper(bare: BareProducts, config: TransformerConfig): () => Promise<unknown> {
-  const batches = packContexts(config, trainingRows(config), MICRO_BATCH_TOKENS, 0);
+export function makeBareStepWork(bare: BareProducts, config: TransformerConfig): () => Promise<unknown> {
+  const batches = packContexts(config, makeTrainingRows(config), MICRO_BATCH_TOKENS, 0);
   return async () => {
     for (const { slots, targets } of batches) {
       await bare.run(slots, targets);

@@ -5,7 +5,7 @@
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { WINDOW } from '../../shared/protocols/transcriptProtocol.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
@@ -13,10 +13,10 @@ import type { RoleContext } from '../../store/types.ts';
 import { openBareStore, type BareStore } from '../../store/write/bare.ts';
 import { openStoreForWriting, type StoreWriter } from '../../store/write/writer.ts';
 import {
-  figure,
-  hardwareName,
-  medianOf,
-  quantileOf,
+  makeFigure,
+  describeHardware,
+  takeMedian,
+  takeQuantile,
   type BenchFigure,
   type BenchOptions,
   type BenchReport,
@@ -40,20 +40,20 @@ const PAGE = 100;
  * @throws CancelledError; C3Error('store') if the disk is full
  */
 export async function benchStore(options: BenchOptions): Promise<BenchReport> {
-  const folder = temporaryFolder('bench-store');
+  const folder = createTemporaryFolder('bench-store');
   try {
-    const figures = await measure(folder, options);
-    return { suite: 'store', figures, hardware: hardwareName() };
+    const figures = await measureStore(folder, options);
+    return { suite: 'store', figures, hardware: describeHardware() };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function measure(folder: string, options: BenchOptions): Promise<BenchFigure[]> {
+async function measureStore(folder: string, options: BenchOptions): Promise<BenchFigure[]> {
   const { messages: stored, rounds } = options.quick ? QUICK : FULL;
   const path = join(folder, 'c3.sqlite');
   const workload = new StoreWorkload();
-  await filling(path, workload, stored, options);
+  await fillBenchStore(path, workload, stored, options);
   // Both sides continue from the same file.
   const barePath = join(folder, 'bare.sqlite');
   await copyFile(path, barePath);
@@ -62,28 +62,33 @@ async function measure(folder: string, options: BenchOptions): Promise<BenchFigu
     const bare = openBareStore(barePath);
     let append: BenchFigure;
     try {
-      append = await appending(store, bare, workload, rounds, options);
+      append = await measureAppends(store, bare, workload, rounds, options);
     } finally {
       bare.close();
       await rm(barePath, { force: true });
     }
     options.note(`appends measured, ${rounds} rounds`);
     // The store stays open for writing while it is read, as during a run.
-    return [append, ...(await reading(path, options))];
+    return [append, ...(await measureReads(path, options))];
   } finally {
     store.close();
   }
 }
 
 /** Lets Node.js handle signals. @throws CancelledError */
-async function pause({ signal }: BenchOptions): Promise<void> {
+async function pauseForSignals({ signal }: BenchOptions): Promise<void> {
   await setImmediate();
   if (signal.aborted) {
     throw new CancelledError();
   }
 }
 
-async function filling(path: string, workload: StoreWorkload, messages: number, options: BenchOptions): Promise<void> {
+async function fillBenchStore(
+  path: string,
+  workload: StoreWorkload,
+  messages: number,
+  options: BenchOptions,
+): Promise<void> {
   const store = openStoreForWriting(path);
   try {
     beginWorkload(store);
@@ -93,7 +98,7 @@ async function filling(path: string, workload: StoreWorkload, messages: number, 
       while (workload.messages < (messages * tenth) / 10) {
         const appends = workload.next();
         store.transaction(() => appendAll(store, appends));
-        await pause(options);
+        await pauseForSignals(options);
       }
       options.note(`${workload.messages} messages stored`);
     }
@@ -102,7 +107,7 @@ async function filling(path: string, workload: StoreWorkload, messages: number, 
   }
 }
 
-async function appending(
+async function measureAppends(
   store: StoreWriter,
   bare: BareStore,
   workload: StoreWorkload,
@@ -141,13 +146,13 @@ async function appending(
     for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
       side();
     }
-    await pause(options);
+    await pauseForSignals(options);
   }
   const ratios = ours.flatMap((rate, round) => rate / (theirs[round] ?? Number.NaN));
-  return figure('append', medianOf(ours), 'rows/s', { ceiling: medianOf(theirs), ratio: medianOf(ratios) });
+  return makeFigure('append', takeMedian(ours), 'rows/s', { ceiling: takeMedian(theirs), ratio: takeMedian(ratios) });
 }
 
-async function reading(path: string, options: BenchOptions): Promise<BenchFigure[]> {
+async function measureReads(path: string, options: BenchOptions): Promise<BenchFigure[]> {
   const opening: number[] = [];
   const first: number[] = [];
   const outline: number[] = [];
@@ -166,29 +171,29 @@ async function reading(path: string, options: BenchOptions): Promise<BenchFigure
     } finally {
       other.close();
     }
-    await pause(options);
+    await pauseForSignals(options);
   }
   const reader = openStoreForReading(path);
   try {
     return [
-      figure('opening the store', medianOf(opening), 'ms'),
-      figure('first window of 10,000 messages', medianOf(first), 'ms'),
-      figure('middle window of 10,000 messages', medianOf(middle), 'ms'),
-      figure('outline of 10,000 messages', medianOf(outline), 'ms'),
-      ...(await lookingUp(reader, options)),
+      makeFigure('opening the store', takeMedian(opening), 'ms'),
+      makeFigure('first window of 10,000 messages', takeMedian(first), 'ms'),
+      makeFigure('middle window of 10,000 messages', takeMedian(middle), 'ms'),
+      makeFigure('outline of 10,000 messages', takeMedian(outline), 'ms'),
+      ...(await measureLookUps(reader, options)),
     ];
   } finally {
     reader.close();
   }
 }
 
-async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
+async function measureLookUps(reader: StoreReader, options: BenchOptions): Promise<BenchFigure[]> {
   const { messages: stored, buckets } = reader.counts();
-  const contexts = spread(buckets).map((id): RoleContext => {
+  const contexts = spreadIds(buckets).map((id): RoleContext => {
     const { role, contextKey } = reader.bucket(id);
     return { run: BENCH_RUN.id, role, contextKey };
   });
-  const messages = spread(stored);
+  const messages = spreadIds(stored);
   const figures: BenchFigure[] = [];
   const looked = async <Asked>(name: string, asked: readonly Asked[], ask: (one: Asked) => unknown): Promise<void> => {
     const times: number[] = [];
@@ -196,10 +201,10 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
       timed(times, () => ask(one));
     }
     figures.push(
-      figure(`${name}, median`, medianOf(times), 'ms'),
-      figure(`${name}, 99th percentile`, quantileOf(times, 0.99), 'ms'),
+      makeFigure(`${name}, median`, takeMedian(times), 'ms'),
+      makeFigure(`${name}, 99th percentile`, takeQuantile(times, 0.99), 'ms'),
     );
-    await pause(options);
+    await pauseForSignals(options);
   };
   await looked('bucket by run, role and context key', contexts, (context) =>
     reader.bucketsOfContext({ ...context, offset: 0, limit: PAGE }),
@@ -214,7 +219,7 @@ async function lookingUp(reader: StoreReader, options: BenchOptions): Promise<Be
 }
 
 /** Returns LOOK_UPS whole numbers, evenly spread from 1 to `last`. */
-function spread(last: number): number[] {
+function spreadIds(last: number): number[] {
   return Array.from({ length: LOOK_UPS }, (_, index) => 1 + Math.floor(((index + 0.5) * last) / LOOK_UPS));
 }
 

@@ -94,7 +94,7 @@ export function beginWorkload(store: StoreWriter): void {
   store.transaction(() => {
     store.insertRun(BENCH_RUN);
     store.insertSnapshot(SNAPSHOT);
-    store.insertProblems(Array.from({ length: INSTANCES }, (_, index) => problem(index)));
+    store.insertProblems(Array.from({ length: INSTANCES }, (_, index) => makeBenchProblem(index)));
     store.environmentId(ENVIRONMENT);
   });
 }
@@ -161,14 +161,14 @@ export class StoreWorkload {
   /** Appends the tree of one problem. @returns the id of the first plan */
   private tree(index: number, phase: Phase, iteration: number, plans: number): number {
     const place = { index, phase, iteration };
-    const bucket = this.bucket(place, 'reasoner', rootContext(index), null);
+    const bucket = this.bucket(place, 'reasoner', makeRootContext(index), null);
     const first = this.messages + 1;
     const ids = Array.from({ length: plans }, (_, sibling) =>
-      this.message(place, 'reasoner', rootContext(index), null, bucket, sibling),
+      this.message(place, 'reasoner', makeRootContext(index), null, bucket, sibling),
     );
     for (const id of ids) {
       this.credit(bucket, id);
-      const context = answerContext(index, id);
+      const context = makeAnswerContext(index, id);
       const below = this.bucket(place, 'actor', context, null);
       for (let sibling = 0; sibling < ANSWERS; sibling++) {
         const leaf = this.message(place, 'actor', context, id, below, sibling);
@@ -185,14 +185,21 @@ export class StoreWorkload {
    */
   private request(index: number, asked: number): void {
     const place = { index, phase: 'replay', iteration: ++this.requests } as const;
-    const bucket = this.bucket(place, 'reasoner', rootContext(index), asked);
+    const bucket = this.bucket(place, 'reasoner', makeRootContext(index), asked);
     this.appends.push({ table: 'alternative', bucket, message: asked });
     const fresh = Array.from({ length: ALTERNATIVES_A_REQUEST }, (_, sibling) =>
-      this.message(place, 'reasoner', rootContext(index), null, bucket, sibling + 1),
+      this.message(place, 'reasoner', makeRootContext(index), null, bucket, sibling + 1),
     );
     for (const alternative of [asked, ...fresh]) {
       for (let replayIndex = 0; replayIndex < REPLAYS; replayIndex++) {
-        const leaf = this.message(place, 'actor', answerContext(index, alternative), alternative, null, replayIndex);
+        const leaf = this.message(
+          place,
+          'actor',
+          makeAnswerContext(index, alternative),
+          alternative,
+          null,
+          replayIndex,
+        );
         this.episode(place, leaf);
         const row = {
           bucket,
@@ -215,10 +222,10 @@ export class StoreWorkload {
       run: BENCH_RUN.id,
       origin: phase === 'replay' ? 'request' : 'training',
       iteration,
-      problem: uidSha(index),
+      problem: hashBenchUid(index),
       role,
       turn: 0,
-      contextKey: keyOf(context),
+      contextKey: hashToContextKey(context),
       snapshot: SNAPSHOT.id,
       message,
     };
@@ -235,12 +242,12 @@ export class StoreWorkload {
     siblingIndex: number,
   ): number {
     const id = ++this.messages;
-    const tokens = Int32Array.from({ length: TOKENS }, (_, at) => mixed(id * TOKENS + at) % 512);
+    const tokens = Int32Array.from({ length: TOKENS }, (_, at) => mixNumber(id * TOKENS + at) % 512);
     const row: NewMessage = {
       run: BENCH_RUN.id,
       phase,
       iteration,
-      problem: uidSha(index),
+      problem: hashBenchUid(index),
       snapshot: SNAPSHOT.id,
       environment: 1,
       role,
@@ -250,8 +257,8 @@ export class StoreWorkload {
       bucket,
       siblingIndex,
       context,
-      contextKey: keyOf(context),
-      text: messageText(spokenBy(id, siblingIndex)),
+      contextKey: hashToContextKey(context),
+      text: makeMessageText(findTextSource(id, siblingIndex)),
       tokens,
       logprobs: Float32Array.from(tokens, (token) => -token / 512),
       streamKey: sha256(`stream ${id}`),
@@ -269,7 +276,7 @@ export class StoreWorkload {
       run: BENCH_RUN.id,
       phase,
       iteration,
-      problem: uidSha(index),
+      problem: hashBenchUid(index),
       leaf,
       return: leaf % 2,
       rule: 'exact',
@@ -279,7 +286,7 @@ export class StoreWorkload {
   }
 
   private credit(bucket: number, message: number): void {
-    const value = (mixed(message) % 1000) / 1000 - 0.5;
+    const value = (mixNumber(message) % 1000) / 1000 - 0.5;
     this.appends.push({
       table: 'credit',
       bucket,
@@ -304,7 +311,7 @@ export const WIDE_GROUP: TreeGroup = {
   run: BENCH_RUN.id,
   phase: WIDE.phase,
   iteration: WIDE.iteration,
-  problem: uidSha(WIDE.index),
+  problem: hashBenchUid(WIDE.index),
 };
 
 interface Place {
@@ -313,34 +320,34 @@ interface Place {
   readonly iteration: number;
 }
 
-function problem(index: number): Problem {
+function makeBenchProblem(index: number): Problem {
   return {
     uid: `bench-${index}`,
-    uidSha: uidSha(index),
-    question: sentence(index, 24),
+    uidSha: hashBenchUid(index),
+    question: makeSentence(index, 24),
     answer: String(index),
     source: 'bench',
     level: 1,
   };
 }
 
-function uidSha(index: number): string {
+function hashBenchUid(index: number): string {
   return sha256(`bench-${index}`);
 }
 
-function rootContext(index: number): string {
-  return `system: plan the steps and leave the work to the actor\nuser: ${sentence(index, 45)}\nreasoner:`;
+function makeRootContext(index: number): string {
+  return `system: plan the steps and leave the work to the actor\nuser: ${makeSentence(index, 45)}\nreasoner:`;
 }
 
-function answerContext(index: number, plan: number): string {
-  return `system: follow the plan and end with the answer\nuser: ${sentence(index, 32)}\nreasoner: ${messageText(plan)}\nactor:`;
+function makeAnswerContext(index: number, plan: number): string {
+  return `system: follow the plan and end with the answer\nuser: ${makeSentence(index, 32)}\nreasoner: ${makeMessageText(plan)}\nactor:`;
 }
 
 /**
  * Returns the id of the message whose text this one repeats. One message in sixteen has a text that
  * all of those share, and one later sibling in four repeats the text of the sibling before it.
  */
-function spokenBy(id: number, siblingIndex: number): number {
+function findTextSource(id: number, siblingIndex: number): number {
   if (id % 16 === 5) {
     return 5;
   }
@@ -350,16 +357,18 @@ function spokenBy(id: number, siblingIndex: number): number {
 /**
  * Returns a text of about 60 bytes: a rare word, a word unique to the message, and common words.
  */
-function messageText(id: number): string {
-  return `w${mixed(id) % 20_000} m${id} ${sentence(id, 8)}`;
+function makeMessageText(id: number): string {
+  return `w${mixNumber(id) % 20_000} m${id} ${makeSentence(id, 8)}`;
 }
 
-function sentence(seed: number, words: number): string {
-  return Array.from({ length: words }, (_, at) => COMMON_WORDS[mixed(seed * 64 + at) % COMMON_WORDS.length]).join(' ');
+function makeSentence(seed: number, words: number): string {
+  return Array.from({ length: words }, (_, at) => COMMON_WORDS[mixNumber(seed * 64 + at) % COMMON_WORDS.length]).join(
+    ' ',
+  );
 }
 
 /** Returns a decimal key below 2^63 from the SHA-256 of the text, which is cheaper than BLAKE2b. */
-function keyOf(context: string): string {
+function hashToContextKey(context: string): string {
   return (createHash('sha256').update(context).digest().readBigUInt64LE() >> 1n).toString();
 }
 
@@ -368,7 +377,7 @@ function sha256(text: string): string {
 }
 
 /** Returns a pseudorandom integer in [0, 2^32) by a bijective mix of 32 bits. */
-function mixed(value: number): number {
+function mixNumber(value: number): number {
   let bits = value >>> 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   bits = Math.imul(bits ^ (bits >>> 15), 0x846ca68b);

@@ -5,12 +5,12 @@
 import { initialParameters } from '../../runtime/model/model.ts';
 import { BareProducts } from '../../runtime/provider/products.ts';
 import { Trainer } from '../../runtime/train/trainer.ts';
-import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../report.ts';
-import { medianSeconds } from '../turns.ts';
+import { makeFigure, describeHardware, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../report.ts';
+import { measureMedianSeconds } from '../turns.ts';
 import { benchIteration } from './iteration.ts';
-import { measurePeer, reportedPeer, type Peer } from './peer.ts';
+import { measurePeer, toPeerFields, type Peer } from './peer.ts';
 import { DEVICE, SHAPE, STEP } from './shape.ts';
-import { bareStepper, stepper } from './step.ts';
+import { makeBareStepWork, makeStepWork } from './step.ts';
 
 const FULL = { rounds: 15, peerRounds: 9 };
 const QUICK = { rounds: 5, peerRounds: 3 };
@@ -28,8 +28,8 @@ export async function benchTrain(options: TeamBenchOptions): Promise<BenchReport
   return {
     suite: 'train',
     figures: [step, ...iteration],
-    hardware: hardwareName('CPU provider', `${DEVICE.threads} threads`),
-    ...reportedPeer(measured),
+    hardware: describeHardware('CPU provider', `${DEVICE.threads} threads`),
+    ...toPeerFields(measured),
   };
 }
 
@@ -38,14 +38,14 @@ async function measureStep(rounds: number, peer: Peer | null, options: TeamBench
   const trainer = new Trainer(SHAPE, DEVICE);
   const bare = await BareProducts.create(SHAPE, parameters, DEVICE, 'training');
   try {
-    const seconds = await medianSeconds(
-      { step: stepper(trainer, SHAPE, parameters, options.signal), bare: bareStepper(bare, SHAPE) },
+    const seconds = await measureMedianSeconds(
+      { step: makeStepWork(trainer, SHAPE, parameters, options.signal), bare: makeBareStepWork(bare, SHAPE) },
       rounds,
       options,
     );
     options.note('optimizer step measured');
     const peerSeconds = peer?.seconds['step'];
-    return figure(`optimizer step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
+    return makeFigure(`optimizer step, ${STEP.rows} x ${STEP.length} tokens`, 1000 * seconds.step, 'ms', {
       ceiling: 1000 * seconds.bare,
       ratio: seconds.bare / seconds.step,
       ...(peerSeconds !== undefined && { peer: 1000 * peerSeconds, peerRatio: peerSeconds / seconds.step }),

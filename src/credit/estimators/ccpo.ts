@@ -5,7 +5,7 @@
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';
-import { shifted } from '../bounds.ts';
+import { shiftInterval } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
 import { meanInterval } from '../interval.ts';
 
@@ -38,5 +38,5 @@ export const ccpo = {
       }
       return { baseline: without, credit: mean - without };
     }),
-  bounds: ({ own, credit }) => shifted(meanInterval(own), credit),
+  bounds: ({ own, credit }) => shiftInterval(meanInterval(own), credit),
 } as const satisfies Estimator;

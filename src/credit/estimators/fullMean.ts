@@ -1,8 +1,8 @@
 /** The ablation without leave-one-out: an alternative against the mean of all, including itself (eq. 26). */
 import type { Aggregate, Estimate } from '../aggregate.ts';
-import { scaled, sizeOf } from '../bounds.ts';
+import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { againstSiblings } from '../siblings.ts';
+import { compareWithSiblings } from '../siblings.ts';
 
 /** The credit is the difference from the others times (C - c_j) / C; the bounds scale alike. */
 export const fullMean = {
@@ -15,7 +15,7 @@ export const fullMean = {
   estimate: (aggregates) => againstMean(aggregates),
   bounds: (compared) => {
     const { own, others } = compared;
-    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others)));
+    return scaleInterval(compareWithSiblings(compared), countReturns(others) / (own.length + countReturns(others)));
   },
 } as const satisfies Estimator;
 

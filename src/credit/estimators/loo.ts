@@ -2,8 +2,8 @@
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { NO_BOUNDS } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { leftOut, MOST_AFRESH } from '../leftOut.ts';
-import { againstSiblings } from '../siblings.ts';
+import { combineOthers, MOST_AFRESH } from '../leftOut.ts';
+import { compareWithSiblings } from '../siblings.ts';
 
 /**
  * The interval is that of the alternative's expected return minus that of the policy's messages in its
@@ -18,7 +18,7 @@ export const loo = {
   configurable: true,
   diagnosed: 'loo',
   estimate: (aggregates) => leaveOneOut(aggregates),
-  bounds: (compared) => againstSiblings(compared) ?? NO_BOUNDS,
+  bounds: (compared) => compareWithSiblings(compared) ?? NO_BOUNDS,
 } as const satisfies Estimator;
 
 /** The sum of the returns of some alternatives. */
@@ -45,7 +45,9 @@ export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'cou
     mean === null ? NOTHING : { weighted: count * mean, count },
   );
   const others =
-    sums.length ** 2 > MOST_AFRESH ? leftOut(sums, joined, NOTHING) : sums.map((_, index) => sumOfOthers(sums, index));
+    sums.length ** 2 > MOST_AFRESH
+      ? combineOthers(sums, addSums, NOTHING)
+      : sums.map((_, index) => sumOfOthers(sums, index));
   return alternatives.map((alternative, index) => {
     if (alternative.mean === null || alternative.count === 0) {
       return null;
@@ -56,7 +58,7 @@ export function leaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'cou
   });
 }
 
-const joined = (one: Sum, other: Sum): Sum => ({
+const addSums = (one: Sum, other: Sum): Sum => ({
   weighted: one.weighted + other.weighted,
   count: one.count + other.count,
 });

@@ -3,9 +3,9 @@
  * role (C3 appendix H; reference section 4.2).
  */
 import type { Aggregate, Estimate } from '../aggregate.ts';
-import { scaled, sizeOf } from '../bounds.ts';
+import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { againstSiblings } from '../siblings.ts';
+import { compareWithSiblings } from '../siblings.ts';
 
 /**
  * The credit is the difference between an alternative's episodes and the others times (C - c_j) / C,
@@ -21,7 +21,7 @@ export const magrpo = {
   estimate: (aggregates) => episodeMean(aggregates),
   bounds: (compared) => {
     const { own, others } = compared;
-    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others)));
+    return scaleInterval(compareWithSiblings(compared), countReturns(others) / (own.length + countReturns(others)));
   },
 } as const satisfies Estimator;
 
@@ -32,7 +32,7 @@ export interface Episodes {
 }
 
 /** Returns the sum and number of all episodes. */
-export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): Episodes {
+export function sumEpisodes(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): Episodes {
   let [total, count] = [0, 0];
   for (const { mean, count: own } of alternatives) {
     total += own * (mean ?? 0);
@@ -53,7 +53,7 @@ export function episodesOf(alternatives: readonly Pick<Aggregate, 'mean' | 'coun
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function episodeMean(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
-  const { total, count } = episodesOf(alternatives);
+  const { total, count } = sumEpisodes(alternatives);
   const baseline = total / count;
   return alternatives.map(({ mean, count: own }) =>
     mean === null || own === 0 ? null : { baseline, credit: mean - baseline },

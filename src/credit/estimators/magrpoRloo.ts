@@ -3,10 +3,10 @@
  * (reference section 4.2).
  */
 import type { Aggregate, Estimate } from '../aggregate.ts';
-import { scaled, sizeOf } from '../bounds.ts';
+import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { againstSiblings } from '../siblings.ts';
-import { episodesOf } from './magrpo.ts';
+import { compareWithSiblings } from '../siblings.ts';
+import { sumEpisodes } from './magrpo.ts';
 
 /**
  * The credit is the difference between an alternative's episodes and the others times (C - c_j) / (C -
@@ -22,7 +22,7 @@ export const magrpoRloo = {
   estimate: (aggregates) => episodeLeaveOneOut(aggregates),
   bounds: (compared) => {
     const { own, others } = compared;
-    return scaled(againstSiblings(compared), sizeOf(others) / (own.length + sizeOf(others) - 1));
+    return scaleInterval(compareWithSiblings(compared), countReturns(others) / (own.length + countReturns(others) - 1));
   },
 } as const satisfies Estimator;
 
@@ -36,7 +36,7 @@ export const magrpoRloo = {
  * @returns one estimate per alternative, in order; null for one without a return
  */
 export function episodeLeaveOneOut(alternatives: readonly Pick<Aggregate, 'mean' | 'count'>[]): (Estimate | null)[] {
-  const { total, count } = episodesOf(alternatives);
+  const { total, count } = sumEpisodes(alternatives);
   return alternatives.map(({ mean, count: own }) => {
     if (mean === null || own === 0) {
       return null;

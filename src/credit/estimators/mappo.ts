@@ -2,7 +2,7 @@
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';
-import { shifted } from '../bounds.ts';
+import { shiftInterval } from '../bounds.ts';
 import type { CreditGroup, Estimator } from '../estimator.ts';
 import { meanInterval } from '../interval.ts';
 
@@ -15,7 +15,7 @@ export const mappo = {
   configurable: false,
   diagnosed: 'stored',
   estimate: (aggregates, group) => againstValue(aggregates, contextValue(group)),
-  bounds: ({ own, credit }) => shifted(meanInterval(own), credit),
+  bounds: ({ own, credit }) => shiftInterval(meanInterval(own), credit),
 } as const satisfies Estimator;
 
 function contextValue({ value }: CreditGroup): number {

@@ -4,11 +4,11 @@
  */
 import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';
-import { shifted } from '../bounds.ts';
+import { shiftInterval } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';
-import { againstSiblings } from '../siblings.ts';
+import { compareWithSiblings } from '../siblings.ts';
 import { leaveOneOut } from './loo.ts';
-import { fromValues, valued, type ValuedAlternative } from './valueOnly.ts';
+import { estimateFromValues, attachValues, type ValuedAlternative } from './valueOnly.ts';
 
 /**
  * The interval lies between that of leave-one-out and that of the alternative's mean return. It is
@@ -21,8 +21,8 @@ export const valueAssisted = {
   needs: 'alternative values',
   configurable: true,
   diagnosed: 'loo',
-  estimate: (aggregates, group) => withValues(valued(group, aggregates), group.alpha ?? 1),
-  bounds: (compared) => shifted(againstSiblings(compared, 1 - (compared.group.alpha ?? 1)), compared.credit),
+  estimate: (aggregates, group) => estimateWithValues(attachValues(group, aggregates), group.alpha ?? 1),
+  bounds: (compared) => shiftInterval(compareWithSiblings(compared, 1 - (compared.group.alpha ?? 1)), compared.credit),
 } as const satisfies Estimator;
 
 /**
@@ -37,12 +37,12 @@ export const valueAssisted = {
  * @returns one estimate per alternative, in order; null for one without a return
  * @throws C3Error('input') for an alpha outside [0, 1] or a value beyond MAX_RETURN
  */
-export function withValues(alternatives: readonly ValuedAlternative[], alpha: number): (Estimate | null)[] {
+export function estimateWithValues(alternatives: readonly ValuedAlternative[], alpha: number): (Estimate | null)[] {
   if (!(alpha >= 0 && alpha <= 1)) {
     throw new C3Error('input', `alpha is ${alpha}; give a number in [0, 1].`);
   }
   const byReturns = leaveOneOut(alternatives);
-  const byValues = fromValues(alternatives);
+  const byValues = estimateFromValues(alternatives);
   return alternatives.map(({ mean }, index) => {
     const [returned, valued] = [byReturns[index], byValues[index]];
     if (mean === null || returned === null || returned === undefined || valued === undefined) {

@@ -18,7 +18,9 @@ export const valueOnly = {
   configurable: false,
   diagnosed: 'stored',
   estimate: (aggregates, group) =>
-    fromValues(valued(group, aggregates)).map((found, index) => ((aggregates[index]?.count ?? 0) === 0 ? null : found)),
+    estimateFromValues(attachValues(group, aggregates)).map((found, index) =>
+      (aggregates[index]?.count ?? 0) === 0 ? null : found,
+    ),
   bounds: () => NO_BOUNDS,
 } as const satisfies Estimator;
 
@@ -29,7 +31,7 @@ export interface ValuedAlternative extends Pick<Aggregate, 'mean' | 'count'> {
 }
 
 /** Returns the alternatives with their values. @throws C3Error('input') if one is missing */
-export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggregate[]): ValuedAlternative[] {
+export function attachValues({ alternatives }: CreditGroup, aggregates: readonly Aggregate[]): ValuedAlternative[] {
   return alternatives.map(({ value }, index) => {
     if (value === undefined) {
       throw new C3Error(
@@ -49,7 +51,7 @@ export function valued({ alternatives }: CreditGroup, aggregates: readonly Aggre
  *
  * @throws C3Error('input') for a value beyond MAX_RETURN
  */
-export function fromValues(alternatives: readonly Pick<ValuedAlternative, 'value'>[]): Estimate[] {
+export function estimateFromValues(alternatives: readonly Pick<ValuedAlternative, 'value'>[]): Estimate[] {
   const values = alternatives.map(({ value }) => {
     if (!isReturn(value)) {
       throw new C3Error('input', `The value of an alternative is ${value}; give ${RETURN_WORDS}.`);

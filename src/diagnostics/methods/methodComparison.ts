@@ -1,11 +1,11 @@
 /** Runs of methods on tasks, and comparisons of two methods on the same problems and seeds. */
 import { mean } from '../../credit/describe.ts';
-import { student } from '../../credit/interval.ts';
+import { studentInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { passAtK } from '../statistics/passAtK.ts';
 import type { Pair } from '../statistics/rank.ts';
-import { pairedT, signFlip, type PairedTest } from '../statistics/seeds.ts';
+import { pairedTTest, signFlipTest, type PairedTest } from '../statistics/seeds.ts';
 
 /** One point of a training run, after a step. */
 export interface CurvePoint {
@@ -46,7 +46,7 @@ export interface MethodRun {
   readonly fidelity: number | null;
   readonly variance: number | null;
   /**
-   * Influence between distinct texts, minus its permutation null; `publishedInfluence` is by the
+   * Influence between distinct texts, minus its permutation null; `measurePublishedInfluence` is by the
    * published formula.
    */
   readonly influence: number | null;
@@ -99,12 +99,12 @@ export interface MethodComparison {
 const TEN = 10;
 
 /** Returns one measure of a run, or null if it was not measured. */
-export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): number | null {
+export function readMeasure(run: Omit<MethodRun, 'budget'>, name: MeasureName): number | null {
   if (name === 'tokens') {
     return run.tokens.prompt + run.tokens.completion;
   }
   if (name === 'greedy' || name === 'pass1' || name === 'pass10') {
-    const values = problemValues(run, name).filter((value) => value !== null);
+    const values = listProblemValues(run, name).filter((value) => value !== null);
     return values.length === 0 ? null : mean(values);
   }
   return run[name];
@@ -113,7 +113,7 @@ export function measureOf(run: Omit<MethodRun, 'budget'>, name: MeasureName): nu
 type AccuracyName = 'greedy' | 'pass1' | 'pass10';
 
 /** Returns the value of each held-out problem, in order; null if it is unknown. */
-function problemValues(
+function listProblemValues(
   { greedy, sampled }: Pick<MethodRun, 'greedy' | 'sampled'>,
   name: AccuracyName,
 ): (number | null)[] {
@@ -136,12 +136,12 @@ export function compareMethods(
     .toSorted((a, b) => a.seed - b.seed)
     .flatMap((run) => second.filter(({ seed }) => seed === run.seed).map((other) => [run, other] as const));
   const pairs = both.flatMap(([one, other]): Pair[] => {
-    sameProblems(one, other);
-    const [a, b] = [measureOf(one, measure), measureOf(other, measure)];
+    checkSameProblems(one, other);
+    const [a, b] = [readMeasure(one, measure), readMeasure(other, measure)];
     return a === null || b === null ? [] : [[a, b]];
   });
   const [head] = both;
-  const over = student(pairs.map(([a, b]) => b - a));
+  const over = studentInterval(pairs.map(([a, b]) => b - a));
   if (head === undefined || over === null) {
     return null;
   }
@@ -152,13 +152,13 @@ export function compareMethods(
     second: head[1].method,
     measure,
     difference: over,
-    signFlip: signFlip(pairs),
-    pairedT: pairedT(pairs),
+    signFlip: signFlipTest(pairs),
+    pairedT: pairedTTest(pairs),
   };
 }
 
 /** Checks that two runs have the same number of problems. @throws C3Error('input') if they do not */
-function sameProblems(one: MethodRun, other: MethodRun): void {
+function checkSameProblems(one: MethodRun, other: MethodRun): void {
   for (const kind of ['greedy', 'sampled'] as const) {
     if (one[kind].length !== other[kind].length) {
       throw new C3Error(

@@ -2,14 +2,14 @@
  * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and the results
  * for the claims of the C3 paper. Pure: runs in, tables out.
  */
-import { student } from '../../credit/interval.ts';
+import { studentInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
-import { overSeeds, type SeedSummary } from '../statistics/seeds.ts';
-import { claimsOf, type Claim } from './claims.ts';
+import { summarizeSeeds, type SeedSummary } from '../statistics/seeds.ts';
+import { checkClaims, type Claim } from './claims.ts';
 import {
   BUDGETS,
   compareMethods,
-  measureOf,
+  readMeasure,
   MEASURES,
   type Budget,
   type CurvePoint,
@@ -51,7 +51,7 @@ export interface MethodTable {
 const COMPARED: readonly MeasureName[] = ['pass1', 'greedy', 'pass10', 'fidelity', 'variance', 'influence', 'tokens'];
 
 /** Builds the table of all runs. @param methods in the order of rows; others come after them */
-export function methodTable(runs: readonly MethodRun[], methods: readonly string[]): MethodTable {
+export function buildMethodTable(runs: readonly MethodRun[], methods: readonly string[]): MethodTable {
   const order = (method: string): number => (methods.includes(method) ? methods.indexOf(method) : methods.length);
   const tasks = [...Map.groupBy(runs, ({ task }) => task).values()].flatMap((ofTask) =>
     [...Map.groupBy(ofTask, ({ budget }) => budget)]
@@ -62,7 +62,7 @@ export function methodTable(runs: readonly MethodRun[], methods: readonly string
       }),
   );
   return {
-    rows: tasks.flatMap(({ byMethod }) => [...byMethod.values()].map(rowOf)),
+    rows: tasks.flatMap(({ byMethod }) => [...byMethod.values()].map(buildMethodRow)),
     comparisons: tasks.flatMap(({ byMethod }) =>
       [...byMethod.keys()]
         .filter((method) => method !== 'c3')
@@ -73,17 +73,17 @@ export function methodTable(runs: readonly MethodRun[], methods: readonly string
         ),
     ),
     claims: tasks.flatMap(({ task, budget, byMethod }) =>
-      claimsOf(task, budget, (method) => byMethod.get(method) ?? []),
+      checkClaims(task, budget, (method) => byMethod.get(method) ?? []),
     ),
   };
 }
 
-function rowOf(runs: readonly MethodRun[]): MethodRow {
+function buildMethodRow(runs: readonly MethodRun[]): MethodRow {
   const sorted = runs.toSorted((a, b) => a.seed - b.seed);
   const [first] = sorted;
   const roles = new Set(sorted.flatMap(({ decisions }) => Object.keys(decisions)));
   const measures = Object.fromEntries(
-    MEASURES.map((name) => [name, overSeeds(sorted.flatMap((run) => measureOf(run, name) ?? []))]),
+    MEASURES.map((name) => [name, summarizeSeeds(sorted.flatMap((run) => readMeasure(run, name) ?? []))]),
   ) as Record<MeasureName, SeedSummary | null>;
   return {
     task: first?.task ?? '',
@@ -93,21 +93,21 @@ function rowOf(runs: readonly MethodRun[]): MethodRow {
     measures,
     decisions: Object.fromEntries(
       [...roles].flatMap((role) => {
-        const found = overSeeds(sorted.map(({ decisions }) => decisions[role] ?? 0));
+        const found = summarizeSeeds(sorted.map(({ decisions }) => decisions[role] ?? 0));
         return found === null ? [] : [[role, found]];
       }),
     ),
-    curve: curveOf(sorted),
+    curve: averageCurves(sorted),
   };
 }
 
 /** Returns the curve over the steps that all seeds have. */
-function curveOf(runs: readonly MethodRun[]): MethodRow['curve'] {
+function averageCurves(runs: readonly MethodRun[]): MethodRow['curve'] {
   const steps = Math.min(...runs.map(({ curve }) => curve.length));
   return Array.from({ length: Number.isFinite(steps) ? steps : 0 }, (_, index) => {
     const points = runs.flatMap(({ curve }) => curve[index] ?? []);
     const of = (pick: (point: CurvePoint) => number): Interval =>
-      student(points.map(pick)) ?? { value: 0, low: null, high: null, n: 0 };
+      studentInterval(points.map(pick)) ?? { value: 0, low: null, high: null, n: 0 };
     return {
       step: points[0]?.step ?? 0,
       evaluatorCalls: of((point) => point.evaluatorCalls).value,

@@ -3,7 +3,7 @@
  * section 6.4 and 12).
  */
 import { mean } from '../../credit/describe.ts';
-import { wilson } from '../../credit/interval.ts';
+import { wilsonInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { passAtK } from './passAtK.ts';
@@ -25,16 +25,16 @@ export interface Accuracy {
  * @returns null if no problem has k unmasked samples
  * @throws C3Error('input') for a k that is not a whole number from 1
  */
-export function passAtKOf(problems: readonly Samples[], k: number, seed = 0): Accuracy | null {
-  return overProblems(problems, (n, c) => passAtK(n, c, k), k, seed);
+export function averagePassAtK(problems: readonly Samples[], k: number, seed = 0): Accuracy | null {
+  return averageOverProblems(problems, (n, c) => passAtK(n, c, k), k, seed);
 }
 
 /**
  * Returns the mean of each problem's samples, averaged over problems: pass@1 from all samples. Null
  * without an unmasked sample.
  */
-export function averageOf(problems: readonly Samples[], seed = 0): Accuracy | null {
-  return overProblems(problems, (n, c) => (n === 0 ? null : c / n), 1, seed);
+export function averageAtK(problems: readonly Samples[], seed = 0): Accuracy | null {
+  return averageOverProblems(problems, (n, c) => (n === 0 ? null : c / n), 1, seed);
 }
 
 /**
@@ -43,7 +43,7 @@ export function averageOf(problems: readonly Samples[], seed = 0): Accuracy | nu
  * @returns null unless all problems have the same number of unmasked samples, at least two
  */
 export function samplingError(problems: readonly Samples[]): number | null {
-  const counted = problems.map(countOf);
+  const counted = problems.map(countSolved);
   const k = counted[0]?.n ?? 0;
   if (k < 2 || counted.some(({ n }) => n !== k)) {
     return null;
@@ -51,24 +51,24 @@ export function samplingError(problems: readonly Samples[]): number | null {
   return Math.sqrt(mean(counted.map(({ c }) => (c / k) * (1 - c / k))) / (problems.length * k));
 }
 
-function overProblems(
+function averageOverProblems(
   problems: readonly Samples[],
   estimate: (n: number, c: number) => number | null,
   k: number,
   seed: number,
 ): Accuracy | null {
-  const counted = problems.map(countOf);
+  const counted = problems.map(countSolved);
   const values = counted.flatMap(({ n, c }) => estimate(n, c) ?? []);
   const leftOut = problems.length - values.length;
   if (k === 1 && counted.every(({ n }) => n <= 1)) {
-    const interval = wilson(values.filter((value) => value === 1).length, values.length);
+    const interval = wilsonInterval(values.filter((value) => value === 1).length, values.length);
     return interval === null ? null : { interval, method: 'wilson', leftOut };
   }
   const interval = bootstrapMean(values, seed);
   return interval === null ? null : { interval, method: interval.low === null ? 'none' : 'bootstrap', leftOut };
 }
 
-function countOf(samples: Samples): { readonly n: number; readonly c: number } {
+function countSolved(samples: Samples): { readonly n: number; readonly c: number } {
   const kept = samples.filter((value) => value !== null);
   return { n: kept.length, c: kept.filter((value) => value === 1).length };
 }

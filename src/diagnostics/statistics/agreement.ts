@@ -38,8 +38,8 @@ export function cohenKappa(pairs: readonly (readonly [string, string])[]): Agree
   if (n < 2) {
     return without('fewer than two cases');
   }
-  const rows = marginOf(pairs.map(([one]) => one));
-  const columns = marginOf(pairs.map(([, other]) => other));
+  const rows = countMargin(pairs.map(([one]) => one));
+  const columns = countMargin(pairs.map(([, other]) => other));
   const share = (margin: ReadonlyMap<string, number>, name: string): number => (margin.get(name) ?? 0) / n;
   const names = [...new Set([...rows.keys(), ...columns.keys()])];
   if (names.length < 2) {
@@ -82,7 +82,7 @@ export function cohenKappa(pairs: readonly (readonly [string, string])[]): Agree
   };
 }
 
-function marginOf(names: readonly string[]): ReadonlyMap<string, number> {
+function countMargin(names: readonly string[]): ReadonlyMap<string, number> {
   const margin = new Map<string, number>();
   for (const name of names) {
     margin.set(name, (margin.get(name) ?? 0) + 1);

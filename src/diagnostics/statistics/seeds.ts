@@ -1,7 +1,7 @@
 /** Summaries over seeds, and paired tests of methods (C3 appendix G; reference section 6.4). */
 import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
-import { student } from '../../credit/interval.ts';
-import { regularisedBeta } from '../../credit/studentT.ts';
+import { studentInterval } from '../../credit/interval.ts';
+import { regularizedBeta } from '../../credit/studentT.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Pair } from './rank.ts';
@@ -16,8 +16,8 @@ export interface SeedSummary {
 }
 
 /** Returns mean and standard deviation over seeds, or null without any. */
-export function overSeeds(values: readonly number[]): SeedSummary | null {
-  const interval = student(values);
+export function summarizeSeeds(values: readonly number[]): SeedSummary | null {
+  const interval = studentInterval(values);
   if (interval === null) {
     return null;
   }
@@ -46,7 +46,7 @@ export interface PairedTest {
  * @returns null without pairs
  * @throws C3Error('input') for a value that is neither 0 nor 1
  */
-export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
+export function mcnemarTest(pairs: readonly Pair[]): PairedTest | null {
   if (pairs.some((pair) => pair.some((value) => value !== 0 && value !== 1))) {
     throw new C3Error('input', 'McNemar compares items that are solved or not; give 0 or 1.');
   }
@@ -57,7 +57,7 @@ export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
   const lost = pairs.filter(([first, second]) => second < first).length;
   const [fewer, total] = [Math.min(gained, lost), gained + lost];
   // P(X <= fewer) for X of a fair coin: I_1/2(total - fewer, fewer + 1).
-  const tail = total === 0 ? 1 : fewer === total ? 1 : regularisedBeta(0.5, total - fewer, fewer + 1);
+  const tail = total === 0 ? 1 : fewer === total ? 1 : regularizedBeta(0.5, total - fewer, fewer + 1);
   return { name: 'mcnemar', difference: (gained - lost) / pairs.length, p: Math.min(1, 2 * tail), n: pairs.length };
 }
 
@@ -65,14 +65,14 @@ export function mcnemar(pairs: readonly Pair[]): PairedTest | null {
  * The paired t test.
  * @returns null for fewer than two pairs, or if all differences are equal
  */
-export function pairedT(pairs: readonly Pair[]): PairedTest | null {
+export function pairedTTest(pairs: readonly Pair[]): PairedTest | null {
   const differences = pairs.map(([first, second]) => second - first);
   if (differences.length < 2 || !hasSpread(differences)) {
     return null;
   }
   const n = differences.length;
   const t2 = (mean(differences) ** 2 * n * (n - 1)) / squaredDeviations(differences);
-  return { name: 't', difference: mean(differences), p: regularisedBeta((n - 1) / (n - 1 + t2), (n - 1) / 2, 0.5), n };
+  return { name: 't', difference: mean(differences), p: regularizedBeta((n - 1) / (n - 1 + t2), (n - 1) / 2, 0.5), n };
 }
 
 /** More pairs than this have too many combinations of signs. */
@@ -83,7 +83,7 @@ const MOST_FLIPPED = 20;
  * signs whose sum is at least as large. With five seeds p cannot fall below 2/32.
  * @returns null without pairs, or for more than 20
  */
-export function signFlip(pairs: readonly Pair[]): PairedTest | null {
+export function signFlipTest(pairs: readonly Pair[]): PairedTest | null {
   const differences = pairs.map(([first, second]) => second - first);
   const n = differences.length;
   if (n === 0 || n > MOST_FLIPPED) {

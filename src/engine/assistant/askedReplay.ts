@@ -1,11 +1,11 @@
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 /**
  * Prepares a replay or a search that an assistant requests, in the editor or over the Model Context
  * Protocol: the words that the user agrees to, and the request to the engine, which is bound to the
  * bytes of the team file that were shown.
  */
-import { replayToAsk, replayWords, searchWords } from '../../report/assistant.ts';
+import { toReplayRequest, describeReplay, describeSearch } from '../../report/assistant.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type {
@@ -20,7 +20,7 @@ import type {
   RunBlameParams,
   SearchAsked,
 } from '../../shared/protocols/engineProtocol.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
 
 /** A requested replay with its highest server costs. */
@@ -30,22 +30,22 @@ export interface AskedReplay extends AssistantReplay {
 
 /**
  * Reads a replay that an assistant requests. Starts nothing.
- * @param costsOf returns the highest server costs of a replay
+ * @param estimateTeamsCosts returns the highest server costs of a replay
  * @throws C3Error('input') for a team file that is invalid, lies outside the folder, or starts a
  *   command that is too long to read
  */
-export async function askedReplay(
+export async function prepareReplay(
   { asked, folder, ...spending }: AssistantReplayParams,
   costsOf: (request: ReplayParams) => Promise<readonly EndpointCost[]>,
 ): Promise<AskedReplay> {
-  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
+  const named = asked.team === undefined ? null : await readAgreedTeam(folder, asked.team);
   const request: ReplayParams = {
-    ...replayToAsk(asked, (file) => named?.path ?? file),
+    ...toReplayRequest(asked, (file) => named?.path ?? file),
     ...(named !== null && { teamHash: named.sha256 }),
     ...spending,
   };
   const costs = await costsOf(request);
-  const words = replayWords(asked, costs, named === null ? undefined : startWords(named));
+  const words = describeReplay(asked, costs, named === null ? undefined : formatStartCommand(named));
   return { request, words, costs };
 }
 
@@ -56,17 +56,21 @@ export interface AskedSearch extends AssistantSearch {
 
 /**
  * Reads a search for the message that lost an episode. Starts nothing.
- * @param costsOf returns the highest server costs of a search
- * @throws as askedReplay
+ * @param estimateTeamsCosts returns the highest server costs of a search
+ * @throws as prepareReplay
  */
-export async function askedSearch(
+export async function prepareSearch(
   { asked, folder, ...spending }: AssistantSearchParams,
   costsOf: (request: BlameParams) => Promise<readonly EndpointCost[]>,
 ): Promise<AskedSearch> {
-  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
-  const request: BlameParams = { message: asked.message, ...searchOf(asked, named), ...spending };
+  const named = asked.team === undefined ? null : await readAgreedTeam(folder, asked.team);
+  const request: BlameParams = { message: asked.message, ...toSearchParameters(asked, named), ...spending };
   const costs = await costsOf(request);
-  return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
+  return {
+    request,
+    costs,
+    words: describeSearch(asked, costs, named === null ? undefined : formatStartCommand(named)),
+  };
 }
 
 /** A requested search of a run with its highest server costs. */
@@ -76,21 +80,25 @@ export interface AskedRunSearch extends AssistantRunSearch {
 
 /**
  * Reads a search for what loses the episodes of a run. Starts nothing.
- * @param costsOf returns the highest server costs of a search
- * @throws as askedReplay
+ * @param estimateTeamsCosts returns the highest server costs of a search
+ * @throws as prepareReplay
  */
-export async function askedRunSearch(
+export async function prepareRunSearch(
   { asked, folder, ...spending }: AssistantRunSearchParams,
   costsOf: (request: RunBlameParams) => Promise<readonly EndpointCost[]>,
 ): Promise<AskedRunSearch> {
-  const named = asked.team === undefined ? null : await agreedTeam(folder, asked.team);
-  const request: RunBlameParams = { run: asked.run, ...searchOf(asked, named), ...spending };
+  const named = asked.team === undefined ? null : await readAgreedTeam(folder, asked.team);
+  const request: RunBlameParams = { run: asked.run, ...toSearchParameters(asked, named), ...spending };
   const costs = await costsOf(request);
-  return { request, costs, words: searchWords(asked, costs, named === null ? undefined : startWords(named)) };
+  return {
+    request,
+    costs,
+    words: describeSearch(asked, costs, named === null ? undefined : formatStartCommand(named)),
+  };
 }
 
 /** Returns the parameters that both searches share. */
-const searchOf = (
+const toSearchParameters = (
   { max_evaluator_calls: budget }: Pick<SearchAsked, 'max_evaluator_calls'>,
   named: AgreedTeam | null,
 ): Pick<BlameParams, 'budget' | 'team' | 'teamHash'> => ({
@@ -118,41 +126,41 @@ type AgreedTeam = Pick<RecordedTeam, 'path' | 'folder' | 'sha256' | 'starts'>;
  * @throws C3Error('input') for a path that leads out of the folder, also by links, and for an
  *   invalid team file
  */
-async function agreedTeam(folder: string, named: string): Promise<AgreedTeam> {
-  const path = realFile(resolve(folder, named));
+async function readAgreedTeam(folder: string, named: string): Promise<AgreedTeam> {
+  const path = resolveRealFile(resolve(folder, named));
   // Only the name of a file outside is looked at. A broken link in the folder counts as outside, too.
-  if (!isWithin(realFile(folder), path)) {
+  if (!isInFolder(resolveRealFile(folder), path)) {
     throw new C3Error(
       'input',
-      `team must be a file in the folder of this store, but ${shown(named)} is not; nothing was replayed.`,
+      `team must be a file in the folder of this store, but ${quoteName(named)} is not; nothing was replayed.`,
     );
   }
   return readTeam(path).catch(() => {
     // The original error may quote the file, which may be any file of the folder.
     throw new C3Error(
       'input',
-      `${shown(named)} cannot be read as a team file; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
+      `${quoteName(named)} cannot be read as a team file; nothing was replayed. c3 replay or c3 blame with --team FILE says what is wrong with it.`,
     );
   });
 }
 
-function isWithin(folder: string, path: string): boolean {
+function isInFolder(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-const shown = (named: string): string => JSON.stringify(oneLine(named, MOST_NAME));
+const quoteName = (named: string): string => JSON.stringify(toOneLine(named, MOST_NAME));
 
 /**
  * Formats the command of a team file for the user: every argument is quoted, and invisible
  * characters are escaped. Returns null if it starts nothing.
  * @throws C3Error('input') if the command is too long to read
  */
-function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'folder'>): string | null {
+function formatStartCommand({ starts, folder }: Pick<AgreedTeam, 'starts' | 'folder'>): string | null {
   if (starts === null) {
     return null;
   }
-  const words = [...starts.map(quoted), 'in the folder', quoted(folder)].join(' ');
+  const words = [...starts.map(quoteArgument), 'in the folder', quoteArgument(folder)].join(' ');
   if (words.length > MOST_COMMAND) {
     throw new C3Error(
       'input',
@@ -164,7 +172,7 @@ function startWords({ starts, folder }: Pick<AgreedTeam, 'starts' | 'folder'>): 
 
 /** Characters that are invisible, look like another space, or change the direction of the text. */
 const UNSEEN = /[\p{C}\p{Z}]/gu;
-const quoted = (argument: string): string =>
+const quoteArgument = (argument: string): string =>
   JSON.stringify(argument).replace(UNSEEN, (sign) =>
     sign === ' ' ? sign : `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`,
   );

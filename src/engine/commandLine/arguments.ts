@@ -3,12 +3,12 @@
  * names the nearest one.
  */
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
-import { C3Error, messageOf, nearestName } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage, findNearestName } from '../../shared/errors.ts';
 import {
-  flagOf,
-  orWords,
-  valueWords,
-  withinSentence,
+  toFlag,
+  joinWithOr,
+  formatValueName,
+  embedSentence,
   type Argument,
   type Declaration,
   type Given,
@@ -24,7 +24,7 @@ const SETTING = /^[A-Za-z_][\w.]*=/;
 type Parsed = string | boolean | (string | boolean)[] | undefined;
 
 /** Adds `--override` before each further setting: the published scripts take several after one option. */
-function withEachOverride(args: readonly string[]): string[] {
+function repeatOverrideFlag(args: readonly string[]): string[] {
   const end = args.includes('--') ? args.indexOf('--') : args.length;
   let inOverride = false;
   return args.flatMap((argument, index) => {
@@ -49,7 +49,7 @@ function joinNegativeNumbers(args: readonly string[], options: ParseArgsOptionsC
 }
 
 /** Splits arguments at `--`, if the command takes arguments after it. */
-export function ownArguments(
+export function splitAtDashes(
   declared: Pick<Declaration, 'rest'>,
   args: readonly string[],
 ): { readonly own: readonly string[]; readonly rest: readonly string[] } {
@@ -66,14 +66,14 @@ export function readArguments<Declared extends Declaration>(
   declared: Declared,
   args: readonly string[],
 ): Given<Declared> {
-  const { own, rest } = ownArguments(declared, args);
+  const { own, rest } = splitAtDashes(declared, args);
   const { name: command, options } = declared;
   refuseUnknown(
     command,
     own,
-    Object.keys(options).map((name) => flagOf(name).slice(2)),
+    Object.keys(options).map((name) => toFlag(name).slice(2)),
   );
-  const { values, positionals } = parse(declared, own);
+  const { values, positionals } = parseDeclaredArguments(declared, own);
   const entries = Object.entries(declared.arguments);
   const extra = positionals[entries.length];
   if (extra !== undefined) {
@@ -83,7 +83,7 @@ export function readArguments<Declared extends Declaration>(
         `${JSON.stringify(extra.slice(0, 80))} is one too many.`,
     );
   }
-  const valueOf = (name: string): Parsed => values[flagOf(name).slice(2)];
+  const valueOf = (name: string): Parsed => values[toFlag(name).slice(2)];
   const given: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(entries.map(([name, one], at) => [name, readArgument(command, name, one, positionals[at])])),
     ...Object.fromEntries(
@@ -105,7 +105,7 @@ function refuseUnknown(command: string, args: readonly string[], options: readon
     if (name === undefined || options.includes(name)) {
       continue;
     }
-    const nearest = nearestName(name, options);
+    const nearest = findNearestName(name, options);
     const known =
       options.length === 0 ? 'it has none.' : `its options are ${options.map((one) => `--${one}`).join(', ')}`;
     const advice = nearest === undefined ? known : `did you mean --${nearest}?`;
@@ -114,18 +114,18 @@ function refuseUnknown(command: string, args: readonly string[], options: readon
 }
 
 /** Returns the options by their names on the command line, and the arguments. @throws C3Error('input') */
-function parse(
+function parseDeclaredArguments(
   { name, options }: Declaration,
   args: readonly string[],
 ): { readonly values: Readonly<Record<string, Parsed>>; readonly positionals: readonly string[] } {
   const config: ParseArgsOptionsConfig = Object.fromEntries(
     Object.entries(options).map(([option, { kind }]) => [
-      flagOf(option).slice(2),
+      toFlag(option).slice(2),
       { type: kind === 'flag' ? 'boolean' : 'string', multiple: kind === 'texts' },
     ]),
   );
   try {
-    const each = Object.hasOwn(options, 'override') ? withEachOverride(args) : args;
+    const each = Object.hasOwn(options, 'override') ? repeatOverrideFlag(args) : args;
     return parseArgs({
       args: joinNegativeNumbers(each, config),
       options: config,
@@ -133,12 +133,12 @@ function parse(
       strict: true,
     });
   } catch (error) {
-    throw new C3Error('input', `c3 ${name}: ${messageOf(error).split('.')[0] ?? ''}; see \`c3 ${name} --help\`.`);
+    throw new C3Error('input', `c3 ${name}: ${toErrorMessage(error).split('.')[0] ?? ''}; see \`c3 ${name} --help\`.`);
   }
 }
 
 function readOption(command: string, name: string, option: Option, value: Parsed): unknown {
-  const flag = flagOf(name);
+  const flag = toFlag(name);
   if (option.kind === 'flag') {
     return value === true;
   }
@@ -150,7 +150,7 @@ function readOption(command: string, name: string, option: Option, value: Parsed
       const needed =
         option.kind === 'choice'
           ? `with one of ${option.choices.join(', ')}`
-          : `${valueWords(option)}: ${withinSentence(option.help)}`;
+          : `${formatValueName(option)}: ${embedSentence(option.help)}`;
       throw new C3Error('input', `c3 ${command} needs ${flag} ${needed}.`);
     }
     return 'fallback' in option ? option.fallback : null;
@@ -174,13 +174,13 @@ function readArgument(command: string, name: string, argument: Argument, value: 
   if (argument.kind === 'row') {
     const row = /^\d+$/.test(value ?? '') ? Number(value) : NaN;
     if (!Number.isSafeInteger(row) || row < 1) {
-      const what = withinSentence(argument.help.split('. ')[0] ?? '');
+      const what = embedSentence(argument.help.split('. ')[0] ?? '');
       throw new C3Error('input', `c3 ${command} needs ${what}, for example \`c3 ${command} 17\`.`);
     }
     return row;
   }
   if (value === undefined) {
-    throw new C3Error('input', `c3 ${command} needs ${withinSentence(argument.help)}.`);
+    throw new C3Error('input', `c3 ${command} needs ${embedSentence(argument.help)}.`);
   }
   return argument.kind === 'choice' ? readChoice(name.toUpperCase(), value, argument.choices) : value;
 }
@@ -215,10 +215,10 @@ function readChoice(what: string, value: string, choices: readonly string[]): st
   const found = choices.find((choice) => choice === value);
   if (found === undefined) {
     const shown = value.slice(0, SHOWN);
-    const nearest = nearestName(shown, choices);
+    const nearest = findNearestName(shown, choices);
     throw new C3Error(
       'input',
-      `${what} is ${orWords(choices)}, not ${JSON.stringify(shown)}` +
+      `${what} is ${joinWithOr(choices)}, not ${JSON.stringify(shown)}` +
         (nearest === undefined ? '.' : `; did you mean ${nearest}?`),
     );
   }

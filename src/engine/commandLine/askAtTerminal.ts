@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import { waitQuestion, type LongWait } from '../../shared/longWait.ts';
+import { writeWaitQuestion, type LongWait } from '../../shared/longWait.ts';
 import type { CommandContext } from './command.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function askAtTerminal(
   const release = onAbort(signal, () => reject(new CancelledError()));
   try {
     endProgress();
-    stderr.write(`${waitQuestion(wait)} [y/N] `);
+    stderr.write(`${writeWaitQuestion(wait)} [y/N] `);
     const waits = /^\s*y(?:es)?\s*$/iu.test(await promise);
     if (waits) {
       note(`Waiting until ${new Date(Date.now() + wait.milliseconds).toLocaleTimeString()}; Ctrl+C stops.`);

@@ -47,12 +47,15 @@ export interface Command {
 }
 
 /** The work of a command on its parsed arguments. */
-export type Work<Declared extends Declaration> = (given: Given<Declared>, context: CommandContext) => Promise<void>;
+export type CommandWork<Declared extends Declaration> = (
+  given: Given<Declared>,
+  context: CommandContext,
+) => Promise<void>;
 
 /** Creates a command that loads its work only after its arguments are parsed. */
-export const command = <Declared extends Declaration>(
+export const defineCommand = <Declared extends Declaration>(
   declared: Declared,
-  load: () => Promise<Work<Declared>>,
+  load: () => Promise<CommandWork<Declared>>,
 ): Command => ({
   declared,
   run: async (args, context) => {
@@ -64,7 +67,7 @@ export const command = <Declared extends Declaration>(
 });
 
 /** Creates the context of a command. @param fails is called when the exit code becomes 1 */
-export function contextOf(name: string, streams: Streams, fails: () => void): CommandContext {
+export function createCommandContext(name: string, streams: Streams, fails: () => void): CommandContext {
   const { stdout, stderr, folder, signal } = streams;
   let isProgressShown = false;
   const endProgress = (): void => {

@@ -1,5 +1,5 @@
 /** The commands, in the order of the help. The work of a command is loaded when it runs. */
-import { command, type Command } from './command.ts';
+import { defineCommand, type Command } from './command.ts';
 import type { Declaration } from './declared/declaration.ts';
 import { CREDIT, GENERATE, GRADE, SCORE } from './declared/lines.ts';
 import { BENCH, COMPLETION, DOCTOR, MODEL_FOLDER } from './declared/machine.ts';
@@ -13,64 +13,64 @@ export const GROUPS: readonly CommandGroup[] = [
   {
     title: 'Runs of teams',
     commands: [
-      command(RUN, async () => (await import('./runs.ts')).run),
-      command(REPLACE, async () => (await import('./replace.ts')).replace),
-      command(PLAN, async () => (await import('./models.ts')).planCommand),
-      command(CONVERT, async () => (await import('./convert.ts')).convert),
-      command(STATUS, async () => (await import('./jobs.ts')).status),
-      command(CANCEL, async () => (await import('./jobs.ts')).cancel),
+      defineCommand(RUN, async () => (await import('./runs.ts')).run),
+      defineCommand(REPLACE, async () => (await import('./replace.ts')).replace),
+      defineCommand(PLAN, async () => (await import('./models.ts')).planCommand),
+      defineCommand(CONVERT, async () => (await import('./convert.ts')).convert),
+      defineCommand(STATUS, async () => (await import('./jobs.ts')).status),
+      defineCommand(CANCEL, async () => (await import('./jobs.ts')).cancel),
     ],
   },
   {
     title: 'What a message did',
     commands: [
-      command(REPLAY, async () => (await import('./runs.ts')).replay),
-      command(BLAME, async () => (await import('./blame.ts')).blame),
-      command(TRY, async () => (await import('./trial.ts')).tryCommand),
-      command(VERIFY, async () => (await import('./runs.ts')).verify),
-      command(KEEP, async () => (await import('./findings.ts')).keep),
-      command(CHECK, async () => (await import('./findings.ts')).check),
+      defineCommand(REPLAY, async () => (await import('./runs.ts')).replay),
+      defineCommand(BLAME, async () => (await import('./blame.ts')).blame),
+      defineCommand(TRY, async () => (await import('./trial.ts')).tryCommand),
+      defineCommand(VERIFY, async () => (await import('./runs.ts')).verify),
+      defineCommand(KEEP, async () => (await import('./findings.ts')).keep),
+      defineCommand(CHECK, async () => (await import('./findings.ts')).check),
     ],
   },
   {
     title: 'Results of runs',
     commands: [
-      command(TAXONOMY, async () => (await import('./measures.ts')).taxonomy),
-      command(LABEL, async () => (await import('./measures.ts')).label),
-      command(DIAGNOSE, async () => (await import('./measures.ts')).diagnoseRun),
-      command(REPORT, async () => (await import('./report.ts')).report),
-      command(NOTE, async () => (await import('./ownRuns.ts')).note),
-      command(DELETE, async () => (await import('./ownRuns.ts')).deleteCommand),
+      defineCommand(TAXONOMY, async () => (await import('./measures.ts')).taxonomy),
+      defineCommand(LABEL, async () => (await import('./measures.ts')).label),
+      defineCommand(DIAGNOSE, async () => (await import('./measures.ts')).diagnoseRun),
+      defineCommand(REPORT, async () => (await import('./report.ts')).report),
+      defineCommand(NOTE, async () => (await import('./ownRuns.ts')).note),
+      defineCommand(DELETE, async () => (await import('./ownRuns.ts')).deleteCommand),
     ],
   },
   {
     title: 'Other programs',
     commands: [
-      command(RECORD, async () => (await import('./record.ts')).record),
-      command(IMPORT, async () => (await import('./exchange.ts')).importFile),
-      command(INFER, async () => (await import('./infer.ts')).infer),
-      command(EXPORT, async () => (await import('./exchange.ts')).exportRun),
-      command(SERVE, async () => (await import('./serve.ts')).serve),
-      command(MCP, async () => (await import('./mcp.ts')).mcp),
+      defineCommand(RECORD, async () => (await import('./record.ts')).record),
+      defineCommand(IMPORT, async () => (await import('./exchange.ts')).importFile),
+      defineCommand(INFER, async () => (await import('./infer.ts')).infer),
+      defineCommand(EXPORT, async () => (await import('./exchange.ts')).exportRun),
+      defineCommand(SERVE, async () => (await import('./serve.ts')).serve),
+      defineCommand(MCP, async () => (await import('./mcp.ts')).mcp),
     ],
   },
   {
     title: 'JSON Lines from standard input',
     commands: [
-      command(CREDIT, async () => (await import('./measures.ts')).credit),
-      command(GRADE, async () => (await import('./measures.ts')).grade),
-      command(GENERATE, async () => (await import('./models.ts')).generate),
-      command(SCORE, async () => (await import('./models.ts')).score),
+      defineCommand(CREDIT, async () => (await import('./measures.ts')).credit),
+      defineCommand(GRADE, async () => (await import('./measures.ts')).grade),
+      defineCommand(GENERATE, async () => (await import('./models.ts')).generate),
+      defineCommand(SCORE, async () => (await import('./models.ts')).score),
     ],
   },
   {
     title: 'Models and this machine',
     commands: [
-      command(MODEL_FOLDER, async () => (await import('./models.ts')).modelCommand),
-      command(DOCTOR, async () => (await import('./measures.ts')).doctor),
-      command(BENCH, async () => (await import('./bench.ts')).bench),
-      command(COMPLETION, async () => {
-        const { completionScript } = await import('./completion.ts');
+      defineCommand(MODEL_FOLDER, async () => (await import('./models.ts')).modelCommand),
+      defineCommand(DOCTOR, async () => (await import('./measures.ts')).doctor),
+      defineCommand(BENCH, async () => (await import('./bench.ts')).bench),
+      defineCommand(COMPLETION, async () => {
+        const { buildCompletionScript: completionScript } = await import('./completion.ts');
         return ({ shell }, { print }) => {
           print(completionScript(shell, DECLARED));
           return Promise.resolve();

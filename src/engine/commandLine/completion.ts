@@ -1,8 +1,8 @@
 /** Generates shell scripts that complete commands, options and their values, from the declarations. */
 import {
-  flagOf,
-  knownValues,
-  valueWords,
+  toFlag,
+  listKnownValues,
+  formatValueName,
   type Argument,
   type Declaration,
   type Option,
@@ -11,17 +11,17 @@ import {
 export type Shell = 'bash' | 'zsh' | 'fish';
 
 /** Returns the script for a shell. */
-export function completionScript(shell: Shell, declared: readonly Declaration[]): string {
-  return { bash: bashScript, zsh: zshScript, fish: fishScript }[shell](declared);
+export function buildCompletionScript(shell: Shell, declared: readonly Declaration[]): string {
+  return { bash: buildBashScript, zsh: buildZshScript, fish: buildFishScript }[shell](declared);
 }
 
-const flagsOf = ({ options }: Declaration): readonly string[] => [...Object.keys(options).map(flagOf), '--help'];
+const listFlags = ({ options }: Declaration): readonly string[] => [...Object.keys(options).map(toFlag), '--help'];
 
 /** Quotes a text as one word of a shell, in single quotes. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+const quoteForShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Groups keys by their values, in the order in which the values first occur. */
-function byValue(
+function groupKeysByValue(
   pairs: readonly (readonly [key: string, value: string])[],
 ): (readonly [value: string, keys: string[]])[] {
   const found = new Map<string, string[]>();
@@ -32,25 +32,25 @@ function byValue(
 }
 
 /** Returns the call of the bash function that offers the values of an option or argument. */
-function bashOffer(kind: Option | Argument): string {
-  const values = knownValues(kind);
+function buildBashOffer(kind: Option | Argument): string {
+  const values = listKnownValues(kind);
   if (values.length > 0) {
-    return `_c3_words ${quoted(values.join(' '))}`;
+    return `_c3_words ${quoteForShell(values.join(' '))}`;
   }
   return kind.kind === 'file' ? '_c3_paths -f' : kind.kind === 'folder' ? '_c3_paths -d' : ':';
 }
 
-function bashScript(declared: readonly Declaration[]): string {
+function buildBashScript(declared: readonly Declaration[]): string {
   const cases = (pairs: readonly (readonly [key: string, value: string])[]): string[] =>
-    byValue(pairs).map(([offer, keys]) => `    ${keys.map(quoted).join(' | ')}) ${offer} ;;`);
+    groupKeysByValue(pairs).map(([offer, keys]) => `    ${keys.map(quoteForShell).join(' | ')}) ${offer} ;;`);
   const values = declared.flatMap(({ name, options }) =>
     Object.entries(options)
       .filter(([, { kind }]) => kind !== 'flag')
-      .map(([option, kind]) => [`${name} ${flagOf(option)}`, bashOffer(kind)] as const),
+      .map(([option, kind]) => [`${name} ${toFlag(option)}`, buildBashOffer(kind)] as const),
   );
   const args = declared.flatMap(({ name, arguments: taken }) => {
     const offer = Object.values(taken)
-      .map(bashOffer)
+      .map(buildBashOffer)
       .find((one) => one !== ':');
     return offer === undefined ? [] : [[name, offer] as const];
   });
@@ -66,7 +66,7 @@ _c3_paths() {
 }
 _c3_options() {
   case $command in
-${cases(declared.map((one) => [one.name, `_c3_words ${quoted(flagsOf(one).join(' '))}`])).join('\n')}
+${cases(declared.map((one) => [one.name, `_c3_words ${quoteForShell(listFlags(one).join(' '))}`])).join('\n')}
   esac
 }
 _c3() {
@@ -79,7 +79,7 @@ _c3() {
     before=\${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    _c3_words ${quoted(`${names} help --help --version`)}
+    _c3_words ${quoteForShell(`${names} help --help --version`)}
     return
   fi
   if [[ " \${COMP_WORDS[*]:0:COMP_CWORD} " == *' -- '* ]]; then
@@ -88,7 +88,7 @@ _c3() {
   fi
   case "$command $before" in
 ${cases(values).join('\n')}
-    'help help') _c3_words ${quoted(names)} ;;
+    'help help') _c3_words ${quoteForShell(names)} ;;
     *) if [[ $word == -* ]]; then _c3_options; else _c3_argument; fi ;;
   esac
 }
@@ -102,8 +102,8 @@ complete -F _c3 c3`;
 }
 
 /** Returns the value name and the action that zsh offers for an option or argument. */
-function zshOffer(kind: Option | Argument): string {
-  const values = knownValues(kind);
+function buildZshOffer(kind: Option | Argument): string {
+  const values = listKnownValues(kind);
   const action =
     values.length > 0
       ? `(${values.join(' ')})`
@@ -112,27 +112,27 @@ function zshOffer(kind: Option | Argument): string {
         : kind.kind === 'folder'
           ? '_files -/'
           : ' ';
-  return `${valueWords(kind).replaceAll(':', '\\:')}:${action}`;
+  return `${formatValueName(kind).replaceAll(':', '\\:')}:${action}`;
 }
 
 /** Formats a sentence for the brackets of zsh. */
-const zshHelp = (text: string): string => `[${text.replaceAll(/[[\]:\\]/gu, '\\$&')}]`;
+const escapeZshHelp = (text: string): string => `[${text.replaceAll(/[[\]:\\]/gu, '\\$&')}]`;
 
-function zshScript(declared: readonly Declaration[]): string {
+function buildZshScript(declared: readonly Declaration[]): string {
   const specs = ({ options, arguments: args, rest }: Declaration): string[] => [
     ...Object.entries(options).map(([name, option]) => {
-      const value = option.kind === 'flag' ? '' : `:${zshOffer(option)}`;
-      return `${option.kind === 'texts' ? '*' : ''}${flagOf(name)}${value === '' ? '' : '='}${zshHelp(option.help)}${value}`;
+      const value = option.kind === 'flag' ? '' : `:${buildZshOffer(option)}`;
+      return `${option.kind === 'texts' ? '*' : ''}${toFlag(name)}${value === '' ? '' : '='}${escapeZshHelp(option.help)}${value}`;
     }),
-    `--help${zshHelp('Explains the command.')}`,
-    ...Object.values(args).map((one, index) => `${index + 1}:${zshOffer(one)}`),
+    `--help${escapeZshHelp('Explains the command.')}`,
+    ...Object.values(args).map((one, index) => `${index + 1}:${buildZshOffer(one)}`),
     ...(rest === undefined ? [] : ['*:PROGRAM:_files']),
   ];
   return `#compdef c3
 # Completes c3 in zsh: eval "$(c3 completion zsh)"
 _c3() {
   local -a commands=(
-${declared.map(({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`).join('\n')}
+${declared.map(({ name, summary }) => `    ${quoteForShell(`${name}:${summary.replaceAll(':', '\\:')}`)}`).join('\n')}
   )
   if ((CURRENT == 2)); then
     _describe command commands
@@ -143,22 +143,22 @@ ${declared.map(({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAl
   ((CURRENT--))
   case $command in
     help) _describe command commands ;;
-${declared.map((one) => `    ${one.name}) _arguments ${specs(one).map(quoted).join(' ')} ;;`).join('\n')}
+${declared.map((one) => `    ${one.name}) _arguments ${specs(one).map(quoteForShell).join(' ')} ;;`).join('\n')}
   esac
 }
 compdef _c3 c3`;
 }
 
 /** Returns the fish options that offer the values of an option or argument. */
-function fishOffer(kind: Option | Argument): string {
-  const values = knownValues(kind);
+function buildFishOffer(kind: Option | Argument): string {
+  const values = listKnownValues(kind);
   if (values.length > 0) {
-    return ` -a ${quoted(values.join(' '))}`;
+    return ` -a ${quoteForShell(values.join(' '))}`;
   }
   return kind.kind === 'file' ? ' -F' : kind.kind === 'folder' ? " -a '(__fish_complete_directories)'" : '';
 }
 
-function fishScript(declared: readonly Declaration[]): string {
+function buildFishScript(declared: readonly Declaration[]): string {
   const names = declared.map(({ name }) => name).join(' ');
   return `# Completes c3 in fish: c3 completion fish | source
 function __c3_command
@@ -168,20 +168,20 @@ end
 complete -c c3 -f
 complete -c c3 -n 'test (count (commandline -opc)) -eq 1' -l version -d 'Prints the version.'
 complete -c c3 -l help -d 'Explains the command.'
-complete -c c3 -n '__c3_command help' -a ${quoted(names)}
-${declared.flatMap(fishLines).join('\n')}`;
+complete -c c3 -n '__c3_command help' -a ${quoteForShell(names)}
+${declared.flatMap(buildFishLines).join('\n')}`;
 }
 
-function fishLines({ name, summary, options, arguments: args, rest }: Declaration): string[] {
+function buildFishLines({ name, summary, options, arguments: args, rest }: Declaration): string[] {
   const within = `complete -c c3 -n '__c3_command ${name}'`;
   return [
-    `complete -c c3 -n 'test (count (commandline -opc)) -eq 1' -a ${name} -d ${quoted(summary)}`,
+    `complete -c c3 -n 'test (count (commandline -opc)) -eq 1' -a ${name} -d ${quoteForShell(summary)}`,
     ...Object.entries(options).map(([option, kind]) => {
-      const value = kind.kind === 'flag' ? '' : ` -r${kind.kind === 'file' ? '' : ' -f'}${fishOffer(kind)}`;
-      return `${within} -l ${flagOf(option).slice(2)} -d ${quoted(kind.help)}${value}`;
+      const value = kind.kind === 'flag' ? '' : ` -r${kind.kind === 'file' ? '' : ' -f'}${buildFishOffer(kind)}`;
+      return `${within} -l ${toFlag(option).slice(2)} -d ${quoteForShell(kind.help)}${value}`;
     }),
     ...Object.values(args)
-      .map(fishOffer)
+      .map(buildFishOffer)
       .filter((offer) => offer !== '')
       .map((offer) => `${within}${offer}`),
     ...(rest === undefined ? [] : [`${within} -F`]),

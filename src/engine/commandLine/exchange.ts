@@ -1,12 +1,12 @@
 /** `c3 export` and `c3 import`. */
 import { resolve } from 'node:path';
-import { importLines } from '../../domain/episode.ts';
+import { describeImport } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { renamesOf } from '../../shared/speakerNames.ts';
+import { parseSpeakerRenames } from '../../shared/speakerNames.ts';
 import { exportBuckets } from '../exchange/exchangeExport.ts';
 import { importBuckets, isBucketFile, type ImportReport } from '../exchange/exchangeImport.ts';
 import { LogFile } from '../exchange/logFile.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { EXPORT, IMPORT } from './declared/programs.ts';
@@ -25,7 +25,7 @@ export async function exportRun(given: Given<typeof EXPORT>, context: CommandCon
     if (step !== null) {
       throw new C3Error('input', 'c3 export --format buckets writes all steps; leave out --step.');
     }
-    const protocol = service.reading((store) => protocolOf(parseRecipe(store.runConfig(run), run)));
+    const protocol = service.reading((store) => parseRecipeProtocol(parseRecipe(store.runConfig(run), run)));
     const report = service.reading((store) => exportBuckets(store, run, protocol, path));
     print(
       json
@@ -39,8 +39,8 @@ export async function importFile(given: Given<typeof IMPORT>, context: CommandCo
   const { print } = context;
   const { file, maskSecrets, json } = given;
   const path = resolve(context.folder, file);
-  const isBuckets = beginsAsBuckets(path);
-  const renames = renamesOf(given.rename);
+  const isBuckets = isBucketFilePath(path);
+  const renames = parseSpeakerRenames(given.rename);
   if (isBuckets && renames.length > 0) {
     throw new C3Error('input', `${file} has buckets, whose roles keep their names; leave out --rename.`);
   }
@@ -48,18 +48,18 @@ export async function importFile(given: Given<typeof IMPORT>, context: CommandCo
   await withService(given, context, async (service) => {
     if (isBuckets) {
       const report = await service.writing('import', context.signal, (store) => importBuckets(store, path, now));
-      print(json ? JSON.stringify(report) : bucketWords(report));
+      print(json ? JSON.stringify(report) : formatBucketImport(report));
       return;
     }
     const report = await service.importLog({ path, maskSecrets, renames }, context.signal);
-    print(json ? JSON.stringify(report) : importLines(report).join('\n'));
+    print(json ? JSON.stringify(report) : describeImport(report).join('\n'));
   });
 }
 
 /** Bytes at the start of a file in which the first line shows that it is a bucket file. */
 const BEGINNING = 2 ** 24;
 
-function beginsAsBuckets(path: string): boolean {
+function isBucketFilePath(path: string): boolean {
   const file = new LogFile(path);
   try {
     return isBucketFile(file.read(0, Math.min(file.size, BEGINNING)).toString('utf8'));
@@ -68,5 +68,5 @@ function beginsAsBuckets(path: string): boolean {
   }
 }
 
-const bucketWords = ({ run, buckets, alternatives }: ImportReport): string =>
+const formatBucketImport = ({ run, buckets, alternatives }: ImportReport): string =>
   `Run ${run}: ${buckets} buckets with ${alternatives} alternatives. Look at it with c3 diagnose --run ${run}`;

@@ -1,13 +1,13 @@
 /** `c3 keep` and `c3 check`: keep a message as a test, and check the tests of a folder. */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { checksSentence, type CheckedFinding } from '../../domain/answer.ts';
+import { writeChecksSentence, type CheckedFinding } from '../../domain/answer.ts';
 import { writeOut } from '../../files/outFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { visible } from '../../shared/text/visible.ts';
+import { showHidden } from '../../shared/text/visible.ts';
 import { findFindings } from '../findings/findFindings.ts';
 import { readFinding } from '../findings/findingFile.ts';
-import { junitOf } from '../findings/junit.ts';
+import { formatJunit } from '../findings/junit.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { CHECK, KEEP } from './declared/messages.ts';
@@ -19,7 +19,7 @@ export async function keep(given: Given<typeof KEEP>, context: CommandContext): 
   await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const kept = await service.keepFinding(request, context.signal);
-    context.print(given.json ? JSON.stringify(kept) : visible(kept.sentence));
+    context.print(given.json ? JSON.stringify(kept) : showHidden(kept.sentence));
   });
 }
 
@@ -42,23 +42,23 @@ export async function check(given: Given<typeof CHECK>, context: CommandContext)
       const shown = { ...found, file: relative(context.folder, file) };
       findings.push(shown);
       if (!given.json) {
-        context.print(wordsOf(shown).join('\n'));
+        context.print(formatCheckedFinding(shown).join('\n'));
       }
     }
   });
   const seconds = (performance.now() - began) / 1000;
-  const sentence = checksSentence(findings);
+  const sentence = writeChecksSentence(findings);
   context.print(given.json ? JSON.stringify({ findings, seconds, sentence }) : sentence);
   if (given.junit !== null) {
-    writeOut(resolve(context.folder, given.junit), [junitOf(findings, seconds)]);
+    writeOut(resolve(context.folder, given.junit), [formatJunit(findings, seconds)]);
   }
   if (findings.some(({ passed, error }) => passed === false || error !== null)) {
     context.fails();
   }
 }
 
-const wordsOf = ({ file, title, sentence, passed, error }: CheckedFinding): string[] => [
-  `${passed === false || error !== null ? '✗' : passed === null ? '?' : '✓'} ${visible(file)}`,
-  `    ${visible(title)}`,
-  `    ${visible(sentence)}`,
+const formatCheckedFinding = ({ file, title, sentence, passed, error }: CheckedFinding): string[] => [
+  `${passed === false || error !== null ? '✗' : passed === null ? '?' : '✓'} ${showHidden(file)}`,
+  `    ${showHidden(title)}`,
+  `    ${showHidden(sentence)}`,
 ];

@@ -2,26 +2,26 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { engineClient, type EngineClient } from '../../client/engineClient.ts';
+import { createEngineClient, type EngineClient } from '../../client/engineClient.ts';
 import type { EngineEvents } from '../../client/engineConnection.ts';
 import { shownStatus } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { JobList, RunJob, UnstartedJob } from '../../shared/protocols/jobs.ts';
-import { holderWords, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { remainingWords } from '../../shared/text/times.ts';
+import { describeStoreHolder, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { formatRemaining } from '../../shared/text/times.ts';
 import { lockHolder } from '../../store/files/lock.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
 import { ENGINE_ENTRY } from '../places.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import { cancelElsewhere } from '../server/elsewhere.ts';
-import { QueueFile, unstarted } from '../server/queueFile.ts';
+import { QueueFile, toUnstartedJob } from '../server/queueFile.ts';
 import { VERSION } from '../version.ts';
 import type { CommandContext } from './command.ts';
 import type { Given, Named, OptionsGiven } from './declared/declaration.ts';
 import type { STORE_AND_JSON } from './declared/options.ts';
 import type { CANCEL, STATUS } from './declared/runs.ts';
-import { storePath } from './support.ts';
+import { resolveStorePath } from './support.ts';
 
 const LONGEST_TITLE = 60;
 const PAGE = 200;
@@ -61,7 +61,7 @@ async function withEngine<Result>(
   work: (client: EngineClient) => Promise<Result>,
   events: Partial<EngineEvents> = {},
 ): Promise<Result> {
-  const client = engineClient(
+  const client = createEngineClient(
     { script: fileURLToPath(ENGINE_ENTRY), store, kind: 'command', version: VERSION },
     { ...SILENT, ...events },
   );
@@ -76,7 +76,7 @@ async function withEngine<Result>(
 type AnswerGiven = OptionsGiven<typeof STORE_AND_JSON> & { readonly named: Named<'store'> };
 
 /** The run that `c3 run --detach` hands over: a new one, a stored one, or a job that never began. */
-export interface Detached {
+export interface DetachedRun {
   readonly config: string | null;
   readonly overrides: readonly string[];
   readonly resumed: string | null;
@@ -84,12 +84,12 @@ export interface Detached {
 }
 
 /** Hands a run to the store's engine, and prints how to follow it. */
-export async function detach(
-  { config, overrides, resumed, again }: Detached,
+export async function detachRun(
+  { config, overrides, resumed, again }: DetachedRun,
   given: AnswerGiven,
   context: CommandContext,
 ): Promise<void> {
-  const store = storePath(given, context);
+  const store = resolveStorePath(given, context);
   const { folder, print } = context;
   const file = config === null ? null : resolve(folder, config);
   // Configurations that cannot run are refused before an engine is started.
@@ -112,25 +112,25 @@ export async function detach(
   const open = list.jobs.filter(({ state }) => state !== 'finished');
   const ahead = open.findIndex(({ id }) => id === job.id);
   print(
-    `${job.id}: "${oneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${ahead} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
+    `${job.id}: "${toOneLine(job.title, LONGEST_TITLE)}" ${ahead > 0 ? `is queued behind ${ahead} ${ahead === 1 ? 'run' : 'runs'}` : 'starts'}; it continues when this terminal is closed.`,
   );
   print(
-    `Follow it with c3 status${storeOption(given)}, stop it with c3 cancel ` +
-      `${job.id}${storeOption(given)}; in VS Code it shows in the C3 view of its folder.`,
+    `Follow it with c3 status${formatStoreOption(given)}, stop it with c3 cancel ` +
+      `${job.id}${formatStoreOption(given)}; in VS Code it shows in the C3 view of its folder.`,
   );
 }
 
 /** Returns `--store PATH` as it was given, for commands that a message suggests. */
-const storeOption = ({ store, named }: AnswerGiven): string => (named.has('store') ? ` --store ${store}` : '');
+const formatStoreOption = ({ store, named }: AnswerGiven): string => (named.has('store') ? ` --store ${store}` : '');
 
 export async function status(given: Given<typeof STATUS>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const found = await statusOf(storePath(given, context));
-  print(given.json ? JSON.stringify(found) : statusWords(found, storeOption(given)));
+  const found = await readStatus(resolveStorePath(given, context));
+  print(given.json ? JSON.stringify(found) : formatStatus(found, formatStoreOption(given)));
 }
 
 /** Returns the work in progress on a store. Does not start an engine. */
-async function statusOf(store: string): Promise<Status> {
+async function readStatus(store: string): Promise<Status> {
   let engine: Status['engine'] = null;
   const list = await withEngine(store, async (client) => ((await client.attach()) ? client.jobs() : null), {
     ready: ({ pid, version }) => {
@@ -142,13 +142,13 @@ async function statusOf(store: string): Promise<Status> {
     unstarted: new QueueFile(store)
       .read()
       .filter(({ begun }) => !begun)
-      .map(unstarted),
+      .map(toUnstartedJob),
   };
   const holder = lockHolder(store);
-  return { store, engine, holder, jobs, unstarted: lost, interrupted: interruptedRuns(store, holder !== null) };
+  return { store, engine, holder, jobs, unstarted: lost, interrupted: listInterruptedRuns(store, holder !== null) };
 }
 
-function interruptedRuns(path: string, beingWritten: boolean): readonly InterruptedRun[] {
+function listInterruptedRuns(path: string, beingWritten: boolean): readonly InterruptedRun[] {
   if (!existsSync(path)) {
     return [];
   }
@@ -169,20 +169,20 @@ function interruptedRuns(path: string, beingWritten: boolean): readonly Interrup
   }
 }
 
-function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted }: Status, option: string): string {
-  const lines = jobs.map(jobLine);
+function formatStatus({ store, engine, holder, jobs, unstarted: lost, interrupted }: Status, option: string): string {
+  const lines = jobs.map(formatJob);
   const inJobs = jobs.some(({ state, run }) => state === 'running' && run !== null && run === holder?.purpose?.what);
   if (holder !== null && !inJobs) {
-    lines.push(`The store is being written by ${holderWords(holder)}.`);
+    lines.push(`The store is being written by ${describeStoreHolder(holder)}.`);
   }
   for (const one of lost) {
     lines.push(
-      `${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or remove it with c3 cancel ${one.id}${option} (${unstartedWords(one)})`,
+      `${one.id.padEnd(10)}not started: its engine ended before its turn. Start it again with c3 run --again ${one.id}${option}, or remove it with c3 cancel ${one.id}${option} (${formatUnstartedJob(one)})`,
     );
   }
   for (const { run, title, step, steps } of interrupted) {
     lines.push(
-      `Run ${run} "${oneLine(title, LONGEST_TITLE)}" was interrupted at step ${step} of ${steps}: c3 run --resume ${run}${option}`,
+      `Run ${run} "${toOneLine(title, LONGEST_TITLE)}" was interrupted at step ${step} of ${steps}: c3 run --resume ${run}${option}`,
     );
   }
   if (lines.length === 0) {
@@ -193,13 +193,13 @@ function statusWords({ store, engine, holder, jobs, unstarted: lost, interrupted
   return lines.join('\n');
 }
 
-function unstartedWords({ title, config, run }: UnstartedJob): string {
-  return `"${oneLine(title, LONGEST_TITLE)}"${run !== null ? `, run ${run}` : config === null ? '' : `, ${config}`}`;
+function formatUnstartedJob({ title, config, run }: UnstartedJob): string {
+  return `"${toOneLine(title, LONGEST_TITLE)}"${run !== null ? `, run ${run}` : config === null ? '' : `, ${config}`}`;
 }
 
 /** Formats one job on one line: its name, its state, and the remaining time. */
-function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
-  const remaining = remainingWords(progress?.remainingSeconds ?? null);
+function formatJob({ id, state, run, title, waitingFor, progress, outcome }: RunJob): string {
+  const remaining = formatRemaining(progress?.remainingSeconds ?? null);
   const status =
     state === 'queued'
       ? 'queued'
@@ -208,17 +208,18 @@ function jobLine({ id, state, run, title, waitingFor, progress, outcome }: RunJo
         : outcome?.kind === 'failed'
           ? `failed  ${outcome.message}`
           : (outcome?.kind ?? 'finished');
-  return `${id.padEnd(10)}"${oneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${status}`;
+  return `${id.padEnd(10)}"${toOneLine(title, LONGEST_TITLE)}"${run === null ? '' : `  ${run}`}  ${status}`;
 }
 
 export async function cancel(given: Given<typeof CANCEL>, context: CommandContext): Promise<void> {
   const { print, note } = context;
   const name = given.job;
-  const store = storePath(given, context);
+  const store = resolveStorePath(given, context);
   const asked = await withEngine(store, async (client) =>
     (await client.attach()) ? (await client.cancelRun({ job: name })).cancelled : null,
   );
-  const cancelled = asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : forget(store, name) ? 'unstarted' : null);
+  const cancelled =
+    asked ?? (cancelElsewhere(store, name) ? 'elsewhere' : removeUnstartedJob(store, name) ? 'unstarted' : null);
   if (cancelled === null) {
     throw new C3Error(
       'input',
@@ -242,7 +243,7 @@ export async function cancel(given: Given<typeof CANCEL>, context: CommandContex
 }
 
 /** Removes a job that never began from the queue file of an engine that is gone. */
-function forget(store: string, id: string): boolean {
+function removeUnstartedJob(store: string, id: string): boolean {
   const file = new QueueFile(store);
   const entries = file.read();
   const rest = entries.filter((entry) => entry.id !== id);

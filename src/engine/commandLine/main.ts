@@ -1,30 +1,29 @@
 /** The command line as a function: takes arguments and streams, and returns an exit code. */
-import { C3Error, CancelledError, messageOf, nearestName } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { C3Error, CancelledError, toErrorMessage, findNearestName } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';
-import { ownArguments } from './arguments.ts';
-import { contextOf, type Command, type Output, type Streams } from './command.ts';
+import { splitAtDashes } from './arguments.ts';
+import { createCommandContext, type Command, type Output, type Streams } from './command.ts';
 import { COMMANDS, GROUPS } from './commands.ts';
-import { commandHelp, overview } from './help.ts';
+import { formatCommandHelp, formatOverview } from './help.ts';
 
 const LONGEST_ERROR = 2000;
 
 /** Columns of an output that is not a terminal or does not report its width. */
 const USUAL_WIDTH = 80;
 
-const widthOf = ({ isTTY, columns }: Output): number => (isTTY === true ? (columns ?? USUAL_WIDTH) : USUAL_WIDTH);
+const findWidth = ({ isTTY, columns }: Output): number => (isTTY === true ? (columns ?? USUAL_WIDTH) : USUAL_WIDTH);
 
-const commandNamed = (name: string): Command | undefined =>
-  Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+const findCommand = (name: string): Command | undefined => (Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined);
 
 /** Returns true if a command is asked for its help; arguments after `--` do not count. */
-const asksHelp = ({ declared }: Command, args: readonly string[]): boolean =>
-  ownArguments(declared, args).own.includes('--help');
+const isHelpRequested = ({ declared }: Command, args: readonly string[]): boolean =>
+  splitAtDashes(declared, args).own.includes('--help');
 
 /** Returns true if Ctrl+C must abort the command's signal, because ending it could leave work half done. */
 export function isCancellable([name = 'help', ...rest]: readonly string[]): boolean {
-  const command = commandNamed(name);
-  return command !== undefined && !asksHelp(command, rest) && command.declared.onlyReads?.(rest) !== true;
+  const command = findCommand(name);
+  return command !== undefined && !isHelpRequested(command, rest) && command.declared.onlyReads?.(rest) !== true;
 }
 
 /**
@@ -35,27 +34,27 @@ export function isCancellable([name = 'help', ...rest]: readonly string[]): bool
  */
 export async function main(args: readonly string[], streams: Streams): Promise<number> {
   try {
-    return await carryOut(args, streams);
+    return await runCommandLine(args, streams);
   } catch (error) {
     // If the reader of the output has left, nobody reads that the work was cancelled.
     if (!(error instanceof CancelledError && streams.stdout.errored !== null)) {
       streams.stderr.write(
         error instanceof CancelledError
           ? 'Cancelled; what was stored stays.\n'
-          : `c3: ${oneLine(messageOf(error), LONGEST_ERROR)}\n`,
+          : `c3: ${toOneLine(toErrorMessage(error), LONGEST_ERROR)}\n`,
       );
     }
     return error instanceof C3Error && error.kind === 'input' ? 2 : 1;
   }
 }
 
-async function carryOut([name = 'help', ...rest]: readonly string[], streams: Streams): Promise<number> {
+async function runCommandLine([name = 'help', ...rest]: readonly string[], streams: Streams): Promise<number> {
   const { stdout } = streams;
   const [topic] = rest;
   if (name === 'help' || name === '--help' || name === '-h') {
-    const width = widthOf(stdout);
+    const width = findWidth(stdout);
     stdout.write(
-      `${topic === undefined ? overview(VERSION, GROUPS, width) : commandHelp(commandOf(topic).declared, width)}\n`,
+      `${topic === undefined ? formatOverview(VERSION, GROUPS, width) : formatCommandHelp(requireCommand(topic).declared, width)}\n`,
     );
     return 0;
   }
@@ -63,13 +62,13 @@ async function carryOut([name = 'help', ...rest]: readonly string[], streams: St
     stdout.write(`${VERSION}\n`);
     return 0;
   }
-  const command = commandOf(name);
-  if (asksHelp(command, rest)) {
-    stdout.write(`${commandHelp(command.declared, widthOf(stdout))}\n`);
+  const command = requireCommand(name);
+  if (isHelpRequested(command, rest)) {
+    stdout.write(`${formatCommandHelp(command.declared, findWidth(stdout))}\n`);
     return 0;
   }
   let code = 0;
-  const context = contextOf(name, streams, () => {
+  const context = createCommandContext(name, streams, () => {
     code = 1;
   });
   try {
@@ -81,10 +80,10 @@ async function carryOut([name = 'help', ...rest]: readonly string[], streams: St
 }
 
 /** @throws C3Error('input') for an unknown command, naming the nearest one */
-function commandOf(name: string): Command {
-  const command = commandNamed(name);
+function requireCommand(name: string): Command {
+  const command = findCommand(name);
   if (command === undefined) {
-    const nearest = nearestName(name, [...Object.keys(COMMANDS), 'help']);
+    const nearest = findNearestName(name, [...Object.keys(COMMANDS), 'help']);
     throw new C3Error(
       'input',
       `c3 has no command ${JSON.stringify(name.slice(0, 40))}; ` +

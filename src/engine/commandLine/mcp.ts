@@ -1,7 +1,7 @@
 /** `c3 mcp`: serves a store to assistants over standard input and output. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { onAbort } from '../../shared/cancellation.ts';
-import { mcpServer } from '../mcp/server.ts';
+import { createMcpServer } from '../mcp/server.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { MCP } from './declared/programs.ts';
@@ -11,7 +11,7 @@ import { withService } from './support.ts';
 export async function mcp(given: Given<typeof MCP>, context: CommandContext): Promise<void> {
   const { stdin, stdout } = context.streams;
   await withService(given, context, async (service) => {
-    const server = mcpServer(service);
+    const server = createMcpServer(service);
     const ended = Promise.withResolvers<undefined>();
     const end = (): void => ended.resolve(undefined);
     stdin.once('end', end);

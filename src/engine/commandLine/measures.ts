@@ -2,28 +2,28 @@
 import { resolve } from 'node:path';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';
-import { emptiedEffects, timesEmptied, type EmptiedEffect } from '../../report/emptied.ts';
+import { emptiedEffects, countEmptied, type EmptiedEffect } from '../../report/emptied.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { counted } from '../../shared/text/words.ts';
+import { formatCounted } from '../../shared/text/words.ts';
 import { salvageStore } from '../../store/repair/salvage.ts';
-import { contextEstimator } from '../../training/methods/methods.ts';
+import { getContextEstimator } from '../../training/methods/methods.ts';
 import { diagnose, type Diagnosis } from '../diagnose/diagnose.ts';
-import { messagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
+import { selectMessagesToEmpty, type EmptiedSettings } from '../diagnose/emptied.ts';
 import {
   readTrainingCredit,
   type RoleTrainingCredit,
   type TrainingCreditSettings,
 } from '../diagnose/trainingCredit.ts';
 import { creditLines } from '../lines/creditLines.ts';
-import { graderNamed, gradeLines, mathLines } from '../lines/gradeLines.ts';
-import { passRuleNamed, pythonLines, withPythonGrader } from '../lines/gradePython.ts';
-import { examine } from '../machine/doctor.ts';
+import { findGrader, gradeLines, createMathLineGrader } from '../lines/gradeLines.ts';
+import { findPassRule, createPythonLineGrader, withPythonGrader } from '../lines/gradePython.ts';
+import { examineMachine } from '../machine/doctor.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
-import { parseThresholds, taxonomyWords } from '../taxonomy/taxonomyReport.ts';
+import { parseThresholds, formatTaxonomy } from '../taxonomy/taxonomyReport.ts';
 import type { CommandContext } from './command.ts';
-import { flagOf, type Given } from './declared/declaration.ts';
+import { toFlag, type Given } from './declared/declaration.ts';
 import type { CREDIT, GRADE } from './declared/lines.ts';
 import type { DOCTOR } from './declared/machine.ts';
 import {
@@ -36,8 +36,8 @@ import {
   type LABEL,
   type TAXONOMY,
 } from './declared/results.ts';
-import { progressPrinter, storePath, withService } from './support.ts';
-import { proportion, reusedWords, takenWords } from './words.ts';
+import { createProgressPrinter, resolveStorePath, withService } from './support.ts';
+import { formatProportion, formatReusedResults, formatReusedTokens } from './words.ts';
 
 export async function taxonomy(given: Given<typeof TAXONOMY>, context: CommandContext): Promise<void> {
   const { print } = context;
@@ -47,7 +47,7 @@ export async function taxonomy(given: Given<typeof TAXONOMY>, context: CommandCo
     if (given.json) {
       print(JSON.stringify(report));
     } else {
-      for (const line of taxonomyWords(report)) {
+      for (const line of formatTaxonomy(report)) {
         print(line);
       }
     }
@@ -86,17 +86,17 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
   const others = ['emptied', 'trainingCredit', 'sample', 'alternatives', 'valueSamples', 'origin'] as const;
   const foreign = others.find((name) => name !== measured && named.has(name));
   if (measured !== null && foreign !== undefined) {
-    throw new C3Error('input', `${flagOf(measured)} measures by itself; omit ${flagOf(foreign)}.`);
+    throw new C3Error('input', `${toFlag(measured)} measures by itself; omit ${toFlag(foreign)}.`);
   }
   const sampling = ['contexts', 'alternatives', 'replays', 'valueSamples', 'role', 'seed'] as const;
   const needless = sampling.find((name) => named.has(name));
   if (measured === null && !sample && needless !== undefined) {
-    throw new C3Error('input', `${flagOf(needless)} configures sampling; add --sample.`);
+    throw new C3Error('input', `${toFlag(needless)} configures sampling; add --sample.`);
   }
   const printed = (json: object, words: readonly string[]): void =>
     print(given.json ? JSON.stringify(json) : words.join('\n'));
   await withService(given, context, async (service) => {
-    const show = progressPrinter(context);
+    const show = createProgressPrinter(context);
     const onContext = (done: number, total: number): void => {
       const replaying = { emptied: 'Replaying questions', trainingCredit: 'Replaying messages' } as const;
       const what = measured === null ? 'Sampling contexts' : replaying[measured];
@@ -105,8 +105,8 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
     const { signal } = context;
     if (measured === 'emptied') {
       const settings = { contexts: contexts ?? EMPTIED_CONTEXTS, replays: replays ?? DIAGNOSED_REPLAYS, role, seed };
-      const found = await emptiedRun(service, id, settings, { signal, onMessage: onContext });
-      printed({ run: id, emptied: found }, emptiedWords(found));
+      const found = await measureEmptied(service, id, settings, { signal, onMessage: onContext });
+      printed({ run: id, emptied: found }, formatEmptied(found));
       return;
     }
     const recipe = parseRecipe(
@@ -114,14 +114,14 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
       id,
     );
     const { config } = recipe;
-    const protocol = protocolOf(recipe);
+    const protocol = parseRecipeProtocol(recipe);
     if (measured === 'trainingCredit') {
       const settings = { contexts: contexts ?? LEARNED_CONTEXTS, replays: replays ?? LEARNED_PAIRS, role, seed };
       await service.replayLearned(id, settings, { signal, onContext });
       const learned = { run: id, config, protocol };
       const found = service.reading((store) => readTrainingCredit({ store, ...learned }, settings));
       const { method } = config;
-      printed({ run: id, method, settings, trainingCredit: found }, trainingCreditWords(method, settings, found));
+      printed({ run: id, method, settings, trainingCredit: found }, formatTrainingCredit(method, settings, found));
       return;
     }
     if (sample) {
@@ -129,9 +129,9 @@ export async function diagnoseRun(given: Given<typeof DIAGNOSE>, context: Comman
       await service.sampleDiagnostics(id, { ...drawn, alternatives, valueSamples }, { signal, onContext });
     }
     const found = service.reading((store) =>
-      diagnose(store, id, { origin, estimator: contextEstimator(config), protocol }),
+      diagnose(store, id, { origin, estimator: getContextEstimator(config), protocol }),
     );
-    print(given.json ? JSON.stringify(found) : diagnosisWords(found));
+    print(given.json ? JSON.stringify(found) : formatDiagnosis(found));
   });
 }
 
@@ -140,10 +140,10 @@ export async function grade(given: Given<typeof GRADE>, context: CommandContext)
   const { grader: rule, backend, blocks } = given;
   if (given.kind === 'python') {
     await withPythonGrader(
-      passRuleNamed(rule),
+      findPassRule(rule),
       backend,
       async (grader) => {
-        for await (const line of gradeLines(streams.stdin, pythonLines(grader, blocks))) {
+        for await (const line of gradeLines(streams.stdin, createPythonLineGrader(grader, blocks))) {
           print(line);
         }
       },
@@ -157,19 +157,19 @@ export async function grade(given: Given<typeof GRADE>, context: CommandContext)
   if (given.named.has('backend') || given.named.has('blocks')) {
     throw new C3Error('input', 'c3 grade --kind math takes no --backend and no --blocks, which are for python only.');
   }
-  for await (const line of gradeLines(streams.stdin, mathLines(graderNamed(rule)))) {
+  for await (const line of gradeLines(streams.stdin, createMathLineGrader(findGrader(rule)))) {
     print(line);
   }
 }
 
 export async function doctor(given: Given<typeof DOCTOR>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const store = storePath(given, context);
+  const store = resolveStorePath(given, context);
   if (given.copy !== null) {
-    copyWhole(store, resolve(context.folder, given.copy), given.json, print);
+    copyIntactRows(store, resolve(context.folder, given.copy), given.json, print);
     return;
   }
-  const report = await examine(store, given.all);
+  const report = await examineMachine(store, given.all);
   if (report.store.findings.length > 0) {
     context.fails();
   }
@@ -195,7 +195,7 @@ export async function doctor(given: Given<typeof DOCTOR>, context: CommandContex
 }
 
 /** Copies the intact rows of a store, and prints what was left out. */
-function copyWhole(from: string, to: string, json: boolean, print: CommandContext['print']): void {
+function copyIntactRows(from: string, to: string, json: boolean, print: CommandContext['print']): void {
   const tables = salvageStore(from, to, HEADLINE_RULE);
   if (json) {
     print(JSON.stringify({ store: from, copy: to, tables }));
@@ -222,15 +222,15 @@ function copyWhole(from: string, to: string, json: boolean, print: CommandContex
  * @throws C3Error('input') for a role that no other role follows, or a run without a sampled
  *   evaluation; CancelledError
  */
-async function emptiedRun(
+async function measureEmptied(
   service: EngineService,
   run: string,
   { replays, ...settings }: EmptiedSettings & { readonly replays: number },
   { signal, onMessage }: { readonly signal: AbortSignal; readonly onMessage: (done: number, total: number) => void },
 ): Promise<readonly EmptiedEffect[]> {
   const { asked, times } = service.reading((store) => ({
-    asked: messagesToEmpty(store, run, protocolOf(parseRecipe(store.runConfig(run), run)), settings),
-    times: timesEmptied(store, run),
+    asked: selectMessagesToEmpty(store, run, parseRecipeProtocol(parseRecipe(store.runConfig(run), run)), settings),
+    times: countEmptied(store, run),
   }));
   for (const [index, { id: message }] of asked.entries()) {
     if ((times.get(message) ?? 0) < replays) {
@@ -241,91 +241,97 @@ async function emptiedRun(
   return service.reading((store) => emptiedEffects(store, run));
 }
 
-const share = ({ value, low, high, n }: Interval): string =>
+const formatShare = ({ value, low, high, n }: Interval): string =>
   `${value.toFixed(3)} [${low === null || high === null ? 'no interval' : `${low.toFixed(3)}, ${high.toFixed(3)}`}], n ${n}`;
 
 /** Returns one paragraph for each role and evaluation. */
-const emptiedWords = (effects: readonly EmptiedEffect[]): readonly string[] =>
+const formatEmptied = (effects: readonly EmptiedEffect[]): readonly string[] =>
   effects.flatMap(({ role, evaluation, team, without, difference, replays }) => [
     `${evaluation}: ${role}, ${replays} replays on each side, 95 % intervals over questions`,
-    `  with its message        ${share(team)}`,
-    `  with an empty message   ${share(without)}`,
-    `  difference              ${share(difference)}`,
+    `  with its message        ${formatShare(team)}`,
+    `  with an empty message   ${formatShare(without)}`,
+    `  difference              ${formatShare(difference)}`,
   ]);
 
 // Diagnoses as text for the terminal.
 
-const number = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
+const formatNumber = (value: number | null): string => (value === null ? '?' : String(Number(value.toPrecision(4))));
 
-function interval(value: Interval | null, reason: string | undefined): string {
+function formatInterval(value: Interval | null, reason: string | undefined): string {
   if (value === null) {
     return `not measured${reason === undefined ? '' : `: ${reason}`}`;
   }
-  return `${number(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${number(value.low)}, ${number(value.high)}]`}, n ${value.n}`;
+  return `${formatNumber(value.value)} ${value.low === null || value.high === null ? '[interval not measured]' : `[${formatNumber(value.low)}, ${formatNumber(value.high)}]`}, n ${value.n}`;
 }
 
-const nats = (value: Interval | null, reason: string | undefined): string =>
-  `${interval(value, reason)}${value === null ? '' : ' nats'}`;
+const formatNats = (value: Interval | null, reason: string | undefined): string =>
+  `${formatInterval(value, reason)}${value === null ? '' : ' nats'}`;
 
-const costs = (cost: Omit<Ledger, 'seconds'>): string =>
-  `${cost.evaluatorCalls} evaluator calls${reusedWords(cost)}, ${cost.tokens.prompt} prompt and ${cost.tokens.completion} completion tokens${takenWords(cost.tokens)}`;
+const formatCosts = (cost: Omit<Ledger, 'seconds'>): string =>
+  `${cost.evaluatorCalls} evaluator calls${formatReusedResults(cost)}, ${cost.tokens.prompt} prompt and ${cost.tokens.completion} completion tokens${formatReusedTokens(cost.tokens)}`;
 
 /** Summarizes a run's certificates, which are diagnostics; most of them are vacuous. */
-function certificateWords(found: NonNullable<Diagnosis['certificate']>): string {
+function formatCertificate(found: NonNullable<Diagnosis['certificate']>): string {
   const { steps, positive, vacuous, newest, compared, violations, rankCorrelation } = found;
-  const last = `${number(newest.value)}${newest.vacuous ? ' (vacuous)' : ''}`;
+  const last = `${formatNumber(newest.value)}${newest.vacuous ? ' (vacuous)' : ''}`;
   const against =
     compared === 0
       ? 'no update was measured'
-      : `above the measured improvement in ${violations} of ${compared}, rank correlation ${number(rankCorrelation)}`;
+      : `above the measured improvement in ${violations} of ${compared}, rank correlation ${formatNumber(rankCorrelation)}`;
   return `${last} in the last of ${steps} steps; ${positive} positive, ${vacuous} vacuous; ${against}`;
 }
 
 /** Returns all rows for runs that sample within their steps, and the measured ones for other runs. */
-function teamRows({ coordination, contextDrift, stability, certificate, reasons }: Diagnosis): [string, string][] {
+function listTeamRows({ coordination, contextDrift, stability, certificate, reasons }: Diagnosis): [string, string][] {
   const row = (name: string, value: Interval | null, reason: string | undefined): [string, string][] =>
-    value === null && certificate === undefined ? [] : [[name, interval(value, reason)]];
+    value === null && certificate === undefined ? [] : [[name, formatInterval(value, reason)]];
   return [
     ...row('coordination', coordination, reasons['coordination']),
     ...(contextDrift === undefined
       ? []
       : [
-          ['context drift', interval(contextDrift.plugIn, undefined)] as [string, string],
-          ['  by chance', interval(contextDrift.samePolicy, undefined)] as [string, string],
-          ['  beyond chance', interval(contextDrift.excess, undefined)] as [string, string],
+          ['context drift', formatInterval(contextDrift.plugIn, undefined)] as [string, string],
+          ['  by chance', formatInterval(contextDrift.samePolicy, undefined)] as [string, string],
+          ['  beyond chance', formatInterval(contextDrift.excess, undefined)] as [string, string],
         ]),
     ...row('stability', stability, reasons['stability']),
   ];
 }
 
-export function diagnosisWords(found: Diagnosis): string {
+export function formatDiagnosis(found: Diagnosis): string {
   const { reasons, overhead } = found;
   const added = overhead.diagnostic;
   const rows: [string, string][] = [
-    ['fidelity, real', interval(found.fidelity.real, reasons['fidelity'])],
-    ['fidelity, all', interval(found.fidelity.all, reasons['fidelity'])],
-    ['variance', interval(found.variance, reasons['variance'])],
-    ['influence', nats(found.distinctInfluence, reasons['influence'])],
-    ['as published', nats(found.influence, reasons['influence'])],
+    ['fidelity, real', formatInterval(found.fidelity.real, reasons['fidelity'])],
+    ['fidelity, all', formatInterval(found.fidelity.all, reasons['fidelity'])],
+    ['variance', formatInterval(found.variance, reasons['variance'])],
+    ['influence', formatNats(found.distinctInfluence, reasons['influence'])],
+    ['as published', formatNats(found.influence, reasons['influence'])],
     [
       'reliability',
-      interval(found.reliability.evenOdd, 'it needs three alternatives with two replays each and returns that differ'),
+      formatInterval(
+        found.reliability.evenOdd,
+        'it needs three alternatives with two replays each and returns that differ',
+      ),
     ],
-    ['noise/law', interval(found.noise.ratio, 'it needs two replays of each alternative and returns that differ')],
-    ['duplicates', proportion(found.duplicates.exact)],
+    [
+      'noise/law',
+      formatInterval(found.noise.ratio, 'it needs two replays of each alternative and returns that differ'),
+    ],
+    ['duplicates', formatProportion(found.duplicates.exact)],
     ...Object.entries(found.passAtK).map(([k, value]): [string, string] => [
       `pass@${k}`,
-      value === null ? interval(null, reasons[`passAtK.${k}`]) : proportion(value),
+      value === null ? formatInterval(null, reasons[`passAtK.${k}`]) : formatProportion(value),
     ]),
-    ['greedy accuracy', proportion(found.accuracy.greedy)],
+    ['greedy accuracy', formatProportion(found.accuracy.greedy)],
     ...(found.certificate === undefined
       ? []
-      : [['certificate', certificateWords(found.certificate)] as [string, string]]),
-    ...teamRows(found),
-    ['ledger', `${costs(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
+      : [['certificate', formatCertificate(found.certificate)] as [string, string]]),
+    ...listTeamRows(found),
+    ['ledger', `${formatCosts(found.ledger)}, ${found.ledger.seconds.toFixed(1)} s`],
     [
       'sampling took',
-      `${costs(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`,
+      `${formatCosts(added)}, ${added.seconds === null ? 'time not measured' : `${added.seconds.toFixed(1)} s`}, ${added.joules === null ? 'energy not measured' : `${added.joules.toFixed(0)} J`}`,
     ],
     ['assumes', found.continuation.assumption],
   ];
@@ -344,7 +350,7 @@ export function diagnosisWords(found: Diagnosis): string {
 }
 
 /** Formats the result of `c3 diagnose --training-credit`, with a paragraph for each role. */
-export const trainingCreditWords = (
+export const formatTrainingCredit = (
   method: string,
   { replays }: TrainingCreditSettings,
   roles: readonly RoleTrainingCredit[],
@@ -354,13 +360,13 @@ export const trainingCreditWords = (
       reliability === null
         ? 'it needs two pairs of a message, and targets that differ'
         : 'the two halves of the pairs do not agree, so the measurement may be noise only';
-    const left = leftOut === 0 ? '' : `; without a return: ${counted(leftOut, 'message')}`;
+    const left = leftOut === 0 ? '' : `; without a return: ${formatCounted(leftOut, 'message')}`;
     return [
       `${role}: credit that ${method} learned with against the target advantage, 95 % intervals over questions`,
-      `  correlation       ${interval(correlation, degenerate ?? undefined)}`,
-      `  without noise     ${interval(disattenuated, degenerate ?? noise)}`,
-      `  reliability       ${number(reliability)}, of targets from ${replays} pairs of replays`,
-      `  measured on       ${counted(counts.contexts, 'context')}, ${counted(counts.messages, 'message')}, ` +
-        `${counted(counts.pairs, 'pair')}, ${counted(counts.evaluatorCalls, 'evaluator call')}${left}`,
+      `  correlation       ${formatInterval(correlation, degenerate ?? undefined)}`,
+      `  without noise     ${formatInterval(disattenuated, degenerate ?? noise)}`,
+      `  reliability       ${formatNumber(reliability)}, of targets from ${replays} pairs of replays`,
+      `  measured on       ${formatCounted(counts.contexts, 'context')}, ${formatCounted(counts.messages, 'message')}, ` +
+        `${formatCounted(counts.pairs, 'pair')}, ${formatCounted(counts.evaluatorCalls, 'evaluator call')}${left}`,
     ];
   });

@@ -15,8 +15,8 @@ import type { GENERATE, SCORE } from './declared/lines.ts';
 import type { MODEL_FOLDER } from './declared/machine.ts';
 import type { ADAPTER, MODEL } from './declared/options.ts';
 import type { PLAN } from './declared/runs.ts';
-import { factsTable, planTable, rhoTable, stepLine } from './planWords.ts';
-import { loadingPrinter, withService } from './support.ts';
+import { formatFacts, formatPlan, formatRho, formatSelfTestStep } from './planWords.ts';
+import { createLoadingPrinter, withService } from './support.ts';
 
 /**
  * Prints the facts of a model folder, and tests the model if --test is given.
@@ -28,7 +28,7 @@ export async function modelCommand(given: Given<typeof MODEL_FOLDER>, context: C
   const path = resolve(context.folder, given.folder);
   const facts = await inspectModel(path);
   if (!json) {
-    print(factsTable(facts));
+    print(formatFacts(facts));
   }
   if (!given.test) {
     if (json) {
@@ -36,14 +36,14 @@ export async function modelCommand(given: Given<typeof MODEL_FOLDER>, context: C
     }
     return;
   }
-  const { onProgress: onLoading } = loadingPrinter(context);
+  const { onProgress: onLoading } = createLoadingPrinter(context);
   const steps = await testModel(path, DEFAULT_PROVIDER, {
     signal: context.signal,
     onProgress: (progress) => {
       if (progress.kind === 'load') {
         onLoading?.(progress.done, progress.total);
       } else if (!json) {
-        print(stepLine(progress.step));
+        print(formatSelfTestStep(progress.step));
       }
     },
   });
@@ -62,7 +62,7 @@ export async function modelCommand(given: Given<typeof MODEL_FOLDER>, context: C
  */
 export async function planCommand(given: Given<typeof PLAN>, context: CommandContext): Promise<void> {
   const { print, note } = context;
-  const pilot = pilotSettings(given);
+  const pilot = readPilotSettings(given);
   const recipe = await readRecipe(given.config, given.override, context.folder);
   for (const line of recipe.notes ?? []) {
     note(line);
@@ -73,13 +73,13 @@ export async function planCommand(given: Given<typeof PLAN>, context: CommandCon
     if (given.json) {
       print(JSON.stringify(rho === null ? plan : { ...plan, rho }));
     } else {
-      print([planTable(plan), ...(rho === null ? [] : ['', rhoTable(rho)])].join('\n'));
+      print([formatPlan(plan), ...(rho === null ? [] : ['', formatRho(rho)])].join('\n'));
     }
   });
 }
 
 /** Returns the settings of --rho, or null without it. */
-function pilotSettings(given: Given<typeof PLAN>): PilotSettings | null {
+function readPilotSettings(given: Given<typeof PLAN>): PilotSettings | null {
   const { questions, alternatives, replays } = given;
   if (!given.rho) {
     const needless = (['questions', 'alternatives', 'replays'] as const).find((name) => given.named.has(name));
@@ -95,7 +95,7 @@ export async function generate(given: Given<typeof GENERATE>, context: CommandCo
   const { print } = context;
   const { greedy, maxNew, seed, thinking } = given;
   const settings = { greedy, maxNew, seed, thinking };
-  await using model = await takenModel(given, context);
+  await using model = await takeGivenModel(given, context);
   for await (const line of generateLines(context.streams.stdin, model, settings, context.signal)) {
     print(line);
   }
@@ -103,18 +103,18 @@ export async function generate(given: Given<typeof GENERATE>, context: CommandCo
 
 export async function score(given: Given<typeof SCORE>, context: CommandContext): Promise<void> {
   const { print } = context;
-  await using model = await takenModel(given, context);
+  await using model = await takeGivenModel(given, context);
   for await (const line of scoreLines(context.streams.stdin, model, context.signal)) {
     print(line);
   }
 }
 
 /** Loads the model that --model names, with the adapter of --adapter. */
-const takenModel = (
+const takeGivenModel = (
   given: OptionsGiven<typeof MODEL & typeof ADAPTER>,
   context: CommandContext,
 ): ReturnType<typeof takeLineModel> => {
   const { folder } = context;
   const adapter = given.adapter === null ? null : resolve(folder, given.adapter);
-  return takeLineModel(resolve(folder, given.model), adapter, loadingPrinter(context));
+  return takeLineModel(resolve(folder, given.model), adapter, createLoadingPrinter(context));
 };

@@ -1,7 +1,7 @@
 /** Reads `--only KEY=VALUE`, which selects episodes of a run and may be given several times. */
 import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
-import { C3Error, nearestName } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { C3Error, findNearestName } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /** Maximum conditions of one selection. */
 const MOST_CONDITIONS = 1000;
@@ -21,10 +21,10 @@ export function readSelection(given: readonly string[]): Selection {
     const name = at === -1 ? one : one.slice(0, at);
     const key = SELECTION_KEYS.find((known) => known === name);
     if (key === undefined) {
-      const nearest = nearestName(name.slice(0, SHOWN), SELECTION_KEYS);
+      const nearest = findNearestName(name.slice(0, SHOWN), SELECTION_KEYS);
       throw new C3Error(
         'input',
-        `--only selects no episodes by ${shown(name)}; give ${SELECTION_KEYS.map((known) => `${known}=`).join(', ')}${nearest === undefined ? '' : `: did you mean ${nearest}=?`}`,
+        `--only selects no episodes by ${quoteShortened(name)}; give ${SELECTION_KEYS.map((known) => `${known}=`).join(', ')}${nearest === undefined ? '' : `: did you mean ${nearest}=?`}`,
       );
     }
     const value = one.slice(at + 1).trim();
@@ -44,4 +44,4 @@ const EXAMPLES: Readonly<Record<SelectionKey, string>> = {
   uid: 'arithmetic-12',
 };
 
-const shown = (text: string): string => JSON.stringify(oneLine(text, SHOWN));
+const quoteShortened = (text: string): string => JSON.stringify(toOneLine(text, SHOWN));

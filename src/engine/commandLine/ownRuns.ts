@@ -1,9 +1,9 @@
 /** `c3 note` and `c3 delete`: annotate runs and episodes of a store, and delete runs. */
 import { BY_HAND } from '../../domain/episode.ts';
 import type { NotedEpisode } from '../../domain/episodeNote.ts';
-import { tagsOf } from '../../domain/run.ts';
+import { parseTags } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { DELETE, NOTE } from './declared/results.ts';
@@ -13,7 +13,7 @@ export async function note(given: Given<typeof NOTE>, context: CommandContext): 
   const { subject, title, note: words, named } = given;
   const own = {
     ...(words !== null && { note: words }),
-    ...(named.has('tags') && { tags: tagsOf(given.tags.join(',')) }),
+    ...(named.has('tags') && { tags: parseTags(given.tags.join(',')) }),
   };
   if (/^\d+$/u.test(subject)) {
     await noteEpisode(given, own, context);
@@ -46,7 +46,7 @@ async function noteEpisode(
   if (!Number.isSafeInteger(message) || message < 1) {
     throw new C3Error('input', 'c3 note needs the number of a message, for example `c3 note 17`.');
   }
-  const score = given.score === null ? undefined : askedScore(given.score);
+  const score = given.score === null ? undefined : readScoreOption(given.score);
   if (score === undefined && Object.keys(own).length === 0) {
     throw new C3Error('input', 'c3 note needs --score, --note or --tags for an episode.');
   }
@@ -56,12 +56,12 @@ async function noteEpisode(
   await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const noted = await service.noteEpisode({ message, ...own, ...(score !== undefined && { score }) }, context.signal);
-    context.print(given.json ? JSON.stringify(noted) : episodeLines(noted).join('\n'));
+    context.print(given.json ? JSON.stringify(noted) : formatNotedEpisode(noted).join('\n'));
   });
 }
 
 /** Reads a score; null removes the stored one. @throws C3Error('input') for anything but a number */
-function askedScore(given: string): number | null {
+function readScoreOption(given: string): number | null {
   if (given === 'none') {
     return null;
   }
@@ -75,7 +75,7 @@ function askedScore(given: string): number | null {
   return score;
 }
 
-function episodeLines({ episode, score, note: words, tags, isReturn }: NotedEpisode): readonly string[] {
+function formatNotedEpisode({ episode, score, note: words, tags, isReturn }: NotedEpisode): readonly string[] {
   const scored = score === null ? 'no score by hand' : `${BY_HAND}: ${score}`;
   const counts = score === null ? '' : isReturn ? ', which is its return' : ', besides its own return';
   return [`episode ${episode}, ${scored}${counts}`, tags.join(', '), words].filter((line) => line !== '');
@@ -86,6 +86,6 @@ export async function deleteCommand(given: Given<typeof DELETE>, context: Comman
   const { run } = given;
   await withService(given, context, async (service) => {
     const bytes = await service.deleteRun(run, signal);
-    print(given.json ? JSON.stringify({ run, bytes }) : `Run ${run} is deleted; ${bytesWords(bytes)} are free now.`);
+    print(given.json ? JSON.stringify({ run, bytes }) : `Run ${run} is deleted; ${formatBytes(bytes)} are free now.`);
   });
 }

@@ -1,74 +1,80 @@
 /** Formats model facts, plans and self-tests for the terminal. */
 import type { RhoReport } from '../../domain/credit.ts';
-import { costWords } from '../../shared/endpointCost.ts';
+import { describeCost } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { bytesWords, countWords } from '../../shared/text/sizes.ts';
-import { estimateWords } from '../../shared/text/times.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { formatBytes, formatCount } from '../../shared/text/sizes.ts';
+import { formatEstimate } from '../../shared/text/times.ts';
 
 const LONGEST = 200;
 const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'host', device: 'accelerator' };
-const whole = (value: number): string => value.toLocaleString('en-US');
+const formatWhole = (value: number): string => value.toLocaleString('en-US');
 
 /** Formats facts as names and values, one in each line. */
-export function factsTable(facts: ModelFacts): string {
+export function formatFacts(facts: ModelFacts): string {
   const { precisions, files, chatTemplate, reasons } = facts;
   const rows: readonly (readonly [string, string])[] = [
     ['family', facts.family],
     [
       'parameters',
-      `${countWords(facts.parameters)} (${precisions.map(({ dtype, parameters }) => (precisions.length === 1 ? dtype : `${countWords(parameters)} ${dtype}`)).join(', ')})`,
+      `${formatCount(facts.parameters)} (${precisions.map(({ dtype, parameters }) => (precisions.length === 1 ? dtype : `${formatCount(parameters)} ${dtype}`)).join(', ')})`,
     ],
-    ['weights', `${bytesWords(facts.bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`],
+    ['weights', `${formatBytes(facts.bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`],
     [
       'layers',
-      `${facts.layers}, hidden size ${whole(facts.hiddenSize)}, ${facts.heads} heads over ${facts.keyValueHeads} of keys and values`,
+      `${facts.layers}, hidden size ${formatWhole(facts.hiddenSize)}, ${facts.heads} heads over ${facts.keyValueHeads} of keys and values`,
     ],
-    ['vocabulary', `${whole(facts.vocabularySize)} tokens, embeddings ${facts.tiedEmbeddings ? 'tied' : 'not tied'}`],
-    ['positions', `${whole(facts.maxPositions)}${facts.ropeScaling === null ? '' : `, scaled: ${facts.ropeScaling}`}`],
+    [
+      'vocabulary',
+      `${formatWhole(facts.vocabularySize)} tokens, embeddings ${facts.tiedEmbeddings ? 'tied' : 'not tied'}`,
+    ],
+    [
+      'positions',
+      `${formatWhole(facts.maxPositions)}${facts.ropeScaling === null ? '' : `, scaled: ${facts.ropeScaling}`}`,
+    ],
     [
       'chat template',
       chatTemplate === null ? 'none' : `${chatTemplate}${reasons ? ', can reason; off in runs unless enabled' : ''}`,
     ],
-    ['messages end with', facts.endTokens.map((token) => oneLine(token, 40)).join(', ')],
+    ['messages end with', facts.endTokens.map((token) => toOneLine(token, 40)).join(', ')],
   ];
-  return [facts.folder, ...rows.map(([name, value]) => `  ${name.padEnd(19)}${oneLine(value, LONGEST)}`)].join('\n');
+  return [facts.folder, ...rows.map(([name, value]) => `  ${name.padEnd(19)}${toOneLine(value, LONGEST)}`)].join('\n');
 }
 
 /** Formats one step of a self-test: its name, its result, and its time. */
-export const stepLine = ({ name, passed, seconds, detail }: SelfTestStep): string =>
-  `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${oneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
+export const formatSelfTestStep = ({ name, passed, seconds, detail }: SelfTestStep): string =>
+  `  ${passed ? 'passed' : 'FAILED'}  ${name.padEnd(15)}${toOneLine(detail, LONGEST)} (${seconds.toFixed(1)} s)`;
 
 /** `36 steps, 7 evaluations`. */
-const amounts = ({ steps, evaluations }: RunPlan['budget']): string =>
+const formatAmounts = ({ steps, evaluations }: RunPlan['budget']): string =>
   [[steps, 'step'] as const, [evaluations, 'evaluation'] as const]
-    .map(([many, one]) => `${whole(many)} ${one}${many === 1 ? '' : 's'}`)
+    .map(([many, one]) => `${formatWhole(many)} ${one}${many === 1 ? '' : 's'}`)
     .join(', ');
 
 /** Formats memory items and totals, advice, then the run's cost and time. */
-export function planTable({ memory, budget, seconds }: RunPlan): string {
-  const items = memory.items.map(({ name, place, bytes }) => row(name, PLACES[place], bytesWords(bytes)));
+export function formatPlan({ memory, budget, seconds }: RunPlan): string {
+  const items = memory.items.map(({ name, place, bytes }) => formatMemoryRow(name, PLACES[place], formatBytes(bytes)));
   const totals = memory.totals.map(({ place, bytes, available, fits }) => {
     const verdict =
       fits === null
         ? 'how much is available is unknown'
-        : `${fits ? 'fits' : 'DOES NOT FIT'} in ${bytesWords(available ?? 0)}`;
-    return `${row('together', PLACES[place], bytesWords(bytes))}  ${verdict}`;
+        : `${fits ? 'fits' : 'DOES NOT FIT'} in ${formatBytes(available ?? 0)}`;
+    return `${formatMemoryRow('together', PLACES[place], formatBytes(bytes))}  ${verdict}`;
   });
   const roles = Object.keys(budget.total.decisions);
-  const columns = ['', 'evaluator calls', ...roles.map((role) => oneLine(role, 20)), 'new tokens'];
+  const columns = ['', 'evaluator calls', ...roles.map((role) => toOneLine(role, 20)), 'new tokens'];
   const cells = (name: string, { evaluatorCalls, decisions, tokens }: WorkCost): string[] => [
     name,
-    whole(evaluatorCalls),
-    ...roles.map((role) => whole(decisions[role] ?? 0)),
-    whole(tokens),
+    formatWhole(evaluatorCalls),
+    ...roles.map((role) => formatWhole(decisions[role] ?? 0)),
+    formatWhole(tokens),
   ];
   const table = [
     columns,
     cells('a step', budget.perStep),
     cells('an evaluation', budget.perEvaluation),
     ...(budget.stage0 === undefined ? [] : [cells('stage 0 and the swap', budget.stage0)]),
-    cells(`total, ${amounts(budget)}`, budget.total),
+    cells(`total, ${formatAmounts(budget)}`, budget.total),
   ];
   const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   const aligned = table.map((line) =>
@@ -87,15 +93,15 @@ export function planTable({ memory, budget, seconds }: RunPlan): string {
     ...(budget.tree === undefined ? [] : [`  ${budget.tree}`]),
     ...(budget.votes === undefined
       ? []
-      : [`  Up to ${whole(budget.votes)} calls of a step score single answers of votes, each answer once.`]),
-    ...(budget.endpoints ?? []).map((cost) => `  ${costWords(cost)}`),
+      : [`  Up to ${formatWhole(budget.votes)} calls of a step score single answers of votes, each answer once.`]),
+    ...(budget.endpoints ?? []).map((cost) => `  ${describeCost(cost)}`),
     '',
-    `Time: ${estimateWords(seconds)}`,
+    `Time: ${formatEstimate(seconds)}`,
   ].join('\n');
 }
 
 /** Formats the measurements of a pilot, one line for each message. */
-export function rhoTable({
+export function formatRho({
   questions,
   alternatives,
   replays,
@@ -108,7 +114,7 @@ export function rhoTable({
   const lines = [
     ['', 'variance of the return', 'rho', '95 % interval', 'gradient variance, C3 : MAGRPO'],
     ...messages.map(({ role, variance, rho, varianceRatio }) => [
-      oneLine(role, 20),
+      toOneLine(role, 20),
       digits(variance),
       digits(rho?.value ?? null),
       rho === null || rho.low === null || rho.high === null ? '-' : `[${digits(rho.low)}, ${digits(rho.high)}]`,
@@ -122,11 +128,11 @@ export function rhoTable({
       .join('  '),
   );
   return [
-    `What each message decides, on ${whole(questions)} questions with ${whole(alternatives)} x ${whole(replays)} replays (${whole(evaluatorCalls)} evaluator calls)`,
+    `What each message decides, on ${formatWhole(questions)} questions with ${formatWhole(alternatives)} x ${formatWhole(replays)} replays (${formatWhole(evaluatorCalls)} evaluator calls)`,
     ...aligned.map((line) => `  ${line}`),
-    `Predicted for C3 with fanout [${fanout.join(', ')}] against ${whole(episodes)} whole episodes; above 1, C3 is the noisier one.`,
+    `Predicted for C3 with fanout [${fanout.join(', ')}] against ${formatWhole(episodes)} whole episodes; above 1, C3 is the noisier one.`,
   ].join('\n');
 }
 
-const row = (name: string, place: string, bytes: string): string =>
+const formatMemoryRow = (name: string, place: string, bytes: string): string =>
   `  ${name.padEnd(40)}${place.padEnd(12)}${bytes.padStart(9)}`;

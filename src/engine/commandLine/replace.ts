@@ -1,14 +1,14 @@
 /** `c3 replace`: a run that continues with the team of another run, with one policy replaced. */
-import { replacementOf, shockWords } from '../../domain/run.ts';
+import { readReplacement, describeSwapShock } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readRecipe } from '../recipe/recipe.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { REPLACE } from './declared/runs.ts';
-import { detach } from './jobs.ts';
-import { resumable } from './runs.ts';
+import { detachRun } from './jobs.ts';
+import { runResumably } from './runs.ts';
 import { withService } from './support.ts';
-import { summaryWords } from './words.ts';
+import { formatSummary } from './words.ts';
 
 /**
  * Replaces a policy of a trained team, and runs the new team.
@@ -41,18 +41,21 @@ export async function replace(given: Given<typeof REPLACE>, context: CommandCont
       note(`Retraining uses seed ${recipe.config.seed}; --override seed=N sets another one.`);
     }
     if (given.detach) {
-      await detach({ ...started, resumed: null, again: null }, given, { ...context, folder: started.folder ?? folder });
+      await detachRun({ ...started, resumed: null, again: null }, given, {
+        ...context,
+        folder: started.folder ?? folder,
+      });
       return;
     }
-    const summary = await resumable(context, (onProgress) =>
+    const summary = await runResumably(context, (onProgress) =>
       service.run(recipe, { signal: context.signal, onProgress }, note),
     );
-    const replacement = service.reading((store) => replacementOf(store.runConfig(summary.run)));
+    const replacement = service.reading((store) => readReplacement(store.runConfig(summary.run)));
     if (given.json) {
       print(JSON.stringify({ ...summary, replacement }));
     } else {
       const shock = replacement?.shock ?? null;
-      print(`\n${summaryWords(summary)}${shock === null ? '' : `\n${shockWords(shock)}`}`);
+      print(`\n${formatSummary(summary)}${shock === null ? '' : `\n${describeSwapShock(shock)}`}`);
     }
   });
 }

@@ -4,30 +4,30 @@ import type { MessageEstimate } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
 import {
   DRAWS_WORDS,
-  drawsOf,
+  classifyDraws,
   type ContinuationChoice,
   type BucketView,
   type ReplayResult,
 } from '../../domain/replay.ts';
 import type { RunSummary } from '../../domain/run.ts';
-import { reportWords } from '../../domain/verification.ts';
-import { estimatesOf, withVote } from '../../report/estimates.ts';
-import { headlineJson } from '../../shared/credit/headline.ts';
-import { clearestOf } from '../../shared/credit/order.ts';
+import { describeReport } from '../../domain/verification.ts';
+import { estimateMessage, withVote } from '../../report/estimates.ts';
+import { toHeadlineJson } from '../../shared/credit/headline.ts';
+import { findClearest } from '../../shared/credit/order.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { readRecipe } from '../recipe/recipe.ts';
-import { defaultReplays, settledWords } from '../replay/settling.ts';
-import { storedVote, votedEpisode } from '../replay/storedVote.ts';
-import { runBlameWords } from './blame.ts';
+import { countDefaultReplays, describeSettling } from '../replay/settling.ts';
+import { recountStoredVote, readVotedEpisode } from '../replay/storedVote.ts';
+import { formatRunBlame } from './blame.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { REPLAY, VERIFY } from './declared/messages.ts';
 import type { RUN } from './declared/runs.ts';
-import { detach } from './jobs.ts';
-import { LARGE_MODEL, progressPrinter, spendingOf, withService } from './support.ts';
-import { bucketWords, estimateLines, findingWords, summaryWords } from './words.ts';
+import { detachRun } from './jobs.ts';
+import { LARGE_MODEL, createProgressPrinter, readSpendingOptions, withService } from './support.ts';
+import { formatBucket, formatEstimates, formatFinding, formatSummary } from './words.ts';
 
 /** Evaluator calls that --show spends on a search for losses, and the number of cases that it shows. */
 const SHOWN_BUDGET = 1200;
@@ -51,7 +51,7 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
     if (given.show) {
       throw new C3Error('input', 'c3 run --detach shows nothing at the end; omit --show.');
     }
-    await detach({ config, overrides, resumed, again }, given, context);
+    await detachRun({ config, overrides, resumed, again }, given, context);
     return;
   }
   const recipe = resumed === null ? await readRecipe(config, overrides, context.folder) : null;
@@ -59,7 +59,7 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
     if (resumed !== null) {
       await service.updated(context.signal);
     }
-    const summary = await resumable(context, (onProgress) => {
+    const summary = await runResumably(context, (onProgress) => {
       const control = { signal: context.signal, onProgress };
       return recipe === null ? service.resume(resumed ?? '', control, note) : service.run(recipe, control, note);
     });
@@ -67,11 +67,11 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
       print(JSON.stringify(summary));
       return;
     }
-    print(`\n${summaryWords(summary)}`);
+    print(`\n${formatSummary(summary)}`);
     if (!given.show || summary.steps === 0) {
       return;
     }
-    const message = service.reading((store) => mostCredited(store, summary.run));
+    const message = service.reading((store) => findMostCredited(store, summary.run));
     if (message === null) {
       return;
     }
@@ -80,25 +80,25 @@ export async function run(given: Given<typeof RUN>, context: CommandContext): Pr
       { signal: context.signal, onProgress: () => undefined },
     );
     const problem = service.reading((store) => store.problem(message.problem));
-    print(`\n${findingWords(problem, message, bucket.alternatives)}\n\n${bucketWords(message, bucket)}`);
+    print(`\n${formatFinding(problem, message, bucket.alternatives)}\n\n${formatBucket(message, bucket)}`);
     if (service.reading((store) => store.evaluations(summary.run)).length > 0) {
       const losses = await service.blameRun(
         { run: summary.run, budget: SHOWN_BUDGET },
         { signal: context.signal, onProgress: () => undefined },
       );
-      print(`\n${runBlameWords({ ...losses, cases: losses.cases.slice(0, SHOWN_CASES) }).join('\n')}`);
+      print(`\n${formatRunBlame({ ...losses, cases: losses.cases.slice(0, SHOWN_CASES) }).join('\n')}`);
     }
     print('\nOpen it in VS Code: npm run code, then the C3 view in the activity bar.');
   });
 }
 
 /** Runs with progress on standard error. If a run that began does not finish, prints how to resume it. */
-export async function resumable(
+export async function runResumably(
   context: CommandContext,
   work: (onProgress: (progress: RunProgress) => void) => Promise<RunSummary>,
 ): Promise<RunSummary> {
   const { note } = context;
-  const show = progressPrinter(context);
+  const show = createProgressPrinter(context);
   let run: string | undefined;
   try {
     return await work((progress) => {
@@ -116,16 +116,16 @@ export async function resumable(
 }
 
 /** Returns the message of a run's last step with the clearest credit, or the first of several. */
-function mostCredited(store: StoreReader, id: string): Message | null {
+function findMostCredited(store: StoreReader, id: string): Message | null {
   const steps = store.countSteps(id);
-  return clearestOf(
-    lastBuckets(store, id, steps).flatMap(({ alternatives }) =>
+  return findClearest(
+    listLastBuckets(store, id, steps).flatMap(({ alternatives }) =>
       alternatives.map(({ message: one }) => store.message(one)),
     ),
   );
 }
 
-function lastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {
+function listLastBuckets(store: StoreReader, run: string, iteration: number): BucketView[] {
   const total = store.countBuckets({ run, origin: 'training' });
   const window = store
     .bucketsOfRun({ run, origin: 'training', offset: Math.max(0, total - 200), limit: 200 })
@@ -137,7 +137,7 @@ function lastBuckets(store: StoreReader, run: string, iteration: number): Bucket
 export async function replay(given: Given<typeof REPLAY>, context: CommandContext): Promise<void> {
   const { print, note } = context;
   const { message, alternatives, replays, text, result, independent, team } = given;
-  const settling = settleOption(given);
+  const settling = readSettleOption(given);
   const asked = {
     message,
     alternatives,
@@ -145,15 +145,17 @@ export async function replay(given: Given<typeof REPLAY>, context: CommandContex
     text,
     result,
     independent,
-    continuation: continuationOf(given, context),
-    spending: spendingOf(given),
+    continuation: readContinuation(given, context),
+    spending: readSpendingOptions(given),
     ...(team !== null && { team: resolve(context.folder, team) }),
   };
-  const show = progressPrinter(context);
+  const show = createProgressPrinter(context);
   await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const most =
-      settling === null ? 0 : (settling.most ?? service.reading((store) => defaultReplays(store.message(message))));
+      settling === null
+        ? 0
+        : (settling.most ?? service.reading((store) => countDefaultReplays(store.message(message))));
     const request = settling === null ? asked : { ...asked, settle: { replays: most } };
     const bucket = await service.replay(request, {
       signal: context.signal,
@@ -161,30 +163,30 @@ export async function replay(given: Given<typeof REPLAY>, context: CommandContex
       onRemark: note,
     });
     const verified = await service.proveBucket(bucket.id, context.signal);
-    const episode = service.reading((store) => votedEpisode(store, message));
-    const vote = episode === null ? null : await storedVote(episode);
+    const episode = service.reading((store) => readVotedEpisode(store, message));
+    const vote = episode === null ? null : await recountStoredVote(episode);
     const { stored, estimates, draws } = service.reading((store) => ({
       stored: store.message(message),
-      estimates: withVote(estimatesOf(store.message(message), store.bucketsFor(message)), message, vote),
-      draws: drawsOf(store.replaysOfBucket(bucket.id), (id) => store.fullMessage(id).streamKey),
+      estimates: withVote(estimateMessage(store.message(message), store.bucketsFor(message)), message, vote),
+      draws: classifyDraws(store.replaysOfBucket(bucket.id), (id) => store.fullMessage(id).streamKey),
     }));
     if (given.json) {
       print(
         JSON.stringify({
-          ...replayDocument(message, verified),
-          ...settledDocument(bucket),
+          ...toReplayDocument(message, verified),
+          ...toSettledDocument(bucket),
           draws,
           continuation: verified.continuation,
-          estimates: estimateDocument(estimates),
+          estimates: toEstimateDocument(estimates),
         }),
       );
     } else {
       print(
         [
-          bucketWords(stored, verified),
-          ...(settling === null ? [] : [settledWords({ ...bucket, ...verified }, most)]),
+          formatBucket(stored, verified),
+          ...(settling === null ? [] : [describeSettling({ ...bucket, ...verified }, most)]),
           'What it was worth, under the weights and the temperature that sampled it:',
-          ...estimateLines(estimates),
+          ...formatEstimates(estimates),
           ...(draws === null ? [] : [`Drawn with ${DRAWS_WORDS[draws]}.`]),
         ].join('\n'),
       );
@@ -196,7 +198,7 @@ export async function replay(given: Given<typeof REPLAY>, context: CommandContex
  * Returns the maximum replays of --settle, or null without it.
  * @throws C3Error('input') if the number of alternatives or replays is given too
  */
-function settleOption(given: Given<typeof REPLAY>): { readonly most: number | null } | null {
+function readSettleOption(given: Given<typeof REPLAY>): { readonly most: number | null } | null {
   if (!given.settle) {
     if (given.atMost !== null) {
       throw new C3Error('input', '--at-most limits --settle; add --settle.');
@@ -214,11 +216,11 @@ function settleOption(given: Given<typeof REPLAY>): { readonly most: number | nu
 }
 
 /** Returns the design of a bucket, and the spending of --settle. */
-const settledDocument = ({ spent }: ReplayResult): object =>
+const toSettledDocument = ({ spent }: ReplayResult): object =>
   spent === undefined ? { design: 'crossed' } : { design: 'paired', spent };
 
 /** Returns the policy that continues the alternatives. */
-const continuationOf = (
+const readContinuation = (
   { snapshot, temperature, model }: Given<typeof REPLAY>,
   { folder }: CommandContext,
 ): ContinuationChoice => ({
@@ -228,7 +230,7 @@ const continuationOf = (
 });
 
 /** Returns the pooled credit by estimator, with its newest bucket; null if it was not measured. */
-function estimateDocument(estimates: readonly MessageEstimate[]): object {
+function toEstimateDocument(estimates: readonly MessageEstimate[]): object {
   return Object.fromEntries(
     estimates.map(({ name, bucket, credit }) => [
       name,
@@ -247,7 +249,7 @@ function estimateDocument(estimates: readonly MessageEstimate[]): object {
 }
 
 /** Returns the document of the contract: the message's own row, apart from the other alternatives. */
-function replayDocument(message: number, bucket: BucketView): object {
+function toReplayDocument(message: number, bucket: BucketView): object {
   const rows = bucket.alternatives.map(
     ({ original, message: one, text: words, returns, credit, evaluatorCalls, verified }) => ({
       original,
@@ -255,7 +257,7 @@ function replayDocument(message: number, bucket: BucketView): object {
         message: one,
         text: words,
         returns,
-        credit: credit === null ? null : headlineJson(credit),
+        credit: credit === null ? null : toHeadlineJson(credit),
         evaluatorCalls,
         verified,
       },
@@ -282,7 +284,7 @@ export async function verify(given: Given<typeof VERIFY>, context: CommandContex
     if (id === undefined) {
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
-    const show = progressPrinter(context);
+    const show = createProgressPrinter(context);
     const control = {
       signal,
       onRemark: note,
@@ -296,7 +298,7 @@ export async function verify(given: Given<typeof VERIFY>, context: CommandContex
     if (given.json) {
       print(JSON.stringify(report));
     } else {
-      print(reportWords(message === null ? id : `message ${message}`, report));
+      print(describeReport(message === null ? id : `message ${message}`, report));
     }
     if (report.different > 0) {
       context.fails();

@@ -4,13 +4,13 @@ import { basename, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
 import { takeLineModel } from '../lines/lineModel.ts';
-import { bundledTeam } from '../places.ts';
+import { findBundledTeam } from '../places.ts';
 import { drawToken } from '../serve/modelServer.ts';
 import { openServer } from '../serve/serve.ts';
 import type { CommandContext } from './command.ts';
 import type { Given, OptionsGiven } from './declared/declaration.ts';
 import type { SERVE, SERVED } from './declared/programs.ts';
-import { loadingPrinter } from './support.ts';
+import { createLoadingPrinter } from './support.ts';
 
 /** Variable of the user's own token. Arguments of a program are visible to every user of a machine. */
 const TOKEN_VARIABLE = 'C3_SERVE_TOKEN';
@@ -28,7 +28,7 @@ export async function serve(given: Given<typeof SERVE>, context: CommandContext)
 
 async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandContext): Promise<void> {
   const { print } = context;
-  const { folder, name } = servedFolder(given, context);
+  const { folder, name } = findServedFolder(given, context);
   const { adapter, port } = given;
   if (port > MOST_PORT) {
     throw new C3Error('input', `--port needs a number of at most ${MOST_PORT}, or 0 for one that is free.`);
@@ -39,7 +39,7 @@ async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandCon
   }
   const token = own ?? drawToken();
   const adapterFolder = adapter === null ? null : resolve(context.folder, adapter);
-  await using model = await takeLineModel(folder, adapterFolder, loadingPrinter(context));
+  await using model = await takeLineModel(folder, adapterFolder, createLoadingPrinter(context));
   await using served = await openServer(model, given.name ?? name, { port, token });
   const { url, model: called, snapshot } = served;
   if (given.json) {
@@ -57,7 +57,7 @@ async function serveUntilStopped(given: Given<typeof SERVE>, context: CommandCon
  * Returns the folder and the name of the model that --model names, or of a bundled team.
  * @throws C3Error('input') if both are given
  */
-export function servedFolder(
+export function findServedFolder(
   { model, task }: OptionsGiven<typeof SERVED>,
   context: CommandContext,
 ): { folder: string; name: string } {
@@ -69,5 +69,5 @@ export function servedFolder(
     return { folder, name: basename(folder) };
   }
   const named = task ?? TASK_NAMES[0];
-  return { folder: bundledTeam(named), name: `c3-${named}` };
+  return { folder: findBundledTeam(named), name: `c3-${named}` };
 }

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { remainingWords } from '../../shared/text/times.ts';
-import { loadingWords } from '../models/loadingWords.ts';
+import { formatRemaining } from '../../shared/text/times.ts';
+import { formatLoading } from '../models/loadingWords.ts';
 import type { LoadControl } from '../models/models.ts';
 import { EngineService } from '../service.ts';
 import { askAtTerminal } from './askAtTerminal.ts';
@@ -15,7 +15,7 @@ import type { SPENDING, STORE } from './declared/options.ts';
 export type StoreGiven = OptionsGiven<typeof STORE>;
 
 /** Returns the path of the database that --store names, or the default one. */
-export const storePath = (given: StoreGiven, { folder }: CommandContext): string => resolve(folder, given.store);
+export const resolveStorePath = (given: StoreGiven, { folder }: CommandContext): string => resolve(folder, given.store);
 
 /** Opens a service of the store that --store names for one piece of work, and always closes it. */
 export async function withService<Result>(
@@ -30,7 +30,7 @@ export async function withService<Result>(
       note(`${words}; Ctrl+C stops waiting.`);
     }
   };
-  const service = new EngineService(storePath(given, context), { command: `c3 ${name}`, onWaiting });
+  const service = new EngineService(resolveStorePath(given, context), { command: `c3 ${name}`, onWaiting });
   service.endpoints.askWait = (wait, signal) => askAtTerminal(context, wait, signal);
   try {
     return await work(service);
@@ -40,7 +40,7 @@ export async function withService<Result>(
 }
 
 /** Returns the spending limit at a server, which overrides that of the configuration. */
-export const spendingOf = (given: OptionsGiven<typeof SPENDING>): SpendingChoice => ({
+export const readSpendingOptions = (given: OptionsGiven<typeof SPENDING>): SpendingChoice => ({
   ...(given.spendTokens !== null && { tokens: given.spendTokens }),
   ...(given.spendMoney !== null && { money: given.spendMoney }),
 });
@@ -49,11 +49,11 @@ export const spendingOf = (given: OptionsGiven<typeof SPENDING>): SpendingChoice
 export const LARGE_MODEL = 100e6;
 
 /** Shows the loading progress of a large model. */
-export function loadingPrinter(context: CommandContext): LoadControl {
-  const show = progressPrinter(context);
+export function createLoadingPrinter(context: CommandContext): LoadControl {
+  const show = createProgressPrinter(context);
   const onProgress = (done: number, total: number): void => {
     if (total >= LARGE_MODEL) {
-      show({ stage: 'load', done, total, message: loadingWords(done, total) });
+      show({ stage: 'load', done, total, message: formatLoading(done, total) });
     }
   };
   return { onProgress, signal: context.signal };
@@ -69,7 +69,7 @@ export interface Progress {
 }
 
 /** Shows progress on standard error: one line on a terminal, or else a line for each tenth. */
-export function progressPrinter({
+export function createProgressPrinter({
   streams: { stderr },
   note,
   showProgress,
@@ -77,7 +77,7 @@ export function progressPrinter({
 }: CommandContext): (progress: Progress) => void {
   let lastTenth = '';
   return ({ stage, done, total, message, remainingSeconds = null }) => {
-    const remaining = remainingWords(remainingSeconds);
+    const remaining = formatRemaining(remainingSeconds);
     // A remark ends with a full stop, and the remaining time follows it.
     const line = remaining === '' ? message : `${message.replace(/\.$/u, '')}, ${remaining}`;
     if (stderr.isTTY === true) {

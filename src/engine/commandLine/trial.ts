@@ -1,13 +1,13 @@
 /** `c3 try`: tests whether a change of a run's team helps, and which role another policy helps most. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { callsWords } from '../../domain/answer.ts';
+import { describeCallProgress } from '../../domain/answer.ts';
 import type { Sampling } from '../../domain/message.ts';
-import { selectionWords } from '../../domain/selection.ts';
+import { describeSelection } from '../../domain/selection.ts';
 import {
   DECODING,
-  decodingNumber,
-  decodingWords,
+  parseDecodingNumber,
+  describeDecodingRange,
   NO_CHANGE,
   type PolicyChange,
   type ServerChange,
@@ -18,17 +18,17 @@ import {
   type WeightsChange,
 } from '../../domain/trial.ts';
 import { readRegular } from '../../files/regularFile.ts';
-import { plainEndpoint } from '../../shared/endpointAddress.ts';
+import { trimEndpoint } from '../../shared/endpointAddress.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { protocolOfRun } from '../recipe/recipe.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { readRunProtocol } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';
 import type { TRY } from './declared/messages.ts';
 import { readSelection } from './onlyFlag.ts';
-import { progressPrinter, spendingOf, withService } from './support.ts';
+import { createProgressPrinter, readSpendingOptions, withService } from './support.ts';
 
 /** Maximum bytes of a prompt file. */
 const MOST_PROMPT = 2 ** 20;
@@ -52,7 +52,7 @@ export async function tryCommand(given: Given<typeof TRY>, context: CommandConte
   if (message !== null && ofRun !== undefined) {
     throw new C3Error('input', `c3 try takes either a message or --${ofRun}; give one of the two.`);
   }
-  const change = await changeOf(changes, context.folder);
+  const change = await readChange(changes, context.folder);
   await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const run = service.reading((store) =>
@@ -62,10 +62,17 @@ export async function tryCommand(given: Given<typeof TRY>, context: CommandConte
       throw new C3Error('input', `The store ${service.storePath} holds no run; start one with \`c3 run\`.`);
     }
     const problems: TrialProblems = given.lost ? 'lost' : 'all';
-    const settings = { run, budget, problems, only, spending: spendingOf(given), ...(message !== null && { message }) };
+    const settings = {
+      run,
+      budget,
+      problems,
+      only,
+      spending: readSpendingOptions(given),
+      ...(message !== null && { message }),
+    };
     await (other === null
       ? tryOne(service, { ...settings, change }, given, context)
-      : tryEachRole(service, settings, policyOf(other, context.folder), given, context));
+      : tryEachRole(service, settings, readPolicy(other, context.folder), given, context));
   });
 }
 
@@ -75,8 +82,8 @@ async function tryOne(
   given: Given<typeof TRY>,
   context: CommandContext,
 ): Promise<void> {
-  const trial = await service.tryChange(request, controlOf(context));
-  context.print(given.json ? JSON.stringify(trial) : trialWords(trial).join('\n'));
+  const trial = await service.tryChange(request, createTrialControl(context));
+  context.print(given.json ? JSON.stringify(trial) : formatTrial(trial).join('\n'));
 }
 
 /** Tries the policy in the place of each role. A role that it helps has a fault of its own. */
@@ -87,15 +94,15 @@ async function tryEachRole(
   given: Given<typeof TRY>,
   context: CommandContext,
 ): Promise<void> {
-  const roles = service.reading((store) => protocolOfRun(store, settings.run)).roles.map(({ name }) => name);
+  const roles = service.reading((store) => readRunProtocol(store, settings.run)).roles.map(({ name }) => name);
   const trials: { readonly role: string; readonly trial: Trial }[] = [];
   for (const role of roles) {
     context.note(`Trying another policy for the ${role}.`);
     const change = { ...NO_CHANGE, roles: { [role]: policy } };
-    trials.push({ role, trial: await service.tryChange({ ...settings, change }, controlOf(context)) });
+    trials.push({ role, trial: await service.tryChange({ ...settings, change }, createTrialControl(context)) });
   }
   const ordered = trials.toSorted((a, b) => b.trial.difference.value - a.trial.difference.value);
-  const sentence = eachRoleSentence(ordered);
+  const sentence = describeEachRole(ordered);
   context.print(
     given.json
       ? JSON.stringify({ run: settings.run, roles: ordered.map(({ role, trial }) => ({ role, ...trial })), sentence })
@@ -104,46 +111,46 @@ async function tryEachRole(
 }
 
 /** Names the roles that another policy helps, largest effect first. */
-function eachRoleSentence(trials: readonly { readonly role: string; readonly trial: Trial }[]): string {
+function describeEachRole(trials: readonly { readonly role: string; readonly trial: Trial }[]): string {
   const helped = trials.filter(({ trial }) => trial.difference.low > 0).map(({ role }) => role);
   return helped.length === 0
     ? 'Another policy for one role alone is not known to help.'
     : `Another policy helps most in the place of the ${helped[0] ?? ''}${helped.length > 1 ? `, and helps for the ${helped.slice(1).join(' and the ')}` : ''}.`;
 }
 
-const controlOf = (context: CommandContext): Parameters<EngineService['tryChange']>[1] => {
-  const show = progressPrinter(context);
+const createTrialControl = (context: CommandContext): Parameters<EngineService['tryChange']>[1] => {
+  const show = createProgressPrinter(context);
   return {
     signal: context.signal,
     onRemark: context.note,
     onProgress: (calls, budget) =>
-      show({ done: calls, total: budget, message: `Trying: ${callsWords(calls, budget)}` }),
+      show({ done: calls, total: budget, message: `Trying: ${describeCallProgress(calls, budget)}` }),
   };
 };
 
 /** Reads a policy: MODEL@ADDRESS of a server, the folder of a model, or the name of a snapshot. */
-function policyOf(value: string, folder: string): PolicyChange {
+function readPolicy(value: string, folder: string): PolicyChange {
   const path = resolve(folder, value);
-  return serverIn(value) ?? (existsSync(path) ? { model: path } : { snapshot: value });
+  return parseServer(value) ?? (existsSync(path) ? { model: path } : { snapshot: value });
 }
 
 /** Returns the server that `MODEL@ADDRESS` names, or null for any other form. */
-function serverIn(value: string): ServerChange | null {
+function parseServer(value: string): ServerChange | null {
   // Names of models may contain @, too.
   const [, model = '', endpoint] = /^(.+)@(https?:\/\/.*)$/isu.exec(value) ?? [];
-  return endpoint === undefined ? null : { endpoint: plainEndpoint(endpoint), model_name: model };
+  return endpoint === undefined ? null : { endpoint: trimEndpoint(endpoint), model_name: model };
 }
 
 /**
  * Reads the value of `ROLE.snapshot`, `ROLE.model` or `ROLE.endpoint`.
  * @throws C3Error('input') for a wrong server
  */
-function rolePolicyOf(key: string, value: string, folder: string): PolicyChange {
+function readRolePolicyChange(key: string, value: string, folder: string): PolicyChange {
   const kind = key.slice(key.lastIndexOf('.') + 1);
   if (kind !== 'endpoint') {
     return kind === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
   }
-  const server = serverIn(value);
+  const server = parseServer(value);
   if (server === null) {
     throw new C3Error('input', `--change ${key} needs MODEL@ADDRESS, such as gpt-4.1@https://api.example.com/v1.`);
   }
@@ -151,7 +158,7 @@ function rolePolicyOf(key: string, value: string, folder: string): PolicyChange 
 }
 
 /** @throws C3Error('input') for an unknown key, or a value that the key cannot have */
-async function changeOf(changes: readonly string[], folder: string): Promise<TeamChange> {
+async function readChange(changes: readonly string[], folder: string): Promise<TeamChange> {
   const prompts: Record<string, string> = {};
   const sampling: Partial<Record<keyof Sampling, number>> = {};
   const roles: Record<string, PolicyChange> = {};
@@ -164,20 +171,20 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
       const bytes = await readRegular(resolve(folder, value), MOST_PROMPT, 'give the file of a prompt');
       prompts[role] = bytes.toString('utf8').trim();
     } else if (what !== '') {
-      roles[role] = rolePolicyOf(key, value, folder);
+      roles[role] = readRolePolicyChange(key, value, folder);
     } else if (key === 'snapshot' || key === 'model') {
       policy = key === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
-        `--change ${JSON.stringify(oneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
+        `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
       );
     } else {
-      const number = decodingNumber(decoding, value);
+      const number = parseDecodingNumber(decoding, value);
       if (number === null) {
         throw new C3Error(
           'input',
-          `--change ${key} needs ${decodingWords(decoding)}, not ${JSON.stringify(oneLine(value, SHOWN))}.`,
+          `--change ${key} needs ${describeDecodingRange(decoding)}, not ${JSON.stringify(toOneLine(value, SHOWN))}.`,
         );
       }
       sampling[decoding.of] = number;
@@ -187,8 +194,8 @@ async function changeOf(changes: readonly string[], folder: string): Promise<Tea
 }
 
 /** Returns the sentence, the cost, and the first cases whose outcome changed. */
-export function trialWords({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
-  const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${selectionWords(only)})`}`;
+export function formatTrial({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
+  const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${describeSelection(only)})`}`;
   const cost = `${message === undefined ? problems : `In the context of message ${message}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
   const won = cases.filter(isWon);
   const lost = cases.filter((one) => !isWon(one));
@@ -197,20 +204,20 @@ export function trialWords({ sentence, cases, contexts, message, only = [], toke
     sentence,
     cost,
     ...(shown.length === 0 ? [] : ['', 'Cases that flipped']),
-    ...shown.flatMap(caseWords),
+    ...shown.flatMap(formatTrialCase),
     ...(shown.length < cases.length ? [`  and ${cases.length - shown.length} more with --json`] : []),
   ];
 }
 
 const isWon = ({ before, after }: TrialCase): boolean => after.return > before.return;
 
-function caseWords(shown: TrialCase): string[] {
+function formatTrialCase(shown: TrialCase): string[] {
   const { question, before, after } = shown;
   const at = after.messages.findIndex(({ text: said }, index) => said !== before.messages[index]?.text);
   const [first, second] = [before.messages[at], after.messages[at]];
   return [
-    `  ${isWon(shown) ? 'won' : 'lost'}: ${oneLine(question, SHOWN)}`,
-    `    ${first?.role ?? ''}, without: ${oneLine(first?.text ?? '', SHOWN)}`,
-    `    ${second?.role ?? ''}, with:    ${oneLine(second?.text ?? '', SHOWN)}`,
+    `  ${isWon(shown) ? 'won' : 'lost'}: ${toOneLine(question, SHOWN)}`,
+    `    ${first?.role ?? ''}, without: ${toOneLine(first?.text ?? '', SHOWN)}`,
+    `    ${second?.role ?? ''}, with:    ${toOneLine(second?.text ?? '', SHOWN)}`,
   ];
 }

@@ -1,45 +1,50 @@
 /** Implements `c3 diagnose`: measures the credit of a run over its buckets, with intervals and costs. */
-import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
+import { requireEstimator, type CreditEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
-import { distinctInfluence } from '../../diagnostics/distinctInfluence.ts';
+import { measureDistinctInfluence } from '../../diagnostics/distinctInfluence.ts';
 import { duplicateRates } from '../../diagnostics/duplicates.ts';
-import { fidelity, publishedFidelity } from '../../diagnostics/fidelity.ts';
+import { measureFidelity, measurePublishedFidelity } from '../../diagnostics/fidelity.ts';
 import {
-  answerInfluence,
+  measureAnswerInfluence,
   CODE_INFLUENCE,
-  contextInfluences,
-  influence,
+  measureContextInfluences,
+  measureInfluence,
   PAPER_INFLUENCE,
-  publishedInfluence,
+  measurePublishedInfluence,
 } from '../../diagnostics/influence.ts';
-import { noiseLaw, reliability } from '../../diagnostics/reliability.ts';
-import { highInfluence, lowVariance, returnsWithoutAccuracy, type ReviewSignal } from '../../diagnostics/review.ts';
+import { testNoiseLaw, measureReliability } from '../../diagnostics/reliability.ts';
 import {
-  averageOf,
-  passAtKOf,
+  findHighInfluence,
+  findLowVariance,
+  findReturnsWithoutAccuracy,
+  type ReviewSignal,
+} from '../../diagnostics/review.ts';
+import {
+  averageAtK,
+  averagePassAtK,
   samplingError,
   type Accuracy,
   type Samples,
 } from '../../diagnostics/statistics/accuracy.ts';
-import { contextVariance, publishedVariance, withinContextVariance } from '../../diagnostics/variance.ts';
+import { contextVariance, measurePublishedVariance, measureWithinContextVariance } from '../../diagnostics/variance.ts';
 import type { Interval } from '../../domain/credit.ts';
-import { evaluationCurve, evaluationsOf, type EvaluationPoint } from '../../domain/evaluation.ts';
+import { evaluationCurve, listEvaluations, type EvaluationPoint } from '../../domain/evaluation.ts';
 import type { Sampling } from '../../domain/message.ts';
-import { OTHER_DISTRIBUTION, drawsOf, type BucketOrigin } from '../../domain/replay.ts';
-import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
+import { OTHER_DISTRIBUTION, classifyDraws, type BucketOrigin } from '../../domain/replay.ts';
+import { addLedgers, readVotesCost, type Ledger } from '../../domain/run.ts';
 import { extractAnswer } from '../../evaluate/math/extract.ts';
-import { storedCost } from '../../replay/storedCost.ts';
-import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import { computeStoredCost } from '../../replay/storedCost.ts';
+import { toHeadlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { beginning } from '../../shared/text/visible.ts';
+import { takeBeginning } from '../../shared/text/visible.ts';
 import type { StoreReader, EpisodeCost } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { solvedReturn } from '../../team/rounds.ts';
-import { solved } from '../../training/measure/evaluation.ts';
-import { bucketsOf, bucketsOfSample, type StoredBucket } from './diagnoseBuckets.ts';
-import { newestEvaluations } from './newestEvaluations.ts';
-import { teamDiagnosis, type TeamDiagnosis } from './teamDiagnosis.ts';
-import { contextSamples } from './trainingCredit.ts';
+import { toSolved } from '../../training/measure/evaluation.ts';
+import { readOriginBuckets, readSampleBuckets, type StoredBucket } from './diagnoseBuckets.ts';
+import { listNewestEvaluations } from './newestEvaluations.ts';
+import { diagnoseTeam, type TeamDiagnosis } from './teamDiagnosis.ts';
+import { listContextSamples } from './trainingCredit.ts';
 
 export interface DiagnoseSettings {
   /** Origin of the buckets; null for the newest sample, or the training buckets if there is no sample. */
@@ -58,10 +63,10 @@ export interface Diagnosis extends TeamDiagnosis {
   readonly estimator: CreditEstimator;
   /** Settings of the sample, including S, J, c and J_V; null without a sample. */
   readonly sample: unknown;
-  readonly fidelity: ReturnType<typeof fidelity> & {
+  readonly fidelity: ReturnType<typeof measureFidelity> & {
     readonly published: {
-      readonly withValueSamples: ReturnType<typeof publishedFidelity>;
-      readonly withoutValueSamples: ReturnType<typeof publishedFidelity>;
+      readonly withValueSamples: ReturnType<typeof measurePublishedFidelity>;
+      readonly withoutValueSamples: ReturnType<typeof measurePublishedFidelity>;
     } | null;
   };
   readonly variance: Measured | null;
@@ -73,8 +78,8 @@ export interface Diagnosis extends TeamDiagnosis {
   readonly ledger: Overhead['ledger'];
   readonly overhead: Overhead['overhead'];
   readonly continuation: Continuation;
-  readonly reliability: ReturnType<typeof reliability>;
-  readonly noise: ReturnType<typeof noiseLaw>;
+  readonly reliability: ReturnType<typeof measureReliability>;
+  readonly noise: ReturnType<typeof testNoiseLaw>;
   readonly duplicates: ReturnType<typeof duplicateRates>;
   readonly accuracy: { readonly greedy: Measured | null; readonly average: Measured | null };
   /** Every complete evaluation over training, by step. */
@@ -107,7 +112,7 @@ export interface Continuation {
   readonly protocol: string;
   readonly sampling: Sampling | null;
   /** Random numbers of the replays; null if no two can be compared. */
-  readonly draws: ReturnType<typeof drawsOf>;
+  readonly draws: ReturnType<typeof classifyDraws>;
   readonly assumption: string;
 }
 
@@ -122,27 +127,27 @@ const MOST_BUCKETS = 20_000;
  */
 export function diagnose(store: StoreReader, run: string, settings: DiagnoseSettings): Diagnosis {
   const { protocol, estimator } = settings;
-  const { origin, buckets, others, sample } = bucketsFor(store, run, settings);
-  const reasons: Record<string, string> = others === 0 ? {} : { contexts: otherWords(others) };
-  const faithful = fidelity(buckets, estimator);
+  const { origin, buckets, others, sample } = selectBuckets(store, run, settings);
+  const reasons: Record<string, string> = others === 0 ? {} : { contexts: describeOtherBuckets(others) };
+  const faithful = measureFidelity(buckets, estimator);
   if (faithful.degenerate !== null) {
     reasons['fidelity'] = faithful.degenerate;
   }
-  const spread = withinContextVariance(buckets, estimator);
+  const spread = measureWithinContextVariance(buckets, estimator);
   if (spread.value === null) {
     reasons['variance'] =
-      estimatorNamed(estimator).diagnosed === 'stored'
+      requireEstimator(estimator).diagnosed === 'stored'
         ? 'No context has two alternatives with a stored credit.'
         : 'No context has two credited alternatives with a return.';
   }
-  const moved = influence(buckets, PAPER_INFLUENCE);
+  const moved = measureInfluence(buckets, PAPER_INFLUENCE);
   if (moved.value === null) {
     reasons['influence'] = 'No context has two alternatives that another message follows; the last role has none.';
   }
-  const corrected = distinctInfluence(buckets, PAPER_INFLUENCE);
-  const accuracies = accuracyOf(store, run, protocol, reasons);
-  const { ledger, overhead } = costOf(store, run, protocol, buckets);
-  const answers = answerInfluence(buckets, (text) => extractAnswer(text).answer);
+  const corrected = measureDistinctInfluence(buckets, PAPER_INFLUENCE);
+  const accuracies = measureAccuracy(store, run, protocol, reasons);
+  const { ledger, overhead } = measureCosts(store, run, protocol, buckets);
+  const answers = measureAnswerInfluence(buckets, (text) => extractAnswer(text).answer);
   return {
     run,
     origin,
@@ -155,8 +160,8 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
         buckets.length === 0
           ? null
           : {
-              withValueSamples: publishedFidelity(buckets, estimator, true),
-              withoutValueSamples: publishedFidelity(buckets, estimator, false),
+              withValueSamples: measurePublishedFidelity(buckets, estimator, true),
+              withoutValueSamples: measurePublishedFidelity(buckets, estimator, false),
             },
     },
     variance:
@@ -168,8 +173,8 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
             standardDeviation: spread.standardDeviation,
             standardError: spread.standardError,
             leftOut: spread.leftOut,
-            sample: withinContextVariance(buckets, estimator, 'sample').value,
-            published: publishedVariance(buckets, estimator),
+            sample: measureWithinContextVariance(buckets, estimator, 'sample').value,
+            published: measurePublishedVariance(buckets, estimator),
           },
     influence:
       moved.value === null
@@ -184,24 +189,24 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
             leftOut: moved.leftOut,
             vocabulary: moved.vocabulary,
             warning: moved.warning,
-            code: influence(buckets, CODE_INFLUENCE),
-            published: publishedInfluence(buckets),
+            code: measureInfluence(buckets, CODE_INFLUENCE),
+            published: measurePublishedInfluence(buckets),
             answers: { ...answers, correction: 'Miller-Madow' },
           },
     distinctInfluence: corrected.value === null ? null : { ...corrected, ...corrected.value, units: 'nats' },
     passAtK: accuracies.passAtK,
     ledger,
     overhead,
-    continuation: continuationOf(store, buckets, settings),
-    reliability: reliability(buckets),
-    noise: noiseLaw(buckets),
+    continuation: describeAssumptions(store, buckets, settings),
+    reliability: measureReliability(buckets),
+    noise: testNoiseLaw(buckets),
     duplicates: duplicateRates(buckets),
     accuracy: { greedy: accuracies.greedy, average: accuracies.average },
-    evaluations: evaluationCurve(evaluationsOf(store.run(run), store.evaluations(run))),
-    ...teamDiagnosis(store, run, protocol, reasons),
-    byRole: byRole(buckets, estimator),
-    signals: signalsOf(store, run, buckets, estimator),
-    clearest: clearestOf(store, run),
+    evaluations: evaluationCurve(listEvaluations(store.run(run), store.evaluations(run))),
+    ...diagnoseTeam(store, run, protocol, reasons),
+    byRole: measureByRole(buckets, estimator),
+    signals: findSignals(store, run, buckets, estimator),
+    clearest: readClearest(store, run),
     reasons,
   };
 }
@@ -210,14 +215,14 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
 const CLEAREST = 20;
 const PREVIEW = 240;
 
-function clearestOf(store: StoreReader, run: string): Diagnosis['clearest'] {
+function readClearest(store: StoreReader, run: string): Diagnosis['clearest'] {
   return store.clearestMessages(run, CLEAREST).map(({ message, credit }) => {
     const { role, text } = store.message(message);
-    return { message, role, text: beginning(text, PREVIEW), ...headlineJson(credit) };
+    return { message, role, text: takeBeginning(text, PREVIEW), ...toHeadlineJson(credit) };
   });
 }
 
-function bucketsFor(
+function selectBuckets(
   store: StoreReader,
   run: string,
   { origin, protocol }: DiagnoseSettings,
@@ -227,12 +232,12 @@ function bucketsFor(
   readonly others: number;
   readonly sample: unknown;
 } {
-  const newest = contextSamples(store, run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
+  const newest = listContextSamples(store, run).findLast(({ id }) => store.diagnosticBuckets(id, 0, 1).length > 0);
   const chosen = origin ?? (newest === undefined ? 'training' : 'diagnostic');
   const found =
     chosen === 'diagnostic' && newest !== undefined
-      ? bucketsOfSample(store, newest.id, protocol)
-      : bucketsOf(store, run, chosen, protocol);
+      ? readSampleBuckets(store, newest.id, protocol)
+      : readOriginBuckets(store, run, chosen, protocol);
   const buckets: StoredBucket[] = [];
   let others = 0;
   for (const bucket of found) {
@@ -249,17 +254,17 @@ function bucketsFor(
   if (buckets.length === 0) {
     throw new C3Error(
       'input',
-      `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.${others === 0 ? '' : ` ${otherWords(others)}`}`,
+      `Run ${run} has no ${chosen} buckets to measure; sample some with c3 diagnose --run ${run} --sample, or name another --origin.${others === 0 ? '' : ` ${describeOtherBuckets(others)}`}`,
     );
   }
   const settings: unknown = chosen === 'diagnostic' && newest !== undefined ? JSON.parse(newest.settings) : null;
   return { origin: chosen, buckets, others, sample: settings };
 }
 
-const otherWords = (count: number): string =>
+const describeOtherBuckets = (count: number): string =>
   `${count} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
 
-function continuationOf(
+function describeAssumptions(
   store: StoreReader,
   buckets: readonly StoredBucket[],
   { protocol }: DiagnoseSettings,
@@ -267,7 +272,7 @@ function continuationOf(
   const snapshots = [...new Set(buckets.map(({ view }) => view.snapshot))];
   const draws =
     buckets
-      .map(({ view }) => drawsOf(store.replaysOfBucket(view.id), (id) => store.fullMessage(id).streamKey))
+      .map(({ view }) => classifyDraws(store.replaysOfBucket(view.id), (id) => store.fullMessage(id).streamKey))
       .find((one) => one !== null) ?? null;
   // The last alternative was sampled in its bucket. The first may be a greedy message that the user
   // replayed.
@@ -289,7 +294,7 @@ function continuationOf(
   };
 }
 
-function accuracyOf(
+function measureAccuracy(
   store: StoreReader,
   run: string,
   protocol: Protocol,
@@ -301,8 +306,8 @@ function accuracyOf(
 } {
   const scored = solvedReturn(protocol);
   const last = (kind: 'greedy' | 'sampled'): Samples[] => {
-    for (const round of newestEvaluations(store, run).filter((one) => one.kind === kind)) {
-      const samples = evaluationSamples(store, run, round.iteration, scored);
+    for (const round of listNewestEvaluations(store, run).filter((one) => one.kind === kind)) {
+      const samples = readEvaluationSamples(store, run, round.iteration, scored);
       if (samples.length > 0) {
         return samples;
       }
@@ -314,21 +319,21 @@ function accuracyOf(
   // Include k = all samples: benchmarks report it together with avg@k, which equals pass@1.
   const most = Math.max(0, ...sampled.map(({ length }) => length));
   for (const k of new Set([...PASS_AT, ...(most > 1 ? [most] : [])])) {
-    const found = passAtKOf(sampled, k);
-    passAtK[String(k)] = shown(found);
+    const found = averagePassAtK(sampled, k);
+    passAtK[String(k)] = toMeasured(found);
     if (found === null) {
       reasons[`passAtK.${k}`] = `No problem has ${k} sampled episodes in the last evaluation of this run.`;
     }
   }
-  const greedy = shown(averageOf(last('greedy')));
+  const greedy = toMeasured(averageAtK(last('greedy')));
   if (greedy === null) {
     reasons['accuracy.greedy'] = 'This run has no greedy evaluation.';
   }
-  const average = shown(averageOf(sampled));
+  const average = toMeasured(averageAtK(sampled));
   return { greedy, average: average === null ? null : { ...average, samplingError: samplingError(sampled) }, passAtK };
 }
 
-const shown = (found: Accuracy | null): Measured | null =>
+const toMeasured = (found: Accuracy | null): Measured | null =>
   found === null ? null : { ...found.interval, method: found.method, leftOut: found.leftOut };
 
 const PAGE = 1000;
@@ -337,13 +342,13 @@ const PAGE = 1000;
  * Groups the episodes of one evaluation by problem, in the order of the first episode of each.
  * @param scored number of scored messages of an episode
  */
-export function evaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
+export function readEvaluationSamples(store: StoreReader, run: string, iteration: number, scored: number): Samples[] {
   const byProblem = new Map<string, (0 | 1 | null)[]>();
   for (let offset = 0; ; offset += PAGE) {
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
     for (const { problem, return: value } of episodes) {
       const samples = byProblem.get(problem) ?? [];
-      const one = solved(value, scored);
+      const one = toSolved(value, scored);
       samples.push(one === null ? null : one === 1 ? 1 : 0);
       byProblem.set(problem, samples);
     }
@@ -353,7 +358,7 @@ export function evaluationSamples(store: StoreReader, run: string, iteration: nu
   }
 }
 
-function byRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): Diagnosis['byRole'] {
+function measureByRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): Diagnosis['byRole'] {
   const roles = [...new Set(buckets.map(({ role }) => role))];
   return Object.fromEntries(
     roles.map((role) => {
@@ -362,34 +367,34 @@ function byRole(buckets: readonly StoredBucket[], estimator: CreditEstimator): D
         role,
         {
           contexts: own.length,
-          fidelity: fidelity(own, estimator).all,
-          variance: withinContextVariance(own, estimator).value,
-          influence: influence(own, PAPER_INFLUENCE).value,
+          fidelity: measureFidelity(own, estimator).all,
+          variance: measureWithinContextVariance(own, estimator).value,
+          influence: measureInfluence(own, PAPER_INFLUENCE).value,
         },
       ];
     }),
   );
 }
 
-function signalsOf(
+function findSignals(
   store: StoreReader,
   run: string,
   buckets: readonly StoredBucket[],
   estimator: CreditEstimator,
 ): ReviewSignal[] {
-  const influences = contextInfluences(buckets, PAPER_INFLUENCE);
+  const influences = measureContextInfluences(buckets, PAPER_INFLUENCE);
   const valuesOf = (
     measure: (bucket: StoredBucket, index: number) => number | null,
-  ): Parameters<typeof highInfluence>[0] =>
+  ): Parameters<typeof findHighInfluence>[0] =>
     buckets.flatMap((bucket, index) => {
       const value = measure(bucket, index);
       return value === null ? [] : [{ bucket: bucket.id, role: bucket.role, value }];
     });
   const returns = store.steps(run, 0, store.countSteps(run)).flatMap(({ metrics }) => metrics?.meanReturn ?? []);
-  const drift = returnsWithoutAccuracy(returns, store.run(run).summary?.accuracy.difference ?? null);
+  const drift = findReturnsWithoutAccuracy(returns, store.run(run).summary?.accuracy.difference ?? null);
   return [
-    ...highInfluence(valuesOf((_, index) => influences[index] ?? null)),
-    ...lowVariance(valuesOf((bucket) => contextVariance(bucket, estimator))),
+    ...findHighInfluence(valuesOf((_, index) => influences[index] ?? null)),
+    ...findLowVariance(valuesOf((bucket) => contextVariance(bucket, estimator))),
     ...(drift === null ? [] : [drift]),
   ];
 }
@@ -408,11 +413,11 @@ interface Overhead {
 }
 
 /** Sums the costs in the store's rows. */
-function costOf(store: StoreReader, run: string, protocol: Protocol, buckets: readonly StoredBucket[]): Overhead {
+function measureCosts(store: StoreReader, run: string, protocol: Protocol, buckets: readonly StoredBucket[]): Overhead {
   const replays = store.replayCosts(run);
   const episodes = store.episodeCosts(run);
   const replayed = (origin: EpisodeCost['origin']): Ledger =>
-    storedCost(
+    computeStoredCost(
       replays.filter((cost) => cost.origin === origin),
       episodes,
       origin,
@@ -424,7 +429,7 @@ function costOf(store: StoreReader, run: string, protocol: Protocol, buckets: re
     values.length === 0 || values.includes(null) ? null : values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
   return {
     ledger: {
-      ...addLedgers(storedCost(store.costs(run), episodes, null, protocol), votesCost(newest?.ledger)),
+      ...addLedgers(computeStoredCost(store.costs(run), episodes, null, protocol), readVotesCost(newest?.ledger)),
       seconds: store.account(run)?.seconds ?? store.run(run).summary?.seconds ?? 0,
     },
     overhead: {

@@ -16,7 +16,7 @@ export interface StoredBucket extends DiagnosticBucket {
 const PAGE = 200;
 
 /** Reads the buckets of one origin of a run, oldest first, including other continuation distributions. */
-export function* bucketsOf(
+export function* readOriginBuckets(
   store: StoreReader,
   run: string,
   origin: BucketOrigin,
@@ -24,7 +24,7 @@ export function* bucketsOf(
 ): Generator<StoredBucket, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const views = store.bucketsOfRun({ run, origin, offset, limit: PAGE });
-    yield* measured(
+    yield* toStoredBuckets(
       store,
       views.map((view) => [view, null]),
       protocol,
@@ -36,14 +36,14 @@ export function* bucketsOf(
 }
 
 /** Reads the complete buckets of a sample, oldest first, page by page. */
-export function* bucketsOfSample(
+export function* readSampleBuckets(
   store: StoreReader,
   sample: number,
   protocol: Protocol,
 ): Generator<StoredBucket, void, undefined> {
   for (let offset = 0; ; offset += PAGE) {
     const rows = store.diagnosticBuckets(sample, offset, PAGE);
-    yield* measured(
+    yield* toStoredBuckets(
       store,
       rows.map((row) => [store.bucketView(row.bucket), row]),
       protocol,
@@ -54,12 +54,12 @@ export function* bucketsOfSample(
   }
 }
 
-function* measured(
+function* toStoredBuckets(
   store: StoreReader,
   page: readonly (readonly [BucketView, DiagnosticRow | null])[],
   protocol: Protocol,
 ): Generator<StoredBucket, void, undefined> {
-  const replies = repliesOf(
+  const replies = readReplies(
     store,
     page.filter(([, row]) => row?.source === null || row === null).map(([view]) => view),
     protocol,
@@ -96,22 +96,22 @@ function* measured(
       real: row === null ? (original === -1 ? null : original) : row.real,
       view,
       row,
-      position: positionOf(protocol, view),
+      position: findBucketPosition(protocol, view),
     };
   }
 }
 
 /** Returns the position of a bucket's role and turn, or 0 if the protocol no longer has it. */
-function positionOf(protocol: Protocol, { role, turn }: BucketView): number {
+function findBucketPosition(protocol: Protocol, { role, turn }: BucketView): number {
   return protocol.occurrences.find((occurrence) => occurrence.role === role && occurrence.turn === turn)?.position ?? 0;
 }
 
 /** Returns the distinct replies of the first role that sees each alternative, in the order of replays. */
-function repliesOf(store: StoreReader, views: readonly BucketView[], protocol: Protocol): Map<number, string[]> {
+function readReplies(store: StoreReader, views: readonly BucketView[], protocol: Protocol): Map<number, string[]> {
   const replies = new Map<number, string[]>();
   const known = new Map<number, Message>();
   for (const view of views) {
-    const position = positionOf(protocol, view);
+    const position = findBucketPosition(protocol, view);
     const listener = protocol.occurrences.find(({ ancestors }) => ancestors.includes(position))?.position;
     if (listener === undefined) {
       continue;

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { SaidEvent } from '../../domain/episode.ts';
 import type { Message, Sampling } from '../../domain/message.ts';
-import { scoredText, type Evaluator } from '../../evaluate/evaluator.ts';
+import { selectScoredText, type Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import { REPLAY_LIMITS, type ReplayRequest } from '../../replay/request.ts';
@@ -14,13 +14,13 @@ import type { Credit } from '../../shared/credit/credit.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { Held } from '../../shared/holds.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { isTerminal, occurrenceAt, type Occurrence, type Protocol } from '../../team/protocol.ts';
+import { isTerminal, requireOccurrence, type Occurrence, type Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
-import { turnOf } from '../../team/rounds.ts';
-import { stateCredit } from '../../training/methods/mappo.ts';
+import { listTurnMessages } from '../../team/rounds.ts';
+import { creditByStateValue } from '../../training/methods/mappo.ts';
 import type { Moment } from '../../training/state/states.ts';
 import { startEnergy } from '../machine/energy.ts';
-import { momentWords, newestEvaluations } from './newestEvaluations.ts';
+import { describeRound, listNewestEvaluations } from './newestEvaluations.ts';
 
 export interface SampleSettings {
   /** S: number of contexts. */
@@ -86,8 +86,8 @@ export async function sampleDiagnostics(
   const { store, protocol } = dependencies;
   checkSettings(settings, protocol);
   const sampled = protocol.occurrences.filter(({ role }) => dependencies.samples(role));
-  const population = populationOf(store, run, protocol, sampled, settings.role);
-  const drawn = draw(population.messages, settings, placeOf);
+  const population = findPopulation(store, run, protocol, sampled, settings.role);
+  const drawn = drawRows(population.messages, settings, createDrawKey);
   if (drawn.length === 0) {
     throw new C3Error(
       'input',
@@ -144,7 +144,7 @@ export async function fillSample(
       const started = performance.now();
       const energy = startEnergy();
       // Before sampling, so that nothing is sampled in vain if the value head is not available.
-      const creditOf = stateValue === undefined ? null : await creditAgainst(message, stateValue, dependencies);
+      const creditOf = stateValue === undefined ? null : await creditAgainstState(message, stateValue, dependencies);
       const bucket = await replayMessage(
         { ...request, message: message.id },
         { ...dependencies, policy, credit: (all) => all.map(() => null), origin },
@@ -180,7 +180,7 @@ export async function fillSample(
  * Returns the credit of alternatives of a message against the value of its context, as in training
  * (C3 appendix I: A_j = mean return - V(h)).
  */
-async function creditAgainst(
+async function creditAgainstState(
   message: Message,
   stateValue: StateValue,
   { store, protocol, evaluator }: SampleDependencies,
@@ -196,12 +196,12 @@ async function creditAgainst(
   const log = earlier.map(({ position, role, text }): SaidEvent => ({ kind: 'decision', position, role, text }));
   for (const [index, { position }] of earlier.entries()) {
     // A masked score masks every return below it.
-    if (occurrenceAt(protocol, position).scored) {
-      const text = scoredText(evaluator, problem, turnOf(protocol, log.slice(0, index + 1)));
+    if (requireOccurrence(protocol, position).scored) {
+      const text = selectScoredText(evaluator, problem, listTurnMessages(protocol, log.slice(0, index + 1)));
       before += (await evaluator.evaluate(problem, text)).score ?? 0;
     }
   }
-  return (alternative) => stateCredit(alternative, before, value);
+  return (alternative) => creditByStateValue(alternative, before, value);
 }
 
 function checkSettings(
@@ -246,7 +246,7 @@ interface Population {
 const PAGE = 500;
 
 /** Returns the messages of the last sampled evaluation, or else those of the last training iteration. */
-function populationOf(
+function findPopulation(
   store: StoreReader,
   run: string,
   protocol: Protocol,
@@ -259,7 +259,7 @@ function populationOf(
       ({ position }) => position,
     ),
   );
-  const held = heldOutContexts(store, run, positions);
+  const held = findHeldOutContexts(store, run, positions);
   if (held !== null) {
     return held;
   }
@@ -278,25 +278,25 @@ function populationOf(
       ...store.messages(page.flatMap(({ alternatives }) => alternatives.slice(0, 1).map(({ message }) => message))),
     );
   }
-  return { name: `training iteration ${iteration}`, messages: distinct(messages, positions) };
+  return { name: `training iteration ${iteration}`, messages: findDistinctContexts(messages, positions) };
 }
 
 /** Returns the contexts of the last sampled evaluation that has messages at the positions, or null. */
-export function heldOutContexts(
+export function findHeldOutContexts(
   store: EvaluationReader,
   run: string,
   positions: ReadonlySet<number>,
 ): Population | null {
-  for (const round of newestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
-    const messages = distinct(episodeMessages(store, run, round.iteration), positions);
+  for (const round of listNewestEvaluations(store, run).filter(({ kind }) => kind === 'sampled')) {
+    const messages = findDistinctContexts(readEpisodeMessages(store, run, round.iteration), positions);
     if (messages.length > 0) {
-      return { name: `sampled evaluation ${momentWords(round)}`, messages };
+      return { name: `sampled evaluation ${describeRound(round)}`, messages };
     }
   }
   return null;
 }
 
-function* episodeMessages(
+function* readEpisodeMessages(
   store: EvaluationReader,
   run: string,
   iteration: number,
@@ -313,7 +313,7 @@ function* episodeMessages(
 }
 
 /** Returns one message for each context at one of the positions. */
-function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): Message[] {
+function findDistinctContexts(messages: Iterable<Message>, positions: ReadonlySet<number>): Message[] {
   const found = new Map<string, Message>();
   for (const message of messages) {
     if (positions.has(message.position)) {
@@ -324,7 +324,7 @@ function distinct(messages: Iterable<Message>, positions: ReadonlySet<number>): 
 }
 
 /** Returns the key by which messages of an evaluation are drawn. */
-export const placeOf = ({ problem, position, contextKey }: Message): readonly unknown[] => [
+export const createDrawKey = ({ problem, position, contextKey }: Message): readonly unknown[] => [
   problem,
   position,
   contextKey,
@@ -335,7 +335,7 @@ export const placeOf = ({ problem, position, contextKey }: Message): readonly un
  * of the rows does not matter.
  * @param nameOf returns the unique key of a row
  */
-export function draw<Row>(
+export function drawRows<Row>(
   rows: readonly Row[],
   { contexts, seed }: Pick<SampleSettings, 'contexts' | 'seed'>,
   nameOf: (row: Row) => readonly unknown[],

@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
-import { draw, heldOutContexts, placeOf } from './diagnoseSample.ts';
+import { drawRows, findHeldOutContexts, createDrawKey } from './diagnoseSample.ts';
 
 export interface EmptiedSettings {
   /** Most questions, each with one message. */
@@ -19,7 +19,7 @@ export interface EmptiedSettings {
  * @throws C3Error('input') for a role that no other role follows, or a run without such an
  *   evaluation
  */
-export function messagesToEmpty(
+export function selectMessagesToEmpty(
   store: Pick<StoreReader, 'evaluationNumbers' | 'evaluations' | 'episodes' | 'chain'>,
   run: string,
   protocol: Protocol,
@@ -35,7 +35,7 @@ export function messagesToEmpty(
       `--role: no role follows ${role === null ? 'any role of this run' : JSON.stringify(role.slice(0, 40))}, so that nothing could change without its message${names === '' ? '.' : `; name ${names}.`}`,
     );
   }
-  const held = heldOutContexts(store, run, new Set([first.position]));
+  const held = findHeldOutContexts(store, run, new Set([first.position]));
   if (held === null) {
     throw new C3Error(
       'input',
@@ -43,7 +43,7 @@ export function messagesToEmpty(
     );
   }
   // A question may have several messages of the role, one for each sample. The first one drawn counts.
-  const drawn = draw(held.messages, { contexts: held.messages.length, seed }, placeOf);
+  const drawn = drawRows(held.messages, { contexts: held.messages.length, seed }, createDrawKey);
   return [...new Map(drawn.toReversed().map((message) => [message.problem, message])).values()]
     .reverse()
     .slice(0, contexts);

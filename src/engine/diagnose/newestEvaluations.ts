@@ -6,7 +6,7 @@ import type { StoreReader } from '../../store/types.ts';
  * Returns the evaluations of a run that have episodes, the newest first. Evaluations that an
  * interruption left incomplete come after the complete ones.
  */
-export function newestEvaluations(
+export function listNewestEvaluations(
   store: Pick<StoreReader, 'evaluationNumbers' | 'evaluations'>,
   run: string,
 ): readonly EvaluationRound[] {
@@ -19,5 +19,5 @@ export function newestEvaluations(
 }
 
 /** Formats the time of an evaluation: `before training`, `after step 6`, `after training`. */
-export const momentWords = ({ stage, step }: EvaluationRound): string =>
+export const describeRound = ({ stage, step }: EvaluationRound): string =>
   stage === 'during' ? `after step ${String(step)}` : `${stage} training`;

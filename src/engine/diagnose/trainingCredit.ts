@@ -3,7 +3,7 @@
  * fresh replays of the same messages.
  */
 import {
-  trainingCreditFidelity,
+  measureTrainingCredit,
   type TargetedMessage,
   type TrainingCreditFidelity,
 } from '../../diagnostics/trainingCredit.ts';
@@ -11,11 +11,11 @@ import { REPLAY_LIMITS } from '../../replay/request.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { DiagnosticSample, StoreReader } from '../../store/types.ts';
-import { learnedMessages, type LearnedMessage, type LearnedRun } from '../../training/learnedMessages.ts';
+import { listLearnedMessages, type LearnedMessage, type LearnedRun } from '../../training/learnedMessages.ts';
 import {
   checkCount,
   checkRole,
-  draw,
+  drawRows,
   fillSample,
   MOST_CONTEXTS,
   type SampleControl,
@@ -45,18 +45,18 @@ export interface RoleTrainingCredit extends TrainingCreditFidelity {
 const KEY = 'trainingCredit';
 
 /** Returns the samples of contexts of a run, oldest first, without samples of training credit. */
-export const contextSamples = (store: Pick<StoreReader, 'diagnosticSamples'>, run: string): DiagnosticSample[] =>
+export const listContextSamples = (store: Pick<StoreReader, 'diagnosticSamples'>, run: string): DiagnosticSample[] =>
   store.diagnosticSamples(run).filter(({ settings }) => {
     const read: unknown = JSON.parse(settings);
     return !isRecord(read) || !Object.hasOwn(read, KEY);
   });
 
 /** Returns the stored settings of a sample, with the steps, because more steps give other contexts. */
-const settingsText = (store: StoreReader, run: string, settings: TrainingCreditSettings): string =>
+const formatSampleSettings = (store: StoreReader, run: string, settings: TrainingCreditSettings): string =>
   JSON.stringify({ [KEY]: { ...settings, steps: store.run(run).steps } });
 
 /** Returns the ID of the sample with these settings, or null. */
-const sampleWith = (store: StoreReader, run: string, settings: string): number | null =>
+const findSampleWith = (store: StoreReader, run: string, settings: string): number | null =>
   store.diagnosticSamples(run).find((one) => one.settings === settings)?.id ?? null;
 
 /**
@@ -76,9 +76,9 @@ export async function sampleTrainingCredit(
   checkCount('replays', settings.replays, 1, REPLAY_LIMITS.replays);
   checkRole(settings.role, protocol);
   const drawn = drawMessages({ store, run, config, protocol }, settings);
-  const text = settingsText(store, run, settings);
-  const sample = sampleWith(store, run, text) ?? store.insertDiagnosticSample(run, text);
-  const done = new Set(bucketsIn(store, sample).map((bucket) => store.bucket(bucket).message));
+  const text = formatSampleSettings(store, run, settings);
+  const sample = findSampleWith(store, run, text) ?? store.insertDiagnosticSample(run, text);
+  const done = new Set(listSampleBuckets(store, sample).map((bucket) => store.bucket(bucket).message));
   const missing = store.messages(drawn.map(({ message }) => message).filter((id) => !done.has(id)));
   const { replays } = settings;
   const pairs = { alternatives: replays, replays: 1, text: null, design: 'paired' } as const;
@@ -94,9 +94,9 @@ export async function sampleTrainingCredit(
  */
 export function readTrainingCredit(learned: LearnedRun, settings: TrainingCreditSettings): RoleTrainingCredit[] {
   const { store, run, protocol } = learned;
-  const sample = sampleWith(store, run, settingsText(store, run, settings));
+  const sample = findSampleWith(store, run, formatSampleSettings(store, run, settings));
   const replayed = new Map(
-    (sample === null ? [] : bucketsIn(store, sample)).map((bucket) => {
+    (sample === null ? [] : listSampleBuckets(store, sample)).map((bucket) => {
       const view = store.bucketView(bucket);
       return [view.message, view.alternatives];
     }),
@@ -110,7 +110,7 @@ export function readTrainingCredit(learned: LearnedRun, settings: TrainingCredit
     const returnOf = (pair: number): number | null => own.returns[own.returns.length === 1 ? 0 : pair] ?? null;
     const target: TargetedMessage = {
       problem: message.problem,
-      context: contextOf(message),
+      context: createContextKey(message),
       credit: message.advantage,
       pairs: others.map(({ returns: [other = null] }, pair) => [returnOf(pair), other]),
     };
@@ -124,7 +124,7 @@ export function readTrainingCredit(learned: LearnedRun, settings: TrainingCredit
       : [
           {
             role,
-            ...trainingCreditFidelity(own.map(({ target }) => target)),
+            ...measureTrainingCredit(own.map(({ target }) => target)),
             evaluatorCalls: own.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0),
           },
         ];
@@ -133,11 +133,11 @@ export function readTrainingCredit(learned: LearnedRun, settings: TrainingCredit
 
 /** Returns all messages of the drawn contexts, role by role. */
 function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCreditSettings): LearnedMessage[] {
-  const contexts = Map.groupBy(learnedMessages(learned), contextOf);
+  const contexts = Map.groupBy(listLearnedMessages(learned), createContextKey);
   const asked = learned.protocol.roles.filter(({ name }) => role === null || name === role);
   const drawn = asked.flatMap(({ name }) => {
     const own = [...contexts].filter(([, [first]]) => first?.role === name);
-    return draw(own, settings, ([context]) => [context]).flatMap(([, messages]) => messages);
+    return drawRows(own, settings, ([context]) => [context]).flatMap(([, messages]) => messages);
   });
   if (drawn.length === 0) {
     throw new C3Error(
@@ -150,13 +150,13 @@ function drawMessages(learned: LearnedRun, { role, ...settings }: TrainingCredit
 }
 
 /** Returns a key of the context and the weights of a message. */
-const contextOf = ({ iteration, stage, problem, position, context }: LearnedMessage): string =>
+const createContextKey = ({ iteration, stage, problem, position, context }: LearnedMessage): string =>
   JSON.stringify([iteration, stage, problem, position, context]);
 
 const PAGE = 500;
 
 /** Reads the IDs of the complete buckets of a sample. */
-function bucketsIn(store: StoreReader, sample: number): number[] {
+function listSampleBuckets(store: StoreReader, sample: number): number[] {
   const found: number[] = [];
   for (let page = PAGE; page === PAGE;) {
     const rows = store.diagnosticBuckets(sample, found.length, PAGE);

@@ -7,19 +7,19 @@ import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import type { LogSource } from '../../logs/source.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
 import { LogFile } from './logFile.ts';
 import { UnpackedFile } from './unpackedFile.ts';
 
 /** Maximum bytes of an unpacked log: a few compressed bytes can unpack to any number. */
-export const MOST_UNPACKED = 2 ** 33;
+export const MAX_UNPACKED_BYTES = 2 ** 33;
 
 /** Bytes of a step. A damaged step loses all its bytes, so it is tried again in smaller steps. */
-const PIECES = [2 ** 16, 2 ** 6, 1] as const;
+const STEP_BYTES = [2 ** 16, 2 ** 6, 1] as const;
 /** Maximum pieces that may be buffered between reading and unpacking. */
-const WAITING = 8;
+const MAX_WAITING_PIECES = 8;
 /** Maximum characters of a reason. */
 const MOST_WORDS = 100;
 
@@ -31,7 +31,7 @@ export const isZstandard = (head: Buffer): boolean => head.subarray(0, ZSTANDARD
 export const isCompressed = (head: Buffer): boolean => isGzip(head) || isZstandard(head) || isSkippedFrame(head);
 
 /** @throws Error if this Node does not support Zstandard */
-export function zstandard(): Duplex {
+export function createZstandardStream(): Duplex {
   requireZstandard();
   return zlib.createZstdDecompress();
 }
@@ -40,7 +40,7 @@ export function zstandard(): Duplex {
  * Decompresses bytes to at most `most` bytes.
  * @throws Error if they are not Zstandard, or unpack to more
  */
-export function zstandardOf(bytes: Buffer, most: number): Buffer {
+export function decompressZstandard(bytes: Buffer, most: number): Buffer {
   requireZstandard();
   return zlib.zstdDecompressSync(bytes, { maxOutputLength: most });
 }
@@ -60,20 +60,20 @@ function requireZstandard(): void {
  * @throws C3Error('input') if nothing can be unpacked, or the unpacked log is too large;
  *   CancelledError
  */
-export async function decompressed(
+export async function decompressLog(
   path: string,
   out: string,
   signal: AbortSignal,
   head: Buffer,
-  most = MOST_UNPACKED,
+  most = MAX_UNPACKED_BYTES,
 ): Promise<LeftOutCounts> {
   const file = new LogFile(path);
   try {
-    const target = new UnpackedFile(out, most, () => tooMuch(`The content of ${path} is`, most));
+    const target = new UnpackedFile(out, most, () => createTooLargeError(`The content of ${path} is`, most));
     try {
       const damage = isGzip(head)
-        ? await unpacked(file, { start: 0, end: file.size }, () => zlib.createGunzip(), target, signal)
-        : await framesUnpacked(file, target, signal);
+        ? await unpackPart(file, { start: 0, end: file.size }, () => zlib.createGunzip(), target, signal)
+        : await unpackFrames(file, target, signal);
       if (damage === null) {
         return [];
       }
@@ -81,7 +81,7 @@ export async function decompressed(
         throw damage;
       }
       target.cutToLines();
-      const why = oneLine(messageOf(damage), MOST_WORDS);
+      const why = toOneLine(toErrorMessage(damage), MOST_WORDS);
       return [[`rest of the file after a place where its compression is damaged or cut (${why})`, 1]];
     } finally {
       target.close();
@@ -92,7 +92,9 @@ export async function decompressed(
     }
     throw error instanceof C3Error
       ? error
-      : new C3Error('input', `Cannot decompress ${path}: ${messageOf(error)}; give a whole file.`, { cause: error });
+      : new C3Error('input', `Cannot decompress ${path}: ${toErrorMessage(error)}; give a whole file.`, {
+          cause: error,
+        });
   } finally {
     file.close();
   }
@@ -102,12 +104,12 @@ export async function decompressed(
  * Unpacks all frames, one after another, because Node's own stream ends with the first frame.
  * @returns the error of a damaged frame, or null
  */
-async function framesUnpacked(file: LogFile, target: UnpackedFile, signal: AbortSignal): Promise<Error | null> {
-  for (const frame of zstandardFrames(file)) {
+async function unpackFrames(file: LogFile, target: UnpackedFile, signal: AbortSignal): Promise<Error | null> {
+  for (const frame of listZstandardFrames(file)) {
     if (frame === null) {
       return new Error('the bytes that follow are not Zstandard');
     }
-    const damage = await unpacked(file, frame, zstandard, target, signal);
+    const damage = await unpackPart(file, frame, createZstandardStream, target, signal);
     if (damage !== null) {
       return damage;
     }
@@ -120,7 +122,7 @@ async function framesUnpacked(file: LogFile, target: UnpackedFile, signal: Abort
  * @returns the error of a damaged part, or null
  * @throws errors of the file that it is unpacked into; CancelledError
  */
-async function unpacked(
+async function unpackPart(
   file: LogFile,
   part: Part,
   stream: () => Duplex,
@@ -130,16 +132,16 @@ async function unpacked(
   const before = target.length;
   const steps: { from: number; size: number }[] = [];
   let [damage, from]: [Error | null, number] = [null, part.start];
-  for (const size of PIECES) {
+  for (const size of STEP_BYTES) {
     steps.push({ from, size });
     const pieces = new Pieces(file, part.end, steps);
-    damage = await attempt(pieces, stream(), target, signal);
+    damage = await tryUnpacking(pieces, stream(), target, signal);
     // A part that is cut off already gave all bytes that it has.
-    if (damage === null || codeOf(damage) === 'Z_BUF_ERROR' || size === PIECES.at(-1)) {
+    if (damage === null || readZlibCode(damage) === 'Z_BUF_ERROR' || size === STEP_BYTES.at(-1)) {
       break;
     }
     target.cutTo(before);
-    from = Math.max(from, pieces.read - WAITING * size);
+    from = Math.max(from, pieces.read - MAX_WAITING_PIECES * size);
   }
   return damage;
 }
@@ -171,10 +173,10 @@ class Pieces implements Iterable<Buffer> {
   }
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+const readZlibCode = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 /** @returns the error of damaged bytes, or null */
-async function attempt(
+async function tryUnpacking(
   pieces: Pieces,
   stream: Duplex,
   target: UnpackedFile,
@@ -188,7 +190,7 @@ async function attempt(
       throw new CancelledError();
     }
     // Errors of unpacking have an error code of zlib; all others come from reading or writing.
-    if (error instanceof Error && /^(?:Z_|ZSTD_)/u.test(codeOf(error))) {
+    if (error instanceof Error && /^(?:Z_|ZSTD_)/u.test(readZlibCode(error))) {
       return error;
     }
     throw error;
@@ -196,8 +198,8 @@ async function attempt(
 }
 
 /** @param what beginning of the sentence, with its verb */
-export const tooMuch = (what: string, most: number): C3Error =>
-  new C3Error('input', `${what} more than ${bytesWords(most)}; split the log.`);
+export const createTooLargeError = (what: string, most: number): C3Error =>
+  new C3Error('input', `${what} more than ${formatBytes(most)}; split the log.`);
 
 // Frames of a Zstandard file (RFC 8878); a file is a sequence of frames.
 
@@ -226,32 +228,32 @@ const isSkipped = (magic: number): boolean => (magic & ~0xf) >>> 0 === SKIPPED;
  * the file.
  * @returns the frames; null, as the last item, for bytes that do not begin a frame
  */
-function* zstandardFrames(file: LogSource): Generator<Part | null> {
+function* listZstandardFrames(file: LogSource): Generator<Part | null> {
   for (let start = 0; start < file.size;) {
-    const magic = numberAt(file, start, WORD);
+    const magic = readNumberAt(file, start, WORD);
     if (isSkipped(magic)) {
-      start += 2 * WORD + numberAt(file, start + WORD, WORD);
+      start += 2 * WORD + readNumberAt(file, start + WORD, WORD);
       continue;
     }
     if (magic !== MAGIC) {
       yield null;
       return;
     }
-    const end = frameEnd(file, start + WORD);
+    const end = findFrameEnd(file, start + WORD);
     yield { start, end };
     start = end;
   }
 }
 
 /** @param at offset of the frame's descriptor */
-function frameEnd(file: LogSource, at: number): number {
-  const descriptor = numberAt(file, at, 1);
+function findFrameEnd(file: LogSource, at: number): number {
+  const descriptor = readNumberAt(file, at, 1);
   const isSingle = (descriptor & SINGLE_SEGMENT) !== 0;
   // A single segment has its content's size in at least one byte, and no window size.
   const content = CONTENT_SIZES[descriptor >>> 6] || (isSingle ? 1 : 0);
   let block = at + 1 + (isSingle ? 0 : 1) + (DICTIONARIES[descriptor & 3] ?? 0) + content;
   for (let isLast = false; !isLast && block < file.size;) {
-    const header = numberAt(file, block, BLOCK_HEADER);
+    const header = readNumberAt(file, block, BLOCK_HEADER);
     const [type, size] = [(header >>> 1) & 3, header >>> 3];
     isLast = (header & 1) !== 0;
     block += BLOCK_HEADER + (type === ONE_BYTE_REPEATED ? 1 : size);
@@ -260,7 +262,7 @@ function frameEnd(file: LogSource, at: number): number {
 }
 
 /** Reads a little-endian number; bytes after the end of the file count as 0. */
-function numberAt(file: LogSource, at: number, bytes: number): number {
+function readNumberAt(file: LogSource, at: number, bytes: number): number {
   const end = Math.min(file.size, at + bytes);
   return end <= at ? 0 : file.read(at, end).readUIntLE(0, end - at);
 }

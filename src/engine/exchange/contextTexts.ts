@@ -2,13 +2,13 @@
 import type { GrownContext } from '../../domain/message.ts';
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';
-import { GrowingContext, keyOfContext } from '../../team/contextKey.ts';
+import { GrowingContext, hashContextKey } from '../../team/contextKey.ts';
 
 /** Maximum characters of one context. */
-const LONGEST = 1_000_000;
+const MAX_CONTEXT_CHARACTERS = 1_000_000;
 /** Characters of all contexts together after which the lower limit `THEN` applies to each. */
-const TOGETHER = 2 ** 31;
-const THEN = 10_000;
+const MAX_UNREDUCED_CHARACTERS = 2 ** 31;
+const MAX_REDUCED_CHARACTERS = 10_000;
 
 type List = ListedContext['list'];
 
@@ -61,7 +61,7 @@ export class ContextTexts {
   private readonly lists = new WeakMap<List, { count: number; characters: number; isShortened: boolean }>();
 
   of({ list, length: count }: ListedContext): ContextText {
-    const most = this.total > TOGETHER ? THEN : LONGEST;
+    const most = this.total > MAX_UNREDUCED_CHARACTERS ? MAX_REDUCED_CHARACTERS : MAX_CONTEXT_CHARACTERS;
     const last = this.lists.get(list);
     const added = last === undefined || last.count > count ? null : contextText(list.slice(last.count, count));
     const since = added === null || added === '' || last?.characters === 0 ? added : BETWEEN + added;
@@ -91,12 +91,12 @@ export class ContextNames {
   of(list: List, { goesOn, text }: ContextText): ContextToStore {
     const last = goesOn ? this.lists.get(list) : undefined;
     if (last === undefined) {
-      const key = keyOfContext(text);
+      const key = hashContextKey(text);
       this.lists.set(list, { hashes: text, key, characters: text.length });
       return { key, context: text };
     }
     const { key: base, characters: baseLength } = last;
-    const hashes = typeof last.hashes === 'string' ? growing(last.hashes) : last.hashes;
+    const hashes = typeof last.hashes === 'string' ? beginContextHash(last.hashes) : last.hashes;
     hashes.add(text);
     const key = hashes.key();
     this.lists.set(list, { hashes, key, characters: baseLength + text.length });
@@ -104,7 +104,7 @@ export class ContextNames {
   }
 }
 
-function growing(text: string): GrowingContext {
+function beginContextHash(text: string): GrowingContext {
   const hashes = new GrowingContext();
   hashes.add(text);
   return hashes;

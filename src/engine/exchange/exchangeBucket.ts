@@ -1,8 +1,8 @@
 /** Reads, checks and writes one line of the C3 authors' bucket file (reference section 8.1). */
 import { blake2b } from '@noble/hashes/blake2.js';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import { canonicalJson, isList, JsonNumber, parseJson, type JsonValue } from './exchangeJson.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
+import { formatCanonicalJson, isList, JsonNumber, parseJson, type JsonValue } from './exchangeJson.ts';
 
 export interface ExchangedCandidate {
   readonly text: string;
@@ -49,14 +49,14 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
   try {
     parsed = parseJson(line);
   } catch (error) {
-    throw new C3Error('input', `${place}: ${messageOf(error)}; write one bucket as a JSON object on each line.`, {
+    throw new C3Error('input', `${place}: ${toErrorMessage(error)}; write one bucket as a JSON object on each line.`, {
       cause: error,
     });
   }
   if (!isObject(parsed)) {
     throw fail('the line', 'must be a JSON object, one bucket');
   }
-  const bucket = filled(parsed);
+  const bucket = fillMissingKeys(parsed);
   const restart = bucket.get('restart');
   if (!isObject(restart)) {
     throw fail('restart', 'must be an object');
@@ -65,7 +65,7 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
   if (!isObject(meta)) {
     throw fail('meta', 'must be an object');
   }
-  const contextHash = textOf(bucket.get('ctx_hash'));
+  const contextHash = toPlainText(bucket.get('ctx_hash'));
   if (!/^(?:0|[1-9]\d{0,18})$/u.test(contextHash) || BigInt(contextHash) >= 1n << 63n) {
     throw fail('ctx_hash', 'must be a whole number in [0, 2^63)');
   }
@@ -82,7 +82,7 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
     throw fail('question_id', 'must be a text or a whole number');
   }
   const candidates = readCandidates(bucket.get('candidates'), fail);
-  const segments = segmentsOf(meta, candidates.length);
+  const segments = readSegments(meta, candidates.length);
   const question = restart.get('question');
   const id = bucket.get('bucket_id');
   if (typeof id !== 'string' || id.trim() === '') {
@@ -92,19 +92,19 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
     id,
     contextHash,
     targetRole,
-    questionId: textOf(questionId),
+    questionId: toPlainText(questionId),
     roles: readRoles(restart.get('roles_topo'), fail),
     prefix: readPrefix(restart.get('role_outputs_prefix'), fail),
     question: typeof question === 'string' && question.trim() !== '' ? question : null,
     candidates,
     ...segments,
     meta,
-    line: bucket === parsed ? line : canonicalJson(bucket),
+    line: bucket === parsed ? line : formatCanonicalJson(bucket),
   };
 }
 
 /** Returns the authors' name of a bucket: BLAKE2b-64 of the canonical JSON of its identity. */
-export function bucketId(bucket: JsonObject): string {
+export function computeBucketId(bucket: JsonObject): string {
   const meta = bucket.get('meta');
   const candidates = bucket.get('candidates');
   const identity = new Map<string, JsonValue>([
@@ -119,12 +119,12 @@ export function bucketId(bucket: JsonObject): string {
       ),
     ],
   ]);
-  const digest = blake2b(new TextEncoder().encode(canonicalJson(identity)), { dkLen: 8 });
+  const digest = blake2b(new TextEncoder().encode(formatCanonicalJson(identity)), { dkLen: 8 });
   return `bkt_${Buffer.from(digest).toString('hex')}`;
 }
 
 /** Fills in missing keys. If none is missing, returns the same object, so that its line stays as it is. */
-function filled(bucket: JsonObject): JsonObject {
+function fillMissingKeys(bucket: JsonObject): JsonObject {
   const missing = new Map<string, JsonValue>();
   const restart = bucket.get('restart');
   if (!bucket.has('question_id')) {
@@ -160,7 +160,7 @@ function filled(bucket: JsonObject): JsonObject {
   if (id !== undefined && id !== null && id !== '') {
     return missing.size === 0 ? bucket : whole;
   }
-  return whole.set('bucket_id', bucketId(whole));
+  return whole.set('bucket_id', computeBucketId(whole));
 }
 
 type Fail = (key: string, must: string) => C3Error;
@@ -219,7 +219,7 @@ function readNext(value: JsonValue | undefined, key: string, fail: Fail): string
 }
 
 function readRoles(value: JsonValue | undefined, fail: Fail): string[] {
-  const roles = isList(value) ? value.filter((role) => typeof role === 'string' && role !== '').map(textOf) : [];
+  const roles = isList(value) ? value.filter((role) => typeof role === 'string' && role !== '').map(toPlainText) : [];
   if (
     !isList(value) ||
     roles.length !== value.length ||
@@ -246,7 +246,7 @@ function readPrefix(value: JsonValue | undefined, fail: Fail): Map<string, strin
 }
 
 /** Reads which candidates are credited and which only count for the value, clipped as by the authors. */
-function segmentsOf(
+function readSegments(
   meta: JsonObject,
   count: number,
 ): Pick<ExchangedBucket, 'credited' | 'valueFrom' | 'valueCount' | 'real'> {
@@ -276,6 +276,6 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return value instanceof Map;
 }
 
-function textOf(value: JsonValue | undefined): string {
+function toPlainText(value: JsonValue | undefined): string {
   return value instanceof JsonNumber ? value.text : typeof value === 'string' ? value : '';
 }

@@ -3,9 +3,9 @@ import type { BucketOrigin } from '../../domain/replay.ts';
 import { writeOut } from '../../files/outFile.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { bucketsOf, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';
-import { bucketId } from './exchangeBucket.ts';
-import { canonicalJson, floatOf, JsonNumber, jsonOf, type JsonValue } from './exchangeJson.ts';
+import { readOriginBuckets, type StoredBucket } from '../diagnose/diagnoseBuckets.ts';
+import { computeBucketId } from './exchangeBucket.ts';
+import { formatCanonicalJson, toPythonFloat, JsonNumber, toJsonValue, type JsonValue } from './exchangeJson.ts';
 
 /** Key in a bucket's meta for the data that only this product knows. */
 export const OWN_KEY = 'c3_replay';
@@ -35,13 +35,13 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
 
   function* lines(): Generator<string, void, undefined> {
     for (const origin of ORIGINS) {
-      for (const bucket of bucketsOf(store, run, origin, protocol)) {
+      for (const bucket of readOriginBuckets(store, run, origin, protocol)) {
         if (bucket.view.continuation !== null) {
           others++;
           continue;
         }
         const line =
-          store.diagnosticBucket(bucket.view.id)?.source ?? lineOf(store, bucket, protocol, { method, seed });
+          store.diagnosticBucket(bucket.view.id)?.source ?? formatBucketLine(store, bucket, protocol, { method, seed });
         if (line === null) {
           leftOut++;
         } else {
@@ -54,7 +54,7 @@ export function exportBuckets(store: StoreReader, run: string, protocol: Protoco
 }
 
 /** Formats a stored bucket as a line. Returns null if no alternative has a return. */
-function lineOf(
+function formatBucketLine(
   store: StoreReader,
   bucket: StoredBucket,
   protocol: Protocol,
@@ -75,7 +75,7 @@ function lineOf(
     store
       .chain(first.message)
       .slice(0, -1)
-      .map((message) => [nameAt(protocol, message.position), message.text]),
+      .map((message) => [findTurnName(protocol, message.position), message.text]),
   );
   const before = (end: number): number => kept.filter(({ index }) => index < end).length;
   const listener = protocol.occurrences.find(({ ancestors }) => ancestors.includes(position));
@@ -83,7 +83,7 @@ function lineOf(
   const real = row === null ? bucket.real : row.real;
   const fields: Record<string, unknown> = {
     ctx_hash: new JsonNumber(view.contextKey),
-    target_role: nameAt(protocol, position),
+    target_role: findTurnName(protocol, position),
     question_id: problem.uid,
     restart: {
       roles_topo: protocol.occurrences.map(({ id }) => id),
@@ -94,7 +94,7 @@ function lineOf(
     candidates: kept.map(({ text, returns, next }, j) => ({
       j,
       action_text: text,
-      returns: returns.filter((value) => value !== null).map(floatOf),
+      returns: returns.filter((value) => value !== null).map(toPythonFloat),
       next_actions: next,
     })),
     meta: {
@@ -106,8 +106,8 @@ function lineOf(
       candidate_total_req: bucket.alternatives.length,
       candidate_total_got: kept.length,
       decoding: {
-        temperature: floatOf(said.sampling.temperature),
-        top_p: floatOf(said.sampling.topP),
+        temperature: toPythonFloat(said.sampling.temperature),
+        top_p: toPythonFloat(said.sampling.topP),
         top_k: said.sampling.topK,
         max_new_tokens: said.sampling.maxNewTokens,
       },
@@ -116,22 +116,22 @@ function lineOf(
       // The authors' tools need this key. If no candidate is the real message, the first one is named.
       real_j: real === null || !kept.some(({ index }) => index === real) ? 0 : before(real),
       include_real_as_j0: real === 0,
-      [OWN_KEY]: ownPart(bucket, row, said.context, problem.answer),
+      [OWN_KEY]: buildOwnPart(bucket, row, said.context, problem.answer),
     },
   };
-  const line = jsonOf(fields);
+  const line = toJsonValue(fields);
   return line instanceof Map
-    ? canonicalJson(
+    ? formatCanonicalJson(
         new Map<string, JsonValue>([
           ...(line as ReadonlyMap<string, JsonValue>),
-          ['bucket_id', bucketId(line as ReadonlyMap<string, JsonValue>)],
+          ['bucket_id', computeBucketId(line as ReadonlyMap<string, JsonValue>)],
         ]),
       )
     : null;
 }
 
 /** Returns the data that the authors' format has no place for. */
-function ownPart(
+function buildOwnPart(
   { view, alternatives, real }: StoredBucket,
   row: DiagnosticRow | null,
   context: string,
@@ -153,13 +153,13 @@ function ownPart(
       text,
       finish,
       original,
-      returns: (alternatives[index]?.returns ?? []).map((value) => (value === null ? null : floatOf(value))),
+      returns: (alternatives[index]?.returns ?? []).map((value) => (value === null ? null : toPythonFloat(value))),
       next: alternatives[index]?.next ?? [],
       evaluator_calls: alternatives[index]?.evaluatorCalls ?? 0,
     })),
   };
 }
 
-function nameAt(protocol: Protocol, position: number): string {
+function findTurnName(protocol: Protocol, position: number): string {
   return protocol.occurrences[position]?.id ?? String(position);
 }

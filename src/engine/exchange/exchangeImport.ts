@@ -11,7 +11,7 @@ import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
 import { BucketImport } from './importBucket.ts';
-import { IMPORT_LIMITS, protocolFor, readBuckets } from './importFile.ts';
+import { IMPORT_LIMITS, buildProtocolText, readBuckets } from './importFile.ts';
 
 export interface ImportReport {
   readonly run: string;
@@ -42,7 +42,7 @@ export async function importBuckets(store: StoreWriter, path: string, now: strin
     'split it into smaller files',
   );
   const buckets = readBuckets(bytes, path);
-  const protocolText = protocolFor(buckets, path);
+  const protocolText = buildProtocolText(buckets, path);
   const protocol = parseProtocol(protocolText, path);
   const run = `${IMPORTED}-${randomUUID().slice(0, 8)}`;
   const title = `Imported from ${basename(path)}`.slice(0, 200);

@@ -159,16 +159,16 @@ class Reader {
 }
 
 /** Formats JSON as `json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))` does. */
-export function canonicalJson(value: JsonValue): string {
+export function formatCanonicalJson(value: JsonValue): string {
   if (value instanceof JsonNumber) {
     return value.text;
   }
   if (value instanceof Map) {
-    const entries = [...(value as ReadonlyMap<string, JsonValue>)].sort(([a], [b]) => byCodePoints(a, b));
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`;
+    const entries = [...(value as ReadonlyMap<string, JsonValue>)].sort(([a], [b]) => compareCodePoints(a, b));
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${formatCanonicalJson(item)}`).join(',')}}`;
   }
   if (isList(value)) {
-    return `[${value.map(canonicalJson).join(',')}]`;
+    return `[${value.map(formatCanonicalJson).join(',')}]`;
   }
   return JSON.stringify(value);
 }
@@ -177,8 +177,8 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-/** Converts plain data to JSON with numbers in their shortest form; floatOf makes Python's floats. */
-export function jsonOf(value: unknown): JsonValue {
+/** Converts plain data to JSON with numbers in their shortest form; toPythonFloat makes Python's floats. */
+export function toJsonValue(value: unknown): JsonValue {
   if (value === null || value === undefined) {
     return null;
   }
@@ -192,50 +192,50 @@ export function jsonOf(value: unknown): JsonValue {
     return value;
   }
   if (Array.isArray(value)) {
-    return value.map(jsonOf);
+    return value.map(toJsonValue);
   }
   if (value instanceof Map) {
-    return new Map([...value].map(([key, item]) => [String(key), jsonOf(item)]));
+    return new Map([...value].map(([key, item]) => [String(key), toJsonValue(item)]));
   }
   return new Map(
     Object.entries(value)
       .filter(([, item]) => item !== undefined)
-      .map(([key, item]) => [key, jsonOf(item)]),
+      .map(([key, item]) => [key, toJsonValue(item)]),
   );
 }
 
 /** Converts a JSON value to plain data for a schema, with numbers as doubles. */
-export function plainOf(value: JsonValue): unknown {
+export function toPlainData(value: JsonValue): unknown {
   if (value instanceof JsonNumber) {
     return value.value;
   }
   if (isList(value)) {
-    return value.map(plainOf);
+    return value.map(toPlainData);
   }
   // Object.fromEntries creates own keys of any name, such as __proto__.
   return value instanceof Map
-    ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, plainOf(item)]))
+    ? Object.fromEntries([...(value as ReadonlyMap<string, JsonValue>)].map(([key, item]) => [key, toPlainData(item)]))
     : value;
 }
 
 /** Formats a number as Python writes a float: 1.0, not 1. */
-export function floatOf(value: number): JsonNumber {
+export function toPythonFloat(value: number): JsonNumber {
   return new JsonNumber(Number.isInteger(value) && Math.abs(value) < 1e16 ? `${value}.0` : String(value));
 }
 
 /** Compares strings by code points as Python does; UTF-16 units would put an emoji before U+FFFD. */
-function byCodePoints(a: string, b: string): number {
+function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
     if (a.charCodeAt(index) === b.charCodeAt(index)) {
       continue;
     }
-    return rank(a.charCodeAt(index)) - rank(b.charCodeAt(index));
+    return rankCodeUnit(a.charCodeAt(index)) - rankCodeUnit(b.charCodeAt(index));
   }
   return a.length - b.length;
 }
 
 /** Surrogates represent code points that are above all others. */
-function rank(unit: number): number {
+function rankCodeUnit(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }

@@ -7,7 +7,7 @@ import { GENERATION_FILE, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../po
 import { WEIGHTS_FILE } from '../../runtime/files/huggingFaceWeights.ts';
 import { CONFIG_FILE } from '../../runtime/model/huggingFaceConfig.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 export type WeightFormat = 'adapter' | 'model';
 
@@ -28,7 +28,7 @@ export async function exportWeights(
   out: string,
   modelFolder: string,
 ): Promise<readonly string[]> {
-  await emptyFolder(out);
+  await requireEmptyFolder(out);
   // Only the name: the path is specific to this machine.
   if (format === 'adapter') {
     return runtime.saveAdapter(snapshot, out, basename(modelFolder));
@@ -41,19 +41,19 @@ export async function exportWeights(
   }
   // The weights are written last, so that a folder with weights is complete.
   for (const name of COMPANIONS) {
-    await copyIfThere(join(modelFolder, name), join(out, name));
+    await copyIfPresent(join(modelFolder, name), join(out, name));
   }
   await runtime.saveSnapshot(snapshot, join(out, WEIGHTS_FILE));
   return [out];
 }
 
-async function emptyFolder(folder: string): Promise<void> {
+async function requireEmptyFolder(folder: string): Promise<void> {
   let names: string[];
   try {
     await mkdir(folder, { recursive: true });
     names = await readdir(folder);
   } catch (error) {
-    throw new C3Error('store', `Cannot make the folder ${folder}: ${messageOf(error)}; choose another one.`, {
+    throw new C3Error('store', `Cannot make the folder ${folder}: ${toErrorMessage(error)}; choose another one.`, {
       cause: error,
     });
   }
@@ -62,14 +62,14 @@ async function emptyFolder(folder: string): Promise<void> {
   }
 }
 
-async function copyIfThere(from: string, to: string): Promise<void> {
+async function copyIfPresent(from: string, to: string): Promise<void> {
   try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       return;
     }
-    throw new C3Error('store', `Cannot copy ${from} to ${to}: ${messageOf(error)}; choose another folder.`, {
+    throw new C3Error('store', `Cannot copy ${from} to ${to}: ${toErrorMessage(error)}; choose another folder.`, {
       cause: error,
     });
   }

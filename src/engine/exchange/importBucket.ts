@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { StoreWriter } from '../../store/types.ts';
-import { contextKey } from '../../team/contextKey.ts';
+import { hashContext } from '../../team/contextKey.ts';
 import { isObject } from './exchangeBucket.ts';
 import { JsonNumber } from './exchangeJson.ts';
-import { contextText, MOST, type Imported, type OwnPart } from './importFile.ts';
+import { describeUnknownContext, MAX_FILE_COUNT, type ImportedBucket, type OwnPart } from './importFile.ts';
 
-interface Place {
+interface ImportedBucketPlace {
   readonly run: string;
   readonly environment: number;
   readonly iteration: number;
@@ -17,12 +17,12 @@ interface Place {
 /** Stores one bucket: the messages before it, its alternatives, and what followed them. */
 export class BucketImport {
   private readonly writer: StoreWriter;
-  private readonly place: Place;
-  private readonly bucket: Imported;
+  private readonly place: ImportedBucketPlace;
+  private readonly bucket: ImportedBucket;
   private readonly spoken: Map<string, number>;
   private readonly problem: string;
 
-  constructor(writer: StoreWriter, place: Place, bucket: Imported, spoken: Map<string, number>) {
+  constructor(writer: StoreWriter, place: ImportedBucketPlace, bucket: ImportedBucket, spoken: Map<string, number>) {
     this.writer = writer;
     this.place = place;
     this.bucket = bucket;
@@ -59,7 +59,7 @@ export class BucketImport {
           bucket: null,
           sibling: 0,
           text,
-          context: contextText({ ...bucket, targetRole: role, prefix: this.before(at) }),
+          context: describeUnknownContext({ ...bucket, targetRole: role, prefix: this.before(at) }),
         });
       }
     }
@@ -70,7 +70,7 @@ export class BucketImport {
       problem: this.problem,
       role: bucket.targetRole,
       turn: 0,
-      contextKey: contextKey(bucket.context).key,
+      contextKey: hashContext(bucket.context).key,
       snapshot: IMPORTED,
       message: null,
     });
@@ -132,7 +132,7 @@ export class BucketImport {
               bucket: null,
               sibling: m,
               text: reply,
-              context: contextText({
+              context: describeUnknownContext({
                 ...this.bucket,
                 targetRole: follower,
                 prefix: new Map([...this.before(position), [this.bucket.targetRole, text]]),
@@ -196,12 +196,12 @@ export class BucketImport {
       bucket: of.bucket,
       siblingIndex: of.sibling,
       context: of.context,
-      contextKey: contextKey(of.context).key,
+      contextKey: hashContext(of.context).key,
       text: of.text,
       tokens: new Int32Array(),
       logprobs: new Float32Array(),
       streamKey: '',
-      sampling: samplingOf(this.bucket),
+      sampling: readImportedSampling(this.bucket),
       finish: of.finish ?? 'end',
       promptTokens: 0,
       reusedTokens: 0,
@@ -210,13 +210,13 @@ export class BucketImport {
 }
 
 /** Returns the decoding that the file names; 0 for numbers that are missing or out of range. */
-function samplingOf({ meta }: Imported): Sampling {
+function readImportedSampling({ meta }: ImportedBucket): Sampling {
   const decoding = meta.get('decoding');
   const number = (...keys: readonly string[]): number => {
     const found = isObject(decoding)
       ? keys.map((key) => decoding.get(key)).find((value) => value instanceof JsonNumber)
       : undefined;
-    return found instanceof JsonNumber && Math.abs(found.value) <= MOST ? found.value : 0;
+    return found instanceof JsonNumber && Math.abs(found.value) <= MAX_FILE_COUNT ? found.value : 0;
   };
   return {
     temperature: number('temperature'),

@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { IMPORTED } from '../../domain/episode.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import { contextKey } from '../../team/contextKey.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
+import { hashContext } from '../../team/contextKey.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { readBucketLine, type ExchangedBucket } from './exchangeBucket.ts';
 import { OWN_KEY } from './exchangeExport.ts';
-import { canonicalJson, jsonOf, plainOf } from './exchangeJson.ts';
+import { formatCanonicalJson, toJsonValue, toPlainData } from './exchangeJson.ts';
 
 /**
  * Limits for one file. `compared` is the number of alternatives times the number of returns of one
@@ -16,9 +16,9 @@ import { canonicalJson, jsonOf, plainOf } from './exchangeJson.ts';
 export const IMPORT_LIMITS = { bytes: 2 ** 28, buckets: 100_000, compared: 1_000_000 } as const;
 
 /** Largest number that a file may contain as a count. */
-export const MOST = 1e9;
+export const MAX_FILE_COUNT = 1e9;
 
-const count = z.int().min(0).max(MOST);
+const count = z.int().min(0).max(MAX_FILE_COUNT);
 
 const ownSchema = z.object({
   context: z.string(),
@@ -41,7 +41,7 @@ const ownSchema = z.object({
 export type OwnPart = z.infer<typeof ownSchema>;
 
 /** A line in the form in which it is stored. */
-export interface Imported
+export interface ImportedBucket
   extends
     Omit<ExchangedBucket, 'candidates' | 'credited' | 'valueFrom' | 'valueCount' | 'real'>,
     Omit<OwnPart, 'value_from' | 'value_count'> {
@@ -49,9 +49,9 @@ export interface Imported
   readonly valueCount: number;
 }
 
-export function readBuckets(bytes: Buffer, path: string): Imported[] {
+export function readBuckets(bytes: Buffer, path: string): ImportedBucket[] {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const buckets: Imported[] = [];
+  const buckets: ImportedBucket[] = [];
   let number = 0;
   for (let start = 0; start < bytes.length;) {
     const end = bytes.indexOf(0x0a, start);
@@ -74,7 +74,7 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
         `${place}: the file has more than ${IMPORT_LIMITS.buckets} buckets; split it into smaller files.`,
       );
     }
-    buckets.push(withOwnPart(readBucketLine(text, place), place));
+    buckets.push(addOwnPart(readBucketLine(text, place), place));
   }
   if (buckets.length === 0) {
     throw new C3Error('input', `${path} holds no buckets; give a file with one JSON object a line.`);
@@ -92,10 +92,10 @@ export function readBuckets(bytes: Buffer, path: string): Imported[] {
 }
 
 /** @throws C3Error('input') if the alternatives and returns of one context take too long to compare */
-function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
+function refuseLargeContexts(buckets: readonly ImportedBucket[], path: string): void {
   const contexts = new Map<string, { alternatives: number; returns: number }>();
   for (const { id, targetRole, context, alternatives } of buckets) {
-    const name = `${targetRole} ${contextKey(context).key}`;
+    const name = `${targetRole} ${hashContext(context).key}`;
     const known = contexts.get(name) ?? { alternatives: 0, returns: 0 };
     known.alternatives += alternatives.length;
     known.returns += alternatives.reduce((sum, { returns }) => sum + returns.length, 0);
@@ -110,10 +110,10 @@ function refuseLargeContexts(buckets: readonly Imported[], path: string): void {
 }
 
 /** Adds the data that this product exported with a line, or derives it from the authors' keys. */
-function withOwnPart(
+function addOwnPart(
   { candidates, credited, valueFrom, valueCount, real, ...bucket }: ExchangedBucket,
   place: string,
-): Imported {
+): ImportedBucket {
   const own = bucket.meta.get(OWN_KEY);
   if (own === undefined) {
     const alternatives = candidates.map(({ text, returns, next }, j) => ({
@@ -124,9 +124,18 @@ function withOwnPart(
       next: [...next],
       evaluator_calls: returns.length,
     }));
-    return { ...bucket, context: contextText(bucket), answer: '', credited, valueFrom, valueCount, real, alternatives };
+    return {
+      ...bucket,
+      context: describeUnknownContext(bucket),
+      answer: '',
+      credited,
+      valueFrom,
+      valueCount,
+      real,
+      alternatives,
+    };
   }
-  const parsed = ownSchema.safeParse(plainOf(own));
+  const parsed = ownSchema.safeParse(toPlainData(own));
   if (!parsed.success) {
     const what = parsed.error.issues
       .slice(0, 1)
@@ -149,20 +158,20 @@ function withOwnPart(
       `${place}: meta.${OWN_KEY}.alternatives are not those of candidates; leave meta.${OWN_KEY} out where the bucket was changed.`,
     );
   }
-  const context = contextKey(rest.context).key === bucket.contextHash ? rest.context : contextText(bucket);
+  const context = hashContext(rest.context).key === bucket.contextHash ? rest.context : describeUnknownContext(bucket);
   return { ...bucket, ...rest, context, valueFrom: value_from, valueCount: value_count };
 }
 
 /** Returns all that a file says of a context, which replaces the missing bytes of the context. */
-export function contextText({
+export function describeUnknownContext({
   contextHash,
   targetRole,
   questionId,
   question,
   prefix,
 }: Pick<ExchangedBucket, 'contextHash' | 'targetRole' | 'questionId' | 'question' | 'prefix'>): string {
-  return canonicalJson(
-    jsonOf({
+  return formatCanonicalJson(
+    toJsonValue({
       ctx_hash: contextHash,
       target_role: targetRole,
       question_id: questionId,
@@ -176,7 +185,7 @@ export function contextText({
  * Builds the protocol of imported buckets: a chain of roles, since a replay shows every earlier
  * output. If the last role has next messages, one more role follows.
  */
-export function protocolFor(buckets: readonly Imported[], path: string): string {
+export function buildProtocolText(buckets: readonly ImportedBucket[], path: string): string {
   const roles = [...(buckets[0]?.roles ?? [])];
   for (const { targetRole } of buckets) {
     if (!roles.includes(targetRole)) {
@@ -201,7 +210,7 @@ export function protocolFor(buckets: readonly Imported[], path: string): string 
   try {
     parseProtocol(text, path);
   } catch (error) {
-    throw new C3Error('input', `${path}: restart.roles_topo is not a team: ${messageOf(error)}`, { cause: error });
+    throw new C3Error('input', `${path}: restart.roles_topo is not a team: ${toErrorMessage(error)}`, { cause: error });
   }
   return text;
 }

@@ -9,7 +9,7 @@ import { LogReader } from '../../logs/source.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextsToStore, type EntryToStore, type EpisodeToStore } from './contextTexts.ts';
 import { LogIndex } from './logIndex.ts';
@@ -19,10 +19,10 @@ import { openLog, type OpenLog } from './openLog.ts';
 /** Maximum characters of episodes that are kept in memory; a longer log is read a second time. */
 const KEPT_CHARACTERS = 2 ** 26;
 /** Characters that are added for each entry besides its texts. */
-const ENTRY = 512;
+const CHARACTERS_PER_ENTRY = 512;
 
 /** Milliseconds of work before other tasks of the process get a turn. */
-const TURN = 20;
+const TURN_MILLISECONDS = 20;
 const MOST_MODELS = 20;
 const CUT_EVENTS = `ends of texts from outside that are longer than ${MAX_EVENT_TEXT.toLocaleString('en')} characters`;
 
@@ -94,7 +94,7 @@ export async function surveyLog(
     survey.leaveOut(reason, count);
   }
   const hash = createHash('sha256');
-  const log = await inTurns(
+  const log = await runInTurns(
     readLog(reader, index, survey, (bytes) => hash.update(bytes)),
     signal,
   );
@@ -112,7 +112,7 @@ export async function surveyLog(
     hash.update(`renamed ${JSON.stringify(renames.toSorted(([a], [b]) => (a < b ? -1 : 1)))}`);
   }
   const counts = new Counts(most);
-  await inTurns(counts.of(log, survey), signal);
+  await runInTurns(counts.of(log, survey), signal);
   const { renameFault } = survey;
   if (renameFault !== null) {
     throw new C3Error('input', `${renameFault} Nothing was stored.`);
@@ -128,7 +128,7 @@ export async function surveyLog(
     events: counts.events,
     scored: counts.scored,
     speakers: [...survey.speakers].map(([name, by]) => ({
-      name: oneLine(name, MOST_NAME),
+      name: toOneLine(name, MOST_NAME),
       by,
       messages: counts.said.get(name) ?? 0,
     })),
@@ -211,7 +211,7 @@ class Counts {
             this.models.add(entry.model);
           }
         }
-        this.characters += entry.text.length + ENTRY;
+        this.characters += entry.text.length + CHARACTERS_PER_ENTRY;
         if (this.characters > this.most) {
           this.kept = null;
         } else {
@@ -225,14 +225,14 @@ class Counts {
 }
 
 /** Runs a generator to its end, giving other tasks of the process their turns. */
-async function inTurns<Result>(work: Generator<undefined, Result>, signal: AbortSignal): Promise<Result> {
+async function runInTurns<Result>(work: Generator<undefined, Result>, signal: AbortSignal): Promise<Result> {
   let since = performance.now();
   for (;;) {
     const { done, value } = work.next();
     if (done === true) {
       return value;
     }
-    if (performance.now() - since > TURN) {
+    if (performance.now() - since > TURN_MILLISECONDS) {
       await setImmediate();
       since = performance.now();
     }

@@ -1,11 +1,11 @@
 /** A file that is read in pieces, never as a whole. */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { LogSource } from '../../logs/source.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 const WINDOW = 2 ** 20;
 /** Bytes that are read for an entry that is far from the previous one, as with interleaved traces. */
-const NEARBY = 2 ** 15;
+const NEARBY_BYTES = 2 ** 15;
 const flags: Readonly<Partial<Record<string, number>>> = constants;
 
 export class LogFile implements LogSource {
@@ -26,7 +26,7 @@ export class LogFile implements LogSource {
     try {
       this.file = openSync(path, constants.O_RDONLY | (flags['O_NONBLOCK'] ?? 0));
     } catch (error) {
-      throw this.unreadable(messageOf(error), error);
+      throw this.unreadable(toErrorMessage(error), error);
     }
     const found = fstatSync(this.file);
     if (!found.isFile()) {
@@ -43,8 +43,8 @@ export class LogFile implements LogSource {
       return bytes;
     }
     if (start < this.from || end > this.to) {
-      const follows = start >= this.from && start <= this.to + NEARBY;
-      const length = follows ? WINDOW : Math.max(NEARBY, end - start);
+      const follows = start >= this.from && start <= this.to + NEARBY_BYTES;
+      const length = follows ? WINDOW : Math.max(NEARBY_BYTES, end - start);
       this.to = start + this.fill(this.window.subarray(0, length), start);
       this.from = start;
       if (end > this.to) {
@@ -70,7 +70,7 @@ export class LogFile implements LogSource {
       try {
         read = readSync(this.file, bytes, done, bytes.length - done, start + done);
       } catch (error) {
-        throw this.unreadable(messageOf(error), error);
+        throw this.unreadable(toErrorMessage(error), error);
       }
       if (read === 0) {
         throw this.unreadable('it became shorter while it was read');

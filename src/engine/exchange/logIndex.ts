@@ -5,8 +5,8 @@
  */
 import type { EntryGroup, EntryIndex, EntryKind } from '../../logs/entryIndex.ts';
 import type { EntryPlace } from '../../logs/source.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import { codeOf, connectTemporary, type Connection } from '../../store/files/sqlite.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
+import { storeErrorCode, connectTemporary, type Connection } from '../../store/files/sqlite.ts';
 
 /** Rows that are read together. */
 const PAGE = 256;
@@ -100,12 +100,12 @@ export class LogIndex implements EntryIndex {
     try {
       return work();
     } catch (error) {
-      if (codeOf(error) === undefined) {
+      if (storeErrorCode(error) === undefined) {
         throw error;
       }
       throw new C3Error(
         'store',
-        `The index of ${this.log} could not be written to the temporary folder (${messageOf(error)}): free some space there and import it again.`,
+        `The index of ${this.log} could not be written to the temporary folder (${toErrorMessage(error)}): free some space there and import it again.`,
         { cause: error },
       );
     }

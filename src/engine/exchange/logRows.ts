@@ -10,7 +10,7 @@ import { NOTHING_MEASURED } from '../../domain/message.ts';
 import { NOTE_LIMIT } from '../../domain/taxonomy.ts';
 import { OTHERS, type RecordedEpisode, type RecordedEvent } from '../../logs/episode.ts';
 import { MOST_NAME } from '../../shared/speakerNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { configSchema } from '../../training/config/config.ts';
@@ -37,7 +37,7 @@ export interface LogRun {
 export type EpisodeCounter = (problem: string) => number;
 
 /** Returns a counter for a small number of problems. */
-export function countInMemory(): EpisodeCounter {
+export function createMemoryCounter(): EpisodeCounter {
   const counts = new Map<string, number>();
   return (problem) => {
     const earlier = counts.get(problem) ?? 0;
@@ -64,8 +64,8 @@ export class LogRows {
     this.store = store;
     this.counter = counter;
     this.run = id;
-    this.roles = rolesOf(speakers);
-    this.positions = positionsOf(this.roles);
+    this.roles = nameRoles(speakers);
+    this.positions = numberPositions(this.roles);
   }
 
   /** Uses another writer of the same store from now on. */
@@ -80,7 +80,7 @@ export class LogRows {
     const { title, models, source } = of;
     const about = { id: run, method: IMPORTED, seed: 0, title, config: this.config(of), plannedSteps: 0 };
     store.insertRun({ ...about, createdAt: now });
-    const model = oneLine(models.join(', ') || basename(source), 200);
+    const model = toOneLine(models.join(', ') || basename(source), 200);
     store.insertSnapshot({ id: IMPORTED, run, iteration: 0, base: model, file: null });
     this.environment = store.environmentId({
       runtime: IMPORTED,
@@ -93,13 +93,13 @@ export class LogRows {
 
   /** Adds roles for further speakers, after the existing ones. */
   admit(of: LogRun): void {
-    this.roles = rolesOf(of.speakers);
-    this.positions = positionsOf(this.roles);
+    this.roles = nameRoles(of.speakers);
+    this.positions = numberPositions(this.roles);
     this.store.updateRunConfig(this.run, this.config(of));
   }
 
   private config({ title, source, folder }: LogRun): string {
-    const protocolText = protocolOf([...this.roles.values()]);
+    const protocolText = buildLogProtocol([...this.roles.values()]);
     parseProtocol(protocolText, source);
     return JSON.stringify({
       config: configSchema.parse({ title, steps: 0, evaluation: { instances: 0 } }),
@@ -192,7 +192,7 @@ export class LogRows {
       reusedTokens: 0,
       measured: {
         ...NOTHING_MEASURED,
-        model: model === null ? null : oneLine(model, MOST_MODEL),
+        model: model === null ? null : toOneLine(model, MOST_MODEL),
         promptTokens: promptTokens === 0 ? null : promptTokens,
         completionTokens: completionTokens === 0 ? null : completionTokens,
         ...measured,
@@ -221,7 +221,7 @@ export class LogRows {
         previous,
         event: {
           kind: 'environment',
-          source: oneLine(source, MOST_NAME),
+          source: toOneLine(source, MOST_NAME),
           text: text.length > MAX_EVENT_TEXT ? `${text.slice(0, MAX_EVENT_TEXT - 1)}\u2026` : text,
           json: { recorded: true },
           done: null,
@@ -304,14 +304,14 @@ export class EpisodeRows {
   }
 }
 
-const positionsOf = (roles: ReadonlyMap<string, string>): ReadonlyMap<string, number> =>
+const numberPositions = (roles: ReadonlyMap<string, string>): ReadonlyMap<string, number> =>
   new Map([...roles.values()].map((role, index) => [role, index] as const));
 
 /** Returns one name for each speaker that is valid as a role of a protocol. */
-function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
+function nameRoles(speakers: readonly string[]): ReadonlyMap<string, string> {
   const roles = new Map<string, string>();
   for (const speaker of speakers) {
-    const name = oneLine(speaker, MOST_NAME).replace(/[{}]/gu, '').trim() || 'agent';
+    const name = toOneLine(speaker, MOST_NAME).replace(/[{}]/gu, '').trim() || 'agent';
     const taken = new Set(['question', ...roles.values()]);
     let role = name;
     for (let number = 2; taken.has(role) || role.endsWith('_output'); number++) {
@@ -323,7 +323,7 @@ function rolesOf(speakers: readonly string[]): ReadonlyMap<string, string> {
 }
 
 /** Builds a protocol of the speakers, in the order in which they first spoke. */
-const protocolOf = (roles: readonly string[]): string =>
+const buildLogProtocol = (roles: readonly string[]): string =>
   JSON.stringify({
     name: IMPORTED,
     roles: roles.map((role, index) => ({

@@ -2,7 +2,7 @@
 import type { LeftOutCounts } from '../../logs/episode.ts';
 
 /** Maximum reasons that are listed by name. */
-const MOST_NAMED = 20;
+const MAX_NAMED_LOSSES = 20;
 
 export class Losses {
   private readonly named = new Map<string, number>();
@@ -16,7 +16,7 @@ export class Losses {
 
   /** Counts a reason that names what is left out. */
   add(reason: string): void {
-    if (this.named.has(reason) || this.named.size < MOST_NAMED) {
+    if (this.named.has(reason) || this.named.size < MAX_NAMED_LOSSES) {
       this.named.set(reason, (this.named.get(reason) ?? 0) + 1);
     } else {
       this.others++;

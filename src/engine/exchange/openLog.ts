@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { engineEnvironment } from '../../client/environment.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { isProtobuf } from '../../logs/otlpProtobuf.ts';
 import type { LogSource } from '../../logs/source.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { CHECKPOINTS_ENTRY } from '../places.ts';
-import { decompressed, isCompressed, MOST_UNPACKED, tooMuch } from './compressedLog.ts';
+import { decompressLog, isCompressed, MAX_UNPACKED_BYTES, createTooLargeError } from './compressedLog.ts';
 import { LogFile } from './logFile.ts';
-import { framesAsJson, isFramed, requestAsJson } from './protobufLog.ts';
+import { convertFramedMessages, isFramed, convertRequest } from './protobufLog.ts';
 import { UnpackedFile } from './unpackedFile.ts';
-import { isZip, samplesAsJson } from './zippedLog.ts';
+import { isZip, convertSamples } from './zippedLog.ts';
 
 export interface OpenLog {
   readonly source: LogSource;
@@ -27,28 +27,28 @@ export interface OpenLog {
 
 const SQLITE = Buffer.from('SQLite format 3\0', 'latin1');
 /** Maximum number of unpacking steps: a compressed log may contain another packed format. */
-const MOST_LAYERS = 2;
+const MAX_LAYERS = 2;
 
 type Unpack = (path: string, out: string, signal: AbortSignal, head: Buffer) => Promise<LeftOutCounts>;
 
 /** Returns the function that unpacks a file, by its first bytes; null for JSON. */
-function unpackerOf(head: Buffer): Unpack | null {
+function findUnpacker(head: Buffer): Unpack | null {
   if (isCompressed(head)) {
-    return decompressed;
+    return decompressLog;
   }
   if (isUtf16(head)) {
-    return utf16AsUtf8;
+    return convertUtf16;
   }
   if (head.equals(SQLITE)) {
-    return checkpointsAsJson;
+    return convertCheckpoints;
   }
   if (isZip(head)) {
-    return (path, out, signal) => samplesAsJson(path, out, signal);
+    return (path, out, signal) => convertSamples(path, out, signal);
   }
-  return isFramed(head) ? framesAsJson : isProtobuf(head) ? (path, out) => requestAsJson(path, out) : null;
+  return isFramed(head) ? convertFramedMessages : isProtobuf(head) ? (path, out) => convertRequest(path, out) : null;
 }
 
-const headOf = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
+const readHead = (file: LogFile): Buffer => Buffer.from(file.read(0, Math.min(file.size, SQLITE.length)));
 
 /**
  * Opens a log. Compressed files, UTF-16, databases, archives and protocol buffers are unpacked into a
@@ -67,13 +67,13 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
   };
   try {
     let from = path;
-    for (let layer = 0; layer < MOST_LAYERS; layer++) {
-      const head = headOf(file);
-      const unpack = unpackerOf(head);
+    for (let layer = 0; layer < MAX_LAYERS; layer++) {
+      const head = readHead(file);
+      const unpack = findUnpacker(head);
       if (unpack === null) {
         break;
       }
-      folder ??= temporaryFolder('import');
+      folder ??= createTemporaryFolder('import');
       const made = join(folder, `log${layer}`);
       leftOut.push(...(await unpack(from, made, signal, head)));
       const unpacked = new LogFile(made, path);
@@ -91,9 +91,9 @@ export async function openLog(path: string, signal: AbortSignal): Promise<OpenLo
 // reading endless or crash it.
 
 const SECOND = 1000;
-const LIMIT = 600 * SECOND;
+const READER_MILLISECONDS = 600 * SECOND;
 /** Megabytes. A checkpoint has at most 64 MB. */
-const HEAP = '--max-old-space-size=1024';
+const HEAP_FLAG = '--max-old-space-size=1024';
 
 /**
  * Writes a line of JSON for each thread into a new file.
@@ -101,15 +101,15 @@ const HEAP = '--max-old-space-size=1024';
  * @throws C3Error('input') for a file that LangGraph's saver did not write, is damaged, or takes too
  *   long; CancelledError
  */
-function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Promise<LeftOutCounts> {
+function convertCheckpoints(path: string, out: string, signal: AbortSignal): Promise<LeftOutCounts> {
   return new Promise((resolve, reject) => {
     const fail = (why: string): void =>
       reject(new C3Error('input', `Cannot read ${path} as a database of LangGraph checkpoints: ${why}.`));
     const child = fork(CHECKPOINTS_ENTRY, [path, out], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      execArgv: [HEAP],
+      execArgv: [HEAP_FLAG],
       env: engineEnvironment(process.env),
-      timeout: LIMIT,
+      timeout: READER_MILLISECONDS,
       killSignal: 'SIGKILL',
     });
     const cancel = (): void => {
@@ -130,7 +130,7 @@ function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Prom
       signal.removeEventListener('abort', cancel);
       fail(
         name === 'SIGKILL'
-          ? `its reader did not end within ${LIMIT / SECOND} seconds: damage can keep it from ending`
+          ? `its reader did not end within ${READER_MILLISECONDS / SECOND} seconds: damage can keep it from ending`
           : `its reader ended with ${name ?? `code ${String(code)}`}`,
       );
     });
@@ -145,10 +145,10 @@ function checkpointsAsJson(path: string, out: string, signal: AbortSignal): Prom
 const LITTLE_ENDIAN = Buffer.from([0xff, 0xfe]);
 const BIG_ENDIAN = Buffer.from([0xfe, 0xff]);
 
-const begins = (head: Buffer, mark: Buffer): boolean => head.subarray(0, mark.length).equals(mark);
+const beginsWithMark = (head: Buffer, mark: Buffer): boolean => head.subarray(0, mark.length).equals(mark);
 
 /** Returns true for a mark of UTF-16. The mark of UTF-8 is skipped when entries are looked for. */
-const isUtf16 = (head: Buffer): boolean => begins(head, LITTLE_ENDIAN) || begins(head, BIG_ENDIAN);
+const isUtf16 = (head: Buffer): boolean => beginsWithMark(head, LITTLE_ENDIAN) || beginsWithMark(head, BIG_ENDIAN);
 
 /**
  * Converts a log from UTF-16 to UTF-8, without its byte order mark, in a new file. An unpaired
@@ -158,16 +158,18 @@ const isUtf16 = (head: Buffer): boolean => begins(head, LITTLE_ENDIAN) || begins
  * @throws C3Error('input') if the log cannot be read, or the new file becomes too large;
  *   CancelledError
  */
-export async function utf16AsUtf8(
+export async function convertUtf16(
   path: string,
   out: string,
   signal: AbortSignal,
   head: Buffer,
-  most = MOST_UNPACKED,
+  most = MAX_UNPACKED_BYTES,
 ): Promise<LeftOutCounts> {
-  const target = new UnpackedFile(out, most, () => tooMuch(`The content of ${path} is`, most));
+  const target = new UnpackedFile(out, most, () => createTooLargeError(`The content of ${path} is`, most));
   try {
-    await pipeline(createReadStream(path), decoded(begins(head, BIG_ENDIAN)), target.writable(), { signal });
+    await pipeline(createReadStream(path), createUtf16Decoder(beginsWithMark(head, BIG_ENDIAN)), target.writable(), {
+      signal,
+    });
     return [];
   } catch (error) {
     if (signal.aborted) {
@@ -175,14 +177,16 @@ export async function utf16AsUtf8(
     }
     throw error instanceof C3Error
       ? error
-      : new C3Error('input', `Cannot read ${path} as UTF-16: ${messageOf(error)}; save it as UTF-8.`, { cause: error });
+      : new C3Error('input', `Cannot read ${path} as UTF-16: ${toErrorMessage(error)}; save it as UTF-8.`, {
+          cause: error,
+        });
   } finally {
     target.close();
   }
 }
 
 /** Decodes pieces that may end within a character. */
-function decoded(isSwapped: boolean): Transform {
+function createUtf16Decoder(isSwapped: boolean): Transform {
   const decoder = new TextDecoder('utf-16le');
   // Not every Node can decode big-endian UTF-16.
   let half = Buffer.alloc(0);

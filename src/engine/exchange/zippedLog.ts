@@ -3,13 +3,13 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
 import type { LeftOutCounts } from '../../logs/episode.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { MOST_UNPACKED, tooMuch, zstandard } from './compressedLog.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { MAX_UNPACKED_BYTES, createTooLargeError, createZstandardStream } from './compressedLog.ts';
 import { Losses } from './losses.ts';
 import { UnpackedFile } from './unpackedFile.ts';
 
-const MOST_SAMPLES = 1_000_000;
+const MAX_SAMPLES = 1_000_000;
 const SAMPLE = /^samples\/[^/\\]+\.json$/u;
 const ZSTANDARD = 93;
 const [STORED, DEFLATED] = [0, 8] as const;
@@ -27,13 +27,13 @@ export const isZip = (head: Buffer): boolean => head.subarray(0, 4).equals(Buffe
  * @throws C3Error('input') if the archive is damaged as a whole, contains no readable sample, or is
  *   too large; CancelledError
  */
-export async function samplesAsJson(
+export async function convertSamples(
   path: string,
   out: string,
   signal: AbortSignal,
-  most = MOST_UNPACKED,
+  most = MAX_UNPACKED_BYTES,
 ): Promise<LeftOutCounts> {
-  const target = new UnpackedFile(out, most, () => tooMuch(`The samples of ${path} together are`, most));
+  const target = new UnpackedFile(out, most, () => createTooLargeError(`The samples of ${path} together are`, most));
   const losses = new Losses('further samples that cannot be read');
   let archive: yauzl.ZipFile | undefined;
   let [samples, first] = [0, ''];
@@ -44,16 +44,13 @@ export async function samplesAsJson(
         continue;
       }
       samples++;
-      if (samples > MOST_SAMPLES) {
-        throw new C3Error(
-          'input',
-          `${path} has more than ${MOST_SAMPLES.toLocaleString('en')} samples; split the log.`,
-        );
+      if (samples > MAX_SAMPLES) {
+        throw new C3Error('input', `${path} has more than ${MAX_SAMPLES.toLocaleString('en')} samples; split the log.`);
       }
-      const why = await faultOf(target, archive, entry, signal);
+      const why = await tryWriteSample(target, archive, entry, signal);
       if (why !== null) {
-        losses.add(`sample ${oneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`);
-        first ||= `${oneLine(entry.fileName, MOST_WORDS)}: ${why}`;
+        losses.add(`sample ${toOneLine(entry.fileName, MOST_WORDS)}, which cannot be read: ${why}`);
+        first ||= `${toOneLine(entry.fileName, MOST_WORDS)}: ${why}`;
       }
     }
     if (samples > 0 && target.length === 0) {
@@ -65,9 +62,11 @@ export async function samplesAsJson(
     }
     throw error instanceof C3Error
       ? error
-      : new C3Error('input', `Cannot read ${path} as an Inspect log: ${messageOf(error)}; give a whole .eval file.`, {
-          cause: error,
-        });
+      : new C3Error(
+          'input',
+          `Cannot read ${path} as an Inspect log: ${toErrorMessage(error)}; give a whole .eval file.`,
+          { cause: error },
+        );
   } finally {
     archive?.close();
     target.close();
@@ -79,7 +78,7 @@ export async function samplesAsJson(
 }
 
 /** Writes a sample. @returns the reason why it cannot be read and was not written, or null */
-async function faultOf(
+async function tryWriteSample(
   target: UnpackedFile,
   archive: yauzl.ZipFile,
   entry: yauzl.Entry,
@@ -87,7 +86,7 @@ async function faultOf(
 ): Promise<string | null> {
   const before = target.length;
   try {
-    await writeSample(target, addAbortSignal(signal, await contentOf(archive, entry)), entry.crc32);
+    await writeSample(target, addAbortSignal(signal, await openSampleContent(archive, entry)), entry.crc32);
     return null;
   } catch (error) {
     target.cutTo(before);
@@ -95,7 +94,7 @@ async function faultOf(
     if (signal.aborted || error instanceof C3Error || (error instanceof Error && 'syscall' in error)) {
       throw error;
     }
-    return oneLine(messageOf(error), MOST_WORDS);
+    return toOneLine(toErrorMessage(error), MOST_WORDS);
   }
 }
 
@@ -117,14 +116,14 @@ async function writeSample(target: UnpackedFile, content: Readable, sum: number)
 }
 
 /** Opens the content of an entry. Inspect also writes Zstandard, which yauzl does not unpack. */
-async function contentOf(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
+async function openSampleContent(archive: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
   if (entry.compressionMethod === STORED || entry.compressionMethod === DEFLATED) {
     return archive.openReadStreamPromise(entry);
   }
   if (entry.compressionMethod !== ZSTANDARD) {
     throw new Error(`compression method ${entry.compressionMethod} is not read`);
   }
-  const unpacked = zstandard();
+  const unpacked = createZstandardStream();
   const packed = await archive.openReadStreamPromise(entry, { decodeFileData: false });
   packed.once('error', (error) => unpacked.destroy(error));
   unpacked.once('close', () => packed.destroy());

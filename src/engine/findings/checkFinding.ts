@@ -1,17 +1,17 @@
 /** Checks a finding: compares the team's chance of success at its place with the one when it was kept. */
 import { dirname } from 'node:path';
 import { mean } from '../../credit/describe.ts';
-import { findingVerdict } from '../../credit/findingVerdict.ts';
-import { checkSentence, passes, type CheckedFinding } from '../../domain/answer.ts';
+import { judgeFinding } from '../../credit/findingVerdict.ts';
+import { writeCheckSentence, isAsExpected, type CheckedFinding } from '../../domain/answer.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import type { CheckFindingParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Engine } from '../session/session.ts';
 import { openFinding, type OpenFinding } from './drawFinding.ts';
 import { readFinding, type Draw, type FindingFile } from './findingFile.ts';
 
 /** Draws in a block; the same for keeping and for checking. */
-export const BLOCK = 20;
+export const DRAWS_PER_BLOCK = 20;
 
 /**
  * Draws a finding again, with the random numbers of its stored draws, until the verdict is known or
@@ -36,7 +36,7 @@ export async function checkFinding(
     return {
       ...{ file, title: finding.title, verdict: 'undecided', expect: finding.expect, passed: null, difference: null },
       ...{ then: null, now: null, differs: [], evaluatorCalls: 0 },
-      ...{ sentence: `Not checked: ${messageOf(error)}`, error: messageOf(error) },
+      ...{ sentence: `Not checked: ${toErrorMessage(error)}`, error: toErrorMessage(error) },
     };
   }
 }
@@ -45,12 +45,12 @@ async function drawAgain(finding: FindingFile, file: string, opened: OpenFinding
   const kept = finding.drawn.draws;
   const { span } = opened;
   const pairs: { readonly then: Draw; readonly now: Draw }[] = [];
-  let found = findingVerdict([], span);
+  let found = judgeFinding([], span);
   for (let block = 0; pairs.length < kept.length && found.verdict === 'undecided'; block++) {
-    const before = kept.slice(pairs.length, pairs.length + BLOCK);
+    const before = kept.slice(pairs.length, pairs.length + DRAWS_PER_BLOCK);
     const after = await opened.draw(block, before.length);
     pairs.push(...before.flatMap((then, at) => (after[at] === undefined ? [] : [{ then, now: after[at] }])));
-    found = findingVerdict(
+    found = judgeFinding(
       pairs.map(({ then, now }) => [then.return, now.return]),
       span,
     );
@@ -58,17 +58,17 @@ async function drawAgain(finding: FindingFile, file: string, opened: OpenFinding
   const known = {
     ...found,
     expect: finding.expect,
-    passed: passes(found.verdict, finding.expect),
-    then: sideOf(pairs, 'then'),
-    now: sideOf(pairs, 'now'),
-    differs: differences(finding, opened),
+    passed: isAsExpected(found.verdict, finding.expect),
+    then: summarizeSide(pairs, 'then'),
+    now: summarizeSide(pairs, 'now'),
+    differs: listFindingDifferences(finding, opened),
     evaluatorCalls: opened.evaluatorCalls(),
   };
-  return { file, title: finding.title, ...known, sentence: checkSentence(known, opened.most), error: null };
+  return { file, title: finding.title, ...known, sentence: writeCheckSentence(known, opened.most), error: null };
 }
 
 /** Summarizes one side of the pairs in which both draws were scored; null if there are none. */
-function sideOf(
+function summarizeSide(
   pairs: readonly { readonly then: Draw; readonly now: Draw }[],
   side: 'then' | 'now',
 ): CheckedFinding['then'] {
@@ -82,7 +82,7 @@ function sideOf(
 }
 
 /** Lists the changes since the finding was kept, as clauses. */
-function differences({ drawn, context }: FindingFile, opened: OpenFinding): string[] {
+function listFindingDifferences({ drawn, context }: FindingFile, opened: OpenFinding): string[] {
   const { weights, environment } = opened;
   return [
     ...(weights === drawn.weights
@@ -91,11 +91,11 @@ function differences({ drawn, context }: FindingFile, opened: OpenFinding): stri
     ...(opened.context.key === context.key
       ? []
       : ['the request of the message differs: a prompt, an earlier text or the chat template has changed']),
-    ...environmentDifferences(environment, drawn.environment),
+    ...listEnvironmentDifferences(environment, drawn.environment),
   ];
 }
 
-function environmentDifferences(now: NumericEnvironment, then: NumericEnvironment): string[] {
+function listEnvironmentDifferences(now: NumericEnvironment, then: NumericEnvironment): string[] {
   const names = ['runtime', 'provider', 'device', 'threads', 'platform'] as const;
   return names.flatMap((name) =>
     now[name] === then[name] ? [] : [`the ${name} is ${now[name]}, and was ${then[name]}`],

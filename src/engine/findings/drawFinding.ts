@@ -6,13 +6,13 @@ import { OTHER_MODEL, type NumericEnvironment } from '../../domain/snapshot.ts';
 import { PolicyGone } from '../../policy/policy.ts';
 import { readRendering } from '../../policy/rendering.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { grow } from '../../replay/episodes.ts';
+import { growEpisodes } from '../../replay/episodes.ts';
 import { writeContext, scoreMessage, type TreeSettings } from '../../replay/grow.ts';
 import {
-  callOf,
+  countMessageCalls,
   countCalls,
   findLeaves,
-  returnOf,
+  computeReturn,
   type Branch,
   type TreeEvent,
   type TreeMessage,
@@ -20,11 +20,11 @@ import {
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { runSampling } from '../../training/config/config.ts';
+import { getRunSampling } from '../../training/config/config.ts';
 import type { LentPolicy, WeightsFinder } from '../models/models.ts';
-import { namedModel } from '../places.ts';
-import { recipeScale } from '../recipe/headlines.ts';
-import { parseRecipe, protocolOf, type Recipe } from '../recipe/recipe.ts';
+import { resolveModelFolder } from '../places.ts';
+import { computeRecipeScale } from '../recipe/headlines.ts';
+import { parseRecipe, parseRecipeProtocol, type Recipe } from '../recipe/recipe.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { Draw, FindingFile } from './findingFile.ts';
 
@@ -48,7 +48,7 @@ export interface OpenFinding extends AsyncDisposable {
 }
 
 /** The weights with this hash, or a model folder instead. */
-export type Drawer = { readonly weights: string } | { readonly model: string };
+export type DrawSource = { readonly weights: string } | { readonly model: string };
 
 /**
  * Loads the model that draws a finding.
@@ -60,12 +60,12 @@ export async function openFinding(
   engine: Engine,
   finding: Drawable,
   folder: string,
-  by: Drawer,
+  by: DrawSource,
   signal: AbortSignal,
 ): Promise<OpenFinding> {
-  const recipe = recipeOf(finding, folder, by);
-  const protocol = protocolOf(recipe);
-  const scale = recipeScale(recipe);
+  const recipe = buildFindingRecipe(finding, folder, by);
+  const protocol = parseRecipeProtocol(recipe);
+  const scale = computeRecipeScale(recipe);
   if (scale === null) {
     throw new C3Error('input', 'Its protocol scores nothing, so there is no return to compare.');
   }
@@ -80,18 +80,18 @@ export async function openFinding(
     render: engine.models.texts.renderer(recipe.modelFolder, rendering, signal),
     evaluator: session.evaluator(null),
     budget: new EvaluatorBudget(Infinity),
-    sampling: runSampling(config),
+    sampling: getRunSampling(config),
     seed: config.seed,
     scope: 'finding',
     commonRandomNumbers: false,
   };
-  const { branch, position } = branchOf(finding, protocol);
+  const { branch, position } = buildBranch(finding, protocol);
   let calls = 0;
   // Scores of earlier messages are part of the return.
   for (let { message } = branch; message !== null; message = message.parent) {
     settings.budget.reserve(1);
     await scoreMessage(settings, message, signal);
-    calls += callOf(message);
+    calls += countMessageCalls(message);
   }
   const { context: text, key } = await writeContext(settings, branch, position);
   const held = holds.move();
@@ -103,45 +103,45 @@ export async function openFinding(
     most: scale.high,
     evaluatorCalls: () => calls,
     draw: async (block, count) => {
-      const roots = await grow({ ...settings, scope: `finding:${block}` }, [branch], [count], { signal });
+      const roots = await growEpisodes({ ...settings, scope: `finding:${block}` }, [branch], [count], { signal });
       calls += roots.reduce((sum, root) => sum + countCalls(root), 0);
-      return roots.map((root) => drawOf(root, finding, config.credit.return_clip));
+      return roots.map((root) => toDraw(root, finding, config.credit.return_clip));
     },
     [Symbol.asyncDispose]: () => held[Symbol.asyncDispose](),
   };
 }
 
-function drawOf(root: TreeMessage, { message }: Drawable, bound: number): Draw {
+function toDraw(root: TreeMessage, { message }: Drawable, bound: number): Draw {
   const [leaf] = findLeaves(root);
-  return { return: leaf === undefined ? null : returnOf(leaf, bound), same: root.answer.text === message.said };
+  return { return: leaf === undefined ? null : computeReturn(leaf, bound), same: root.answer.text === message.said };
 }
 
-function recipeOf({ config, protocol, model }: Drawable, folder: string, by: Drawer): Recipe {
+function buildFindingRecipe({ config, protocol, model }: Drawable, folder: string, by: DrawSource): Recipe {
   return {
     config,
     folder,
-    modelFolder: 'model' in by ? resolve(by.model) : namedModel(model, config.task.name, folder),
+    modelFolder: 'model' in by ? resolve(by.model) : resolveModelFolder(model, config.task.name, folder),
     protocolText: protocol,
     protocolSource: 'the protocol of the finding',
   };
 }
 
 /** Loads the weights of the finding, or the model of the folder. */
-async function takeModel(engine: Engine, recipe: Recipe, by: Drawer, signal: AbortSignal): Promise<LentPolicy> {
+async function takeModel(engine: Engine, recipe: Recipe, by: DrawSource, signal: AbortSignal): Promise<LentPolicy> {
   const { models } = engine;
   if ('model' in by) {
     return models.takeFolder(recipe, null, { signal });
   }
   const { weights } = by;
   return PolicyGone.inWords(
-    models.take(recipe, weights, weightsIn(engine, signal), { signal }),
+    models.take(recipe, weights, createWeightsFinder(engine, signal), { signal }),
     (why) =>
       `Its weights, ${weights.slice(0, 12)}, are not here: ${why.replace(/\.$/u, '')}. Give --store with the store of their run, or --model DIR, for example a folder that c3 export --format model wrote.`,
   );
 }
 
 /** Finds weights that a run of the store trained, or that are stored beside it. */
-const weightsIn =
+const createWeightsFinder =
   ({ work, weights }: Engine, signal: AbortSignal): WeightsFinder =>
   async (snapshot) => {
     const kept = weights.keptFile(snapshot);
@@ -161,17 +161,17 @@ const weightsIn =
  * Returns the place of the message: the entries before it, as messages of a tree, and its position.
  * @throws C3Error('input') if the protocol does not have these turns
  */
-export function branchOf(
+export function buildBranch(
   { before, message, problem: written }: Pick<Drawable, 'before' | 'message' | 'problem'>,
   protocol: Protocol,
 ): { readonly branch: Branch; readonly position: number } {
   const { tests, ...plain } = written;
-  const problem: Branch['problem'] = { ...plain, ...(tests !== undefined && { tests: testsOf(tests) }) };
+  const problem: Branch['problem'] = { ...plain, ...(tests !== undefined && { tests: toProblemTests(tests) }) };
   let grown: TreeMessage | null = null;
   let events: TreeEvent[] = [];
   for (const one of before) {
     if ('as' in one) {
-      grown = saidMessage({ problem, message: grown, events }, positionOf(protocol, one.as), one.said);
+      grown = toEarlierMessage({ problem, message: grown, events }, findTurnPosition(protocol, one.as), one.said);
       events = [];
     } else {
       const { answers, ...rest } = one;
@@ -183,16 +183,16 @@ export function branchOf(
   }
   return {
     branch: { problem, message: grown, ...(events.length > 0 && { events }) },
-    position: positionOf(protocol, message.as),
+    position: findTurnPosition(protocol, message.as),
   };
 }
 
-const testsOf = ({ reads, ...tests }: NonNullable<Drawable['problem']['tests']>): ProblemTests => ({
+const toProblemTests = ({ reads, ...tests }: NonNullable<Drawable['problem']['tests']>): ProblemTests => ({
   ...tests,
   ...(reads !== undefined && { reads }),
 });
 
-function positionOf({ name, occurrences }: Protocol, id: string): number {
+function findTurnPosition({ name, occurrences }: Protocol, id: string): number {
   const found = occurrences.find((one) => one.id === id);
   if (found === undefined) {
     throw new C3Error(
@@ -204,7 +204,7 @@ function positionOf({ name, occurrences }: Protocol, id: string): number {
 }
 
 /** Converts an earlier message to a message of a tree. */
-const saidMessage = ({ problem, message, events = [] }: Branch, position: number, text: string): TreeMessage => ({
+const toEarlierMessage = ({ problem, message, events = [] }: Branch, position: number, text: string): TreeMessage => ({
   problem,
   position,
   parent: message,

@@ -12,10 +12,10 @@ import { readRegular } from '../../files/regularFile.ts';
 import { isReturn } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { MAX_YAML_BYTES, MAX_YAML_CHARACTERS } from '../../shared/text/yaml.ts';
-import { contextKey } from '../../team/contextKey.ts';
+import { hashContext } from '../../team/contextKey.ts';
 import { readDocument, type KeyPath } from '../../team/document.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
-import { examine, faultsOf } from '../../training/config/configFaults.ts';
+import { examineConfig, toFaults } from '../../training/config/configFaults.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 
 /** Version of the file format. */
@@ -68,10 +68,10 @@ const drawn = z.strictObject({
   /** Returns of the draws: `?` if one could not be scored, `*` if it has the text of the message. */
   draws: z
     .string()
-    .refine((text) => readDraws(text) !== null, {
+    .refine((text) => parseDraws(text) !== null, {
       error: `must be ${FINDING_DRAWS.least} to ${FINDING_DRAWS.most} returns, as 0 1* ?`,
     })
-    .transform((text) => readDraws(text) ?? []),
+    .transform((text) => parseDraws(text) ?? []),
 });
 /** One draw: its return, or null if not scored, and whether its text is that of the message. */
 export interface Draw {
@@ -79,11 +79,11 @@ export interface Draw {
   readonly same: boolean;
 }
 
-const writeDraws = (draws: readonly Draw[]): string =>
+const formatDraws = (draws: readonly Draw[]): string =>
   draws.map(({ return: value, same }) => `${value === null ? '?' : String(value)}${same ? '*' : ''}`).join(' ');
 
 /** Returns null if the text is not a list of draws. */
-function readDraws(text: string): readonly Draw[] | null {
+function parseDraws(text: string): readonly Draw[] | null {
   const parts = text.split(' ');
   const draws = parts.flatMap((part): Draw[] => {
     const [, number = '', star = ''] = /^(\?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(\*?)$/u.exec(part) ?? [];
@@ -115,7 +115,7 @@ const schema = z.strictObject({
 export type FindingFile = Omit<z.infer<typeof schema>, 'config'> & { readonly config: RunConfig };
 
 /** Known keys, for suggestions in errors about unknown keys. */
-const KNOWN = {
+const KNOWN_FINDING_KEYS = {
   values: {
     ...Object.fromEntries(Object.keys(schema.shape).map((key) => [key, null])),
     from: { run: '', message: 1 },
@@ -128,7 +128,7 @@ const KNOWN = {
 };
 
 /** Keys of a configuration that a finding has elsewhere, or that do not affect continuations. */
-const WITHOUT = ['title', 'model', 'protocol', 'begin', 'output'] as const;
+const OMITTED_CONFIG_KEYS = ['title', 'model', 'protocol', 'begin', 'output'] as const;
 
 /** Reads a finding. @throws C3Error('input') naming file, line and key */
 export async function readFinding(path: string): Promise<FindingFile> {
@@ -142,19 +142,19 @@ export function parseFinding(text: string, source: string): FindingFile {
   const value = typeof document.value === 'object' && document.value !== null ? document.value : {};
   const parsed = schema.safeParse(value);
   if (!parsed.success) {
-    const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, KNOWN, value));
+    const faults = parsed.error.issues.flatMap((issue) => toFaults(issue, KNOWN_FINDING_KEYS, value));
     // A misspelled key also causes the error of a missing key.
     const fault = faults.find(({ of }) => of === 'key') ?? faults[0];
     throw document.error(fault?.path ?? [], fault?.sentence ?? 'is not a finding.');
   }
   const { config: given, ...finding } = parsed.data;
-  const { config, faults } = examine(configSchema, { ...given, title: finding.title });
+  const { config, faults } = examineConfig(configSchema, { ...given, title: finding.title });
   const [fault] = faults;
   if (config === null || fault !== undefined) {
     const path: KeyPath = fault === undefined ? [] : fault.path;
     throw document.error(['config', ...path], fault?.sentence ?? 'is not a configuration.');
   }
-  if (contextKey(finding.context.text).key !== finding.context.key) {
+  if (hashContext(finding.context.text).key !== finding.context.key) {
     throw document.error(
       ['context', 'text'],
       'differs from the kept text, whose hash is context.key; undo the edit, or keep the message again.',
@@ -167,9 +167,13 @@ export function parseFinding(text: string, source: string): FindingFile {
  * Formats a finding as the text of its file.
  * @throws C3Error('input') if it is too long to be read again
  */
-export function findingText({ config, ...finding }: FindingFile): string {
+export function formatFindingFile({ config, ...finding }: FindingFile): string {
   const { drawn: by, ...rest } = finding;
-  const document = new Document({ ...rest, drawn: { ...by, draws: writeDraws(by.draws) }, config: keysGiven(config) });
+  const document = new Document({
+    ...rest,
+    drawn: { ...by, draws: formatDraws(by.draws) },
+    config: selectGivenKeys(config),
+  });
   document.commentBefore = ' A message that was kept as a test: `c3 check` draws it again and compares.';
   const text = document.toString({ lineWidth: WIDTH, blockQuote: 'literal' });
   if (text.length > MAX_YAML_CHARACTERS) {
@@ -179,7 +183,7 @@ export function findingText({ config, ...finding }: FindingFile): string {
     );
   }
   const back = parseFinding(text, 'the finding');
-  if (!isDeepStrictEqual(withoutTitle(back), withoutTitle({ ...finding, config }))) {
+  if (!isDeepStrictEqual(omitFreeKeys(back), omitFreeKeys({ ...finding, config }))) {
     throw new C3Error(
       'input',
       `Message ${finding.from.message} cannot be kept as a test: its run has settings of an earlier version, which a configuration cannot express.`,
@@ -188,18 +192,18 @@ export function findingText({ config, ...finding }: FindingFile): string {
   return text;
 }
 
-const withoutTitle = ({ config, ...finding }: FindingFile): object => ({
+const omitFreeKeys = ({ config, ...finding }: FindingFile): object => ({
   ...finding,
-  config: { ...config, ...Object.fromEntries(WITHOUT.map((key) => [key, null])) },
+  config: { ...config, ...Object.fromEntries(OMITTED_CONFIG_KEYS.map((key) => [key, null])) },
 });
 
 /** Returns the keys of a configuration that differ from the defaults. */
-function keysGiven(config: RunConfig): Record<string, unknown> {
-  const given = differing(config, readConfig('', 'the defaults'));
-  return Object.fromEntries(Object.entries(given).filter(([key]) => !WITHOUT.some((one) => one === key)));
+function selectGivenKeys(config: RunConfig): Record<string, unknown> {
+  const given = selectDifferingKeys(config, readConfig('', 'the defaults'));
+  return Object.fromEntries(Object.entries(given).filter(([key]) => !OMITTED_CONFIG_KEYS.some((one) => one === key)));
 }
 
-function differing(value: object, usual: object): Record<string, unknown> {
+function selectDifferingKeys(value: object, usual: object): Record<string, unknown> {
   const defaults: Readonly<Record<string, unknown>> = { ...usual };
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, own]: [string, unknown]) => {
@@ -207,7 +211,7 @@ function differing(value: object, usual: object): Record<string, unknown> {
       if (isDeepStrictEqual(own, other)) {
         return [];
       }
-      return isMapping(own) && isMapping(other) ? [[key, differing(own, other)]] : [[key, own]];
+      return isMapping(own) && isMapping(other) ? [[key, selectDifferingKeys(own, other)]] : [[key, own]];
     }),
   );
 }

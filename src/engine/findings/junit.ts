@@ -2,7 +2,7 @@
 import type { CheckedFinding } from '../../domain/answer.ts';
 
 /** Worse than expected is a failure, not checked is an error, undecided is skipped. */
-export function junitOf(findings: readonly CheckedFinding[], seconds: number): string {
+export function formatJunit(findings: readonly CheckedFinding[], seconds: number): string {
   const count = (is: (one: CheckedFinding) => boolean): string => String(findings.filter(is).length);
   const totals = [
     `tests="${findings.length}"`,
@@ -15,16 +15,16 @@ export function junitOf(findings: readonly CheckedFinding[], seconds: number): s
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${totals}>`,
     `  <testsuite name="c3 check" ${totals}>`,
-    ...findings.map(caseOf),
+    ...findings.map(formatTestCase),
     '  </testsuite>',
     '</testsuites>',
     '',
   ].join('\n');
 }
 
-function caseOf({ file, title, verdict, passed, sentence, error }: CheckedFinding): string {
-  const name = `    <testcase classname="${escaped(file)}" name="${escaped(title)}"`;
-  const message = `message="${escaped(sentence)}"`;
+function formatTestCase({ file, title, verdict, passed, sentence, error }: CheckedFinding): string {
+  const name = `    <testcase classname="${escapeXml(file)}" name="${escapeXml(title)}"`;
+  const message = `message="${escapeXml(sentence)}"`;
   if (error !== null) {
     return `${name}><error ${message}/></testcase>`;
   }
@@ -32,7 +32,7 @@ function caseOf({ file, title, verdict, passed, sentence, error }: CheckedFindin
     return `${name}><skipped ${message}/></testcase>`;
   }
   return passed
-    ? `${name}><system-out>${escaped(sentence)}</system-out></testcase>`
+    ? `${name}><system-out>${escapeXml(sentence)}</system-out></testcase>`
     : `${name}><failure type="${verdict}" ${message}/></testcase>`;
 }
 
@@ -47,5 +47,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** Characters that XML 1.0 cannot represent in any form. */
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
-const escaped = (text: string): string =>
+const escapeXml = (text: string): string =>
   text.replaceAll(FORBIDDEN, '\u{fffd}').replaceAll(/[&<>"\n\t]/gu, (sign) => ENTITIES[sign] ?? sign);

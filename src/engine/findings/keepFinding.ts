@@ -9,16 +9,16 @@ import { writeOut } from '../../files/outFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { KeepFindingParams } from '../../shared/protocols/engineProtocol.ts';
 import { isBundledName } from '../../shared/runNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { readEpisodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
-import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
-import { lookAt, lostEpisode } from '../replay/blame.ts';
+import { requireOccurrence, type Protocol } from '../../team/protocol.ts';
+import { parseRecipe, parseRecipeProtocol, type StoredRecipe } from '../recipe/recipe.ts';
+import { decideEpisode, readLostEpisode } from '../replay/blame.ts';
 import type { Engine } from '../session/session.ts';
-import { BLOCK } from './checkFinding.ts';
+import { DRAWS_PER_BLOCK } from './checkFinding.ts';
 import { openFinding, type Drawable } from './drawFinding.ts';
-import { findingText, type Draw } from './findingFile.ts';
+import { formatFindingFile, type Draw } from './findingFile.ts';
 
 /** Maximum characters of a question in a title. */
 const SHOWN = 60;
@@ -40,8 +40,8 @@ export async function keepFinding(
       ? out
       : resolve(out, `${said.role.replaceAll(/[^\w-]/gu, '_')}-${message}${FINDING_FILE}`);
     return {
-      finding: drawableOf(store, said, dirname(path)),
-      title: titleOf(store, said),
+      finding: readDrawable(store, said, dirname(path)),
+      title: buildFindingTitle(store, said),
       weights: said.snapshot,
       file: path,
     };
@@ -58,9 +58,9 @@ export async function keepFinding(
     );
   }
   for (let block = 0; draws.length < count; block++) {
-    draws.push(...(await engine.work.tracked(opened.draw(block, Math.min(BLOCK, count - draws.length)))));
+    draws.push(...(await engine.work.tracked(opened.draw(block, Math.min(DRAWS_PER_BLOCK, count - draws.length)))));
   }
-  const text = findingText({
+  const text = formatFindingFile({
     finding: 1,
     title,
     expect,
@@ -77,24 +77,24 @@ export async function keepFinding(
 }
 
 /** Returns everything that drawing a message again needs. */
-function drawableOf(store: StoreReader, said: FullMessage, folder: string): Drawable {
+function readDrawable(store: StoreReader, said: FullMessage, folder: string): Drawable {
   const { id, run, context, contextKey: key, text, position } = said;
-  const recipe = recipeToKeep(store, id, run);
-  const protocol = protocolOf(recipe);
+  const recipe = readKeptRecipe(store, id, run);
+  const protocol = parseRecipeProtocol(recipe);
   return {
     from: { run, message: id },
     problem: { ...store.problem(said.problem) },
-    before: beforeOf(store, id, protocol),
-    message: { as: occurrenceAt(protocol, position).id, said: text },
+    before: listEarlierEntries(store, id, protocol),
+    message: { as: requireOccurrence(protocol, position).id, said: text },
     context: { key, text: context },
-    model: modelName(recipe, folder),
+    model: formatModelName(recipe, folder),
     protocol: recipe.protocolText,
     config: recipe.config,
   };
 }
 
 /** @throws C3Error('input') for a run whose team a file cannot hold */
-function recipeToKeep(store: StoreReader, message: number, run: string): StoredRecipe {
+function readKeptRecipe(store: StoreReader, message: number, run: string): StoredRecipe {
   const config = store.runConfig(run);
   const refused =
     store.run(run).method === IMPORTED
@@ -119,28 +119,28 @@ function recipeToKeep(store: StoreReader, message: number, run: string): StoredR
 }
 
 /** Returns the messages before a message, with the events of environments. */
-function beforeOf(store: StoreReader, id: number, protocol: Protocol): Drawable['before'] {
+function listEarlierEntries(store: StoreReader, id: number, protocol: Protocol): Drawable['before'] {
   return store.chain(id).flatMap((one) => {
     const events = store.environmentEvents(one.id, 'before').map(({ event }) => {
       const { kind: _, reward: __, answers, json, ...rest } = event;
       return { ...rest, json, ...(answers !== undefined && { answers: [...answers] }) };
     });
-    const said = { as: occurrenceAt(protocol, one.position).id, said: one.text };
+    const said = { as: requireOccurrence(protocol, one.position).id, said: one.text };
     return one.id === id ? events : [...events, said];
   });
 }
 
 /** Returns the model's bundled name, or its path relative to the file, so that both can move. */
-function modelName({ config, modelFolder }: StoredRecipe, folder: string): string {
+function formatModelName({ config, modelFolder }: StoredRecipe, folder: string): string {
   return isBundledName(config.model) ? config.model : relative(folder, modelFolder).split(sep).join('/') || '.';
 }
 
 /** Returns the question, with the result of searches of the episode if they found this message. */
-function titleOf(store: StoreReader, { id, role, problem }: FullMessage): string {
-  const question = oneLine(store.problem(problem).question, SHOWN);
-  const end = episodeThrough(store, id).at(-1);
-  const episode = end === undefined || end.return === null ? null : lostEpisode(store, id);
-  const blame = episode === null ? null : lookAt(store, episode, 0).blame;
+function buildFindingTitle(store: StoreReader, { id, role, problem }: FullMessage): string {
+  const question = toOneLine(store.problem(problem).question, SHOWN);
+  const end = readEpisodeThrough(store, id).at(-1);
+  const episode = end === undefined || end.return === null ? null : readLostEpisode(store, id);
+  const blame = episode === null ? null : decideEpisode(store, episode, 0).blame;
   const known = blame?.message === id ? `: ${blame.sentence.slice(0, blame.sentence.lastIndexOf('. '))}` : '';
   return known === '' ? `The ${role} on ${question}` : `${question}${known}`;
 }

@@ -15,7 +15,7 @@ import {
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { GrowingBytes } from './growingBytes.ts';
 
 /** Limits for reading and dropping the rest of a request that was answered before it was complete. */
@@ -40,7 +40,7 @@ const CONTINUE = /^100-continue$/iu;
 /**
  * Creates a server whose refusals always reach the client, including Node's own refusals.
  * @param listener gets every request, including those without Host; it must answer with `answerJson`
- *   and read with `bodyWithin`
+ *   and read with `readBodyWithin`
  */
 export function createLocalServer(
   listener: RequestListener,
@@ -57,7 +57,7 @@ export function createLocalServer(
   };
   const refused = (status: number, message: string): string => {
     const text = JSON.stringify(refusal(status, message));
-    const head = { ...headersOf(text), connection: 'close' };
+    const head = { ...buildJsonHeaders(text), connection: 'close' };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}`);
     return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', text].join('\r\n');
   };
@@ -80,8 +80,8 @@ export function createLocalServer(
           socket.destroy();
         } else {
           const status = STATUSES[error.code ?? ''] ?? 400;
-          socket.write(refused(status, `The request is not valid, or took too long: ${messageOf(error)}.`));
-          linger(socket, lingering);
+          socket.write(refused(status, `The request is not valid, or took too long: ${toErrorMessage(error)}.`));
+          drainSocket(socket, lingering);
         }
       })
   );
@@ -105,25 +105,25 @@ export async function answerJson(
   }
   const text = JSON.stringify(body);
   if (request.complete) {
-    response.writeHead(status, headersOf(text)).end(text);
+    response.writeHead(status, buildJsonHeaders(text)).end(text);
     return;
   }
   const { socket } = request;
   // Sent as one piece, before the connection can be closed.
   socket.cork();
-  response.writeHead(status, { ...headersOf(text), connection: 'close' }).flushHeaders();
-  response.write(text, () => linger(socket, lingering));
+  response.writeHead(status, { ...buildJsonHeaders(text), connection: 'close' }).flushHeaders();
+  response.write(text, () => drainSocket(socket, lingering));
   socket.uncork();
 }
 
-const headersOf = (text: string): Record<string, string> => ({
+const buildJsonHeaders = (text: string): Record<string, string> => ({
   'content-type': 'application/json; charset=utf-8',
   'content-length': String(Buffer.byteLength(text)),
   'cache-control': 'no-store',
 });
 
 /** Ends the writing side, and reads within the limits until the client has closed its side too. */
-function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
+function drainSocket(socket: Duplex, { bytes, milliseconds }: Lingering): void {
   if (socket.destroyed) {
     return;
   }
@@ -147,7 +147,7 @@ function linger(socket: Duplex, { bytes, milliseconds }: Lingering): void {
  * @returns null as soon as it has more than `most` bytes; the rest is left to `answerJson`
  * @throws CancelledError; Error if the client disconnects
  */
-export async function bodyWithin(response: ServerResponse, most: number, signal = NEVER): Promise<Buffer | null> {
+export async function readBodyWithin(response: ServerResponse, most: number, signal = NEVER): Promise<Buffer | null> {
   const { req: request } = response;
   const { headers, httpVersion } = request;
   if (Number(headers['content-length'] ?? 0) > most) {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { creditGroup, estimateGroup, type CreditEstimator } from '../../credit/estimators.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { inputLines, readLine } from './lineModel.ts';
+import { readInputLines, readLine } from './lineModel.ts';
 
 const lineSchema = z.object({
   id: z.union([z.string(), z.number()]),
@@ -27,7 +27,7 @@ export async function* creditLines(
   estimator: CreditEstimator,
 ): AsyncGenerator<string, void, undefined> {
   let number = 0;
-  for await (const line of inputLines(input)) {
+  for await (const line of readInputLines(input)) {
     number++;
     if (line.trim() === '') {
       continue;
@@ -41,11 +41,11 @@ export async function* creditLines(
         evaluatorCalls: alternative.returns.length,
       })),
     };
-    yield JSON.stringify({ id, ...answer(group, estimator, place) });
+    yield JSON.stringify({ id, ...computeAnswer(group, estimator, place) });
   }
 }
 
-function answer(group: Parameters<typeof estimateGroup>[0], estimator: CreditEstimator, place: string): object {
+function computeAnswer(group: Parameters<typeof estimateGroup>[0], estimator: CreditEstimator, place: string): object {
   try {
     const estimates = estimateGroup(group, estimator);
     const credits = creditGroup(group, estimator);

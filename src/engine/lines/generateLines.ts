@@ -1,10 +1,10 @@
 /** `c3 generate`: JSONL in, JSONL out. */
 import { z } from 'zod';
-import { templateIn } from '../../policy/chatTemplate.ts';
+import { readRequiredTemplate } from '../../policy/chatTemplate.ts';
 import type { ChatRenderer } from '../../policy/textProcess.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import { streamKey } from '../../runtime/random.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { answerLines, readLine, type LineModel } from './lineModel.ts';
 
 export interface GenerateSettings {
@@ -62,13 +62,13 @@ export async function* generateLines(
     if (messages === undefined) {
       return tokenizer.encodeWhole(text ?? '');
     }
-    template ??= templateIn(folder).then((source) => texts.chat(source, signal));
+    template ??= readRequiredTemplate(folder).then((source) => texts.chat(source, signal));
     const chat = await template;
     try {
       return await tokenizer.encode(await chat(messages, { thinking: settings.thinking }));
     } catch (error) {
       throw error instanceof C3Error
-        ? new C3Error(error.kind, `${place}: ${messageOf(error)}`, { cause: error })
+        ? new C3Error(error.kind, `${place}: ${toErrorMessage(error)}`, { cause: error })
         : error;
     }
   };

@@ -59,16 +59,16 @@ const mathSchema = z.object({ id: z.union([z.string(), z.number()]), gold: textO
 const MATH_FORM = '{"id": ..., "gold": TEXT, "prediction": TEXT}';
 
 /** Grades answers to mathematics. @param grader strict or lenient; see RULES in evaluate/math/grade.ts */
-export function mathLines(grader: Grader): LineGrader<z.output<typeof mathSchema>> {
+export function createMathLineGrader(grader: Grader): LineGrader<z.output<typeof mathSchema>> {
   return {
     understand: (line, place) => readLine(mathSchema, line, place, MATH_FORM),
     grade: (requests) =>
-      Promise.resolve(requests.map(({ id, gold, prediction }) => gradeOne(id, gold, prediction, grader))),
+      Promise.resolve(requests.map(({ id, gold, prediction }) => gradeMathAnswer(id, gold, prediction, grader))),
   };
 }
 
 /** Returns the grader that --grader names. @throws C3Error('input') if it does not grade mathematics */
-export function graderNamed(name: string): Grader {
+export function findGrader(name: string): Grader {
   const grader = GRADERS.find((known) => known === name);
   if (grader === undefined) {
     throw new C3Error(
@@ -79,7 +79,7 @@ export function graderNamed(name: string): Grader {
   return grader;
 }
 
-function gradeOne(id: string | number, gold: string, prediction: string, grader: Grader): Grade {
+function gradeMathAnswer(id: string | number, gold: string, prediction: string, grader: Grader): Grade {
   if (gold.trim() === '') {
     return { id, score: null, rule: 'no-gold', masked: 'The gold is blank, so there is nothing to compare with.' };
   }

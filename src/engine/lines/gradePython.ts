@@ -1,11 +1,11 @@
 /** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
 import { z } from 'zod';
-import { beginsWithFence, fencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
+import { beginsWithFence, extractFencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import { PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';
-import { checkNative } from '../../evaluate/python/native/native.ts';
+import { findBackendOnce } from '../../evaluate/python/native/native.ts';
 import type { PassRule, PythonTests, PythonVerdict } from '../../evaluate/python/rules.ts';
 import { unlessCancelled } from '../../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { SANDBOX_PLACES } from '../places.ts';
 import type { LineGrader } from './gradeLines.ts';
 import { readLine } from './lineModel.ts';
@@ -37,7 +37,10 @@ const PYTHON_FORM =
  * that a run would take from the same message (extractCode), and the rule begins with `fenced-block:
  * `.
  */
-export function pythonLines(grader: PythonGrader, blocks: CodeBlocks): LineGrader<z.output<typeof pythonSchema>> {
+export function createPythonLineGrader(
+  grader: PythonGrader,
+  blocks: CodeBlocks,
+): LineGrader<z.output<typeof pythonSchema>> {
   return {
     understand: (line, place) => readLine(pythonSchema, line, place, PYTHON_FORM),
     grade: (requests) =>
@@ -74,7 +77,7 @@ async function gradeMessage(
   if (whole !== null && whole.rule !== 'does-not-compile' && whole.rule !== 'code-limit') {
     return whole;
   }
-  const block = fencedCode(text, blocks);
+  const block = extractFencedCode(text, blocks);
   if (block === null) {
     return whole ?? grader.grade(text, tests, uid);
   }
@@ -86,7 +89,7 @@ async function gradeMessage(
  * Returns the rule that --grader names: with strict, all tests must pass; fraction scores their share.
  * @throws C3Error('input') if it does not grade Python
  */
-export function passRuleNamed(name: string): PassRule {
+export function findPassRule(name: string): PassRule {
   if (name === 'strict' || name === 'fraction') {
     return name;
   }
@@ -107,10 +110,10 @@ export async function withPythonGrader<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   if (backend === 'python3') {
-    await unlessCancelled(checkNative(), signal).catch((error: unknown) => {
+    await unlessCancelled(findBackendOnce(), signal).catch((error: unknown) => {
       throw error instanceof CancelledError
         ? error
-        : new C3Error('engine', `${messageOf(error)} --backend bundled needs nothing on this machine.`);
+        : new C3Error('engine', `${toErrorMessage(error)} --backend bundled needs nothing on this machine.`);
     });
   }
   const grader = new PythonGrader({ places: SANDBOX_PLACES, passRule, backend });

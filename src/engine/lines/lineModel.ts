@@ -8,7 +8,7 @@ import { resolveDevice } from '../../runtime/provider/device.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { Holds, type Held } from '../../shared/holds.ts';
 import { LineSplitter, type LineBounds } from '../../tasks/files/lines.ts';
 import { probeProvider } from '../machine/probing.ts';
@@ -28,9 +28,9 @@ export interface LineModel {
 /** The default number of threads of a run. */
 const THREADS = 2;
 /** Maximum lines that are answered together. */
-const MOST_LINES = 64;
+const MAX_LINES_TOGETHER = 64;
 
-const placeOf = (line: number): string => `standard input, line ${line}`;
+const formatLinePlace = (line: number): string => `standard input, line ${line}`;
 /** A line is one request, so its length limits the returns, ids or characters of a request. */
 const INPUT_BOUNDS: LineBounds = {
   line: 2 ** 25,
@@ -38,7 +38,7 @@ const INPUT_BOUNDS: LineBounds = {
   bytes: Infinity,
   marks: 'first',
   advice: 'write one request on each line',
-  placeOf,
+  placeOf: formatLinePlace,
 };
 
 /**
@@ -74,12 +74,12 @@ export async function takeLineModel(
  * @throws C3Error('input') naming the line if it is too long or not UTF-8, or if the input cannot be
  *   read
  */
-export async function* inputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
+export async function* readInputLines(input: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
   const splitter = new LineSplitter(INPUT_BOUNDS);
   const chunks = input[Symbol.asyncIterator]();
   for (;;) {
     const next = await chunks.next().catch((error: unknown) => {
-      throw new C3Error('input', `Cannot read standard input: ${messageOf(error)}; give it lines of JSON.`, {
+      throw new C3Error('input', `Cannot read standard input: ${toErrorMessage(error)}; give it lines of JSON.`, {
         cause: error,
       });
     });
@@ -107,7 +107,7 @@ export async function* answerLines<Request>(
   answer: (requests: readonly Request[]) => Promise<readonly string[]>,
 ): AsyncGenerator<string, void, undefined> {
   let number = 0;
-  for await (const lines of batchesOf(input)) {
+  for await (const lines of readBatches(input)) {
     const requests: Request[] = [];
     let failure: { readonly error: unknown } | undefined;
     for (const line of lines) {
@@ -116,7 +116,7 @@ export async function* answerLines<Request>(
         continue;
       }
       try {
-        requests.push(await understand(line, placeOf(number)));
+        requests.push(await understand(line, formatLinePlace(number)));
       } catch (error) {
         failure = { error };
         break;
@@ -131,8 +131,8 @@ export async function* answerLines<Request>(
   }
 }
 
-async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly string[], void, undefined> {
-  const lines = inputLines(input);
+async function* readBatches(input: NodeJS.ReadableStream): AsyncGenerator<readonly string[], void, undefined> {
+  const lines = readInputLines(input);
   let next = lines.next();
   for (;;) {
     const first = await next;
@@ -141,7 +141,7 @@ async function* batchesOf(input: NodeJS.ReadableStream): AsyncGenerator<readonly
     }
     const batch = [first.value];
     next = lines.next();
-    while (batch.length < MOST_LINES) {
+    while (batch.length < MAX_LINES_TOGETHER) {
       // A writer that waits for an answer before it sends the next line gets it.
       const arrived = await Promise.race([next, setImmediate(null)]);
       if (arrived === null || arrived.done === true) {
@@ -170,7 +170,7 @@ export function readLine<Schema extends z.ZodType>(
   try {
     value = JSON.parse(line);
   } catch (error) {
-    throw wrong(messageOf(error));
+    throw wrong(toErrorMessage(error));
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) {

@@ -1,13 +1,13 @@
 /** Examines this machine: providers with a self-test, versions, and the state of the store. */
 import { existsSync } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
-import { offeredProviders, notOffered } from '../../runtime/provider/device.ts';
+import { offeredProviders, describeMissingProvider } from '../../runtime/provider/device.ts';
 import { runtimeVersion } from '../../runtime/session/session.ts';
 import { PROVIDERS } from '../../shared/devices.ts';
 import type { DoctorReport, ProviderReport } from '../../shared/protocols/engineProtocol.ts';
 import { EXAMINE_ENTRY } from '../places.ts';
 import { VERSION } from '../version.ts';
-import { examineApart as probeApart } from './probing.ts';
+import { examineProviderApart as probeApart } from './probing.ts';
 
 const THREADS = 2;
 const EXAMINE_MILLISECONDS = 600_000;
@@ -16,7 +16,7 @@ const EXAMINE_MILLISECONDS = 600_000;
  * Examines everything. A part that fails is reported and does not hide the others.
  * @param all true to check the hash of every row of the store
  */
-export async function examine(storePath: string, all = false): Promise<DoctorReport> {
+export async function examineMachine(storePath: string, all = false): Promise<DoctorReport> {
   return {
     providers: await examineProviders(),
     versions: {
@@ -25,7 +25,7 @@ export async function examine(storePath: string, all = false): Promise<DoctorRep
       'onnxruntime-node': runtimeVersion(),
       platform: `${process.platform}-${process.arch}`,
     },
-    store: { path: storePath, ...(await storeState(storePath, all)) },
+    store: { path: storePath, ...(await examineStoreState(storePath, all)) },
   };
 }
 
@@ -35,7 +35,7 @@ async function examineProviders(): Promise<ProviderReport[]> {
   return Promise.all(
     PROVIDERS.map(async (name) => {
       if (!offered.has(name)) {
-        return { name, available: false, selfTest: notOffered(), batchInvariance: null, device: null };
+        return { name, available: false, selfTest: describeMissingProvider(), batchInvariance: null, device: null };
       }
       const { passed, sentence, invariance, name: device } = await probeApart(name, THREADS, false);
       return {
@@ -49,7 +49,7 @@ async function examineProviders(): Promise<ProviderReport[]> {
   );
 }
 
-async function storeState(
+async function examineStoreState(
   path: string,
   all: boolean,
 ): Promise<Pick<DoctorReport['store'], 'state' | 'findings' | 'extent'>> {

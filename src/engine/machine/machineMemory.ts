@@ -3,15 +3,15 @@ import { totalmem } from 'node:os';
 import { runOwned } from '../../files/runOwned.ts';
 import type { AvailableMemory } from '../../runtime/memoryPlan.ts';
 import { NEVER } from '../../shared/cancellation.ts';
-import { traitsOf, type Provider } from '../../shared/devices.ts';
+import { findTraits, type Provider } from '../../shared/devices.ts';
 
 /** Memory that is left to other programs: this share of the machine, and at least this number of bytes. */
 const RESERVED_SHARE = 0.05;
-const RESERVED = 256e6;
+const MIN_RESERVED_BYTES = 256e6;
 /** Milliseconds for an answer of the driver's program. */
 const TIME_LIMIT = 2000;
 /** Maximum characters of its answer, which has a line for each device. */
-const MOST_SAID = 4096;
+const MAX_PROGRAM_OUTPUT = 4096;
 const MEBIBYTE = 2 ** 20;
 const GIGABYTE = 1e9;
 
@@ -20,25 +20,25 @@ const GIGABYTE = 1e9;
  * reserve. On an accelerator: its total memory, if NVIDIA's program reports it.
  * @param limit bytes that the user allows where the work is done; null for no such limit
  */
-export async function availableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
-  const host = freeMemory();
-  const { accelerator, memoryProgram } = traitsOf({ provider });
+export async function findAvailableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
+  const host = findFreeMemory();
+  const { accelerator, memoryProgram } = findTraits({ provider });
   if (!accelerator) {
     return { host: limit ?? host, device: null };
   }
-  return { host, device: limit ?? (memoryProgram === null ? null : await deviceTotal(memoryProgram)) };
+  return { host, device: limit ?? (memoryProgram === null ? null : await readDeviceMemory(memoryProgram)) };
 }
 
 /** Returns the limit that a configuration sets, in bytes, or null. */
-export const memoryLimit = ({ limit_gb: limit }: { readonly limit_gb: number | null }): number | null =>
+export const toMemoryLimit = ({ limit_gb: limit }: { readonly limit_gb: number | null }): number | null =>
   limit === null ? null : limit * GIGABYTE;
 
-function freeMemory(): number {
+function findFreeMemory(): number {
   // Both respect the limit of a container.
   const constrained = process.constrainedMemory();
   const machine = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   const free = process.availableMemory() + process.memoryUsage.rss();
-  return Math.max(0, Math.min(free, machine) - Math.max(RESERVED, RESERVED_SHARE * machine));
+  return Math.max(0, Math.min(free, machine) - Math.max(MIN_RESERVED_BYTES, RESERVED_SHARE * machine));
 }
 
 /**
@@ -46,13 +46,13 @@ function freeMemory(): number {
  * does not answer.
  * @param program NVIDIA's, or one with the same output
  */
-export async function deviceTotal(program: string): Promise<number | null> {
+export async function readDeviceMemory(program: string): Promise<number | null> {
   const { end, stdout } = await runOwned(
     {
       command: [program, '--query-gpu=memory.total', '--format=csv,noheader,nounits'],
       env: process.env,
       milliseconds: TIME_LIMIT,
-      most: MOST_SAID,
+      most: MAX_PROGRAM_OUTPUT,
     },
     NEVER,
   );

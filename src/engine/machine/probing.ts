@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process';
 import { z } from 'zod';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
-import { untested, type Probe } from '../../runtime/provider/device.ts';
+import { failedProbe, type Probe } from '../../runtime/provider/device.ts';
 import type { ProbeReport, Provider } from '../../shared/devices.ts';
 import { PROBE_ENTRY } from '../places.ts';
 
@@ -21,13 +21,13 @@ const known = new Map<string, Promise<ProbeReport>>();
 
 export const probeProvider: Probe = (provider, threads, timed) => {
   const key = `${provider} ${threads} ${String(timed)}`;
-  const report = known.get(key) ?? examineApart(provider, threads, timed);
+  const report = known.get(key) ?? examineProviderApart(provider, threads, timed);
   known.set(key, report);
   return report;
 };
 
 /** @param entry another program instead of the probe, for tests @param limit milliseconds */
-export function examineApart(
+export function examineProviderApart(
   provider: Provider,
   threads: number,
   timed: boolean,
@@ -35,7 +35,7 @@ export function examineApart(
   limit = TIME_LIMIT,
 ): Promise<ProbeReport> {
   return new Promise((resolve) => {
-    const fail = (sentence: string): void => resolve(untested(sentence));
+    const fail = (sentence: string): void => resolve(failedProbe(sentence));
     // A driver that hangs does not notice that its parent has ended.
     const child = spawnOwned(process.env, (own) =>
       fork(entry, [provider, String(threads), timed ? 'timed' : 'untimed'], {

@@ -6,19 +6,26 @@ import { basename, dirname } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { asksServers } from '../../domain/run.ts';
-import { masked } from '../../logs/secrets.ts';
+import { maskText } from '../../logs/secrets.ts';
 import {
   ASSISTANT_TOOLS,
   callsAtMost,
   replayRefusal,
-  replayWords,
+  describeReplay,
   SEARCH_AT_SERVERS,
-  searchWords,
+  describeSearch,
 } from '../../report/assistant.ts';
-import { findingOf, linkedBlame, linkedLosses, linkTo, lowestCredit, runRows } from '../../report/questions.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import {
+  buildLinkedFinding,
+  withBlameLink,
+  withLossLinks,
+  buildLink,
+  lowestCredit,
+  runRows,
+} from '../../report/questions.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import type { ReplayAsked } from '../../shared/protocols/engineProtocol.ts';
-import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
+import { prepareReplay, prepareRunSearch, prepareSearch } from '../assistant/askedReplay.ts';
 import type { EngineService } from '../service.ts';
 import { parseThresholds } from '../taxonomy/taxonomyReport.ts';
 import { VERSION } from '../version.ts';
@@ -45,33 +52,33 @@ interface Answer {
 }
 
 /** Answers go to the assistant's model, so keys that a message or a server repeated are masked. */
-const answerOf = (text: string): Answer => ({ content: [{ type: 'text', text: masked(text).text }] });
-const said = (value: unknown): Answer => answerOf(JSON.stringify(value));
-const refused = (text: string): Answer => ({ ...answerOf(text), isError: true });
+const toTextAnswer = (text: string): Answer => ({ content: [{ type: 'text', text: maskText(text).text }] });
+const toJsonAnswer = (value: unknown): Answer => toTextAnswer(JSON.stringify(value));
+const toRefusal = (text: string): Answer => ({ ...toTextAnswer(text), isError: true });
 
 /** Runs work, and converts an error to an answer of one sentence. */
-async function answering(work: () => unknown): Promise<Answer> {
+async function answerWith(work: () => unknown): Promise<Answer> {
   try {
-    return said(await work());
+    return toJsonAnswer(await work());
   } catch (error) {
-    return refused(messageOf(error));
+    return toRefusal(toErrorMessage(error));
   }
 }
 
 /** Returns the folder that VS Code opens for the store. */
-function folderOf({ storePath }: EngineService): string {
+function findWorkspaceFolder({ storePath }: EngineService): string {
   const folder = dirname(storePath);
   return basename(folder) === '.c3' ? dirname(folder) : folder;
 }
 
 /** Creates the MCP server of a store. */
-export function mcpServer(service: EngineService): McpServer {
-  const folder = folderOf(service);
+export function createMcpServer(service: EngineService): McpServer {
+  const folder = findWorkspaceFolder(service);
   const server = new McpServer({ name: 'c3', version: VERSION }, { instructions: INSTRUCTIONS });
   server.registerTool(
     'list_runs',
     { description: ASSISTANT_TOOLS.list_runs, inputSchema: { limit: LIMIT }, annotations: READS },
-    ({ limit }) => answering(() => service.reading((store) => runRows(store, folder, limit))),
+    ({ limit }) => answerWith(() => service.reading((store) => runRows(store, folder, limit))),
   );
   server.registerTool(
     'lowest_credit_messages',
@@ -80,17 +87,17 @@ export function mcpServer(service: EngineService): McpServer {
       inputSchema: { run: RUN, limit: LIMIT },
       annotations: READS,
     },
-    ({ run, limit }) => answering(() => service.reading((store) => lowestCredit(store, folder, run, limit))),
+    ({ run, limit }) => answerWith(() => service.reading((store) => lowestCredit(store, folder, run, limit))),
   );
   server.registerTool(
     'failure_taxonomy',
     { description: ASSISTANT_TOOLS.failure_taxonomy, inputSchema: { run: RUN }, annotations: READS },
-    ({ run }) => answering(() => service.taxonomy(run, parseThresholds([]))),
+    ({ run }) => answerWith(() => service.taxonomy(run, parseThresholds([]))),
   );
   server.registerTool(
     'finding',
     { description: ASSISTANT_TOOLS.finding, inputSchema: { message: MESSAGE }, annotations: READS },
-    ({ message }) => answering(() => service.reading((store) => findingOf(store, folder, message))),
+    ({ message }) => answerWith(() => service.reading((store) => buildLinkedFinding(store, folder, message))),
   );
   registerReplay(server, service);
   registerSearches(server, service);
@@ -98,7 +105,7 @@ export function mcpServer(service: EngineService): McpServer {
 }
 
 function registerReplay(server: McpServer, service: EngineService): void {
-  const folder = folderOf(service);
+  const folder = findWorkspaceFolder(service);
   server.registerTool(
     'replay_message',
     {
@@ -120,7 +127,7 @@ function registerReplay(server: McpServer, service: EngineService): void {
       annotations: SPENDS,
     },
     ({ confirm, text, result: other, team, ...rest }, { signal }) =>
-      answering(async () => {
+      answerWith(async () => {
         const { message } = rest;
         const asked: ReplayAsked = {
           ...rest,
@@ -128,25 +135,25 @@ function registerReplay(server: McpServer, service: EngineService): void {
           ...(other !== undefined && { result: other }),
           ...(team !== undefined && { team }),
         };
-        const { request, words, costs } = await askedReplay({ asked, folder }, (one) => service.replayCosts(one));
+        const { request, words, costs } = await prepareReplay({ asked, folder }, (one) => service.replayCosts(one));
         const refusal = replayRefusal(asked, costs);
         if (refusal !== null) {
           throw new C3Error('input', refusal);
         }
         const run = service.reading((store) => store.messageRun(message));
         const instead = team === undefined ? null : 'c3 replay MESSAGE --team FILE';
-        await agreed(server, { words: replayWords(asked, costs), confirm, instead }, words);
+        await requireAgreement(server, { words: describeReplay(asked, costs), confirm, instead }, words);
         const result = await service.replay(request, { signal, onProgress: () => undefined });
         const spent = result.alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
-        const link = linkTo(folder, { kind: 'message', id: message, run });
-        const found = service.reading((store) => findingOf(store, folder, message));
+        const link = buildLink(folder, { kind: 'message', id: message, run });
+        const found = service.reading((store) => buildLinkedFinding(store, folder, message));
         return { cost: { evaluatorCalls: spent, atMost: callsAtMost(asked) }, link, finding: found.finding };
       }),
   );
 }
 
 function registerSearches(server: McpServer, service: EngineService): void {
-  const folder = folderOf(service);
+  const folder = findWorkspaceFolder(service);
   const refuseServers = (run: string): void => {
     if (service.reading((store) => asksServers(store.runConfig(run)))) {
       throw new C3Error('input', SEARCH_AT_SERVERS);
@@ -166,15 +173,15 @@ function registerSearches(server: McpServer, service: EngineService): void {
       annotations: SPENDS,
     },
     ({ confirm, team, ...rest }, { signal }) =>
-      answering(async () => {
+      answerWith(async () => {
         const run = service.reading((store) => store.messageRun(rest.message));
         refuseServers(run);
         const asked = { ...rest, ...(team !== undefined && { team }) };
-        const { request, words, costs } = await askedSearch({ asked, folder }, (one) => service.blameCosts(one));
+        const { request, words, costs } = await prepareSearch({ asked, folder }, (one) => service.blameCosts(one));
         const instead = team === undefined ? null : 'c3 blame EPISODE --team FILE';
-        await agreed(server, { words: searchWords(asked, costs), confirm, instead }, words);
+        await requireAgreement(server, { words: describeSearch(asked, costs), confirm, instead }, words);
         const found = await service.blame(request, { signal, onProgress: () => undefined });
-        return linkedBlame(folder, run, found);
+        return withBlameLink(folder, run, found);
       }),
   );
   server.registerTool(
@@ -191,14 +198,16 @@ function registerSearches(server: McpServer, service: EngineService): void {
       annotations: SPENDS,
     },
     ({ confirm, team, ...rest }, { signal }) =>
-      answering(async () => {
+      answerWith(async () => {
         refuseServers(rest.run);
         const asked = { ...rest, ...(team !== undefined && { team }) };
-        const { request, words, costs } = await askedRunSearch({ asked, folder }, (one) => service.runBlameCosts(one));
+        const { request, words, costs } = await prepareRunSearch({ asked, folder }, (one) =>
+          service.runBlameCosts(one),
+        );
         const instead = team === undefined ? null : 'c3 blame --run RUN --team FILE';
-        await agreed(server, { words: searchWords(asked, costs), confirm, instead }, words);
+        await requireAgreement(server, { words: describeSearch(asked, costs), confirm, instead }, words);
         const found = await service.blameRun(request, { signal, onProgress: () => undefined });
-        return linkedLosses(folder, found);
+        return withLossLinks(folder, found);
       }),
   );
 }
@@ -220,7 +229,11 @@ interface Agreement {
  * @param shown text for the user, which the assistant does not get; default: the same words
  * @throws C3Error('input') if the user did not agree
  */
-async function agreed(server: McpServer, { words, confirm, instead }: Agreement, shown: string = words): Promise<void> {
+async function requireAgreement(
+  server: McpServer,
+  { words, confirm, instead }: Agreement,
+  shown: string = words,
+): Promise<void> {
   if (server.server.getClientCapabilities()?.elicitation === undefined) {
     if (instead !== null) {
       throw new C3Error(

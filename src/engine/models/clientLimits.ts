@@ -5,7 +5,7 @@ import type { ServedSettings } from '../../shared/rolePolicies.ts';
 type Limits = Pick<ClientSettings, 'concurrency' | 'perMinute' | 'retries' | 'timeLimit'>;
 
 /** Maximum parallel requests, requests a minute, retries, and milliseconds for each request. */
-export const clientLimits = (settings: ServedSettings): Limits => ({
+export const toClientLimits = (settings: ServedSettings): Limits => ({
   concurrency: settings.concurrency,
   perMinute: settings.requests_per_minute,
   retries: settings.retries,

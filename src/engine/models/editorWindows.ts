@@ -1,14 +1,14 @@
 /** Chat models of VS Code, which windows ask. If a window closes, another one is asked. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { masked } from '../../logs/secrets.ts';
+import { maskText } from '../../logs/secrets.ts';
 import { EndpointClient } from '../../policy/endpoint/client.ts';
 import type { EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import type { Exchange } from '../../policy/endpoint/exchange.ts';
 import { EndpointFailure } from '../../policy/endpoint/failure.ts';
 import type { Reply } from '../../policy/endpoint/reply.ts';
 import type { Spending } from '../../policy/endpoint/spending.ts';
-import { anyOf, throwIfAborted } from '../../shared/cancellation.ts';
+import { combineSignals, throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { LongWait } from '../../shared/longWait.ts';
 import type {
@@ -19,8 +19,8 @@ import type {
   EditorOpened,
   EditorQuestion,
 } from '../../shared/protocols/editorProtocol.ts';
-import { editorModelWords, type EditorSettings } from '../../shared/rolePolicies.ts';
-import { clientLimits } from './clientLimits.ts';
+import { describeEditorModel, type EditorSettings } from '../../shared/rolePolicies.ts';
+import { toClientLimits } from './clientLimits.ts';
 
 /** The client's only address, for any window. */
 const WINDOW = 'vscode://VS-Code';
@@ -87,16 +87,16 @@ export class EditorWindows {
   ): Promise<{ readonly client: EndpointClient; readonly probe: EndpointProbe }> {
     const known = found?.served_as ?? null;
     let opened = known === null ? await this.choose(role, settings, null, signal) : null;
-    const servedAs = known ?? (opened === null ? '' : nameOf(opened));
+    const servedAs = known ?? (opened === null ? '' : formatEditorModelName(opened));
     const client = new EndpointClient({
       bases: [WINDOW],
       api: 'chat',
       keyOf: () => null,
-      ...clientLimits(settings),
+      ...toClientLimits(settings),
       spending,
       servedAs,
       exchange: async (request, under) => {
-        opened ??= await this.choose(role, settings, named(servedAs), under);
+        opened ??= await this.choose(role, settings, parseEditorModelName(servedAs), under);
         return this.exchange(role, opened, request, under);
       },
     });
@@ -112,14 +112,15 @@ export class EditorWindows {
   ): Promise<EditorOpened> {
     const answer = await this.firstOf(role, signal, (window) => window.open({ model, known, role }, signal)).catch(
       (error: unknown) => {
-        throw error instanceof EndpointFailure ? noWindow(role) : error;
+        throw error instanceof EndpointFailure ? createNoWindowError(role) : error;
       },
     );
     if (answer.kind === 'open') {
       return answer;
     }
-    const wanted = known === null ? editorModelWords(model) : ` (${nameOf(known)}, which answered before)`;
-    throw failureError(role, wanted, answer);
+    const wanted =
+      known === null ? describeEditorModel(model) : ` (${formatEditorModelName(known)}, which answered before)`;
+    throw createEditorFailureError(role, wanted, answer);
   }
 
   /** Returns the answer of the first window that has the model and stays open, or else the last answer. */
@@ -163,19 +164,27 @@ export class EditorWindows {
     }
     const { messages, temperature, top_p: topP, max_tokens: maxNewTokens } = parsed.data;
     const question = { vendor, id, role, messages, temperature, topP, maxNewTokens };
-    const answer = await this.firstOf(role, signal, (window) => inTime(window, question, timeLimit, signal));
+    const answer = await this.firstOf(role, signal, (window) => answerInTime(window, question, timeLimit, signal));
     if (answer.kind === 'answer') {
       const { text, finish, prompt, completion } = answer;
       const usage = { prompt, completion };
-      return { text, finish, usage, model: nameOf({ vendor, id }), tokens: null, promptTokens: null, logprobs: null };
+      return {
+        text,
+        finish,
+        usage,
+        model: formatEditorModelName({ vendor, id }),
+        tokens: null,
+        promptTokens: null,
+        logprobs: null,
+      };
     }
     if (answer.kind === 'busy' || answer.kind === 'failed') {
       const what = answer.kind === 'busy' ? 'has too many requests' : 'failed';
-      throw new EndpointFailure('again', `${what}: ${masked(answer.words).text}`, {
+      throw new EndpointFailure('again', `${what}: ${maskText(answer.words).text}`, {
         charged: answer.kind === 'failed',
       });
     }
-    throw failureError(role, ` (${name})`, answer);
+    throw createEditorFailureError(role, ` (${name})`, answer);
   }
 
   /** Returns an open window, after waiting for one that may come back. */
@@ -187,7 +196,7 @@ export class EditorWindows {
       );
     }
     const done = new AbortController();
-    const over = sleep(this.wait, true, { signal: anyOf(signal, done.signal) }).catch(() => true);
+    const over = sleep(this.wait, true, { signal: combineSignals(signal, done.signal) }).catch(() => true);
     try {
       for (;;) {
         const [window] = this.open;
@@ -198,7 +207,7 @@ export class EditorWindows {
         const late = await Promise.race([this.arrived.promise, over]);
         if (late && this.open.size === 0) {
           throwIfAborted(signal);
-          throw noWindow(role);
+          throw createNoWindowError(role);
         }
       }
     } finally {
@@ -208,7 +217,7 @@ export class EditorWindows {
 }
 
 /** @throws EndpointFailure if the answer takes longer than the limit */
-async function inTime(
+async function answerInTime(
   window: EditorModels,
   question: EditorQuestion,
   timeLimit: number,
@@ -217,7 +226,7 @@ async function inTime(
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeLimit);
   try {
-    return await window.answer(question, anyOf(signal, late.signal));
+    return await window.answer(question, combineSignals(signal, late.signal));
   } catch (error) {
     if (error instanceof CancelledError && !signal.aborted) {
       throw new EndpointFailure('again', `did not answer within ${timeLimit / 1000} s`, { charged: true });
@@ -229,22 +238,22 @@ async function inTime(
 }
 
 /** Formats a name with a slash, which a vendor cannot contain but an id can. */
-const nameOf = ({ vendor, id }: EditorModelName): string => `${vendor}/${id}`;
+const formatEditorModelName = ({ vendor, id }: EditorModelName): string => `${vendor}/${id}`;
 
-function named(text: string): EditorModelName {
+function parseEditorModelName(text: string): EditorModelName {
   const slash = text.indexOf('/');
   return { vendor: text.slice(0, slash), id: text.slice(slash + 1) };
 }
 
-const noWindow = (role: string): C3Error =>
+const createNoWindowError = (role: string): C3Error =>
   new C3Error(
     'engine',
     `A chat model of VS Code answers for the role ${role}, and no window of VS Code has this folder open; open it there, then resume the run or replay again.`,
   );
 
 /** Creates the error of a failure that a retry cannot fix. @param model in parentheses, after a space */
-function failureError(role: string, model: string, { kind, words: given }: EditorFailure): C3Error {
-  const words = masked(given).text;
+function createEditorFailureError(role: string, model: string, { kind, words: given }: EditorFailure): C3Error {
+  const words = maskText(given).text;
   const said = words === '' ? '' : `: ${words}`;
   switch (kind) {
     case 'missing':

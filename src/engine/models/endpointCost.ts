@@ -1,8 +1,8 @@
 /** Computes the upper bound of requests to servers for runs and replays, before they begin. */
 import type { Sampling } from '../../domain/message.ts';
-import { mostOf } from '../../policy/endpoint/endpointPolicy.ts';
+import { computeHighestCost } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
-import { moneyOf, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
+import { computePrice, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type RolePolicySettings,
 } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { messagesAtMost } from '../../team/rounds.ts';
+import { countMostMessages } from '../../team/rounds.ts';
 
 /** The parts of a replay request that determine its cost. */
 interface Asked {
@@ -50,7 +50,7 @@ const BYTES_OF_TOKEN = 8;
  * @param later maximum number of later messages that a context may show
  * @param requestsOf returns the maximum number of requests of a role
  */
-export function endpointCosts(
+export function computeEndpointCosts(
   { protocol, policies = {}, sampling, spent, limit }: CostedTeam,
   bytes: number,
   later: number,
@@ -64,7 +64,7 @@ export function endpointCosts(
       return [];
     }
     const requests = requestsOf(role);
-    const one = mostOf('', longest);
+    const one = computeHighestCost('', longest);
     const prompt = one.prompt + bytes + fixed + later * longest * BYTES_OF_TOKEN;
     const most: TokenCount = { prompt: requests * prompt, completion: requests * longest };
     const before = spent(role);
@@ -73,8 +73,8 @@ export function endpointCosts(
         role,
         requests,
         tokens: most.prompt + most.completion,
-        money: moneyOf(most, settings.prices),
-        spent: { tokens: before.prompt + before.completion, money: moneyOf(before, settings.prices) },
+        money: computePrice(most, settings.prices),
+        spent: { tokens: before.prompt + before.completion, money: computePrice(before, settings.prices) },
         limit: { ...settings.spending, ...limit },
         local: settings.kind === 'endpoint' && settings.endpoint.every(isLocal),
       },
@@ -98,14 +98,14 @@ export function replayCosts(
     design === 'paired'
       ? 2 * alternatives
       : (alternatives + Number(text !== null) + Number(result !== null) + 1) * replays;
-  const later = rounds === undefined ? occurrences.length - 1 - position : messagesAtMost(team.protocol);
-  return endpointCosts(team, bytes, later, (role) => {
+  const later = rounds === undefined ? occurrences.length - 1 - position : countMostMessages(team.protocol);
+  return computeEndpointCosts(team, bytes, later, (role) => {
     const own = occurrences[position]?.role === role ? alternatives : 0;
     // In an episode that unfolds, the number of messages of a role is known only at its end.
     const after =
       rounds === undefined
         ? occurrences.filter((one) => one.position > position && one.role === role).length
-        : messagesAtMost(team.protocol);
+        : countMostMessages(team.protocol);
     return own + after * continued;
   });
 }
@@ -118,7 +118,7 @@ const JUDGE_INSTRUCTIONS = 1000;
  * that probe it.
  * @param bytes maximum bytes of the question, the right answer and the scored messages
  */
-export function judgeCosts(
+export function computeJudgeCosts(
   scorer: Scorer | null,
   { protocol, sampling, spent, limit }: Pick<CostedTeam, 'protocol' | 'sampling' | 'spent' | 'limit'>,
   bytes: number,
@@ -131,5 +131,5 @@ export function judgeCosts(
   const policies = { [JUDGE_ROLE]: { ...judge, spending: { ...judge.spending, ...limit } } };
   const asked = { protocol, policies, spent, sampling: { ...sampling, maxNewTokens: JUDGE_TOKENS } };
   const said = Buffer.byteLength(JSON.stringify(rubric)) + JUDGE_INSTRUCTIONS + bytes;
-  return endpointCosts(asked, said, messagesAtMost(protocol), () => requests + MOST_PROBES);
+  return computeEndpointCosts(asked, said, countMostMessages(protocol), () => requests + MOST_PROBES);
 }

@@ -1,7 +1,7 @@
 /** Servers that answer for roles: their keys, their probes, and the spending at them. */
-import { masked } from '../../logs/secrets.ts';
-import { EndpointClient, hostOf } from '../../policy/endpoint/client.ts';
-import { EndpointPolicy, messagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
+import { maskText } from '../../logs/secrets.ts';
+import { EndpointClient, readAddressHost } from '../../policy/endpoint/client.ts';
+import { EndpointPolicy, writeMessagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { exchange, type Exchange } from '../../policy/endpoint/exchange.ts';
 import { EndpointFailure } from '../../policy/endpoint/failure.ts';
 import { LongWaits, SILENT_WAIT } from '../../policy/endpoint/longWaits.ts';
@@ -9,17 +9,17 @@ import { probeEndpoint } from '../../policy/endpoint/probe.ts';
 import type { Reply } from '../../policy/endpoint/reply.ts';
 import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
+import { isKey, isLocal, nameKeyVariable } from '../../shared/endpointKeys.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import { LONGEST_WAIT, type AskWait } from '../../shared/longWait.ts';
 import { isServed, type EndpointSettings, type RolePolicies, type ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Renderer } from '../../team/render.ts';
-import { clientLimits } from './clientLimits.ts';
+import { toClientLimits } from './clientLimits.ts';
 import { EditorWindows } from './editorWindows.ts';
 
 /** Returns the milliseconds to wait without asking the user. Ignores values that are not seconds. */
-function silentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>): number {
+function readSilentWait({ [LONGEST_WAIT]: given = '' }: Readonly<NodeJS.ProcessEnv>): number {
   return /^\d{1,9}$/u.test(given) ? 1000 * Number(given) : SILENT_WAIT;
 }
 
@@ -39,8 +39,8 @@ export interface OpenEndpoints {
  * Returns the key of an address, or null.
  * @throws C3Error('input') if the key would be sent over a network unencrypted
  */
-export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): string | null {
-  const variable = keyVariable(base);
+export function findEndpointKey(base: string, environment: Readonly<NodeJS.ProcessEnv>): string | null {
+  const variable = nameKeyVariable(base);
   const key = variable === null ? undefined : environment[variable];
   if (variable === null || key === undefined || key === '') {
     return null;
@@ -49,7 +49,7 @@ export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): s
   if (protocol !== 'https:' && !isLocal(base)) {
     throw new C3Error(
       'input',
-      `The key in ${variable} would be sent to ${hostOf(base)} unencrypted; write https, or unset the variable.`,
+      `The key in ${variable} would be sent to ${readAddressHost(base)} unencrypted; write https, or unset the variable.`,
     );
   }
   if (!isKey(key)) {
@@ -59,11 +59,11 @@ export function keyOf(base: string, environment: Readonly<NodeJS.ProcessEnv>): s
 }
 
 /** Returns the renderers of the contexts of roles whose servers take messages. */
-export const endpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<string, Renderer> =>
+export const createEndpointRenderers = (policies: RolePolicies = {}): ReadonlyMap<string, Renderer> =>
   new Map(
     Object.entries(policies).flatMap(([role, one]) =>
       one.kind === 'vscode' || (one.kind === 'endpoint' && one.api === 'chat')
-        ? [[role, messagesContext] as const]
+        ? [[role, writeMessagesContext] as const]
         : [],
     ),
   );
@@ -118,7 +118,7 @@ export class Endpoints {
   readonly windows = new EditorWindows();
   /** Asks the user about a long wait: in a window, unless a terminal can be asked. */
   askWait: AskWait = (wait, signal) => this.windows.askWait(wait, signal);
-  private readonly waits = new LongWaits((wait, signal) => this.askWait(wait, signal), silentWait(process.env));
+  private readonly waits = new LongWaits((wait, signal) => this.askWait(wait, signal), readSilentWait(process.env));
   /** Keys that a window supplied, by the names of their variables. They are in memory only. */
   private offered: Readonly<Record<string, string>> = {};
   /** One for each role of a run, shared by the run and its replays, which may spend at the same time. */
@@ -193,12 +193,12 @@ export class Endpoints {
     own: OpeningEndpoints['keys'],
   ): EndpointClient {
     const known = { ...process.env, ...this.offered };
-    const keys = new Map(settings.endpoint.map((base) => [base, own?.get(base) ?? keyOf(base, known)]));
+    const keys = new Map(settings.endpoint.map((base) => [base, own?.get(base) ?? findEndpointKey(base, known)]));
     return new EndpointClient({
       bases: settings.endpoint,
       api: settings.api,
       keyOf: (base) => keys.get(base) ?? null,
-      ...clientLimits(settings),
+      ...toClientLimits(settings),
       spending,
       servedAs,
       waits: this.waits,
@@ -208,7 +208,7 @@ export class Endpoints {
 }
 
 /** Returns remarks on the seeds of the servers that a run probed. */
-export const endpointRemarks = (probes: EndpointProbes): readonly string[] =>
+export const describeEndpointSeeds = (probes: EndpointProbes): readonly string[] =>
   Object.entries(probes).map(
     ([role, { seeds }]) =>
       `The endpoint of the role ${role} ${
@@ -222,7 +222,7 @@ export const endpointRemarks = (probes: EndpointProbes): readonly string[] =>
 
 const MASK = '***';
 /** Minimum characters of a key; shorter ones, such as `none` or `EMPTY`, are placeholders. */
-const SHORTEST_KEY = 8;
+const MIN_KEY_CHARACTERS = 8;
 
 /**
  * Sends one request, as `exchange` does. The sent key is removed from the answer, and texts that look
@@ -238,16 +238,16 @@ export async function exchangeWithoutKey(
   const { key } = request;
   try {
     const reply = await ask(request, signal);
-    return key === null || key.length < SHORTEST_KEY ? reply : withoutKey(reply, key);
+    return key === null || key.length < MIN_KEY_CHARACTERS ? reply : removeKey(reply, key);
   } catch (error) {
     if (error instanceof EndpointFailure) {
-      throw new EndpointFailure(error.kind, masked(error.message).text, error);
+      throw new EndpointFailure(error.kind, maskText(error.message).text, error);
     }
     throw error;
   }
 }
 
-function withoutKey(reply: Reply, key: string): Reply {
+function removeKey(reply: Reply, key: string): Reply {
   const model = reply.model?.replaceAll(key, MASK) ?? null;
   if (!reply.text.includes(key)) {
     return { ...reply, model };

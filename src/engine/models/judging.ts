@@ -1,8 +1,8 @@
 /** Asks a model judge like a role: with its limits, retries, and a spending limit of its own. */
 import { createHash } from 'node:crypto';
-import { wilson } from '../../credit/interval.ts';
+import { wilsonInterval } from '../../credit/interval.ts';
 import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';
-import { askTwice, type AskJudge, type JudgeSettings, type LabeledMessage } from '../../evaluate/modelJudge.ts';
+import { askJudgeTwice, type AskJudge, type JudgeSettings, type LabeledMessage } from '../../evaluate/modelJudge.ts';
 import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
 import { isServed, JUDGE_ROLE, JUDGE_TOKENS, type RolePolicySettings } from '../../shared/rolePolicies.ts';
@@ -22,7 +22,7 @@ const probed = new WeakMap<Endpoints, Map<string, EndpointProbes>>();
  * @param places actions that open its line
  * @returns null if no model judge scores
  */
-export function judging(
+export function createJudgeAsker(
   endpoints: Endpoints,
   judge: RolePolicySettings | undefined,
   account: () => SpendingAccount,
@@ -74,19 +74,19 @@ export async function measureJudge(
   labels: readonly LabeledMessage[],
   signal: AbortSignal,
 ): Promise<JudgeAgreement> {
-  const scores = await askTwice(settings, labels, signal);
+  const scores = await askJudgeTwice(settings, labels, signal);
   return {
     labels: labels.length,
     unread: scores.flat().filter((score) => score === null).length,
-    self: agreementOf(scores),
-    user: agreementOf(scores.map(([first], index) => [first, labels[index]?.score ?? null])),
+    self: measureScoreAgreement(scores),
+    user: measureScoreAgreement(scores.map(([first], index) => [first, labels[index]?.score ?? null])),
   };
 }
 
 /** Measures the agreement of two scores of the same messages; pairs with a missing score are left out. */
-export function agreementOf(pairs: readonly (readonly [number | null, number | null])[]): ScoreAgreement {
+export function measureScoreAgreement(pairs: readonly (readonly [number | null, number | null])[]): ScoreAgreement {
   const both = pairs.flatMap(([one, other]) => (one === null || other === null ? [] : [[one, other] as const]));
-  const same = wilson(both.filter(([one, other]) => one >= 0.5 === other >= 0.5).length, both.length);
+  const same = wilsonInterval(both.filter(([one, other]) => one >= 0.5 === other >= 0.5).length, both.length);
   return {
     n: both.length,
     same: same === null ? null : { value: same.value, low: same.low ?? 0, high: same.high ?? 1 },

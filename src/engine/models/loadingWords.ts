@@ -1,3 +1,3 @@
 /** Formats the loading progress of a model, in bytes of its files. */
-export const loadingWords = (done: number, total: number): string =>
+export const formatLoading = (done: number, total: number): string =>
   `Loading the model: ${Math.floor(done / 1e6)} of ${Math.floor(total / 1e6)} MB`;

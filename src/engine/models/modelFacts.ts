@@ -10,7 +10,7 @@ import { readModelFile } from '../../runtime/files/modelFile.ts';
 import type { StoredTensor } from '../../runtime/files/safetensors.ts';
 import { SafetensorsFile } from '../../runtime/files/safetensorsFile.ts';
 import { CONFIG_FILE, MAX_CONFIG_BYTES } from '../../runtime/model/huggingFaceConfig.ts';
-import { emptyTargets, loadConfig, parameterCount, refuseOtherHead } from '../../runtime/model/model.ts';
+import { emptyTargets, loadConfig, parameterCount, refuseUntiedHead } from '../../runtime/model/model.ts';
 import { HEAD, parameterSpecs, type TransformerConfig } from '../../runtime/model/transformer.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import type { ModelFacts } from '../../shared/models.ts';
@@ -29,10 +29,10 @@ const THINKING = 'enable_thinking';
  * @throws C3Error('model') naming the file and the fault, with the messages of loading; CancelledError
  */
 export const inspectModel = (folder: string, signal: AbortSignal = NEVER): Promise<ModelFacts> =>
-  withTexts(folder, (texts) => modelFacts(texts, signal));
+  withTexts(folder, (texts) => readModelFacts(texts, signal));
 
 /** As inspectModel, with an open process for the folder's texts. */
-export async function modelFacts(texts: TextProcess, signal: AbortSignal): Promise<ModelFacts> {
+export async function readModelFacts(texts: TextProcess, signal: AbortSignal): Promise<ModelFacts> {
   const { folder } = texts;
   const config = await loadConfig(folder);
   const weights = await inspectWeights(folder, config);
@@ -57,7 +57,7 @@ export async function modelFacts(texts: TextProcess, signal: AbortSignal): Promi
     vocabularySize: config.vocabularySize,
     maxPositions: config.maxPositions,
     tiedEmbeddings: config.tieEmbeddings,
-    ropeScaling: scalingWords(config),
+    ropeScaling: formatScaling(config),
     chatTemplate: template === null ? null : basename(template.path),
     reasons: template?.text.includes(THINKING) ?? false,
     endTokens: await tokenizer.pieces(Int32Array.of(tokenizer.endToken, ...tokenizer.otherEndTokens)),
@@ -74,9 +74,9 @@ async function inspectWeights(
 ): Promise<Pick<ModelFacts, 'precisions' | 'files' | 'bytes'>> {
   const specs = parameterSpecs(config);
   await readWeights(folder, emptyTargets(config), (name) => config.tieEmbeddings && name === HEAD);
-  await refuseOtherHead(folder, config);
+  await refuseUntiedHead(folder, config);
   const stored = new Map<string, StoredTensor>();
-  const files = await weightFiles(folder);
+  const files = await listWeightFiles(folder);
   let bytes = 0;
   for (const file of files) {
     bytes += (await stat(file)).size;
@@ -99,7 +99,7 @@ async function inspectWeights(
 }
 
 /** Returns the weight files of a checked folder, each once. */
-async function weightFiles(folder: string): Promise<string[]> {
+async function listWeightFiles(folder: string): Promise<string[]> {
   const single = join(folder, WEIGHTS_FILE);
   if (existsSync(single)) {
     return [single];
@@ -110,6 +110,6 @@ async function weightFiles(folder: string): Promise<string[]> {
   return [...new Set(Object.values(places))].sort().map((name) => join(folder, name));
 }
 
-function scalingWords({ ropeScaling: scaling }: TransformerConfig): string | null {
+function formatScaling({ ropeScaling: scaling }: TransformerConfig): string | null {
   return scaling === undefined ? null : `${scaling.type}, factor ${scaling.factor}`;
 }

@@ -2,7 +2,7 @@
  * The self-test of a model folder: it loads, reads and writes text, and computes the same bits alone,
  * in a batch and in training.
  */
-import { templateIn } from '../../policy/chatTemplate.ts';
+import { readRequiredTemplate } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Completion, GenerationRequest } from '../../runtime/generate/generate.ts';
@@ -10,12 +10,12 @@ import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import { startRuntime } from '../../runtime/remote.ts';
 import type { DeviceRequest } from '../../shared/devices.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { ModelFacts, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
-import { bytesWords, countWords } from '../../shared/text/sizes.ts';
+import { formatBytes, formatCount } from '../../shared/text/sizes.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { WORKER_ENTRY } from '../places.ts';
-import { modelFacts } from './modelFacts.ts';
+import { readModelFacts } from './modelFacts.ts';
 import { checkTokenizer } from './models.ts';
 import { withTexts } from './texts.ts';
 
@@ -84,7 +84,7 @@ class SelfTest {
       if (error instanceof CancelledError) {
         throw error;
       }
-      end(false, messageOf(error));
+      end(false, toErrorMessage(error));
       return undefined;
     }
   }
@@ -99,9 +99,9 @@ export const testModel = (
   folder: string,
   device: DeviceRequest,
   control: SelfTestControl,
-): Promise<readonly SelfTestStep[]> => withTexts(folder, (texts) => testWith(texts, device, control));
+): Promise<readonly SelfTestStep[]> => withTexts(folder, (texts) => testModelWith(texts, device, control));
 
-async function testWith(
+async function testModelWith(
   texts: TextProcess,
   device: DeviceRequest,
   control: SelfTestControl,
@@ -109,20 +109,20 @@ async function testWith(
   const { folder } = texts;
   const test = new SelfTest(control);
   const facts = await test.step('Files', async () => {
-    const result = await modelFacts(texts, control.signal);
-    return { result, outcome: filesWords(result) };
+    const result = await readModelFacts(texts, control.signal);
+    return { result, outcome: formatModelFiles(result) };
   });
   if (facts === undefined) {
     return test.steps;
   }
   const tokenizer = await test.step('Tokenizer', async () => {
     const result = await texts.tokenizer(control.signal);
-    return { result, outcome: await roundTrips(result) };
+    return { result, outcome: await testRoundTrips(result) };
   });
   if (tokenizer === undefined) {
     return test.steps;
   }
-  const opening = await test.step('Chat template', () => renderedPrompts(texts, facts, tokenizer, control.signal));
+  const opening = await test.step('Chat template', () => renderPrompts(texts, facts, tokenizer, control.signal));
   if (opening === undefined) {
     return test.steps;
   }
@@ -139,11 +139,11 @@ async function testWith(
       checkTokenizer(folder, tokenizer, result);
       return {
         result,
-        outcome: `${bytesWords(facts.bytes)}, on ${settings.name ?? 'this machine'}${remark === null ? '' : `; ${remark}`}`,
+        outcome: `${formatBytes(facts.bytes)}, on ${settings.name ?? 'this machine'}${remark === null ? '' : `; ${remark}`}`,
       };
     });
     if (info !== undefined && runtime !== undefined) {
-      await computes(test, runtime, info, tokenizer, opening, control.signal);
+      await testComputing(test, runtime, info, tokenizer, opening, control.signal);
     }
     return test.steps;
   } finally {
@@ -152,7 +152,7 @@ async function testWith(
 }
 
 /** Tests generation, alone and in a batch, and scoring of the generated tokens. */
-async function computes(
+async function testComputing(
   test: SelfTest,
   runtime: ModelRuntime,
   info: ModelInfo,
@@ -180,7 +180,7 @@ async function computes(
     const started = performance.now();
     const result = await runtime.generate(info.snapshot, requests, control);
     const seconds = (performance.now() - started) / 1000;
-    const difference = firstDifference(alone, result);
+    const difference = describeFirstDifference(alone, result);
     const tokens = result.reduce((total, completion) => total + completion.tokens.length, 0);
     if (difference !== null) {
       return { result, outcome: { failure: `alone and in a batch differ: ${difference}` } };
@@ -202,7 +202,7 @@ async function computes(
       };
     });
     const scored = await runtime.score(info.snapshot, contexts, 1, signal);
-    const difference = firstDifference(
+    const difference = describeFirstDifference(
       batched,
       batched.map((completion, index) => ({ ...completion, logprobs: scored[index]?.[0] ?? new Float32Array() })),
     );
@@ -218,7 +218,7 @@ async function computes(
 }
 
 /** Describes the first difference of completions; null if tokens and log-probabilities are equal. */
-export function firstDifference(
+export function describeFirstDifference(
   ones: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
   others: readonly Pick<Completion, 'tokens' | 'logprobs'>[],
 ): string | null {
@@ -241,7 +241,7 @@ export function firstDifference(
 }
 
 /** Converts texts to token ids and back. */
-async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
+async function testRoundTrips(tokenizer: Tokenizer): Promise<Outcome> {
   const back = await Promise.all(
     TEXTS.map(async (text) => ({ text, again: await tokenizer.decode(await tokenizer.encode(text)) })),
   );
@@ -256,7 +256,7 @@ async function roundTrips(tokenizer: Tokenizer): Promise<Outcome> {
  * Renders the prompts for the model.
  * @throws C3Error('model') if the template refuses the messages of a run
  */
-async function renderedPrompts(
+async function renderPrompts(
   texts: TextProcess,
   { chatTemplate, reasons }: ModelFacts,
   tokenizer: Tokenizer,
@@ -268,7 +268,7 @@ async function renderedPrompts(
       outcome: 'none; the model reads plain text',
     };
   }
-  const render = await texts.chat(await templateIn(texts.folder), signal);
+  const render = await texts.chat(await readRequiredTemplate(texts.folder), signal);
   const prompts = await Promise.all(
     PROMPTS.map((content) =>
       render([
@@ -288,5 +288,5 @@ async function renderedPrompts(
   };
 }
 
-const filesWords = ({ family, parameters, precisions, files, bytes }: ModelFacts): string =>
-  `${family}, ${countWords(parameters)} parameters as ${precisions.map(({ dtype }) => dtype).join(' and ')}, ${bytesWords(bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`;
+const formatModelFiles = ({ family, parameters, precisions, files, bytes }: ModelFacts): string =>
+  `${family}, ${formatCount(parameters)} parameters as ${precisions.map(({ dtype }) => dtype).join(' and ')}, ${formatBytes(bytes)} in ${files} ${files === 1 ? 'file' : 'files'}`;

@@ -7,16 +7,16 @@ import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { OnLoadProgress } from '../../runtime/files/huggingFaceWeights.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
-import { cacheRoom, planMemory } from '../../runtime/memoryPlan.ts';
+import { availableCacheBytes, planMemory } from '../../runtime/memoryPlan.ts';
 import { loadConfig } from '../../runtime/model/model.ts';
 import type { ModelInfo, ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { resolveDevice, type Probe } from '../../runtime/provider/device.ts';
 import { startRuntime, type EndableRuntime } from '../../runtime/remote.ts';
 import { NEVER, onAbort, unlessCancelled } from '../../shared/cancellation.ts';
-import { DEFAULT_PROVIDER, traitsOf, type Provider } from '../../shared/devices.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { DEFAULT_PROVIDER, findTraits, type Provider } from '../../shared/devices.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { Holds, type Held } from '../../shared/holds.ts';
-import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
+import { findAvailableMemory, toMemoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
 import { WORKER_ENTRY } from '../places.ts';
 import type { Recipe } from '../recipe/recipe.ts';
@@ -54,10 +54,10 @@ export type WeightsFinder = (snapshot: string) => Promise<string | null>;
 /** Share of the memory that is free besides the weights, for the cache of calls outside of runs. */
 const FREE_SHARE = 0.25;
 /** Milliseconds in which a load that is reading notices that it was cancelled. */
-const GRACE = 100;
+const CANCEL_GRACE_MILLISECONDS = 100;
 
 /** Unused snapshots that a runtime keeps. */
-const KEPT_SNAPSHOTS = 4;
+const MAX_IDLE_SNAPSHOTS = 4;
 
 interface Slot {
   /** Provider, threads and model folder. */
@@ -79,7 +79,7 @@ interface Slot {
 /** A slot in use. */
 type OpenSlot = Held<{ readonly slot: Slot; readonly runtime: EndableRuntime }>;
 
-const disposing = (holds: Holds): AsyncDisposable => ({ [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose]() });
+const disposeOf = (holds: Holds): AsyncDisposable => ({ [Symbol.asyncDispose]: () => holds[Symbol.asyncDispose]() });
 
 export class ModelPool {
   readonly texts = new TextPool();
@@ -101,11 +101,13 @@ export class ModelPool {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     await using holds = new Holds();
     const { slot, runtime } = await holds.take(this.open(recipe, true));
-    holds.add({ [Symbol.asyncDispose]: async () => keep(slot, runtime, await runtime.snapshots().catch(() => [])) });
+    holds.add({
+      [Symbol.asyncDispose]: async () => keepSnapshots(slot, runtime, await runtime.snapshots().catch(() => [])),
+    });
     // Training may need all memory that is free now.
     await runtime.boundCache(control.cacheBytes ?? LEAST_CACHE_BYTES);
-    const info = await loadInto(slot, runtime, tokenizer, recipe, control);
-    return { runtime, tokenizer, info, remark: slot.remark, ...disposing(holds.move()) };
+    const info = await loadIntoSlot(slot, runtime, tokenizer, recipe, control);
+    return { runtime, tokenizer, info, remark: slot.remark, ...disposeOf(holds.move()) };
   }
 
   /**
@@ -117,7 +119,7 @@ export class ModelPool {
     const { slot, runtime } = opened;
     const base = await this.base(recipe, control);
     const snapshot = adapter === null ? base : await runtime.loadAdapter(adapter, base);
-    keep(slot, runtime, [snapshot]);
+    keepSnapshots(slot, runtime, [snapshot]);
     return await this.take(recipe, snapshot, () => Promise.resolve(null), control);
   }
 
@@ -129,8 +131,8 @@ export class ModelPool {
     const tokenizer = await this.texts.tokenizer(recipe.modelFolder, control.signal);
     await using holds = new Holds();
     const { slot, runtime } = await holds.take(this.open(recipe, false, control.cacheBytes));
-    holds.add(use(slot, runtime, snapshot));
-    const gone = await provide(slot, runtime, tokenizer, recipe, snapshot, weights, control);
+    holds.add(useSnapshot(slot, runtime, snapshot));
+    const gone = await provideSnapshot(slot, runtime, tokenizer, recipe, snapshot, weights, control);
     if (gone !== null) {
       throw new PolicyGone(gone);
     }
@@ -139,7 +141,7 @@ export class ModelPool {
     }
     const { info } = slot;
     const policy = new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions);
-    return { policy, runtime, tokenizer, info, ...disposing(holds.move()) };
+    return { policy, runtime, tokenizer, info, ...disposeOf(holds.move()) };
   }
 
   /**
@@ -153,8 +155,8 @@ export class ModelPool {
     if (slot.info !== undefined) {
       return slot.info.snapshot;
     }
-    const { snapshot } = await loadInto(slot, runtime, tokenizer, recipe, control);
-    keep(slot, runtime, [snapshot]);
+    const { snapshot } = await loadIntoSlot(slot, runtime, tokenizer, recipe, control);
+    keepSnapshots(slot, runtime, [snapshot]);
     return snapshot;
   }
 
@@ -200,7 +202,7 @@ export class ModelPool {
       if (!exclusive && given.users === 1) {
         // The memory that is free now may be needed by slots in use.
         const isAlone = this.slots.every((other) => other === given || other.users === 0);
-        const bytes = isAlone ? await freeCacheRoom(recipe, given.provider) : LEAST_CACHE_BYTES;
+        const bytes = isAlone ? await findCacheRoom(recipe, given.provider) : LEAST_CACHE_BYTES;
         await runtime.boundCache(cacheBytes ?? bytes);
       }
       return { slot: given, runtime, [Symbol.asyncDispose]: () => this.release(given, runtime) };
@@ -248,7 +250,7 @@ export function checkTokenizer(folder: string, tokenizer: Tokenizer, { config: {
   );
 }
 
-async function loadInto(
+async function loadIntoSlot(
   slot: Slot,
   runtime: EndableRuntime,
   tokenizer: Tokenizer,
@@ -265,7 +267,7 @@ async function loadInto(
   const late = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
-    timer = setTimeout(() => late.abort(), GRACE);
+    timer = setTimeout(() => late.abort(), CANCEL_GRACE_MILLISECONDS);
   });
   let info: ModelInfo;
   try {
@@ -290,16 +292,16 @@ async function loadInto(
  * Returns the bytes for the key-value cache, from the memory that is free besides a model's weights.
  * An accelerator reports only its total memory, so its cache gets the minimum.
  */
-async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider): Promise<number> {
-  if (traitsOf({ provider }).accelerator) {
+async function findCacheRoom({ config, modelFolder }: Recipe, provider: Provider): Promise<number> {
+  if (findTraits({ provider }).accelerator) {
     return LEAST_CACHE_BYTES;
   }
   try {
     const { precision } = config.device;
     const model = await loadConfig(modelFolder);
     const demand = { config: model, precision, accelerated: false, generation: [], training: null };
-    return cacheRoom(
-      planMemory(demand, await availableMemory(provider, memoryLimit(config.memory))),
+    return availableCacheBytes(
+      planMemory(demand, await findAvailableMemory(provider, toMemoryLimit(config.memory))),
       false,
       FREE_SHARE,
     );
@@ -309,7 +311,7 @@ async function freeCacheRoom({ config, modelFolder }: Recipe, provider: Provider
   }
 }
 
-async function provide(
+async function provideSnapshot(
   slot: Slot,
   runtime: EndableRuntime,
   tokenizer: Tokenizer,
@@ -325,8 +327,8 @@ async function provide(
     }
     // The architecture stays loaded, but the weights of the base may have been released.
     if (slot.info === undefined || slot.info.snapshot === snapshot) {
-      const base = await loadInto(slot, runtime, tokenizer, recipe, control);
-      keep(slot, runtime, [base.snapshot]);
+      const base = await loadIntoSlot(slot, runtime, tokenizer, recipe, control);
+      keepSnapshots(slot, runtime, [base.snapshot]);
       if (base.snapshot === snapshot) {
         return null;
       }
@@ -336,7 +338,7 @@ async function provide(
       return `The weights of snapshot ${short} were not kept and cannot be rebuilt, so its messages cannot be re-executed.`;
     }
     const loaded = await runtime.loadSnapshot(file);
-    keep(slot, runtime, [loaded]);
+    keepSnapshots(slot, runtime, [loaded]);
     return loaded === snapshot
       ? null
       : `${file} holds other weights than snapshot ${short}; put the original file back.`;
@@ -344,12 +346,12 @@ async function provide(
     if (error instanceof CancelledError) {
       throw error;
     }
-    return `The weights of snapshot ${short} cannot be loaded: ${messageOf(error)}`;
+    return `The weights of snapshot ${short} cannot be loaded: ${toErrorMessage(error)}`;
   }
 }
 
 /** Counts a user of a snapshot; a snapshot without users may be released. */
-function use(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
+function useSnapshot(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
   slot.used.set(snapshot, (slot.used.get(snapshot) ?? 0) + 1);
   slot.idle = slot.idle.filter((name) => name !== snapshot);
   return {
@@ -359,19 +361,19 @@ function use(slot: Slot, runtime: ModelRuntime, snapshot: string): Disposable {
         slot.used.set(snapshot, users);
       } else {
         slot.used.delete(snapshot);
-        keep(slot, runtime, [snapshot]);
+        keepSnapshots(slot, runtime, [snapshot]);
       }
     },
   };
 }
 
 /** Notes unused snapshots, and releases the longest unused ones, without waiting for the runtime. */
-function keep(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
+function keepSnapshots(slot: Slot, runtime: ModelRuntime, snapshots: readonly string[]): void {
   slot.idle = [
     ...slot.idle.filter((name) => !snapshots.includes(name)),
     ...snapshots.filter((name) => !slot.used.has(name)),
   ];
-  const dropped = slot.idle.splice(0, Math.max(0, slot.idle.length - KEPT_SNAPSHOTS));
+  const dropped = slot.idle.splice(0, Math.max(0, slot.idle.length - MAX_IDLE_SNAPSHOTS));
   for (const name of dropped) {
     void runtime.releaseSnapshot(name).catch(() => undefined);
   }

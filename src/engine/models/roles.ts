@@ -1,8 +1,8 @@
 /** Policies and renderers for the roles of a team. */
 import type { Policy, RolePolicy } from '../../policy/policy.ts';
-import { teamRenderer, type Renderer } from '../../team/render.ts';
+import { createTeamRenderer, type Renderer } from '../../team/render.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
-import { endpointRenderers } from './endpoints.ts';
+import { createEndpointRenderers } from './endpoints.ts';
 import type { LentPolicy } from './models.ts';
 import type { TextPool } from './texts.ts';
 
@@ -20,14 +20,14 @@ export interface Team extends LentPolicy {
 }
 
 /** Returns the policies of the roles that do not use the run's own model. */
-export const rolePolicies = (
+export const mergeRolePolicies = (
   roles: RoleModels,
   endpoints: ReadonlyMap<string, RolePolicy>,
 ): ReadonlyMap<string, RolePolicy> =>
   new Map<string, RolePolicy>([...[...roles].map(([role, { policy }]) => [role, policy] as const), ...endpoints]);
 
 /** Returns the renderer of a stored run's contexts, each in the form for the model of its role. */
-export function runRenderer(
+export function createRunRenderer(
   texts: TextPool,
   { modelFolder, rendering, config, roles = {} }: StoredRecipe,
   signal: AbortSignal,
@@ -35,8 +35,8 @@ export function runRenderer(
   const others = Object.entries(roles).flatMap(([role, weights]) =>
     weights.rendering === null ? [] : [[role, texts.renderer(weights.folder, weights.rendering, signal)] as const],
   );
-  return teamRenderer(
+  return createTeamRenderer(
     texts.renderer(modelFolder, rendering, signal),
-    new Map([...others, ...endpointRenderers(config.policies)]),
+    new Map([...others, ...createEndpointRenderers(config.policies)]),
   );
 }

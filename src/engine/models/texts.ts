@@ -6,10 +6,10 @@ import type { Rendering } from '../../policy/rendering.ts';
 import { TextProcess } from '../../policy/textProcess.ts';
 import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';
 import type { Renderer } from '../../team/render.ts';
-import { bundledTeams, TEXT_PLACES } from '../places.ts';
+import { listBundledTeams, TEXT_PLACES } from '../places.ts';
 
 const never = new AbortController().signal;
-const OURS: ReadonlySet<string> = new Set(bundledTeams());
+const OURS: ReadonlySet<string> = new Set(listBundledTeams());
 
 /** Starts the process of a folder for one piece of work, and always ends it. */
 export async function withTexts<Result>(

@@ -1,6 +1,6 @@
 /** An episode program that a driver runs. It keeps the requests behind its contexts. */
 import { z } from 'zod';
-import { chatOnly, parsedMessages, withToolNames } from '../../chat/messages.ts';
+import { toChatMessage, parseMessages, withToolNames } from '../../chat/messages.ts';
 import type { LogEvent } from '../../domain/episode.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { contextText } from '../../logs/contextForm.ts';
@@ -50,7 +50,7 @@ export class DrivenProgram implements AskingProgram {
     log: readonly LogEvent[],
     signal: AbortSignal,
   ): Promise<ProgramStep> => {
-    const said = await this.driver.ask({ question, log: log.map(entryOf) }, signal);
+    const said = await this.driver.ask({ question, log: log.map(toDriverEntry) }, signal);
     const parsed = answerSchema.safeParse(said);
     if (!parsed.success) {
       throw new C3Error(
@@ -65,7 +65,7 @@ export class DrivenProgram implements AskingProgram {
     if (next.kind === 'event') {
       return next;
     }
-    const context = contextText(withToolNames(parsedMessages(next.body.messages)).map(chatOnly));
+    const context = contextText(withToolNames(parseMessages(next.body.messages)).map(toChatMessage));
     this.bodies.set(context, JSON.stringify(next.body));
     return { kind: 'message', role: next.role, context };
   };
@@ -80,7 +80,7 @@ export class DrivenProgram implements AskingProgram {
 }
 
 /** Converts an entry of a log to the form that drivers read. */
-const entryOf = (event: LogEvent): object =>
+const toDriverEntry = (event: LogEvent): object =>
   event.kind === 'decision'
     ? { kind: 'message', role: event.role, text: event.text }
     : { kind: 'event', source: event.source, text: event.text };

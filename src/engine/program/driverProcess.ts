@@ -2,16 +2,16 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';
-import { masked } from '../../logs/secrets.ts';
+import { maskText } from '../../logs/secrets.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /** Maximum characters of one answer, and of the kept standard error. */
-const MOST_ANSWER = 16 * 2 ** 20;
-const MOST_ERRORS = 2000;
+const MAX_ANSWER_CHARACTERS = 16 * 2 ** 20;
+const MAX_ERROR_CHARACTERS = 2000;
 /** Milliseconds that a driver has to end its own programs after the last request. */
 const TIME_TO_END = 2000;
 
@@ -53,7 +53,7 @@ export class DriverProcess {
     this.child.stdin.on('error', () => undefined);
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => this.hear(text));
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.errors = (this.errors + text).slice(-MOST_ERRORS);
+      this.errors = (this.errors + text).slice(-MAX_ERROR_CHARACTERS);
     });
   }
 
@@ -97,8 +97,8 @@ export class DriverProcess {
       this.take(this.rest);
       this.rest = other;
     }
-    if (this.rest.length > MOST_ANSWER) {
-      this.fail(`a line has more than ${MOST_ANSWER} characters`);
+    if (this.rest.length > MAX_ANSWER_CHARACTERS) {
+      this.fail(`a line has more than ${MAX_ANSWER_CHARACTERS} characters`);
     }
   }
 
@@ -121,7 +121,7 @@ export class DriverProcess {
     const { id, error } = said;
     const waiting = this.waiting.get(id);
     if (typeof error === 'string') {
-      waiting?.answer.reject(this.error(oneLine(error, MOST_ERRORS)));
+      waiting?.answer.reject(this.error(toOneLine(error, MAX_ERROR_CHARACTERS)));
     } else {
       waiting?.answer.resolve(said);
     }
@@ -136,7 +136,7 @@ export class DriverProcess {
 
   /** Refuses all open and later requests. The first reason stays. */
   private refuse(why: string): void {
-    const said = oneLine(this.errors.trim(), MOST_ERRORS);
+    const said = toOneLine(this.errors.trim(), MAX_ERROR_CHARACTERS);
     this.failure ??= this.error(said === '' ? why : `${why}; it said: ${said}`);
     for (const { answer } of this.waiting.values()) {
       answer.reject(this.failure);
@@ -147,7 +147,8 @@ export class DriverProcess {
     new C3Error(
       'engine',
       // The standard error may repeat the key of a server, and the command may contain one.
-      masked(`The driver ${oneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`)
-        .text,
+      maskText(
+        `The driver ${toOneLine(this.settings.command.join(' '), 200)} does not go on: ${why.replace(/\.$/u, '')}.`,
+      ).text,
     );
 }

@@ -58,7 +58,10 @@ export class InferredProgram implements AskingProgram {
 
   private after(question: string, log: readonly LogEvent[]): ProgramStep {
     for (const [index, entry] of log.entries()) {
-      const [planned, found] = [whoOf(this.steps[index]), entry.kind === 'decision' ? entry.role : entry.source];
+      const [planned, found] = [
+        findStepSpeaker(this.steps[index]),
+        entry.kind === 'decision' ? entry.role : entry.source,
+      ];
       if (planned !== found) {
         throw this.error(`step ${index + 1} is ${planned ?? 'not there'}, where ${found} was recorded`);
       }
@@ -97,7 +100,7 @@ export class InferredProgram implements AskingProgram {
       if (role !== 'assistant') {
         return { role, content: text };
       }
-      const calls = callsIn(text, resultsAfter(messages, index));
+      const calls = splitCalls(text, listResultTools(messages, index));
       open = calls.made.map((call, place) => ({ id: `call_${index}_${place}`, name: call.name }));
       return {
         role,
@@ -119,18 +122,18 @@ export class InferredProgram implements AskingProgram {
     new C3Error('engine', `The steps of ${this.path} do not go on: ${why}. Nothing was invented.`);
 }
 
-const whoOf = (step: EpisodeStep | undefined): string | undefined =>
+const findStepSpeaker = (step: EpisodeStep | undefined): string | undefined =>
   step === undefined ? undefined : 'event' in step ? step.event : step.role;
 
 /** Returns the tools whose results directly follow a message. */
-function resultsAfter(messages: readonly ChatMessage[], index: number): Set<string | null> {
+function listResultTools(messages: readonly ChatMessage[], index: number): Set<string | null> {
   const after = messages.slice(index + 1);
   const end = after.findIndex(({ role }) => role !== 'tool');
   return new Set((end < 0 ? after : after.slice(0, end)).map(({ name }) => name));
 }
 
 /** Splits a text into the calls of given tools in its last lines, and the text before them. */
-function callsIn(
+function splitCalls(
   said: string,
   tools: ReadonlySet<string | null>,
 ): { readonly text: string; readonly made: readonly { readonly name: string; readonly arguments: string }[] } {

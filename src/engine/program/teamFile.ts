@@ -87,7 +87,7 @@ export interface RecordedTeam {
 }
 
 /** Returns the settings of a server at an address, with default limits. */
-export function endpointAt(address: string, model: string): EndpointSettings {
+export function createEndpointSettings(address: string, model: string): EndpointSettings {
   const policy = rolePolicySchema.parse({ endpoint: address, model_name: model });
   if (policy.kind !== 'endpoint') {
     throw new Error('An address is an endpoint.');

@@ -2,11 +2,11 @@
  * The evaluators of an engine. Sandboxes start when they are needed, and end after some idle time;
  * their verdicts are kept.
  */
-import { commandEvaluator } from '../../evaluate/command.ts';
+import { makeCommandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { EvaluatorLost } from '../../evaluate/lost.ts';
-import { judgeEvaluator, type AskJudge } from '../../evaluate/modelJudge.ts';
-import { answerFormOf, evaluatorNamed } from '../../evaluate/named.ts';
+import { makeJudgeEvaluator, type AskJudge } from '../../evaluate/modelJudge.ts';
+import { getAnswerForm, makeEvaluator } from '../../evaluate/named.ts';
 import { PythonGrader, type VerdictCache } from '../../evaluate/python/grader.ts';
 import type { PassRule, PythonVerdict } from '../../evaluate/python/rules.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -16,7 +16,7 @@ import { SANDBOX_PLACES } from '../places.ts';
 
 /** Milliseconds that idle sandboxes keep running: repeated replays wait for the start only once. */
 const IDLE_MILLISECONDS = 60_000;
-const MOST_VERDICTS = 100_000;
+const MAX_VERDICTS = 100_000;
 
 export class Evaluators {
   private readonly verdicts: Readonly<Record<PassRule, VerdictCache>> = {
@@ -32,13 +32,13 @@ export class Evaluators {
    * @param ask the model judge; without it, messages that a judge scored cannot be scored again
    * @throws C3Error('input') if the evaluator is a command and commands are not allowed
    */
-  take(recipe: Scored, ask: AskJudge | null = null): Disposable & { readonly evaluator: Evaluator } {
+  take(recipe: ScoredRecipe, ask: AskJudge | null = null): Disposable & { readonly evaluator: Evaluator } {
     const { evaluator, task, code_blocks: blocks } = recipe.config;
-    const taken = evaluatorNamed(
+    const taken = makeEvaluator(
       evaluator,
-      answerFormOf(task.train_file === null ? task.name : null),
+      getAnswerForm(task.train_file === null ? task.name : null),
       (rule) => this.grader(rule),
-      judgeOf(recipe, ask) ?? commandOf(recipe),
+      createJudge(recipe, ask) ?? createCommandScorer(recipe),
       blocks,
     );
     this.users++;
@@ -79,14 +79,14 @@ export class Evaluators {
 }
 
 /** The parts of a recipe that define its scoring. */
-export interface Scored {
+export interface ScoredRecipe {
   readonly config: Pick<RunConfig, 'evaluator' | 'scorer'> &
     Partial<Pick<RunConfig, 'code_blocks'>> & { readonly task: Pick<RunConfig['task'], 'name' | 'train_file'> };
   readonly folder: string;
 }
 
 /** Returns the evaluator of a model judge. Without `ask`, stored scores stay as they are. */
-function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null): Evaluator | undefined {
+function createJudge({ config: { evaluator, scorer } }: ScoredRecipe, ask: AskJudge | null): Evaluator | undefined {
   if (evaluator !== 'judge') {
     return undefined;
   }
@@ -98,7 +98,7 @@ function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null
             new EvaluatorLost('A model judge scored it, which need not say the same again', 'the judge can be asked'),
           ),
       }
-    : judgeEvaluator({ rubric: scorer?.rubric ?? '', ask });
+    : makeJudgeEvaluator({ rubric: scorer?.rubric ?? '', ask });
 }
 
 /**
@@ -106,7 +106,7 @@ function judgeOf({ config: { evaluator, scorer } }: Scored, ask: AskJudge | null
  * have another author. It runs only if a window of a trusted workspace started the engine, or the
  * command line allows it.
  */
-function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator | undefined {
+function createCommandScorer({ config: { evaluator, scorer }, folder }: ScoredRecipe): Evaluator | undefined {
   if (evaluator !== 'command' || scorer?.command === undefined) {
     return undefined;
   }
@@ -116,7 +116,7 @@ function commandOf({ config: { evaluator, scorer }, folder }: Scored): Evaluator
       `Messages are scored by the command ${JSON.stringify(scorer.command.join(' ').slice(0, 200))}, which would run with your rights: if you trust it, set ${ALLOW_COMMANDS}=1.`,
     );
   }
-  return commandEvaluator({ command: scorer.command, folder, timeLimit: 1000 * scorer.time_limit });
+  return makeCommandEvaluator({ command: scorer.command, folder, timeLimit: 1000 * scorer.time_limit });
 }
 
 /** Keeps the newest verdicts. */
@@ -128,7 +128,7 @@ class Verdicts implements VerdictCache {
   }
 
   set(key: string, verdict: PythonVerdict): void {
-    const oldest = this.known.size < MOST_VERDICTS ? undefined : this.known.keys().next().value;
+    const oldest = this.known.size < MAX_VERDICTS ? undefined : this.known.keys().next().value;
     if (oldest !== undefined) {
       this.known.delete(oldest);
     }

@@ -8,19 +8,19 @@ import type { Rendering } from '../../policy/rendering.ts';
 import { MAX_TOKENIZER_BYTES, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE } from '../../policy/tokenizer.ts';
 import { readModelFile } from '../../runtime/files/modelFile.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
-import { testsText } from '../../store/tables/problemTests.ts';
+import { formatTests } from '../../store/tables/problemTests.ts';
 import type { Fingerprint, Recipe, RunData, StoredRecipe } from './recipe.ts';
 
 /** Returns the hashes of a recipe's current tokenizer, rendering and data. @throws C3Error('model') */
-export async function fingerprintOf(
+export async function computeFingerprint(
   { modelFolder }: Recipe,
   { train, evaluation }: RunData,
   { template }: Rendering,
 ): Promise<Fingerprint> {
   return {
-    train: problemsHash(train),
-    evaluation: problemsHash(evaluation),
-    ...(await textsFingerprint(modelFolder, { template })),
+    train: hashProblems(train),
+    evaluation: hashProblems(evaluation),
+    ...(await computeTextsFingerprint(modelFolder, { template })),
   };
 }
 
@@ -28,7 +28,7 @@ export async function fingerprintOf(
  * Returns the hashes of a folder's tokenizer and of the chat template of the contexts.
  * @throws C3Error('model')
  */
-export async function textsFingerprint(
+export async function computeTextsFingerprint(
   folder: string,
   { template }: Pick<Rendering, 'template'>,
 ): Promise<Pick<Fingerprint, 'tokenizer' | 'template'>> {
@@ -36,11 +36,11 @@ export async function textsFingerprint(
   for (const name of [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE]) {
     tokenizer.update(await readModelFile(join(folder, name), MAX_TOKENIZER_BYTES, 'put the file back'));
   }
-  return { tokenizer: tokenizer.digest('hex'), template: template === null ? null : templateHash(template) };
+  return { tokenizer: tokenizer.digest('hex'), template: template === null ? null : hashTemplate(template) };
 }
 
 /** Returns the end of a sentence on why a run cannot be resumed; null if nothing has changed. */
-export async function changeSince(recipe: StoredRecipe, current: Fingerprint): Promise<string | null> {
+export async function describeChange(recipe: StoredRecipe, current: Fingerprint): Promise<string | null> {
   const { fingerprint: stored, config, protocolText, protocolSource, modelFolder } = recipe;
   if (stored === null) {
     return 'it was stored by a version that did not record its inputs; start a new run.';
@@ -71,25 +71,28 @@ export async function changeSince(recipe: StoredRecipe, current: Fingerprint): P
 }
 
 /** Returns a remark if the chat template of a stored run has changed in its folder, or null. */
-export async function templateRemark({ modelFolder, rendering }: StoredRecipe, run: string): Promise<string | null> {
+export async function describeTemplateChange(
+  { modelFolder, rendering }: StoredRecipe,
+  run: string,
+): Promise<string | null> {
   if (rendering === null || rendering.template === null) {
     return null;
   }
   const now = await readTemplate(modelFolder).catch(() => null);
-  if (now !== null && templateHash(now) === templateHash(rendering.template)) {
+  if (now !== null && hashTemplate(now) === hashTemplate(rendering.template)) {
     return null;
   }
   return `The chat template in ${modelFolder} has changed since run ${run} began; its messages are replayed with the one that it began with.`;
 }
 
-const templateHash = ({ text }: { readonly text: string }): string => createHash('sha256').update(text).digest('hex');
+const hashTemplate = ({ text }: { readonly text: string }): string => createHash('sha256').update(text).digest('hex');
 
-function problemsHash(problems: readonly Problem[]): string {
+function hashProblems(problems: readonly Problem[]): string {
   const hash = createHash('sha256');
   // Problems without tests keep the hash that they had before tests existed.
   for (const { uid, uidSha, question, answer, tests } of problems) {
     hash.update(
-      `${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [testsText(tests)])])}\n`,
+      `${JSON.stringify([uid, uidSha, question, answer, ...(tests === undefined ? [] : [formatTests(tests)])])}\n`,
     );
   }
   return hash.digest('hex');

@@ -6,8 +6,8 @@ import { readRegular } from '../../files/regularFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 
 /** Maximum labels; a judge is asked twice about each before a run. */
-export const MOST_LABELS = 500;
-const FEWEST = 5;
+export const MAX_LABELS = 500;
+const MIN_LABELS = 5;
 const MOST_BYTES = 16 * 2 ** 20;
 
 const rowSchema = z.strictObject({
@@ -21,17 +21,19 @@ const rowSchema = z.strictObject({
 export async function readLabels(path: string, folder: string): Promise<readonly LabeledMessage[]> {
   const file = resolve(folder, path);
   const text = (await readRegular(file, MOST_BYTES, 'name an existing file of labels')).toString('utf8');
-  const rows = text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [rowOf(line, file, index + 1)]));
-  if (rows.length < FEWEST || rows.length > MOST_LABELS) {
+  const rows = text
+    .split('\n')
+    .flatMap((line, index) => (line.trim() === '' ? [] : [parseLabel(line, file, index + 1)]));
+  if (rows.length < MIN_LABELS || rows.length > MAX_LABELS) {
     throw new C3Error(
       'input',
-      `${file} has ${rows.length} labeled messages; a judge is measured on ${FEWEST} to ${MOST_LABELS}.`,
+      `${file} has ${rows.length} labeled messages; a judge is measured on ${MIN_LABELS} to ${MAX_LABELS}.`,
     );
   }
   return rows;
 }
 
-function rowOf(line: string, file: string, number: number): LabeledMessage {
+function parseLabel(line: string, file: string, number: number): LabeledMessage {
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -14,7 +14,7 @@ interface RunQuestions {
  * @param train number of training questions
  * @throws C3Error('input') if the task has fewer
  */
-export const bundledQuestions = ({ task, seed, evaluation }: RunConfig, train: number): RunQuestions =>
+export const generateBundledQuestions = ({ task, seed, evaluation }: RunConfig, train: number): RunQuestions =>
   generateSplit({
     task: task.name,
     seed: `run-${seed}`,
@@ -25,7 +25,7 @@ export const bundledQuestions = ({ task, seed, evaluation }: RunConfig, train: n
   });
 
 /** Returns up to `most` questions that a run may train on; its own come first. */
-export function trainingQuestions(
+export function listTrainingQuestions(
   config: RunConfig,
   { train, evaluation }: RunQuestions,
   most: number,
@@ -35,7 +35,7 @@ export function trainingQuestions(
   }
   try {
     const held = new Set(evaluation.map(({ uidSha }) => uidSha));
-    return bundledQuestions(config, most).train.filter(({ uidSha }) => !held.has(uidSha));
+    return generateBundledQuestions(config, most).train.filter(({ uidSha }) => !held.has(uidSha));
   } catch (error) {
     // The task has fewer questions.
     if (error instanceof C3Error && error.kind === 'input') {

@@ -8,10 +8,10 @@ import { isAgreement, JUDGE_KEY, REPLACEMENT_KEY, type JudgeAgreement, type Repl
 import { readRegular } from '../../files/regularFile.ts';
 import { probeSchema, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
 import { renderingSchema, type Rendering } from '../../policy/rendering.ts';
-import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 import { JUDGE_ROLE, type RolePolicySettings } from '../../shared/rolePolicies.ts';
 import { isBundledName } from '../../shared/runNames.ts';
-import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
+import { describeAbsentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import { MAX_YAML_BYTES } from '../../shared/text/yaml.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { loadProblems } from '../../tasks/files/load.ts';
@@ -21,18 +21,18 @@ import { describeOverlap, overlapReport, refuseOverlap } from '../../tasks/overl
 import type { Side } from '../../tasks/split.ts';
 import type { KeyPath } from '../../team/document.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
-import { promptsFault, withPrompts } from '../../team/prompts.ts';
+import { findPromptsFault, replacePrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { configSchema, runRounds, type RunConfig } from '../../training/config/config.ts';
-import { normalized } from '../../training/config/configFaults.ts';
+import { configSchema, getRunRounds, type RunConfig } from '../../training/config/config.ts';
+import { normalizeConfig } from '../../training/config/configFaults.ts';
 import type { PublishedFacts } from '../../training/config/published/publishedRow.ts';
 import { readConfigDocument, type ConfigDocument } from '../../training/config/readConfig.ts';
-import { withEarlier, withoutEarlier } from '../../training/config/storedConfig.ts';
-import { samplingFault } from '../../training/iteration.ts';
-import { externalFault } from '../../training/keys/externalKeys.ts';
-import { policiesFault } from '../../training/policies.ts';
-import { bundledProtocol, namedModel } from '../places.ts';
-import { bundledQuestions } from './questions.ts';
+import { addEarlierKeys, removeEarlierKeys } from '../../training/config/storedConfig.ts';
+import { findSamplingFault } from '../../training/iteration.ts';
+import { findExternalFault } from '../../training/keys/externalKeys.ts';
+import { findPoliciesFault } from '../../training/policies.ts';
+import { findBundledProtocol, resolveModelFolder } from '../places.ts';
+import { generateBundledQuestions } from './questions.ts';
 
 export interface Recipe {
   readonly config: RunConfig;
@@ -91,7 +91,7 @@ export interface StoredRecipe extends Recipe {
 }
 
 const storedSchema = z.object({
-  config: z.preprocess(withEarlier, configSchema.transform(normalized)),
+  config: z.preprocess(addEarlierKeys, configSchema.transform(normalizeConfig)),
   folder: z.string(),
   modelFolder: z.string(),
   protocolText: z.string(),
@@ -123,24 +123,24 @@ export async function readRecipe(
   }
   const protocolSource =
     config.protocol === 'bundled'
-      ? bundledProtocol(config.task.name, config.task.roles)
+      ? findBundledProtocol(config.task.name, config.task.roles)
       : resolve(folder, config.protocol);
   const protocolText = await readText(protocolSource, 'name an existing protocol file');
-  const written = parseProtocol(protocolText, protocolSource, runRounds(config));
-  const misprint = promptsFault(written, config.prompts);
+  const written = parseProtocol(protocolText, protocolSource, getRunRounds(config));
+  const misprint = findPromptsFault(written, config.prompts);
   if (misprint !== null) {
     throw document.error(misprint.path, misprint.sentence);
   }
-  const protocol = withPrompts(written, config.prompts ?? {});
-  const stranger = policiesFault(config, protocol);
+  const protocol = replacePrompts(written, config.prompts ?? {});
+  const stranger = findPoliciesFault(config, protocol);
   if (stranger !== null) {
     throw document.error(stranger.path, stranger.sentence);
   }
-  const unread = externalFault(config, protocol);
+  const unread = findExternalFault(config, protocol);
   if (unread !== null) {
     throw document.error(['external'], unread);
   }
-  const fault = samplingFault(config, protocol);
+  const fault = findSamplingFault(config, protocol);
   const action = document.error(['fanout'], '').action ?? undefined;
   if (fault !== null) {
     throw new C3Error('input', `${source}: ${fault}`, { action });
@@ -148,15 +148,18 @@ export async function readRecipe(
   return {
     config,
     folder,
-    modelFolder: namedModel(config.model, config.task.name, folder),
+    modelFolder: resolveModelFolder(config.model, config.task.name, folder),
     protocolText,
     protocolSource,
     ...(notes.length > 0 && { notes }),
-    places: endpointPlaces(document),
+    places: listEndpointActions(document),
   };
 }
 
-function endpointPlaces({ config: { policies = {}, scorer }, error }: ConfigDocument): NonNullable<Recipe['places']> {
+function listEndpointActions({
+  config: { policies = {}, scorer },
+  error,
+}: ConfigDocument): NonNullable<Recipe['places']> {
   const named: readonly (readonly [role: string, holder: KeyPath, policy: RolePolicySettings | undefined])[] = [
     ...Object.entries(policies).map(([role, policy]) => [role, ['policies', role], policy] as const),
     [JUDGE_ROLE, ['scorer', 'judge'], scorer?.judge],
@@ -186,7 +189,7 @@ export async function readConfiguration(
   const text = unsaved ?? (file === null ? '' : await readText(file, 'choose an existing configuration'));
   const source = file ?? 'the bundled configuration';
   const folder = file === null ? currentFolder : dirname(file);
-  return { document: readConfigDocument(text, source, overrides, factsIn(folder)), source, folder };
+  return { document: readConfigDocument(text, source, overrides, createFactsReader(folder)), source, folder };
 }
 
 /** @throws C3Error('input') at the key of the first missing path, as in the editor's Problems panel */
@@ -217,7 +220,7 @@ async function checkPaths(
     const place = resolve(folder, path);
     const found = await stat(place).catch(() => null);
     if (found === null || found.isDirectory() !== (names === 'folder')) {
-      throw error(key, `${absentPath(names, place)}.`);
+      throw error(key, `${describeAbsentPath(names, place)}.`);
     }
   }
   // Checked before the run, because at its end the weights could not be saved.
@@ -232,7 +235,7 @@ async function checkPaths(
   }
 }
 
-export const serialiseRecipe = (
+export const serializeRecipe = (
   { notes: _, places: __, ...recipe }: Recipe,
   fingerprint: Fingerprint,
   rendering: Rendering,
@@ -250,7 +253,7 @@ export const serialiseRecipe = (
 ): string =>
   JSON.stringify({
     ...recipe,
-    config: withoutEarlier(recipe.config),
+    config: removeEarlierKeys(recipe.config),
     fingerprint,
     rendering,
     ...(Object.keys(roles).length > 0 && { roles }),
@@ -260,11 +263,11 @@ export const serialiseRecipe = (
   } satisfies Omit<StoredRecipe, 'config'> & { readonly config: unknown });
 
 /** Returns the folder that `model` of a role's policy names. */
-export const roleModelFolder = ({ config, folder }: Pick<Recipe, 'config' | 'folder'>, name: string): string =>
-  namedModel(name, config.task.name, folder);
+export const resolveRoleModelFolder = ({ config, folder }: Pick<Recipe, 'config' | 'folder'>, name: string): string =>
+  resolveModelFolder(name, config.task.name, folder);
 
 /** Returns the untrained weights that answer for a role; undefined if the run's own model does. */
-export const roleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>
+export const findRoleWeights = ({ roles = {} }: StoredRecipe, role: string): RoleWeights | undefined =>
   Object.hasOwn(roles, role) ? roles[role] : undefined;
 
 /** Parses a stored run's recipe. @throws C3Error('store') if it cannot be read */
@@ -274,23 +277,25 @@ export function parseRecipe(text: string, run: string): StoredRecipe {
   } catch (error) {
     throw new C3Error(
       'store',
-      `The configuration of run ${run} cannot be read: ${reasonOf(error)}; it was written by another version.`,
+      `The configuration of run ${run} cannot be read: ${describeParseError(error)}; it was written by another version.`,
       { cause: error },
     );
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeParseError(error: unknown): string {
   const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-  return issue === undefined ? (messageOf(error).split('\n')[0] ?? '') : `${issue.path.join('.')}: ${issue.message}`;
+  return issue === undefined
+    ? (toErrorMessage(error).split('\n')[0] ?? '')
+    : `${issue.path.join('.')}: ${issue.message}`;
 }
 
-export const protocolOf = ({ protocolText, protocolSource, config }: Recipe): Protocol =>
-  withPrompts(parseProtocol(protocolText, protocolSource, runRounds(config)), config.prompts ?? {});
+export const parseRecipeProtocol = ({ protocolText, protocolSource, config }: Recipe): Protocol =>
+  replacePrompts(parseProtocol(protocolText, protocolSource, getRunRounds(config)), config.prompts ?? {});
 
 /** Returns the protocol of a stored run. @throws C3Error('input') for an unknown run */
-export function protocolOfRun(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {
-  return protocolOf(parseRecipe(store.runConfig(run), run));
+export function readRunProtocol(store: Pick<StoreReader, 'runConfig'>, run: string): Protocol {
+  return parseRecipeProtocol(parseRecipe(store.runConfig(run), run));
 }
 
 export interface RunData {
@@ -307,7 +312,7 @@ export interface RunData {
 export async function loadData({ config, folder }: Recipe): Promise<RunData> {
   const { task, evaluation } = config;
   if (task.train_file === null) {
-    const split = bundledQuestions(config, Math.max(1, config.steps * config.instances_per_step));
+    const split = generateBundledQuestions(config, Math.max(1, config.steps * config.instances_per_step));
     refuseOverlap(overlapReport(split.train, split.evaluation));
     return { ...split, remarks: [] };
   }
@@ -366,7 +371,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
         `task.split leaves none of the ${all.length} questions to train on; lower task.split.evaluation.`,
       );
     }
-    remarks.push(splitRemark(sides, held.length));
+    remarks.push(describeSplit(sides, held.length));
   } else if (evaluation.instances > 0) {
     const given = train;
     held = given.slice(0, Math.min(evaluation.instances, Math.floor(given.length / 4)));
@@ -386,7 +391,7 @@ export async function loadData({ config, folder }: Recipe): Promise<RunData> {
 }
 
 /** Describes the two parts of a file that was split. */
-function splitRemark({ train, evaluation }: Readonly<Record<Side, readonly Problem[]>>, evaluated: number): string {
+function describeSplit({ train, evaluation }: Readonly<Record<Side, readonly Problem[]>>, evaluated: number): string {
   const held = evaluation.length.toLocaleString('en');
   const first =
     evaluated === evaluation.length ? '' : `, of which the first ${evaluated.toLocaleString('en')} are evaluated`;
@@ -404,18 +409,18 @@ const LINE_BREAK = 0x0a;
 const BLANKS: readonly number[] = [0x20, 0x09, 0x0d];
 
 /** @param folder that relative names start from */
-const factsIn = (folder: string): PublishedFacts => ({
-  isFolder: (path) => statOf(resolve(folder, path))?.isDirectory() === true,
+const createFactsReader = (folder: string): PublishedFacts => ({
+  isFolder: (path) => statIfPresent(resolve(folder, path))?.isDirectory() === true,
   problemsIn: (path) => {
     const place = resolve(folder, path);
-    return statOf(place)?.isFile() === true ? linesOf(place) : null;
+    return statIfPresent(place)?.isFile() === true ? countFilledLines(place) : null;
   },
 });
 
-const statOf = (path: string): ReturnType<typeof statSync> => statSync(path, { throwIfNoEntry: false });
+const statIfPresent = (path: string): ReturnType<typeof statSync> => statSync(path, { throwIfNoEntry: false });
 
 /** Counts the lines that are not blank, each of which is a problem. */
-function linesOf(path: string): number {
+function countFilledLines(path: string): number {
   const file = openSync(path, 'r');
   try {
     const chunk = Buffer.alloc(CHUNK_BYTES);

@@ -1,7 +1,7 @@
 /** Listens to the answer of one passing call, and records the call or counts it as left out. */
 import { Readable } from 'node:stream';
-import { isPacked, unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
-import { eventsIn } from '../../policy/endpoint/events.ts';
+import { isPacked, unpackBody } from '../../policy/endpoint/contentEncoding.ts';
+import { readEventStream } from '../../policy/endpoint/events.ts';
 import { GrowingBytes } from '../http/growingBytes.ts';
 import type { AnswerEnd, AnswerListener } from './passOn.ts';
 import type { PassedCall, Recording } from './recording.ts';
@@ -111,12 +111,12 @@ export class HeardCall implements AnswerListener {
     const { start, seconds, firstTokenSeconds } = this;
     let bytes: Buffer;
     try {
-      bytes = await unpackedBody(this.heard.bytes(), this.encoding, this.most);
+      bytes = await unpackBody(this.heard.bytes(), this.encoding, this.most);
     } catch {
       this.leaveOut(PACKED);
       return;
     }
-    const answer = this.isStream ? await eventsOf(bytes) : bytes.toString('utf8');
+    const answer = this.isStream ? await splitAnswerEvents(bytes) : bytes.toString('utf8');
     this.heard.clear();
     if (answer === null) {
       this.leaveOut(`calls whose answer has an event of more than ${MOST_EVENT} characters`);
@@ -127,10 +127,10 @@ export class HeardCall implements AnswerListener {
 }
 
 /** Splits an answer into its events. Returns null if an event is too long. */
-async function eventsOf(bytes: Buffer): Promise<string[] | null> {
+async function splitAnswerEvents(bytes: Buffer): Promise<string[] | null> {
   const events: string[] = [];
   try {
-    for await (const event of eventsIn(Readable.from([bytes]), MOST_EVENT)) {
+    for await (const event of readEventStream(Readable.from([bytes]), MOST_EVENT)) {
       if (event.length > MOST_EVENT) {
         return null;
       }

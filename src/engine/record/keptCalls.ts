@@ -7,8 +7,8 @@ import { closeSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createNew, PRIVATE_FOLDER } from '../../files/newFile.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
-import { counted } from '../../shared/text/words.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
+import { formatCounted } from '../../shared/text/words.ts';
 
 /** Most bytes of the file. */
 const MOST_BYTES = 2 ** 30;
@@ -56,7 +56,7 @@ export class KeptCalls {
       return true;
     } catch (error) {
       this.lost++;
-      this.why = messageOf(error);
+      this.why = toErrorMessage(error);
       return false;
     }
   }
@@ -88,9 +88,11 @@ export class KeptCalls {
     const sentences = [
       `The recording is not stored completely: ${reason.message.replace(/\.$/u, '')}.`,
       ...(kept > 0
-        ? [`The rest (${counted(kept, what)}) is in ${path}: once the store can be written, run c3 import ${file}.`]
+        ? [
+            `The rest (${formatCounted(kept, what)}) is in ${path}: once the store can be written, run c3 import ${file}.`,
+          ]
         : []),
-      ...(lost > 0 ? [`Lost: ${counted(lost, what)}, which could not be written there (${why}).`] : []),
+      ...(lost > 0 ? [`Lost: ${formatCounted(lost, what)}, which could not be written there (${why}).`] : []),
       ...also,
     ];
     const [kind, code] = reason instanceof C3Error ? [reason.kind, reason.code] : (['store', null] as const);

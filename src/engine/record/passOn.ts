@@ -4,8 +4,8 @@
  */
 import { Agent as PlainAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
-import { askServer, type Asking, type Connections } from '../../policy/endpoint/asking.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { askServer, type ServerRequest, type Connections } from '../../policy/endpoint/asking.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 
 /** Receives each part of an answer before the program does. */
 export interface AnswerListener {
@@ -38,7 +38,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-export const isHop = (name: string): boolean => HOP_BY_HOP.has(name);
+export const isHopHeader = (name: string): boolean => HOP_BY_HOP.has(name);
 
 /** The connections of one recording. */
 export class OwnConnections implements Connections {
@@ -62,9 +62,9 @@ export const SILENT: AnswerListener = {
  * Passes a call on and gives its answer to the program.
  * @param refuse answers the program if the server sent nothing that could be passed on
  */
-export async function passOn(
+export async function passCallOn(
   connections: Connections,
-  asking: Asking,
+  asking: ServerRequest,
   to: ServerResponse,
   { listener, refuse }: { readonly listener: AnswerListener; readonly refuse: (why: string) => Promise<void> },
 ): Promise<void> {
@@ -72,13 +72,13 @@ export async function passOn(
   // If the program disconnects, cancel the request to the server.
   const left = new AbortController();
   to.once('close', () => left.abort());
-  if (hasLeft(to)) {
+  if (hasDisconnected(to)) {
     left.abort();
   }
   const answered = await askServer(asking, left.signal, connections);
   if ('why' in answered) {
     const { why, isReached } = answered;
-    await listener.end(hasLeft(to) ? 'left' : isReached ? 'cut' : 'unreached');
+    await listener.end(hasDisconnected(to) ? 'left' : isReached ? 'cut' : 'unreached');
     await refuse(why);
     return;
   }
@@ -86,27 +86,27 @@ export async function passOn(
   try {
     const { statusCode = 502, headers } = reply;
     listener.head(statusCode, headers['content-type'] ?? '', headers['content-encoding']);
-    to.writeHead(statusCode, Object.fromEntries(Object.entries(headers).filter(([name]) => !isHop(name))));
+    to.writeHead(statusCode, Object.fromEntries(Object.entries(headers).filter(([name]) => !isHopHeader(name))));
     to.flushHeaders();
-    await given(reply, to, listener);
+    await passAnswerOn(reply, to, listener);
   } catch (error) {
     reply.destroy();
-    await listener.end(hasLeft(to) ? 'left' : 'cut');
-    await refuse(messageOf(error));
+    await listener.end(hasDisconnected(to) ? 'left' : 'cut');
+    await refuse(toErrorMessage(error));
     return;
   }
   await listener.end('whole');
   to.end();
 }
 
-const hasLeft = (to: ServerResponse): boolean => to.closed || to.destroyed;
+const hasDisconnected = (to: ServerResponse): boolean => to.closed || to.destroyed;
 
 /** Passes an answer on to its end. @throws Error if the server or the program breaks off */
-async function given(reply: IncomingMessage, to: ServerResponse, listener: AnswerListener): Promise<void> {
+async function passAnswerOn(reply: IncomingMessage, to: ServerResponse, listener: AnswerListener): Promise<void> {
   for await (const piece of reply as AsyncIterable<Buffer>) {
     await listener.piece(piece);
     if (!to.write(piece)) {
-      await drained(to);
+      await waitForDrain(to);
     }
   }
   if (!reply.complete) {
@@ -115,18 +115,18 @@ async function given(reply: IncomingMessage, to: ServerResponse, listener: Answe
 }
 
 /** Waits until the program reads on. @throws Error if it has disconnected */
-function drained(to: ServerResponse): Promise<void> {
+function waitForDrain(to: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     const resume = (): void => {
       to.off('drain', resume);
       to.off('close', resume);
-      if (hasLeft(to)) {
+      if (hasDisconnected(to)) {
         reject(new Error('the program has left'));
       } else {
         resolve();
       }
     };
-    if (hasLeft(to)) {
+    if (hasDisconnected(to)) {
       resume();
     } else {
       to.on('drain', resume).on('close', resume);

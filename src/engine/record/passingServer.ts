@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { apiOf, bodyIn } from '../../chat/apiCalls.ts';
-import { tracesInProtobuf } from '../../logs/otlpProtobuf.ts';
-import { returnOf } from '../../logs/scores.ts';
-import { unpackedBody } from '../../policy/endpoint/contentEncoding.ts';
+import { detectApi, bodyIn } from '../../chat/apiCalls.ts';
+import { readProtobufTraces } from '../../logs/otlpProtobuf.ts';
+import { readReturn } from '../../logs/scores.ts';
+import { unpackBody } from '../../policy/endpoint/contentEncoding.ts';
 import { NEVER } from '../../shared/cancellation.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { Lanes } from '../../shared/lanes.ts';
 import type { NamedServer } from '../../shared/modelServer.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { answerJson, readBodyWithin, createLocalServer } from '../http/localServer.ts';
 import { HeardCall } from './heardCall.ts';
-import { isHop, OwnConnections, passOn, SILENT } from './passOn.ts';
+import { isHopHeader, OwnConnections, passCallOn, SILENT } from './passOn.ts';
 import type { Recording } from './recording.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -70,7 +70,7 @@ export class PassingServer {
   private readonly server = createLocalServer((request, response) => {
     const work = this.receive(request, response).finally(() => this.underWay.delete(work));
     this.underWay.add(work);
-  }, refusal);
+  }, createRefusal);
   private readonly sockets = new Set<Socket>();
   /** Requests that are not answered yet. Each one is recorded or counted when it ends. */
   private readonly underWay = new Set<Promise<void>>();
@@ -139,7 +139,7 @@ export class PassingServer {
         await this.route(url.slice(prefix.length), request, response);
       }
     } catch (error) {
-      await refuse(response, 502, `${UNASKED}: ${messageOf(error)}`);
+      await refuse(response, 502, `${UNASKED}: ${toErrorMessage(error)}`);
     }
   }
 
@@ -167,7 +167,7 @@ export class PassingServer {
   private async read(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body: Buffer | null;
     try {
-      body = await bodyWithin(response, MOST_BYTES);
+      body = await readBodyWithin(response, MOST_BYTES);
     } catch {
       this.recording.leaveOut('calls whose request was cut off');
       response.destroy();
@@ -218,16 +218,16 @@ export class PassingServer {
   private async spans({ headers }: IncomingMessage, packed: Buffer, response: ServerResponse): Promise<void> {
     let body: Buffer;
     try {
-      body = await unpackedBody(packed, headers['content-encoding'], MOST_BYTES);
+      body = await unpackBody(packed, headers['content-encoding'], MOST_BYTES);
     } catch (error) {
       this.recording.leaveOut('batches of spans that cannot be unpacked');
-      await refuse(response, 400, `The spans cannot be unpacked (${messageOf(error)}).`);
+      await refuse(response, 400, `The spans cannot be unpacked (${toErrorMessage(error)}).`);
       return;
     }
     const type = headers['content-type'] ?? '';
     if (/^application\/x-protobuf\b/iu.test(type)) {
       try {
-        this.onSpans(tracesInProtobuf(body, 'The batch of spans'));
+        this.onSpans(readProtobufTraces(body, 'The batch of spans'));
       } catch (error) {
         if (!(error instanceof C3Error)) {
           throw error;
@@ -246,7 +246,7 @@ export class PassingServer {
       );
     } else {
       const batch = bodyIn(body.toString('utf8'));
-      if (isTraces(batch)) {
+      if (isTraceBatch(batch)) {
         this.onSpans(batch);
         await answerJson(response, 200, {});
       } else {
@@ -258,7 +258,7 @@ export class PassingServer {
 
   private async scored(body: Buffer, response: ServerResponse): Promise<void> {
     const said = bodyIn(body.toString('utf8'));
-    const value = isRecord(said) ? returnOf(said['return']) : null;
+    const value = isRecord(said) ? readReturn(said['return']) : null;
     const episode = isRecord(said) && typeof said['episode'] === 'string' ? said['episode'] : null;
     if (value === null) {
       await refuse(response, 400, 'Give {"return": NUMBER}, with "episode" if episodes have names.');
@@ -275,31 +275,31 @@ export class PassingServer {
     body: Buffer,
     to: ServerResponse,
   ): Promise<void> {
-    const api = from.method === 'POST' ? apiOf(path) : null;
+    const api = from.method === 'POST' ? detectApi(path) : null;
     const url = new URL(`${base.replace(/\/+$/u, '')}${path}`);
     const sent = api === null || model === null ? body : withModel(body, model);
     let listener = SILENT;
     if (api === null) {
       this.recording.leaveOut(this.otherPaths.reasonFor(shown));
     } else {
-      const names = { episode: headerOf(from, EPISODE), role: headerOf(from, ROLE) };
-      const request = await unpackedBody(sent, from.headers['content-encoding'], MOST_BYTES).catch(() => sent);
+      const names = { episode: readNameHeader(from, EPISODE), role: readNameHeader(from, ROLE) };
+      const request = await unpackBody(sent, from.headers['content-encoding'], MOST_BYTES).catch(() => sent);
       const call = { api, ...names, request: request.toString('utf8') };
       listener = new HeardCall(this.recording, call, url.origin, MOST_BYTES);
     }
-    const asking = { url, method: from.method ?? 'GET', headers: onward(from, sent), body: sent };
+    const asking = { url, method: from.method ?? 'GET', headers: toOnwardHeaders(from, sent), body: sent };
     const unanswered = (why: string): Promise<void> => refuse(to, 502, `${UNASKED}: ${why}`);
-    await passOn(this.connections, asking, to, { listener, refuse: unanswered });
+    await passCallOn(this.connections, asking, to, { listener, refuse: unanswered });
   }
 }
 
 /** Returns true if a value is a batch of spans in the form of OTLP exporters or of servers in Go. */
-const isTraces = (value: unknown): value is object =>
+const isTraceBatch = (value: unknown): value is object =>
   isRecord(value) && [value['resourceSpans'], value['resource_spans']].some((list) => Array.isArray(list));
 
-function onward({ headers }: IncomingMessage, body: Buffer): Record<string, string | string[]> {
+function toOnwardHeaders({ headers }: IncomingMessage, body: Buffer): Record<string, string | string[]> {
   const kept = Object.entries(headers).flatMap(([name, value]) =>
-    value === undefined || isHop(name) || name === ROLE || name === EPISODE ? [] : [[name, value] as const],
+    value === undefined || isHopHeader(name) || name === ROLE || name === EPISODE ? [] : [[name, value] as const],
   );
   return {
     ...Object.fromEntries(kept),
@@ -310,7 +310,7 @@ function onward({ headers }: IncomingMessage, body: Buffer): Record<string, stri
 }
 
 /** Returns a name that the program gave in a header, or null. */
-function headerOf({ headers }: IncomingMessage, name: string): string | null {
+function readNameHeader({ headers }: IncomingMessage, name: string): string | null {
   const value = headers[name];
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
@@ -325,10 +325,10 @@ async function refuse(response: ServerResponse, status: number, message: string)
     response.destroy();
     return;
   }
-  await answerJson(response, status, refusal(status, message));
+  await answerJson(response, status, createRefusal(status, message));
 }
 
-function refusal(_status: number, message: string): object {
+function createRefusal(_status: number, message: string): object {
   return { error: { message, type: 'c3_record', param: null, code: null } };
 }
 
@@ -337,7 +337,7 @@ const MOST_PATHS = 20;
 const MOST_PATH = 100;
 
 /** Removes the query and the trailing slashes from a path. */
-function plainPath(path: string): string {
+function toPlainPath(path: string): string {
   const [plain = ''] = path.split('?', 1);
   // Not a regular expression: a long row of slashes that ends with another character would be slow.
   let end = plain.length;
@@ -353,7 +353,7 @@ class OtherPaths {
 
   /** Returns the reason why a call of this path was left out. */
   reasonFor(path: string): string {
-    const name = oneLine(plainPath(path), MOST_PATH);
+    const name = toOneLine(toPlainPath(path), MOST_PATH);
     if (this.named.size < MOST_PATHS) {
       this.named.add(name);
     }

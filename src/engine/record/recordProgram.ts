@@ -5,20 +5,20 @@ import type { Readable, Writable } from 'node:stream';
 import { IMPORTED, type LogImport, type Recorded } from '../../domain/episode.ts';
 import type { RightAnswer } from '../../domain/problem.ts';
 import { endOwned, spawnOwned } from '../../files/ownedProcess.ts';
-import { maskedValue } from '../../logs/secrets.ts';
+import { maskValue } from '../../logs/secrets.ts';
 import { onAbort } from '../../shared/cancellation.ts';
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { anthropicServer, azureServer, isServerAddress, serverOf } from '../../shared/modelServer.ts';
+import { readAnthropicServer, readAzureServer, isServerAddress, readOpenAiServer } from '../../shared/modelServer.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
 import { TASK_NAMES } from '../../shared/runNames.ts';
 import type { Rename } from '../../shared/speakerNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { Evaluators } from '../recipe/evaluators.ts';
 import { KeptCalls } from './keptCalls.ts';
 import { PassingServer, type PassingPlaces } from './passingServer.ts';
 import { Recording, type RecordingPlace } from './recording.ts';
-import { failureOf, GIVE_UP, patiently } from './storeQueue.ts';
+import { toStoreFailure, GIVE_UP, delayAbort } from './storeQueue.ts';
 
 /** Most lines of a program's output that are shown, and most characters of a line. */
 const MOST_LINES = 2000;
@@ -33,10 +33,10 @@ const DRAIN = 1000;
  * @param named null for the server that the environment names, or the default server
  * @throws C3Error('input') if it is not an address
  */
-export function upstreamOf(named: string | null, env: Readonly<NodeJS.ProcessEnv> = process.env): string {
-  const upstream = named ?? serverOf(env).address;
+export function findUpstream(named: string | null, env: Readonly<NodeJS.ProcessEnv> = process.env): string {
+  const upstream = named ?? readOpenAiServer(env).address;
   if (!isServerAddress(upstream)) {
-    const such = serverOf({}).address;
+    const such = readOpenAiServer({}).address;
     const where = named === null ? 'OPENAI_BASE_URL' : "The server's address";
     throw new C3Error('input', `${where} must be an address such as ${such}; give another one.`);
   }
@@ -87,22 +87,27 @@ export interface RecordSettings {
 export async function record(place: RecordPlace, settings: RecordSettings, signal: AbortSignal): Promise<Recorded> {
   const { command, folder, maskSecrets, renames = [], right, upstream, served, onMessage } = settings;
   const about = {
-    program: programName(command),
+    program: describeProgram(command),
     folder,
     maskSecrets,
     renames,
-    right: right === null ? null : { answer: right.answer, score: scoring(right, folder) },
+    right: right === null ? null : { answer: right.answer, score: createRightAnswerScorer(right, folder) },
     ...(onMessage !== undefined && { onMessage }),
   };
   const recording = new Recording(place, about);
   const spans = new Spans(recording, place, maskSecrets);
   const env = settings.env ?? process.env;
-  const servers = { upstream, model: served?.model ?? null, anthropic: anthropicServer(env), azure: azureServer(env) };
+  const servers = {
+    upstream,
+    model: served?.model ?? null,
+    anthropic: readAnthropicServer(env),
+    azure: readAzureServer(env),
+  };
   const server = new PassingServer(recording, servers, (batch) => spans.add(batch));
   const places = await server.listen();
   let ended: Recorded['ended'];
   try {
-    ended = await run(settings, places, signal);
+    ended = await runRecordedProgram(settings, places, signal);
   } finally {
     await server.close();
   }
@@ -111,7 +116,7 @@ export async function record(place: RecordPlace, settings: RecordSettings, signa
 }
 
 /** Returns a function that scores a text by the right answer. */
-function scoring(
+function createRightAnswerScorer(
   { answer, evaluator }: RightAnswer,
   folder: string,
 ): (question: string, text: string) => Promise<number | null> {
@@ -125,7 +130,7 @@ function scoring(
 }
 
 /** Returns program and script without other arguments, which may hold secrets: `node team.mjs`. */
-function programName([program, ...args]: readonly [string, ...string[]]): string {
+function describeProgram([program, ...args]: readonly [string, ...string[]]): string {
   const script = args.find((argument) => /^[^-=\s]{1,200}\.\w{1,5}$/u.test(argument));
   return [program, ...(script === undefined ? [] : [script])].map((part) => basename(part)).join(' ');
 }
@@ -134,7 +139,7 @@ function programName([program, ...args]: readonly [string, ...string[]]): string
  * Runs the program to its end, and ends its child processes.
  * @throws C3Error('input') if it cannot be started
  */
-async function run(
+async function runRecordedProgram(
   { command: [program, ...args], folder, served, quiet, env = process.env, streams, onLine }: RecordSettings,
   { api, anthropic, azure, traces, score }: PassingPlaces,
   signal: AbortSignal,
@@ -167,7 +172,7 @@ async function run(
   child.once('exit', (code, name) => ended.resolve(code ?? name ?? 'an unknown signal'));
   const closed = Promise.withResolvers<null>();
   child.once('close', () => closed.resolve(null));
-  const disconnect = streams === undefined ? () => undefined : connect(child, streams, quiet);
+  const disconnect = streams === undefined ? () => undefined : connectStreams(child, streams, quiet);
   if (onLine !== undefined) {
     child.stdin?.on('error', () => undefined).end();
     for (const stream of [child.stdout, child.stderr]) {
@@ -182,7 +187,7 @@ async function run(
     const how = await ended.promise;
     // Pass its last output on before its end is reported. Child processes may keep its streams open
     // forever.
-    await within(closed.promise, DRAIN);
+    await waitAtMost(closed.promise, DRAIN);
     return how;
   } finally {
     release();
@@ -195,7 +200,7 @@ async function run(
 }
 
 /** Waits for a promise, but at most a number of milliseconds. */
-async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+async function waitAtMost(promise: Promise<unknown>, milliseconds: number): Promise<void> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), milliseconds);
   try {
@@ -206,7 +211,7 @@ async function within(promise: Promise<unknown>, milliseconds: number): Promise<
 }
 
 /** Connects a program to its streams. @returns a function that disconnects its input */
-function connect(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams, quiet: boolean): () => void {
+function connectStreams(child: ChildProcess, { stdin, stdout, stderr }: ProgramStreams, quiet: boolean): () => void {
   const input = child.stdin;
   child.stdout?.pipe(quiet ? stderr : stdout, { end: false });
   child.stderr?.pipe(stderr, { end: false });
@@ -224,7 +229,7 @@ function forwardLines(stream: Readable | null, onLine: (line: string) => void): 
   let [left, line] = [MOST_LINES, ''];
   const give = (): void => {
     if (left-- > 0) {
-      onLine(oneLine(line.replace(/\r$/u, ''), MOST_LINE));
+      onLine(toOneLine(line.replace(/\r$/u, ''), MOST_LINE));
     }
     line = '';
   };
@@ -268,7 +273,7 @@ class Spans {
 
   /** Writes a batch to the file, or counts it as left out, before it returns. */
   add(batch: object): void {
-    const { value, count } = this.maskSecrets ? maskedValue(batch) : { value: batch, count: 0 };
+    const { value, count } = this.maskSecrets ? maskValue(batch) : { value: batch, count: 0 };
     if (this.kept.add(JSON.stringify(value))) {
       this.masked += count;
     } else {
@@ -293,7 +298,7 @@ class Spans {
       return report;
     }
     // The spans of a cancelled program are stored, too.
-    const [late, release] = patiently(signal, GIVE_UP);
+    const [late, release] = delayAbort(signal, GIVE_UP);
     try {
       const found = await place.importLog({ path: kept.path, ...as }, late);
       kept.clear();
@@ -303,7 +308,7 @@ class Spans {
         masked: found.masked === null ? null : found.masked + this.masked,
       };
     } catch (error) {
-      throw kept.failure(failureOf(error), 'line');
+      throw kept.failure(toStoreFailure(error), 'line');
     } finally {
       release();
     }

@@ -1,9 +1,15 @@
 /** Stores passing calls at once as an imported run, with one episode for each given name. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { FURTHER } from '../../chat/answers.ts';
-import { apiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
-import { answerOf, chatOnly, questionOf, withToolNames, type ParsedMessage } from '../../chat/messages.ts';
+import { FURTHER_ANSWERS } from '../../chat/answers.ts';
+import { readApiCall, bodyIn, type RecordedApi } from '../../chat/apiCalls.ts';
+import {
+  joinAnswerPieces,
+  toChatMessage,
+  findQuestion,
+  withToolNames,
+  type ParsedMessage,
+} from '../../chat/messages.ts';
 import type { ModelCall } from '../../chat/modelCall.ts';
 import type { LogImport } from '../../domain/episode.ts';
 import { CallSpeakers } from '../../logs/callSpeakers.ts';
@@ -14,18 +20,18 @@ import {
   type RecordedMeasures,
   type RecordedMessage,
 } from '../../logs/episode.ts';
-import { masked } from '../../logs/secrets.ts';
+import { maskText } from '../../logs/secrets.ts';
 import { newResults } from '../../logs/traces.ts';
 import { NEVER, onAbort } from '../../shared/cancellation.ts';
 import { MOST_NAME, type Rename } from '../../shared/speakerNames.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { counted } from '../../shared/text/words.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { formatCounted } from '../../shared/text/words.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import { ContextsToStore } from '../exchange/contextTexts.ts';
 import type { ImportPlace } from '../exchange/importLog.ts';
-import { countInMemory, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
+import { createMemoryCounter, LogRows, type EpisodeRows, type LogRun } from '../exchange/logRows.ts';
 import { KeptCalls } from './keptCalls.ts';
-import { failureOf, GIVE_UP, patiently, SOON, StoreQueue } from './storeQueue.ts';
+import { toStoreFailure, GIVE_UP, delayAbort, SOON, StoreQueue } from './storeQueue.ts';
 
 export type CallTimes = Pick<RecordedMeasures, 'start' | 'seconds' | 'firstTokenSeconds'>;
 
@@ -80,7 +86,7 @@ export interface RecordingPlace extends Pick<ImportPlace, 'writing'> {
 }
 
 /** Formats a call as a line that `c3 import` reads. */
-function keptLine(episode: string, speaker: string, { input, output, model }: ModelCall): string {
+function formatKeptLine(episode: string, speaker: string, { input, output, model }: ModelCall): string {
   const [said] = output;
   const message = { role: 'assistant', name: speaker, content: said?.text ?? '' };
   const messages = withToolNames(input).map(({ role, name, text }) => ({
@@ -96,9 +102,9 @@ function keptLine(episode: string, speaker: string, { input, output, model }: Mo
   });
 }
 
-const lengthOf = (answer: PassedCall['answer']): number =>
+const countAnswerCharacters = (answer: PassedCall['answer']): number =>
   typeof answer === 'string' ? answer.length : answer.reduce((sum, { length }) => sum + length, 0);
-const bodyOf = (piece: string): unknown => bodyIn(piece);
+const parseStreamBody = (piece: string): unknown => bodyIn(piece);
 
 export class Recording {
   readonly run = `recorded-${randomBytes(6).toString('hex')}`;
@@ -138,26 +144,30 @@ export class Recording {
    *   after a short wait, and the call is stored when the store is free.
    */
   take({ api, episode, role, request, answer, times, otherwise }: PassedCall): Promise<void> {
-    const said = apiCall(api, bodyIn(request), typeof answer === 'string' ? bodyIn(answer) : answer.map(bodyOf));
+    const said = readApiCall(
+      api,
+      bodyIn(request),
+      typeof answer === 'string' ? bodyIn(answer) : answer.map(parseStreamBody),
+    );
     if (said === null) {
       this.leaveOut(otherwise);
       return Promise.resolve();
     }
-    this.leaveOut(FURTHER, said.furtherChoices);
+    this.leaveOut(FURTHER_ANSWERS, said.furtherChoices);
     const call = this.cleanCall(said);
-    const speaker = this.speakers.of(role === null ? null : oneLine(this.clean(role), MOST_NAME), call.input);
+    const speaker = this.speakers.of(role === null ? null : toOneLine(this.clean(role), MOST_NAME), call.input);
     const of = this.episodeOf(this.episodeNamed(episode), withToolNames(call.input));
     this.queue.add({
       write: (store) => this.add(store, of, speaker, { call, times }),
-      line: () => keptLine(of.name, speaker, call),
-      size: request.length + lengthOf(answer),
+      line: () => formatKeptLine(of.name, speaker, call),
+      size: request.length + countAnswerCharacters(answer),
     });
     return this.queue.settledSoon();
   }
 
   /** Counts calls or spans of the program that were not stored. */
   leaveOut(reason: string, count = 1): void {
-    this.survey.leaveOut(this.settings.maskSecrets ? masked(reason).text : reason, count);
+    this.survey.leaveOut(this.settings.maskSecrets ? maskText(reason).text : reason, count);
   }
 
   /**
@@ -191,7 +201,7 @@ export class Recording {
    *   stored before stays.
    */
   async close(signal = NEVER): Promise<LogImport> {
-    const [late, release] = patiently(signal, GIVE_UP);
+    const [late, release] = delayAbort(signal, GIVE_UP);
     const letGo = onAbort(late, () => this.queue.giveUp());
     try {
       await this.queue.settled();
@@ -233,13 +243,13 @@ export class Recording {
           });
         });
       } catch (error) {
-        failure = failureOf(error);
+        failure = toStoreFailure(error);
       }
     }
     if (failure !== null) {
       await this.markFailed();
       const scored = [...episodes.values()].filter(({ score }) => score !== null).length;
-      throw kept.failure(failure, 'call', scored === 0 ? [] : [`Lost: ${counted(scored, 'score')} of episodes.`]);
+      throw kept.failure(failure, 'call', scored === 0 ? [] : [`Lost: ${formatCounted(scored, 'score')} of episodes.`]);
     }
   }
 
@@ -248,7 +258,7 @@ export class Recording {
     if (!this.queue.hasStored) {
       return;
     }
-    const [late, release] = patiently(AbortSignal.abort(), SOON);
+    const [late, release] = delayAbort(AbortSignal.abort(), SOON);
     try {
       await this.place.writing('recording', late, (store) =>
         store.updateRunStatus(this.run, 'failed', new Date().toISOString(), null),
@@ -274,7 +284,7 @@ export class Recording {
 
   /** Returns the stored name of an episode. Calls with the same name belong to the same episode. */
   private episodeNamed(name: string | null): string {
-    return name === null ? FIRST : this.settings.maskSecrets ? masked(name).text : name;
+    return name === null ? FIRST : this.settings.maskSecrets ? maskText(name).text : name;
   }
 
   /** Masks the keys in a call. Needs the whole call: a key may be split over two pieces of a stream. */
@@ -285,9 +295,9 @@ export class Recording {
     const cleanMessage = (message: ParsedMessage): ParsedMessage => ({
       ...message,
       text: this.clean(message.text),
-      spoken: masked(message.spoken).text,
+      spoken: maskText(message.spoken).text,
       name: message.name === null ? null : this.clean(message.name),
-      calls: new Map([...message.calls].map(([id, tool]) => [id, masked(tool).text])),
+      calls: new Map([...message.calls].map(([id, tool]) => [id, maskText(tool).text])),
     });
     return {
       ...call,
@@ -301,7 +311,7 @@ export class Recording {
     if (!this.settings.maskSecrets) {
       return text;
     }
-    const cleaned = masked(text);
+    const cleaned = maskText(text);
     this.survey.masked += cleaned.count;
     return cleaned.text;
   }
@@ -310,7 +320,7 @@ export class Recording {
   private episodeOf(name: string, context: readonly ParsedMessage[]): Episode {
     let episode = this.episodes.get(name);
     if (episode === undefined) {
-      const question = questionOf(context);
+      const question = findQuestion(context);
       this.question ??= question;
       episode = { name, question, rows: null, score: null, last: '' };
       this.episodes.set(name, episode);
@@ -324,7 +334,7 @@ export class Recording {
     speaker: string,
     { call, times }: { readonly call: ModelCall; readonly times: CallTimes },
   ): void {
-    const { said, results: within } = answerOf(call.output);
+    const { said, results: within } = joinAnswerPieces(call.output);
     if (said === null) {
       return;
     }
@@ -335,7 +345,7 @@ export class Recording {
     const message: RecordedMessage = {
       kind: 'message',
       speaker,
-      context: ownContext(context.map(chatOnly)),
+      context: ownContext(context.map(toChatMessage)),
       text: said.text,
       model: call.model,
       promptTokens: call.promptTokens,
@@ -366,7 +376,7 @@ export class Recording {
     readonly answer: string;
   } {
     const answer = question === this.question ? (this.settings.right?.answer ?? '') : '';
-    return { id: `${this.run} ${oneLine(name, MOST_NAME)}`, question, answer };
+    return { id: `${this.run} ${toOneLine(name, MOST_NAME)}`, question, answer };
   }
 
   /** Returns the rows of the run with all speakers so far. The first call creates the run. */
@@ -376,11 +386,11 @@ export class Recording {
     }
     const { run, survey, settings, models } = this;
     const { program, folder } = settings;
-    const title = `Recorded from ${oneLine(program, MOST_NAME)}`;
+    const title = `Recorded from ${toOneLine(program, MOST_NAME)}`;
     const speakers = [...survey.speakers.keys()];
     const about: LogRun = { id: run, source: program, folder, title, speakers, models: [...models] };
     if (this.rows === undefined) {
-      this.rows = new LogRows(store, about, countInMemory());
+      this.rows = new LogRows(store, about, createMemoryCounter());
       this.rows.begin(about, new Date().toISOString());
     } else {
       this.rows.through(store);

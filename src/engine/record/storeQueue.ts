@@ -21,7 +21,7 @@ const MOST_WAITING = 2 ** 28;
 export const GIVE_UP = 5000;
 
 /** Returns a signal that aborts some time after another one, and a function that releases the other. */
-export function patiently(signal: AbortSignal, milliseconds: number): readonly [AbortSignal, () => void] {
+export function delayAbort(signal: AbortSignal, milliseconds: number): readonly [AbortSignal, () => void] {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const release = onAbort(signal, () => {
@@ -37,7 +37,7 @@ export function patiently(signal: AbortSignal, milliseconds: number): readonly [
 }
 
 /** Converts what was thrown into the error that says why something was not stored. */
-export function failureOf(error: unknown): Error {
+export function toStoreFailure(error: unknown): Error {
   if (error instanceof CancelledError) {
     return new C3Error('store', 'Another process wrote the store for too long.', { code: 'storeHeld' });
   }
@@ -150,7 +150,7 @@ export class StoreQueue {
   }
 
   private fail(error: unknown): void {
-    this.failed = failureOf(error);
+    this.failed = toStoreFailure(error);
     if (!this.isLate) {
       this.keepAll();
     }

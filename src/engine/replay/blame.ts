@@ -1,26 +1,26 @@
 /** Finds the message that lost an episode. Samples where the continuations separate the candidates. */
 import {
-  callsToDecide,
-  curveOf,
-  decide,
-  dropOf,
+  estimateCallsToDecide,
+  estimateCurve,
+  decideAlone,
+  estimateDrop,
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import { BLAME_BUDGET, blameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
+import { BLAME_BUDGET, writeBlameSentence, type Blame, type Remedy } from '../../domain/answer.ts';
 import { BY_HAND, IMPORTED } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Replay, ReplayResult } from '../../domain/replay.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { readEpisodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
-import { dearestCosts, replayStored } from './replay.ts';
+import { findHighestCosts, replayStored } from './replay.ts';
 
 /** Pairs in one request. */
 export const PAIRS_AT_A_TIME = 8;
@@ -48,7 +48,7 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   checkBudget(budget, BLAME_BUDGET);
   const { episode, greedy } = engine.work.reading((store) => {
     checkTeam(store, { run: store.messageRun(message), message }, asked);
-    const found = lostEpisode(store, message, asked);
+    const found = readLostEpisode(store, message, asked);
     // Recordings do not store the temperature.
     const isKnown = found !== null && asked.team === undefined;
     return { episode: found, greedy: isKnown && store.fullMessage(found.leaf).sampling.temperature === 0 };
@@ -62,40 +62,40 @@ export async function findWhatLost(engine: Engine, request: BlameParams, control
   if (greedy) {
     control.onRemark?.('The episode was recorded greedily; it is read at the sampling temperature of its run.');
   }
-  const byHand = handRemark([episode]);
+  const byHand = describeHandScores([episode]);
   if (byHand !== null) {
     control.onRemark?.(byHand);
   }
-  for (const cost of await searchCosts(engine, budget, [episode])) {
-    control.onRemark?.(costWords(cost));
+  for (const cost of await estimateSearchCosts(engine, budget, [episode])) {
+    control.onRemark?.(describeCost(cost));
   }
   const { leaf, run } = episode;
   const work = { what: `search of what lost episode ${leaf}`, run, hasParts: true, limit: asked.spending };
   await using session = await RunSession.open(engine, work, control.signal);
-  return await searchEpisode(session, episode, budget, { ...control, onRemark: saidOnce(control.onRemark) });
+  return await searchEpisode(session, episode, budget, { ...control, onRemark: onlyOnce(control.onRemark) });
 }
 
 /**
  * Returns the highest server costs of a search of an episode, without sending requests.
  * @throws as findWhatLost
  */
-export async function blameCosts(
+export async function estimateBlameCosts(
   engine: Engine,
   { message, budget, ...asked }: BlameParams,
 ): Promise<readonly EndpointCost[]> {
   checkBudget(budget, BLAME_BUDGET);
   const episode = engine.work.reading((store) => {
     checkTeam(store, { run: store.messageRun(message), message }, asked);
-    return lostEpisode(store, message, asked);
+    return readLostEpisode(store, message, asked);
   });
-  return episode === null ? [] : searchCosts(engine, budget, [episode]);
+  return episode === null ? [] : estimateSearchCosts(engine, budget, [episode]);
 }
 
 /**
  * Returns the highest server costs of a recorded team, as if the first message of one episode took
  * the whole budget. Empty for a run with its own team, because each replay reports its costs.
  */
-export async function searchCosts(
+export async function estimateSearchCosts(
   { work }: Engine,
   budget: number,
   episodes: readonly Pick<LostEpisode, 'messages' | 'asked'>[],
@@ -106,7 +106,7 @@ export async function searchCosts(
       ? []
       : [{ message: first.id, alternatives: pairs, replays: 1, text: null, design: 'paired' as const, ...asked }],
   );
-  return dearestCosts(work, requests);
+  return findHighestCosts(work, requests);
 }
 
 /**
@@ -143,7 +143,7 @@ export function checkBudget(budget: number, { least, most }: { readonly least: n
 }
 
 /** Returns a function that passes each remark on once, because every replay of a search repeats them. */
-export function saidOnce(onRemark: ((remark: string) => void) | undefined): (remark: string) => void {
+export function onlyOnce(onRemark: ((remark: string) => void) | undefined): (remark: string) => void {
   const said = new Set<string>();
   return (remark) => {
     if (!said.has(remark)) {
@@ -162,9 +162,10 @@ async function searchEpisode(
 ): Promise<Blame> {
   let spent = 0;
   for (;;) {
-    const { blame, next } = lookAt(session.store, episode, spent);
+    const { blame, next } = decideEpisode(session.store, episode, spent);
     const message = next === null ? undefined : episode.messages[next];
-    const pairs = message === undefined ? 0 : Math.min(PAIRS_AT_A_TIME, mostPairs(episode, message, budget - spent));
+    const pairs =
+      message === undefined ? 0 : Math.min(PAIRS_AT_A_TIME, countAllowedPairs(episode, message, budget - spent));
     if (message === undefined || pairs < 1) {
       return blame;
     }
@@ -175,11 +176,11 @@ async function searchEpisode(
 }
 
 /** Most evaluator calls of pairs of a message. A terminal message itself is evaluated once. */
-export const callsOfPairs = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
+export const countPairCalls = ({ isTerminal }: LostEpisode, message: Message, pairs: number): number =>
   isTerminal(message) ? pairs + 1 : 2 * pairs;
 
 /** Most pairs of a message that a number of evaluator calls allows. */
-const mostPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
+const countAllowedPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
   isTerminal(message) ? calls - 1 : Math.floor(calls / 2);
 
 /** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
@@ -204,7 +205,7 @@ const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
 
 /** Returns the remark for episodes that the user scored, or null if there are none. */
-export function handRemark(episodes: readonly Pick<LostEpisode, 'messages'>[]): string | null {
+export function describeHandScores(episodes: readonly Pick<LostEpisode, 'messages'>[]): string | null {
   const count = episodes.filter(({ messages }) => messages.at(-1)?.byHand === true).length;
   return count === 0
     ? null
@@ -232,8 +233,8 @@ export interface LostEpisode {
  * @returns null for an episode with too many messages
  * @throws C3Error('input') if it cannot be searched
  */
-export function lostEpisode(store: StoreReader, message: number, asked: AskedTeam = {}): LostEpisode | null {
-  const messages = episodeThrough(store, message);
+export function readLostEpisode(store: StoreReader, message: number, asked: AskedTeam = {}): LostEpisode | null {
+  const messages = readEpisodeThrough(store, message);
   const last = messages.at(-1);
   if (last === undefined || last.return === null) {
     throw new C3Error(
@@ -252,7 +253,7 @@ export function lostEpisode(store: StoreReader, message: number, asked: AskedTea
       `The range of returns of run ${last.run} is not known, so that no chance can be estimated.`,
     );
   }
-  const protocol: Protocol = protocolOf(parseRecipe(store.runConfig(last.run), last.run));
+  const protocol: Protocol = parseRecipeProtocol(parseRecipe(store.runConfig(last.run), last.run));
   return {
     run: last.run,
     asked,
@@ -280,22 +281,22 @@ interface Won {
 const WON: Won = { verdict: 'won', places: [], next: null };
 
 /** Reads the stored pairs of an episode's messages. */
-export function storedSamples(store: StoreReader, episode: LostEpisode): EpisodeSamples {
+export function readStoredSamples(store: StoreReader, episode: LostEpisode): EpisodeSamples {
   const { range, end, messages, isTerminal } = episode;
   return {
     range,
     end,
     messages: messages.map((message) => ({
-      pairs: storedPairs(store, episode, message).map(({ returns }) => returns),
+      pairs: readStoredPairs(store, episode, message).map(({ returns }) => returns),
       terminal: isTerminal(message),
     })),
   };
 }
 
 /** Decides an episode by its stored pairs. */
-export function lookAt(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
-  const samples = storedSamples(store, episode);
-  const found: CurveVerdict | Won = isLost(samples.end, episode.range) ? decide(samples) : WON;
+export function decideEpisode(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
+  const samples = readStoredSamples(store, episode);
+  const found: CurveVerdict | Won = isLost(samples.end, episode.range) ? decideAlone(samples) : WON;
   return { blame: toBlame(store, episode, samples, found, evaluatorCalls), next: found.next };
 }
 
@@ -308,7 +309,7 @@ export function toBlame(
   evaluatorCalls: number,
 ): Blame {
   const { leaf, range, messages } = episode;
-  const points = curveOf(samples);
+  const points = estimateCurve(samples);
   const named = found.places.flatMap((at) => messages[at] ?? []);
   const [only] = named;
   const message = found.verdict === 'message' && only !== undefined ? only : null;
@@ -323,17 +324,17 @@ export function toBlame(
         ...point,
         message: said?.id ?? null,
         role: said?.role ?? null,
-        drop: said === undefined ? null : dropOf(samples, index - 1),
+        drop: said === undefined ? null : estimateDrop(samples, index - 1),
       };
     }),
     evaluatorCalls,
-    more: found.verdict === 'undecided' ? callsToDecide(samples, found.places) : null,
+    more: found.verdict === 'undecided' ? estimateCallsToDecide(samples, found.places) : null,
     most: range.high,
   };
   return {
     ...known,
     remedy: message === null ? null : findRemedy(store, episode, message),
-    sentence: blameSentence(known),
+    sentence: writeBlameSentence(known),
   };
 }
 
@@ -349,22 +350,26 @@ interface StoredPair {
  * alternatives of training are left out: the episode was selected by its return there, so they
  * would be biased, unlike fresh continuations.
  */
-function storedPairs(store: StoreReader, { end, isTerminal, pairsRead }: LostEpisode, message: Message): StoredPair[] {
+function readStoredPairs(
+  store: StoreReader,
+  { end, isTerminal, pairsRead }: LostEpisode,
+  message: Message,
+): StoredPair[] {
   const terminal = isTerminal(message);
-  return requestsAbout(store, message).flatMap((bucket) => {
+  return listRequestBuckets(store, message).flatMap((bucket) => {
     const replays = store.replaysOfBucket(bucket);
     const { count, pairs } = pairsRead.get(bucket) ?? { count: 0, pairs: [] };
     if (count === replays.length) {
       return pairs;
     }
-    const read = pairsIn(store, message.id, replays, terminal ? end : null);
+    const read = readBucketPairs(store, message.id, replays, terminal ? end : null);
     pairsRead.set(bucket, { count: replays.length, pairs: read });
     return read;
   });
 }
 
 /** @param end return of the message if its own text determines the return, otherwise null */
-function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end: number | null): StoredPair[] {
+function readBucketPairs(store: StoreReader, id: number, replays: readonly Replay[], end: number | null): StoredPair[] {
   const own = new Map(replays.filter(({ alternative }) => alternative === id).map((one) => [one.replayIndex, one]));
   const others = replays.filter(({ alternative }) => alternative !== id);
   const isPaired =
@@ -377,7 +382,7 @@ function pairsIn(store: StoreReader, id: number, replays: readonly Replay[], end
 }
 
 /** Lists the request buckets of a message that were continued as recorded, the oldest first. */
-function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Message): number[] {
+function listRequestBuckets(store: StoreReader, { id, run, role, contextKey }: Message): number[] {
   const found: number[] = [];
   for (let offset = 0; ; offset += PAGE) {
     const page = store.bucketsOfContext({ run, role, contextKey, offset, limit: PAGE });
@@ -395,7 +400,7 @@ function requestsAbout(store: StoreReader, { id, run, role, contextKey }: Messag
 /** Returns the text in place of a message that gained most over all samples, or null if none gained. */
 function findRemedy(store: StoreReader, episode: LostEpisode, message: Message): Remedy | null {
   const { end } = episode;
-  const fresh = storedPairs(store, episode, message).map(({ alternative, returns }) => ({
+  const fresh = readStoredPairs(store, episode, message).map(({ alternative, returns }) => ({
     text: store.fullMessage(alternative).text,
     value: returns[1],
   }));

@@ -3,41 +3,41 @@ import { setImmediate } from 'node:timers/promises';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { ENOUGH_TOGETHER, fitCurves } from '../../credit/pooledCurves.ts';
 import {
-  countsOf,
-  decide,
+  toCurveCounts,
+  decideAlone,
   decideTogether,
-  isRead,
-  lossesOf,
+  isReadEvenly,
+  measureLosses,
   type CurveVerdict,
   type EpisodeSamples,
 } from '../../credit/valueCurve.ts';
-import { RUN_BLAME_BUDGET, runBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
+import { RUN_BLAME_BUDGET, writeRunBlameSentence, type BlamedEpisode, type RunBlame } from '../../domain/answer.ts';
 import { IMPORTED, type Episode } from '../../domain/episode.ts';
-import { evaluationsOf, RECORDED_ROUND } from '../../domain/evaluation.ts';
-import { lossOrder, type LostProblemRow, type Problem } from '../../domain/problem.ts';
+import { listEvaluations, RECORDED_ROUND } from '../../domain/evaluation.ts';
+import { lossSortKey, type LostProblemRow, type Problem } from '../../domain/problem.ts';
 import type { Selection } from '../../domain/selection.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { RunBlameParams } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { RunSession, type Engine } from '../session/session.ts';
 import {
-  callsOfPairs,
+  countPairCalls,
   checkBudget,
   checkTeam,
-  handRemark,
-  lostEpisode,
+  describeHandScores,
+  readLostEpisode,
   PAIRS_AT_A_TIME,
-  saidOnce,
+  onlyOnce,
   samplePairs,
-  searchCosts,
-  storedSamples,
+  estimateSearchCosts,
+  readStoredSamples,
   toBlame,
   type AskedTeam,
   type LostEpisode,
 } from './blame.ts';
-import { divideLosses, lossDivisions, type RunMarks } from './divideLosses.ts';
+import { divideLosses, listLossDivisions, type RunMarks } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
 import { selectEpisodes, type Selectable } from './selectEpisodes.ts';
 
@@ -76,17 +76,17 @@ export async function findWhatLosesRun(
   control: RunBlameControl,
 ): Promise<RunBlame> {
   const began = performance.now();
-  const onRemark = saidOnce(control.onRemark);
-  const { greedy, marks, lost, tooLong } = await searchedEpisodes(engine, { run, budget, only, ...asked });
+  const onRemark = onlyOnce(control.onRemark);
+  const { greedy, marks, lost, tooLong } = await findSearchedEpisodes(engine, { run, budget, only, ...asked });
   if (greedy) {
     onRemark('The episodes were recorded greedily; they are read at the sampling temperature of the run.');
   }
-  const byHand = handRemark(lost.map(({ episode }) => episode));
+  const byHand = describeHandScores(lost.map(({ episode }) => episode));
   if (byHand !== null) {
     onRemark(byHand);
   }
-  for (const cost of await costsOfLost(engine, budget, lost)) {
-    onRemark(costWords(cost));
+  for (const cost of await estimateLostCosts(engine, budget, lost)) {
+    onRemark(describeCost(cost));
   }
   const work = { what: `search of what loses run ${run}`, run, hasParts: true, limit: asked.spending };
   await using session = await RunSession.open(engine, work, control.signal);
@@ -95,26 +95,26 @@ export async function findWhatLosesRun(
     spent += calls;
     control.onProgress(spent, budget);
   };
-  const { read, pairs } = evenDesign(lost, budget * EVEN_PART);
+  const { read, pairs } = planEvenSamples(lost, budget * EVEN_PART);
   const each = new RecordedWork(session.isImported, onRemark);
   for (const { episode } of read) {
-    await each.on(() => topUp(session, episode, pairs, { signal: control.signal, onRemark }, spend));
+    await each.on(() => sampleMissingPairs(session, episode, pairs, { signal: control.signal, onRemark }, spend));
   }
   each.checkSome();
   // Leave out episodes whose replays could not all be scored: a failed evaluator is not a loss.
   const scored = read.flatMap((one) => {
-    const losses = lossesOf(storedSamples(session.store, one.episode), pairs);
+    const losses = measureLosses(readStoredSamples(session.store, one.episode), pairs);
     return losses === null ? [] : [{ ...one, losses }];
   });
   const worth = scored.toSorted((a, b) => sumLosses(b) - sumLosses(a));
   // Stop when a pass changes nothing: equal messages may cost no calls, and unscored pairs add none.
-  const done = (): number => worth.reduce((sum, { episode }) => sum + storedCalls(session.store, episode), spent);
+  const done = (): number => worth.reduce((sum, { episode }) => sum + countStoredCalls(session.store, episode), spent);
   for (let last = -1; last !== done();) {
     last = done();
     for (const { episode, found } of await decideStored(session.store, worth)) {
       const message = found.next === null ? undefined : episode.messages[found.next];
-      const calls = message === undefined ? 0 : callsOfPairs(episode, message, PAIRS_AT_A_TIME);
-      const isOpen = message !== undefined && storedCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
+      const calls = message === undefined ? 0 : countPairCalls(episode, message, PAIRS_AT_A_TIME);
+      const isOpen = message !== undefined && countStoredCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
       if (isOpen && spent + calls <= budget) {
         await each.on(async () =>
           spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark })),
@@ -123,7 +123,7 @@ export async function findWhatLosesRun(
     }
   }
   const blamed = await blameStored(session.store, scored);
-  return toReport({
+  return toRunBlame({
     run,
     only,
     marks,
@@ -140,16 +140,16 @@ export async function findWhatLosesRun(
  * Returns the highest server costs of a search of a run, without sending requests.
  * @throws as findWhatLosesRun
  */
-export async function runBlameCosts(engine: Engine, request: RunBlameParams): Promise<readonly EndpointCost[]> {
-  const { lost } = await searchedEpisodes(engine, request);
-  return costsOfLost(engine, request.budget, lost);
+export async function estimateRunBlameCosts(engine: Engine, request: RunBlameParams): Promise<readonly EndpointCost[]> {
+  const { lost } = await findSearchedEpisodes(engine, request);
+  return estimateLostCosts(engine, request.budget, lost);
 }
 
 /**
  * Returns the episodes that a search of a run reads.
  * @throws as findWhatLosesRun
  */
-async function searchedEpisodes(
+async function findSearchedEpisodes(
   engine: Engine,
   { run, budget, only = [], ...asked }: RunBlameParams,
 ): Promise<ReturnType<typeof selectLost> & { readonly greedy: boolean; readonly marks: RunMarks }> {
@@ -162,8 +162,8 @@ async function searchedEpisodes(
   return { greedy: all.greedy, marks, ...selectLost(all, only, marks) };
 }
 
-const costsOfLost = (engine: Engine, budget: number, lost: readonly Lost[]): Promise<readonly EndpointCost[]> =>
-  searchCosts(
+const estimateLostCosts = (engine: Engine, budget: number, lost: readonly Lost[]): Promise<readonly EndpointCost[]> =>
+  estimateSearchCosts(
     engine,
     budget,
     lost.map(({ episode }) => episode),
@@ -236,9 +236,9 @@ type Blamed = Scored & { readonly found: BlamedEpisode };
  * @throws C3Error('input') for an unknown run
  */
 export async function readLostProblems(store: StoreReader, run: string): Promise<LostProblemRow[]> {
-  const rows = (await readBlamed(store, run)).flatMap((one) => lostProblem(one) ?? []);
+  const rows = (await readBlamed(store, run)).flatMap((one) => toLostProblemRow(one) ?? []);
   return [...Map.groupBy(rows, ({ problem }) => problem).values()].flatMap(
-    (of) => of.toSorted((a, b) => lossOrder(b) - lossOrder(a))[0] ?? [],
+    (of) => of.toSorted((a, b) => lossSortKey(b) - lossSortKey(a))[0] ?? [],
   );
 }
 
@@ -251,11 +251,11 @@ export async function readBlamed(
   store: StoreReader,
   run: string,
 ): Promise<(Lost & { readonly found: BlamedEpisode })[]> {
-  const evaluated = lastEvaluation(store, run);
+  const evaluated = findLastEvaluation(store, run);
   const searched: Lost[] = [];
-  for (const one of evaluated === null ? [] : lostEpisodesOf(store, evaluated)) {
+  for (const one of evaluated === null ? [] : listLostEpisodes(store, evaluated)) {
     await setImmediate();
-    if (storedSamples(store, one.episode).messages.some(({ pairs }) => pairs.length > 0)) {
+    if (readStoredSamples(store, one.episode).messages.some(({ pairs }) => pairs.length > 0)) {
       searched.push(one);
     }
   }
@@ -263,7 +263,11 @@ export async function readBlamed(
 }
 
 /** Returns the row of a lost problem, as shares of the highest return, or null without a start. */
-function lostProblem({ problem, episode, found }: Lost & { readonly found: BlamedEpisode }): LostProblemRow | null {
+function toLostProblemRow({
+  problem,
+  episode,
+  found,
+}: Lost & { readonly found: BlamedEpisode }): LostProblemRow | null {
   const { verdict, start, role, drop } = found;
   const share = (value: number): number => value / episode.range.high;
   return (
@@ -285,7 +289,7 @@ async function blameStored<Of extends Lost>(
   const blamed: (Of & { readonly found: BlamedEpisode })[] = [];
   for (const one of await decideStored(store, lost)) {
     await setImmediate();
-    blamed.push({ ...one, found: blamedEpisode(store, one) });
+    blamed.push({ ...one, found: toBlamedEpisode(store, one) });
   }
   return blamed;
 }
@@ -300,16 +304,16 @@ interface Decided {
 /** Decides episodes by their stored pairs, all of them together if there are enough. */
 async function decideStored<Of extends Lost>(store: StoreReader, lost: readonly Of[]): Promise<(Of & Decided)[]> {
   const read = lost.map((one) => {
-    const samples = storedSamples(store, one.episode);
+    const samples = readStoredSamples(store, one.episode);
     const names = one.episode.messages.map(({ role, turn }) => `${role} ${turn}`);
-    return { one, samples, counts: countsOf(samples, names) };
+    return { one, samples, counts: toCurveCounts(samples, names) };
   });
   const model = fitCurves(read.map(({ counts }) => counts));
   const together = model.episodes >= ENOUGH_TOGETHER;
   const decided: (Of & Decided)[] = [];
   for (const { one, samples, counts } of read) {
     await setImmediate();
-    decided.push({ ...one, samples, found: together ? decideTogether(model, counts) : decide(samples), together });
+    decided.push({ ...one, samples, found: together ? decideTogether(model, counts) : decideAlone(samples), together });
   }
   return decided;
 }
@@ -322,11 +326,11 @@ function findLostEpisodes(
   run: string,
   asked: AskedTeam,
 ): { readonly all: readonly AnyLost[]; readonly greedy: boolean } {
-  const evaluated = evaluatedEpisodes(store, run);
+  const evaluated = requireLastEvaluation(store, run);
   const all = evaluated.episodes
     .filter((one) => wasLost(one, evaluated))
     .map(({ leaf, problem }) => {
-      const episode = lostEpisode(store, leaf, asked);
+      const episode = readLostEpisode(store, leaf, asked);
       const messages = (episode?.messages ?? store.chain(leaf)).map(({ id }) => id);
       return { problem: store.problem(problem), messages, episode };
     });
@@ -347,11 +351,11 @@ function selectLost(
 const wasLost = ({ return: value }: Episode, { scale }: Evaluated): boolean => value !== null && isLost(value, scale);
 
 /** Returns the lost episodes that are not too long for a search. */
-const lostEpisodesOf = (store: StoreReader, evaluated: Evaluated): Lost[] =>
+const listLostEpisodes = (store: StoreReader, evaluated: Evaluated): Lost[] =>
   evaluated.episodes
     .filter((one) => wasLost(one, evaluated))
     .flatMap(({ leaf, problem }): Lost[] => {
-      const episode = lostEpisode(store, leaf);
+      const episode = readLostEpisode(store, leaf);
       return episode === null ? [] : [{ problem: store.problem(problem), episode }];
     });
 
@@ -366,8 +370,8 @@ export interface Evaluated {
  * Returns the episodes of the last evaluation, of the greedy one if there is one.
  * @throws C3Error('input') for a run without a scored evaluation
  */
-export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
-  const found = lastEvaluation(store, run);
+export function requireLastEvaluation(store: StoreReader, run: string): Evaluated {
+  const found = findLastEvaluation(store, run);
   if (found === null) {
     throw new C3Error(
       'input',
@@ -377,15 +381,15 @@ export function evaluatedEpisodes(store: StoreReader, run: string): Evaluated {
   return found;
 }
 
-/** Like evaluatedEpisodes, but null without a scored evaluation. A recording is one evaluation. */
-function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
+/** Like requireLastEvaluation, but null without a scored evaluation. A recording is one evaluation. */
+function findLastEvaluation(store: StoreReader, run: string): Evaluated | null {
   const record = store.run(run);
   const scale = store.returnScale(run);
   if (record.method === IMPORTED) {
-    const episodes = scale === null ? [] : episodesOf(store, run, RECORDED_ROUND.iteration);
+    const episodes = scale === null ? [] : readEvaluationEpisodes(store, run, RECORDED_ROUND.iteration);
     return scale !== null && episodes.some((one) => one.return !== null) ? { episodes, greedy: false, scale } : null;
   }
-  const evaluations = evaluationsOf(record, store.evaluations(run)).filter(({ result }) => result !== null);
+  const evaluations = listEvaluations(record, store.evaluations(run)).filter(({ result }) => result !== null);
   const last = Math.max(...evaluations.map(({ step }) => step));
   const evaluation =
     evaluations.findLast(({ step, kind }) => step === last && kind === 'greedy') ??
@@ -394,10 +398,10 @@ function lastEvaluation(store: StoreReader, run: string): Evaluated | null {
     return null;
   }
   const { iteration, kind } = evaluation;
-  return { episodes: episodesOf(store, run, iteration), greedy: kind === 'greedy', scale };
+  return { episodes: readEvaluationEpisodes(store, run, iteration), greedy: kind === 'greedy', scale };
 }
 
-function episodesOf(store: StoreReader, run: string, iteration: number): Episode[] {
+function readEvaluationEpisodes(store: StoreReader, run: string, iteration: number): Episode[] {
   const episodes: Episode[] = [];
   for (let offset = 0; ; offset += PAGE) {
     const page = store.episodes({ run, phase: 'evaluate', iteration, offset, limit: PAGE });
@@ -413,14 +417,17 @@ function episodesOf(store: StoreReader, run: string, iteration: number): Episode
  * allow, independent of what is stored already.
  * @throws C3Error('input') if the calls do not allow one pair of each message of one episode
  */
-function evenDesign(lost: readonly Lost[], calls: number): { readonly read: readonly Lost[]; readonly pairs: number } {
+function planEvenSamples(
+  lost: readonly Lost[],
+  calls: number,
+): { readonly read: readonly Lost[]; readonly pairs: number } {
   const costOf = ({ episode }: Lost, each: number): number =>
     episode.messages.reduce(
-      (sum, message, place) => sum + (isRead(place) ? callsOfPairs(episode, message, each) : 0),
+      (sum, message, place) => sum + (isReadEvenly(place) ? countPairCalls(episode, message, each) : 0),
       0,
     );
   // A random order that depends only on the episodes.
-  const drawn = lost.toSorted((a, b) => drawOf(a) - drawOf(b));
+  const drawn = lost.toSorted((a, b) => drawNumber(a) - drawNumber(b));
   const [first] = drawn;
   if (first === undefined) {
     return { read: [], pairs: 0 };
@@ -443,20 +450,20 @@ function evenDesign(lost: readonly Lost[], calls: number): { readonly read: read
   return { read: drawn.filter((one) => (left -= costOf(one, pairs)) >= 0), pairs };
 }
 
-const drawOf = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
+const drawNumber = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
 
 /** Samples the missing pairs of each message. @param spend receives the evaluator calls of each message */
-async function topUp(
+async function sampleMissingPairs(
   session: RunSession,
   episode: LostEpisode,
   pairs: number,
   control: Pick<RunBlameControl, 'signal' | 'onRemark'>,
   spend: (calls: number) => void,
 ): Promise<void> {
-  const { messages } = storedSamples(session.store, episode);
+  const { messages } = readStoredSamples(session.store, episode);
   for (const [index, message] of episode.messages.entries()) {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
-    if (isRead(index) && missing > 0) {
+    if (isReadEvenly(index) && missing > 0) {
       spend(await samplePairs(session, episode, message, missing, control));
     }
   }
@@ -465,19 +472,19 @@ async function topUp(
 const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);
 
 /** Counts the evaluator calls of all stored pairs of an episode. */
-function storedCalls(store: StoreReader, episode: LostEpisode): number {
-  const { messages } = storedSamples(store, episode);
+function countStoredCalls(store: StoreReader, episode: LostEpisode): number {
+  const { messages } = readStoredSamples(store, episode);
   return episode.messages.reduce((sum, message, index) => {
     const { length } = messages[index]?.pairs ?? [];
-    return length === 0 ? sum : sum + callsOfPairs(episode, message, length);
+    return length === 0 ? sum : sum + countPairCalls(episode, message, length);
   }, 0);
 }
 
-function blamedEpisode(
+function toBlamedEpisode(
   store: StoreReader,
   { problem, episode, samples, found, together }: Lost & Decided,
 ): BlamedEpisode {
-  const blame = toBlame(store, episode, samples, found, storedCalls(store, episode));
+  const blame = toBlame(store, episode, samples, found, countStoredCalls(store, episode));
   const at = blame.curve.find(({ message }) => message !== null && message === blame.message);
   return {
     episode: blame.episode,
@@ -491,7 +498,7 @@ function blamedEpisode(
   };
 }
 
-function toReport(known: {
+function toRunBlame(known: {
   readonly run: string;
   readonly only: Selection;
   readonly marks: RunMarks;
@@ -516,7 +523,7 @@ function toReport(known: {
     masked,
     withinReach,
     roles: roles.map(({ name: role, share, episodes }) => ({ role, share, episodes })),
-    divisions: lossDivisions(blamed, lost, marks),
+    divisions: listLossDivisions(blamed, lost, marks),
     decided: named.length,
     several: count('several'),
     undecided: count('undecided'),
@@ -525,5 +532,5 @@ function toReport(known: {
     evaluatorCalls: spent,
     seconds,
   };
-  return { ...report, sentence: runBlameSentence(report) };
+  return { ...report, sentence: writeRunBlameSentence(report) };
 }

@@ -8,13 +8,13 @@ import type { Trial, TrialCase, TrialEpisode, TrialProblem } from '../../domain/
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { grow } from '../../replay/episodes.ts';
-import { countCalls, findLeaves, returnOf, type Branch, type TreeMessage } from '../../replay/tree.ts';
+import { growEpisodes } from '../../replay/episodes.ts';
+import { countCalls, findLeaves, computeReturn, type Branch, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
-import { scoredAtMost } from '../../team/rounds.ts';
+import { countMostScores } from '../../team/rounds.ts';
 
 /** Pairs that are sampled together. */
 const BLOCK = 16;
@@ -65,7 +65,7 @@ export async function comparePairs(
   control: TrialControl,
 ): Promise<Omit<Trial, 'sentence' | 'seconds'>> {
   const { run, places, span, most } = ground;
-  const perPair = variants.reduce((sum, { protocol }) => sum + scoredAtMost(protocol), 0);
+  const perPair = variants.reduce((sum, { protocol }) => sum + countMostScores(protocol), 0);
   if (budget < perPair) {
     throw new C3Error('input', `One pair takes up to ${perPair} evaluator calls; give at least that many.`);
   }
@@ -105,7 +105,7 @@ export async function comparePairs(
     // Repeated texts cost no call, but the budget must still bound their number.
     used += Math.max(spent - before, 2 * count);
     control.onProgress(spent, budget);
-    const { low, high } = intervalOf(differences, span);
+    const { low, high } = computeDifferenceInterval(differences, span);
     // If none of the first pairs could be scored, later ones will not be either.
     if (low > 0 || high < 0 || differences.length === 0) {
       break;
@@ -116,7 +116,7 @@ export async function comparePairs(
     contexts: places.length,
     difference: {
       value: differences.length === 0 ? 0 : mean(differences),
-      ...intervalOf(differences, span),
+      ...computeDifferenceInterval(differences, span),
       n: differences.length,
     },
     better: differences.filter((one) => one > 0).length,
@@ -125,7 +125,7 @@ export async function comparePairs(
     masked,
     cases: [...won, ...lost],
     problems: [...byProblem].map(([{ question }, pairs]): TrialProblem => ({
-      question: oneLine(question, QUESTION),
+      question: toOneLine(question, QUESTION),
       pairs: pairs.length,
       before: mean(pairs.map(([before]) => before)),
       after: mean(pairs.map(([, after]) => after)),
@@ -137,7 +137,10 @@ export async function comparePairs(
 }
 
 /** Each pair is one independent draw. @param span width of the range of returns */
-const intervalOf = (differences: readonly number[], span: number): { readonly low: number; readonly high: number } =>
+const computeDifferenceInterval = (
+  differences: readonly number[],
+  span: number,
+): { readonly low: number; readonly high: number } =>
   bettingInterval(
     differences.map((one) => ({ assignments: [[one]], cells: [one], units: 1 })),
     span,
@@ -172,7 +175,7 @@ function growAll(
   { members, times, scope, perPair }: Drawing,
   signal: AbortSignal,
 ): Promise<TreeMessage[]> {
-  return grow(
+  return growEpisodes(
     {
       protocol,
       render,
@@ -198,7 +201,7 @@ function countTokens({ answer, children }: TreeMessage): number {
 /** Returns the messages and the return of an episode, or null if it is masked. */
 function toTrialEpisode(root: TreeMessage | undefined, { bound, roles }: Ground): TrialEpisode | null {
   const leaf = root === undefined ? undefined : findLeaves(root)[0];
-  const value = leaf === undefined ? null : returnOf(leaf, bound);
+  const value = leaf === undefined ? null : computeReturn(leaf, bound);
   if (leaf === undefined || value === null) {
     return null;
   }

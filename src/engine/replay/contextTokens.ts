@@ -4,10 +4,10 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';
 import type { ContextTokens } from '../../shared/transcript/contextTokens.ts';
 import type { TextPool } from '../models/texts.ts';
-import { roleWeights, type StoredRecipe } from '../recipe/recipe.ts';
+import { findRoleWeights, type StoredRecipe } from '../recipe/recipe.ts';
 
 /** Splits the context as the model read it, and decodes the stored tokens of the message. */
-export async function contextTokens(
+export async function findContextTokens(
   tokenizer: Tokenizer,
   message: Pick<FullMessage, 'id' | 'context' | 'text' | 'tokens' | 'promptTokens'>,
 ): Promise<ContextTokens> {
@@ -27,16 +27,16 @@ export async function contextTokens(
 }
 
 /**
- * Like contextTokens, with the model of the role.
+ * Like findContextTokens, with the model of the role.
  * @throws C3Error('input') for a role without one; CancelledError
  */
-export async function messageTokens(
+export async function findMessageTokens(
   texts: TextPool,
   recipe: StoredRecipe,
   message: FullMessage,
   signal: AbortSignal,
 ): Promise<ContextTokens> {
   requireCapability(recipe.config.policies, message.role, 'tokens', 'look at its text');
-  const folder = roleWeights(recipe, message.role)?.folder ?? recipe.modelFolder;
-  return contextTokens(await texts.tokenizer(folder, signal), message);
+  const folder = findRoleWeights(recipe, message.role)?.folder ?? recipe.modelFolder;
+  return findContextTokens(await texts.tokenizer(folder, signal), message);
 }

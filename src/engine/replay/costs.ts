@@ -3,13 +3,19 @@ import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
-import { summedCosts, type EndpointCost } from '../../shared/endpointCost.ts';
+import { sumCostsByRole, type EndpointCost } from '../../shared/endpointCost.ts';
 import { isServed } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
-import { messagesAtMost, scoredAtMost } from '../../team/rounds.ts';
-import { runSampling } from '../../training/config/config.ts';
-import { endpointCosts, judgeCosts, replayCosts, type CostedTeam, type Scorer } from '../models/endpointCost.ts';
+import { countMostMessages, countMostScores } from '../../team/rounds.ts';
+import { getRunSampling } from '../../training/config/config.ts';
+import {
+  computeEndpointCosts,
+  computeJudgeCosts,
+  replayCosts,
+  type CostedTeam,
+  type Scorer,
+} from '../models/endpointCost.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';
 
 type Team = Omit<CostedTeam, 'spent'> & {
@@ -19,10 +25,10 @@ type Team = Omit<CostedTeam, 'spent'> & {
 };
 
 /** Returns the cost-relevant settings of a run's team. @param limit replaces the configured limit */
-export const costedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
+export const toCostedTeam = (recipe: StoredRecipe, protocol: Protocol, limit: CostedTeam['limit'] = {}): Team => ({
   protocol,
   policies: recipe.config.policies,
-  sampling: runSampling(recipe.config),
+  sampling: getRunSampling(recipe.config),
   scorer: recipe.config.scorer,
   limit,
 });
@@ -40,12 +46,12 @@ export function estimateCosts(
     return [];
   }
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  const bytes = countBytes(store, message);
+  const bytes = countContextBytes(store, message);
   const { alternatives, replays, text, result = null, design } = asked;
   const others = alternatives + (text === null ? 0 : 1) + (result === null ? 0 : 1);
   const each = isTerminal(team.protocol, position) ? 1 : replays;
   const ends = design === 'paired' ? 2 * (alternatives + 1) : (others + 1) * each;
-  const judge = judgeCosts(team.scorer ?? null, costed, bytes, ends * scoredAtMost(team.protocol));
+  const judge = computeJudgeCosts(team.scorer ?? null, costed, bytes, ends * countMostScores(team.protocol));
   return [...replayCosts(asked, costed, position, bytes), ...judge];
 }
 
@@ -53,7 +59,7 @@ export function estimateCosts(
  * Returns the highest server costs of a trial. Each side runs `episodes` episodes.
  * @param bytes most bytes of their context
  */
-export function trialCosts(
+export function estimateTrialCosts(
   store: StoreReader,
   run: string,
   { episodes, bytes }: { readonly episodes: number; readonly bytes: number },
@@ -62,31 +68,35 @@ export function trialCosts(
   const costs = sides.flatMap((team) => {
     const costed = { ...team, spent: (role: string) => store.spent(run, role) };
     const { protocol, scorer = null, probed = [] } = team;
-    const most = messagesAtMost(protocol);
+    const most = countMostMessages(protocol);
     const times = (role: string): number =>
       protocol.rounds === undefined ? protocol.occurrences.filter((one) => one.role === role).length : most;
     return [
-      ...endpointCosts(
+      ...computeEndpointCosts(
         costed,
         bytes,
         most,
         (role) => episodes * times(role) + (probed.includes(role) ? MOST_PROBES : 0),
       ),
-      ...judgeCosts(scorer, costed, bytes, episodes * scoredAtMost(protocol)),
+      ...computeJudgeCosts(scorer, costed, bytes, episodes * countMostScores(protocol)),
     ];
   });
-  return summedCosts(costs);
+  return sumCostsByRole(costs);
 }
 
 /** Returns the most bytes of a context after a message, without the later messages. */
-export function countBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
+export function countContextBytes(store: StoreReader, { id, context, problem }: FullMessage): number {
   // Later contexts may show messages that this context does not, so both context and messages count.
   const said = [store.problem(problem).question, ...store.chain(id).map(({ text }) => text), context];
   return said.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }
 
 /** Returns the costs of sampling replays again by role, each replay once. */
-export function samplingCosts(store: StoreReader, replays: readonly Replay[], team: Team): readonly EndpointCost[] {
+export function estimateSamplingCosts(
+  store: StoreReader,
+  replays: readonly Replay[],
+  team: Team,
+): readonly EndpointCost[] {
   const [first] = replays;
   if (first === undefined) {
     return [];
@@ -100,7 +110,7 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
   };
   for (const own of Map.groupBy(replays, ({ alternative }) => alternative).values()) {
     const message = store.fullMessage(own[0]?.alternative ?? first.alternative);
-    bytes = Math.max(bytes, countBytes(store, message));
+    bytes = Math.max(bytes, countContextBytes(store, message));
     // The last message is itself sampled again; for other messages, the later messages are.
     if (isTerminal(team.protocol, message.position)) {
       ask(message.role, own.length);
@@ -110,13 +120,13 @@ export function samplingCosts(store: StoreReader, replays: readonly Replay[], te
       }
     } else {
       for (const { name } of team.protocol.roles) {
-        ask(name, messagesAtMost(team.protocol) * own.length);
+        ask(name, countMostMessages(team.protocol) * own.length);
       }
     }
   }
-  const later = rounds === undefined ? occurrences.length : messagesAtMost(team.protocol);
+  const later = rounds === undefined ? occurrences.length : countMostMessages(team.protocol);
   const costed = { ...team, spent: (role: string) => store.spent(run, role) };
-  const asked = endpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0);
-  const calls = 2 * replays.length * scoredAtMost(team.protocol);
-  return [...asked.filter((one) => one.requests > 0), ...judgeCosts(team.scorer ?? null, costed, bytes, calls)];
+  const asked = computeEndpointCosts(costed, bytes, later, (role) => requests.get(role) ?? 0);
+  const calls = 2 * replays.length * countMostScores(team.protocol);
+  return [...asked.filter((one) => one.requests > 0), ...computeJudgeCosts(team.scorer ?? null, costed, bytes, calls)];
 }

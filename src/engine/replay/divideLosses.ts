@@ -1,9 +1,9 @@
 /** Divides the losses of a run by role, by turn, and by properties of its problems and messages. */
-import { lossShares, type LossShares } from '../../credit/lossShares.ts';
+import { measureLossShares, type LossShares } from '../../credit/lossShares.ts';
 import { LOSS_DIVISIONS, type LossDivision, type LossPart } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /** Most parts of a division. Beyond that, the parts with the fewest episodes become one. */
 const MOST_PARTS = 12;
@@ -22,7 +22,7 @@ export interface ReadEpisode {
 
 /** Classes and labels of a run's problems and messages. */
 export interface RunMarks {
-  /** Taxonomy class by problem (uidSha). */
+  /** Taxonomy class by problem (hashBenchUid). */
   readonly classes: ReadonlyMap<string, string>;
   /** The user's label by message. */
   readonly labels: ReadonlyMap<number, string>;
@@ -34,7 +34,7 @@ type By = 'role' | LossDivision['by'];
 type NameOf = (of: ReadEpisode, index: number) => string;
 
 /** Returns functions that name the part of a message, for each kind of division. */
-const partsOf = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> => ({
+const createPartNamers = ({ classes, labels }: RunMarks): Readonly<Record<By, NameOf>> => ({
   role: ({ episode: { messages } }, index) => messages[index]?.role ?? '',
   turn: ({ episode: { messages } }, index) => {
     const role = messages[index]?.role ?? '';
@@ -54,8 +54,8 @@ export interface DividedLosses {
 
 /** Divides losses in one way. @param lost number of lost episodes, of which `read` is a random sample */
 export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By, marks: RunMarks): DividedLosses {
-  const nameOf = bounded(read, partsOf(marks)[by]);
-  const { withinReach, shares } = lossShares(
+  const nameOf = joinRarestNames(read, createPartNamers(marks)[by]);
+  const { withinReach, shares } = measureLossShares(
     read.map((one) => {
       const parts = new Map<string, number>();
       for (const [index, loss] of one.losses.entries()) {
@@ -73,7 +73,7 @@ export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By,
   // If the amount within reach may be zero, there is nothing to divide.
   const areKnown = [...shares.values()].every(({ low }) => low !== null);
   const parts = [...(areKnown ? shares : [])].map(([name, share]) => ({
-    name: oneLine(name, MOST_NAME),
+    name: toOneLine(name, MOST_NAME),
     share,
     episodes: named.filter((one) => one === name).length,
   }));
@@ -81,7 +81,7 @@ export function divideLosses(read: readonly ReadEpisode[], lost: number, by: By,
 }
 
 /** Joins the rarest names if there are too many. Losses do not decide which names are rare. */
-function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
+function joinRarestNames(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
   const counts = new Map<string, number>();
   for (const one of read) {
     for (const name of new Set(one.losses.map((_, index) => nameOf(one, index)))) {
@@ -101,7 +101,7 @@ function bounded(read: readonly ReadEpisode[], nameOf: NameOf): NameOf {
 }
 
 /** Returns the divisions that say more than the one by role. @param lost as for divideLosses */
-export function lossDivisions(read: readonly ReadEpisode[], lost: number, marks: RunMarks): LossDivision[] {
+export function listLossDivisions(read: readonly ReadEpisode[], lost: number, marks: RunMarks): LossDivision[] {
   const roles = divideLosses(read, lost, 'role', marks).parts.length;
   return LOSS_DIVISIONS.flatMap((by): LossDivision[] => {
     const { parts } = divideLosses(read, lost, by, marks);

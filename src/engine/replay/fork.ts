@@ -1,33 +1,33 @@
 /** Replays recorded messages: servers answer, and the user's program decides which message is next. */
-import { comparedCredits } from '../../credit/compared.ts';
+import { creditIfComparable } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { FullMessage } from '../../domain/message.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { EndpointPolicy } from '../../policy/endpoint/endpointPolicy.ts';
-import { takesSeeds, type Policy, type RolePolicy } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { hasSeeds, type Policy, type RolePolicy } from '../../policy/policy.ts';
+import { createTeamPolicy } from '../../policy/teamPolicy.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import type { ReplayControl } from '../../replay/request.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderPlain } from '../../team/render.ts';
-import { runSampling } from '../../training/config/config.ts';
+import { getRunSampling } from '../../training/config/config.ts';
 import { DrivenProgram, type AskingProgram } from '../program/drivenProgram.ts';
 import { DriverProcess } from '../program/driverProcess.ts';
 import { InferredProgram } from '../program/inferredProgram.ts';
-import { endpointAt, readTeam, type RecordedTeam } from '../program/teamFile.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { paced } from '../run/time/pace.ts';
-import { modelToServe, serveFolder, type OwnServer } from '../serve/ownServer.ts';
+import { createEndpointSettings, readTeam, type RecordedTeam } from '../program/teamFile.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
+import { createPacer } from '../run/time/pace.ts';
+import { findModelToServe, serveFolder, type OwnServer } from '../serve/ownServer.ts';
 import type { RunSession } from '../session/session.ts';
 import { estimateCosts } from './costs.ts';
-import { decidedIn, withPairs, type EngineReplay } from './settling.ts';
+import { isDecidedIn, toPairRequest, type EngineReplay } from './settling.ts';
 
 /** Most turns of each role, and most turns in total. */
 const MOST_TURNS = 64;
@@ -48,7 +48,7 @@ export async function forkMessage(
 ): Promise<ReplayResult> {
   const { store, run, recipe, signal, rules } = session;
   const team = await readTeam(request.team, request.teamHash);
-  const protocol = openProtocol(session.protocol, turnsOf(team));
+  const protocol = openProtocol(session.protocol, countMostTurns(team));
   const { snapshot = null, temperature = null, model = null } = request.continuation ?? {};
   if (snapshot !== null || model !== null) {
     throw new C3Error('input', `${team.path} names the models that answer for run ${run}; name another model there.`);
@@ -57,15 +57,15 @@ export async function forkMessage(
   if (next.kind === 'steps') {
     // An edited result applies only after its own message.
     const isGiven = typeof request.result === 'string' && request.alternatives === 0;
-    new InferredProgram(next.steps, team).check(entriesThrough(store, message.id) + (isGiven ? 1 : 0));
+    new InferredProgram(next.steps, team).check(countEntriesThrough(store, message.id) + (isGiven ? 1 : 0));
   }
-  const asked = withPairs(store, request, true, protocol);
-  for (const cost of forkCosts(store, message, request, team)) {
-    control.onRemark?.(costWords(cost));
+  const asked = toPairRequest(store, request, true, protocol);
+  for (const cost of estimateForkCosts(store, message, request, team)) {
+    control.onRemark?.(describeCost(cost));
   }
   const { evaluator, temperature: usual, maxNewTokens } = team;
   await using served =
-    team.serve === null ? null : await serveFolder(modelToServe(team.serve, team.folder), { signal });
+    team.serve === null ? null : await serveFolder(findModelToServe(team.serve, team.folder), { signal });
   const policies = choosePolicies(team, protocol, served);
   const keys = new Map(served === null ? [] : [[served.url, served.key]]);
   const { policies: endpoints } = await session.endpoints(NO_TOKENS, {}, { policies, keys });
@@ -81,12 +81,12 @@ export async function forkMessage(
       program,
       render: renderPlain,
       policy: joinPolicies(store.environment(message.environment), policies, endpoints, program),
-      evaluator: needingAnswers(scoring, team.answer),
+      evaluator: requireAnswers(scoring, team.answer),
       sampling: { ...rules.sampling, temperature: temperature ?? usual ?? rules.sampling.temperature, maxNewTokens },
-      credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-      ...(request.settle !== undefined && { decided: decidedIn }),
+      credit: (alternatives) => creditIfComparable(alternatives, 'loo'),
+      ...(request.settle !== undefined && { decided: isDecidedIn }),
     },
-    { ...control, signal, due: paced() },
+    { ...control, signal, due: createPacer() },
   );
 }
 
@@ -95,18 +95,18 @@ export async function forkMessage(
  * @throws C3Error('input') for a role without a policy in the team file, or a credit that is
  *   settled already
  */
-export function forkCosts(
+export function estimateForkCosts(
   store: StoreReader,
   message: FullMessage,
   request: EngineReplay,
   team: RecordedTeam,
 ): readonly EndpointCost[] {
   const recipe = parseRecipe(store.runConfig(message.run), message.run);
-  const protocol = openProtocol(protocolOf(recipe), turnsOf(team));
+  const protocol = openProtocol(parseRecipeProtocol(recipe), countMostTurns(team));
   const here = team.serve === null ? null : { url: 'http://127.0.0.1/v1', model: team.serve };
   const policies = choosePolicies(team, protocol, here);
-  const asked = withPairs(store, request, true, protocol);
-  const sampling = { ...runSampling(recipe.config), maxNewTokens: team.maxNewTokens };
+  const asked = toPairRequest(store, request, true, protocol);
+  const sampling = { ...getRunSampling(recipe.config), maxNewTokens: team.maxNewTokens };
   const position = protocol.roles.findIndex(({ name }) => name === message.role);
   const limit = request.spending ?? {};
   return estimateCosts(store, { ...message, position }, asked, { protocol, policies, sampling, limit });
@@ -134,7 +134,8 @@ function choosePolicies(
 ): Readonly<Record<string, ServedSettings>> {
   return Object.fromEntries(
     roles.map(({ name }) => {
-      const policy = team.policyOf(name) ?? (served === null ? undefined : endpointAt(served.url, served.model));
+      const policy =
+        team.policyOf(name) ?? (served === null ? undefined : createEndpointSettings(served.url, served.model));
       if (policy === undefined) {
         throw new C3Error(
           'input',
@@ -160,7 +161,7 @@ function joinPolicies(
   const asking = [...endpoints].map(([role, endpoint]): readonly [string, RolePolicy] => [
     role,
     {
-      seeded: takesSeeds(endpoint, role),
+      seeded: hasSeeds(endpoint, role),
       answer: (requests, control) =>
         endpoint.answer(
           requests.map((request) => ({ ...request, context: program.bodyOf(request.context) })),
@@ -169,7 +170,7 @@ function joinPolicies(
       typed: (request) => endpoint.typed(request),
     },
   ]);
-  return teamPolicy(nobody, policies, NO_TOKENS, new Map(asking));
+  return createTeamPolicy(nobody, policies, NO_TOKENS, new Map(asking));
 }
 
 /**
@@ -177,7 +178,7 @@ function joinPolicies(
  * count as wrong.
  * @param answer replaces the answer of the log; null to keep that
  */
-const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator => ({
+const requireAnswers = (evaluator: Evaluator, answer: string | null): Evaluator => ({
   ...evaluator,
   evaluate: (problem, text, signal) => {
     const right = answer ?? problem.answer;
@@ -192,7 +193,7 @@ const needingAnswers = (evaluator: Evaluator, answer: string | null): Evaluator 
 });
 
 /** Returns the most turns of a role: the number of its steps, or the limit for drivers. */
-function turnsOf({ next }: RecordedTeam): number {
+function countMostTurns({ next }: RecordedTeam): number {
   if (next.kind === 'driver') {
     return MOST_TURNS;
   }
@@ -201,7 +202,7 @@ function turnsOf({ next }: RecordedTeam): number {
 }
 
 /** Counts the log entries of an episode up to and including a message. */
-const entriesThrough = (store: StoreReader, message: number): number =>
+const countEntriesThrough = (store: StoreReader, message: number): number =>
   store.chain(message).reduce((count, { id }) => count + 1 + store.environmentEvents(id, 'before').length, 0);
 
 /** Starts the program that decides the next message. It runs until it is disposed of. */

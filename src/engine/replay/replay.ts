@@ -1,25 +1,25 @@
 /** Replays a stored message on this machine with the weights that sampled it. */
-import { comparedCredits } from '../../credit/compared.ts';
+import { creditIfComparable } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
-import { JUDGE_KEY, judgeWords } from '../../domain/run.ts';
+import { JUDGE_KEY, describeJudgeAgreement } from '../../domain/run.ts';
 import { replayMessage } from '../../replay/replayMessage.ts';
 import { checkRequest, type ReplayControl } from '../../replay/request.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
+import { findCapabilities, requireCapability } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RoleModel } from '../models/roles.ts';
 import { readTeam, type RecordedTeam } from '../program/teamFile.ts';
-import { templateRemark } from '../recipe/fingerprint.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { paced } from '../run/time/pace.ts';
-import { snapshotNamed } from '../session/continuation.ts';
+import { describeTemplateChange } from '../recipe/fingerprint.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
+import { createPacer } from '../run/time/pace.ts';
+import { findSnapshotNamed } from '../session/continuation.ts';
 import type { RunSession } from '../session/session.ts';
 import type { StoreWork } from '../session/storeWork.ts';
-import { costedTeam, estimateCosts } from './costs.ts';
-import { forkCosts, forkMessage } from './fork.ts';
-import { checkSettle, decidedIn, withPairs, type EngineReplay } from './settling.ts';
+import { toCostedTeam, estimateCosts } from './costs.ts';
+import { estimateForkCosts, forkMessage } from './fork.ts';
+import { checkSettle, isDecidedIn, toPairRequest, type EngineReplay } from './settling.ts';
 
 /** @throws C3Error('input') for a request that is invalid for every message */
 export function checkReplay(request: EngineReplay): void {
@@ -64,24 +64,24 @@ export async function replayStored(
     );
   }
   const { snapshot: name, temperature, model } = request.continuation ?? AS_RECORDED;
-  const named = name === null ? message.snapshot : snapshotNamed(store, run, name);
-  const remark = await templateRemark(recipe, run);
+  const named = name === null ? message.snapshot : findSnapshotNamed(store, run, name);
+  const remark = await describeTemplateChange(recipe, run);
   if (remark !== null) {
     control.onRemark?.(remark);
   }
   const own = name === null && temperature === null && model === null;
-  const asked = withPairs(store, request, own, protocol);
-  for (const cost of estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending))) {
-    control.onRemark?.(costWords(cost));
+  const asked = toPairRequest(store, request, own, protocol);
+  for (const cost of estimateCosts(store, message, asked, toCostedTeam(recipe, protocol, request.spending))) {
+    control.onRemark?.(describeCost(cost));
   }
   const agreement = recipe[JUDGE_KEY];
   if (agreement !== undefined) {
-    control.onRemark?.(judgeWords(agreement));
+    control.onRemark?.(describeJudgeAgreement(agreement));
   }
   const snapshot = model === null ? named : await session.otherModel(model);
   const evaluator = session.evaluator(session.judge);
   await using team = await session.team(snapshot);
-  if (request.text !== null && capabilitiesOf(policies, role).tokens) {
+  if (request.text !== null && findCapabilities(policies, role).tokens) {
     await checkLength(request.text, message.context, team.roles.get(role) ?? team);
   }
   return await replayMessage(
@@ -94,10 +94,10 @@ export async function replayStored(
         ...rules.sampling,
         temperature: temperature ?? store.ownContinuation(message.id).temperature ?? rules.sampling.temperature,
       },
-      credit: (alternatives) => comparedCredits(alternatives, 'loo'),
-      ...(request.settle !== undefined && { decided: decidedIn }),
+      credit: (alternatives) => creditIfComparable(alternatives, 'loo'),
+      ...(request.settle !== undefined && { decided: isDecidedIn }),
     },
-    { ...control, signal, due: control.due ?? paced() },
+    { ...control, signal, due: control.due ?? createPacer() },
   );
 }
 
@@ -107,41 +107,45 @@ export async function replayStored(
  * @throws C3Error('input') if the message's own credit is settled already, or the team file is
  *   invalid
  */
-export async function replayCosts(
+export async function estimateReplayCosts(
   work: Pick<StoreWork, 'reading'>,
   request: EngineReplay,
 ): Promise<readonly EndpointCost[]> {
   const team = request.team === undefined ? null : await readTeam(request.team, request.teamHash);
-  return work.reading((store) => costsIn(store, request, team));
+  return work.reading((store) => estimateCostsInStore(store, request, team));
 }
 
 /**
  * Returns, for each role, the highest costs of any of several replays by one team.
- * @throws as replayCosts
+ * @throws as estimateReplayCosts
  */
-export async function dearestCosts(
+export async function findHighestCosts(
   work: Pick<StoreWork, 'reading'>,
   requests: readonly EngineReplay[],
 ): Promise<readonly EndpointCost[]> {
   const [first] = requests;
   const team = first?.team === undefined ? null : await readTeam(first.team, first.teamHash);
-  const costs = work.reading((store) => requests.flatMap((request) => costsIn(store, request, team)));
+  const costs = work.reading((store) => requests.flatMap((request) => estimateCostsInStore(store, request, team)));
   return [...Map.groupBy(costs, ({ role }) => role).values()].map((own) =>
     own.reduce((most, one) => (one.tokens > most.tokens ? one : most)),
   );
 }
 
-function costsIn(store: StoreReader, request: EngineReplay, team: RecordedTeam | null): readonly EndpointCost[] {
+function estimateCostsInStore(
+  store: StoreReader,
+  request: EngineReplay,
+  team: RecordedTeam | null,
+): readonly EndpointCost[] {
   const message = store.fullMessage(request.message);
   if (store.run(message.run).method === IMPORTED) {
-    return team === null ? [] : forkCosts(store, message, request, team);
+    return team === null ? [] : estimateForkCosts(store, message, request, team);
   }
   const recipe = parseRecipe(store.runConfig(message.run), message.run);
   const { snapshot, temperature, model } = request.continuation ?? AS_RECORDED;
   const own = snapshot === null && temperature === null && model === null;
-  const protocol = protocolOf(recipe);
-  const asked = withPairs(store, request, own, protocol);
-  return estimateCosts(store, message, asked, costedTeam(recipe, protocol, request.spending));
+  const protocol = parseRecipeProtocol(recipe);
+  const asked = toPairRequest(store, request, own, protocol);
+  return estimateCosts(store, message, asked, toCostedTeam(recipe, protocol, request.spending));
 }
 
 /** @throws C3Error('input') if a typed message and its context exceed the model's positions */

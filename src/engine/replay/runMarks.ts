@@ -1,7 +1,7 @@
 /** Reads the class of each problem of a run, and the user's labels of its messages. */
-import { currentLabel } from '../../domain/taxonomy.ts';
+import { findCurrentLabel } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { protocolOfRun } from '../recipe/recipe.ts';
+import { readRunProtocol } from '../recipe/recipe.ts';
 import { readProblemClasses } from '../taxonomy/readClasses.ts';
 import type { RunMarks } from './divideLosses.ts';
 
@@ -12,11 +12,11 @@ export async function readMarks(store: StoreReader, run: string): Promise<RunMar
     for (const message of store.labelledMessages(run, name)) {
       // A message may be labeled in several buckets.
       const own = store.labelsOfMessage(message);
-      const newest = own.length === 0 ? name : currentLabel(own)?.name;
+      const newest = own.length === 0 ? name : findCurrentLabel(own)?.name;
       if (newest !== undefined) {
         labels.set(message, newest);
       }
     }
   }
-  return { classes: await readProblemClasses(store, run, protocolOfRun(store, run)), labels };
+  return { classes: await readProblemClasses(store, run, readRunProtocol(store, run)), labels };
 }

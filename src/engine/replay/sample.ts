@@ -1,6 +1,6 @@
 /** Samples buckets of a stored run for its diagnostics. */
 import { C3Error } from '../../shared/errors.ts';
-import { capabilitiesOf, requireCapability } from '../../shared/rolePolicies.ts';
+import { findCapabilities, requireCapability } from '../../shared/rolePolicies.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
 import {
   sampleDiagnostics,
@@ -23,7 +23,7 @@ export async function sampleStored(
 ): Promise<number> {
   const { run, signal } = session;
   const { config } = session.recipe;
-  const dependencies = dependenciesOf(session, settings.role);
+  const dependencies = createSampleDependencies(session, settings.role);
   const source = valuesStates(config) ? (snapshot: string) => session.valuedTeam(snapshot) : dependencies.source;
   return sampleDiagnostics(run, settings, { ...dependencies, source }, { ...control, signal });
 }
@@ -38,12 +38,12 @@ export async function replayLearned(
   control: SampleControl,
 ): Promise<void> {
   const { run, recipe, signal } = session;
-  const dependencies = dependenciesOf(session, settings.role);
+  const dependencies = createSampleDependencies(session, settings.role);
   await sampleTrainingCredit({ run, config: recipe.config }, settings, dependencies, { ...control, signal });
 }
 
 /** @throws C3Error('input') for a run that was recorded elsewhere, or a role that cannot be sampled */
-function dependenciesOf(session: RunSession, role: string | null): SampleDependencies {
+function createSampleDependencies(session: RunSession, role: string | null): SampleDependencies {
   const { run, rules } = session;
   if (session.isImported) {
     throw new C3Error(
@@ -58,7 +58,7 @@ function dependenciesOf(session: RunSession, role: string | null): SampleDepende
   return {
     ...rules,
     evaluator: session.evaluator(session.judge),
-    samples: (name) => capabilitiesOf(policies, name).samples,
+    samples: (name) => findCapabilities(policies, name).samples,
     source: (snapshot) => session.team(snapshot),
   };
 }

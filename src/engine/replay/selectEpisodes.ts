@@ -1,8 +1,8 @@
 /** Selects episodes of a run. Pure. */
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
-import { selectionWords, type Selection, type SelectionKey } from '../../domain/selection.ts';
+import { describeSelection, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { RunMarks } from './divideLosses.ts';
 
 /** An episode that can be selected. */
@@ -33,7 +33,10 @@ export function selectEpisodes<Of extends Selectable>(
   }
   for (const { key, value } of selection) {
     if (!all.some((one) => hasValue(one, key, value, marks))) {
-      throw new C3Error('input', `No ${found} has ${selectionWords([{ key, value }])}; ${listed(all, key, marks)}.`);
+      throw new C3Error(
+        'input',
+        `No ${found} has ${describeSelection([{ key, value }])}; ${describeExistingValues(all, key, marks)}.`,
+      );
     }
   }
   const byKey = [...Map.groupBy(selection, ({ key }) => key)];
@@ -41,18 +44,18 @@ export function selectEpisodes<Of extends Selectable>(
     byKey.every(([key, own]) => own.some(({ value }) => hasValue(one, key, value, marks))),
   );
   if (selected.length === 0) {
-    throw new C3Error('input', `No ${found} has ${selectionWords(selection)} together; ask for less.`);
+    throw new C3Error('input', `No ${found} has ${describeSelection(selection)} together; ask for less.`);
   }
   return selected;
 }
 
 const hasValue = (one: Selectable, key: SelectionKey, value: string, marks: RunMarks): boolean =>
-  valuesOf(one, key, marks).some((own) => own === value || (key === 'class' && sameName(own, value)));
+  listSelectionValues(one, key, marks).some((own) => own === value || (key === 'class' && isSameName(own, value)));
 
 /** Compares names of classes without regard to case. */
-const sameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+const isSameName = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
-function valuesOf({ problem, messages }: Selectable, key: SelectionKey, marks: RunMarks): readonly string[] {
+function listSelectionValues({ problem, messages }: Selectable, key: SelectionKey, marks: RunMarks): readonly string[] {
   switch (key) {
     case 'class':
       return [marks.classes.get(problem.uidSha) ?? NOT_CLASSIFIED];
@@ -70,17 +73,17 @@ function valuesOf({ problem, messages }: Selectable, key: SelectionKey, marks: R
 }
 
 /** Lists the existing values of a key, those with the most episodes first. */
-function listed(all: readonly Selectable[], key: SelectionKey, marks: RunMarks): string {
+function describeExistingValues(all: readonly Selectable[], key: SelectionKey, marks: RunMarks): string {
   const counts = new Map<string, number>();
   for (const one of all) {
-    const values = valuesOf(one, key, marks);
+    const values = listSelectionValues(one, key, marks);
     // An episode is named by its last message.
     for (const value of new Set(key === 'episode' ? values.slice(-1) : values)) {
       counts.set(value, (counts.get(value) ?? 0) + 1);
     }
   }
   const ordered = [...counts].toSorted((a, b) => b[1] - a[1]);
-  const named = ordered.slice(0, LISTED).map(([value, count]) => `${oneLine(value, SHOWN)} (${count})`);
+  const named = ordered.slice(0, LISTED).map(([value, count]) => `${toOneLine(value, SHOWN)} (${count})`);
   const more = ordered.length - named.length;
   return ordered.length === 0
     ? `none of ${all.length} has a ${key}`

@@ -1,7 +1,7 @@
 /** Turns requests to settle a credit into pairs of replays that stop once the credit is decided. */
 import type { Message } from '../../domain/message.ts';
 import {
-  pairsOf,
+  countAffordablePairs,
   settleFault,
   settleReplays,
   type BucketView,
@@ -9,7 +9,7 @@ import {
   type Settle,
 } from '../../domain/replay.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
-import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
+import { isDecided, describeHeadline, type Headline } from '../../shared/credit/headline.ts';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
@@ -36,7 +36,7 @@ export function checkSettle(request: EngineReplay): void {
  * @param own true if the message continues under its own settings
  * @throws C3Error('input') if the message's own credit is decided already
  */
-export function withPairs(
+export function toPairRequest(
   store: StoreReader,
   { settle, ...request }: EngineReplay,
   own: boolean,
@@ -49,32 +49,32 @@ export function withPairs(
   if (own && message.credit !== null && isDecided(message.credit)) {
     throw new C3Error(
       'input',
-      `The credit of message ${message.id} is already settled: it ${sentence(message.credit)}. Replay its alternatives to add more.`,
+      `The credit of message ${message.id} is already settled: it ${describeHeadline(message.credit)}. Replay its alternatives to add more.`,
     );
   }
   return {
     ...request,
     design: 'paired',
-    alternatives: pairsOf(settle.replays, isTerminal(protocol, message.position)),
+    alternatives: countAffordablePairs(settle.replays, isTerminal(protocol, message.position)),
     replays: 1,
   };
 }
 
 /** Returns true if the credit of a request's message is decided in its bucket. */
-export function decidedIn(bucket: BucketView): boolean {
-  const headline = headlineOf(bucket);
+export function isDecidedIn(bucket: BucketView): boolean {
+  const headline = findHeadline(bucket);
   return headline !== null && isDecided(headline);
 }
 
 /** Describes the result of settling in one line. @param most number of replays that were allowed */
-export function settledWords({ spent = 0, ...bucket }: ReplayResult, most: number): string {
-  const headline = headlineOf(bucket);
-  const said = headline === null ? 'its credit is not measured' : sentence(headline);
+export function describeSettling({ spent = 0, ...bucket }: ReplayResult, most: number): string {
+  const headline = findHeadline(bucket);
+  const said = headline === null ? 'its credit is not measured' : describeHeadline(headline);
   return `Spent ${spent} of at most ${most} replays: ${said}.`;
 }
 
 /** Returns the default number of replays to settle a message: the number that its headline expects. */
-export const defaultReplays = (message: Message): number => settleReplays(message.credit?.more ?? null);
+export const countDefaultReplays = (message: Message): number => settleReplays(message.credit?.more ?? null);
 
-const headlineOf = ({ alternatives }: Pick<BucketView, 'alternatives'>): Headline | null =>
+const findHeadline = ({ alternatives }: Pick<BucketView, 'alternatives'>): Headline | null =>
   alternatives.find(({ original }) => original)?.credit ?? null;

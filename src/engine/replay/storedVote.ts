@@ -2,12 +2,12 @@
 import type { EnvironmentEvent } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { countedVote } from '../../replay/countedVote.ts';
-import { oneEpisode } from '../../shared/transcript/oneEpisode.ts';
+import { recountVote } from '../../replay/countedVote.ts';
+import { readOnlyEpisode } from '../../shared/transcript/oneEpisode.ts';
 import type { ShownVote } from '../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { Evaluators } from '../recipe/evaluators.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 
 /** An episode that ended with a vote, as the store has it. */
 export interface VotedEpisode {
@@ -19,8 +19,8 @@ export interface VotedEpisode {
 }
 
 /** Reads the episode of a message, or null if there are several or it did not end with a vote. */
-export function votedEpisode(store: StoreReader, id: number): VotedEpisode | null {
-  const messages = oneEpisode(store, id);
+export function readVotedEpisode(store: StoreReader, id: number): VotedEpisode | null {
+  const messages = readOnlyEpisode(store, id);
   const leaf = messages?.at(-1);
   const event = leaf === undefined ? undefined : store.environmentEvents(leaf.id, 'after').at(-1)?.event;
   if (messages === null || leaf === undefined || event?.closing !== true || event.source !== 'vote') {
@@ -33,10 +33,16 @@ export function votedEpisode(store: StoreReader, id: number): VotedEpisode | nul
  * Counts the vote again with the run's own rule and evaluator.
  * @throws C3Error if the recipe cannot be read
  */
-export async function storedVote({ run, config, problem, messages, event }: VotedEpisode): Promise<ShownVote | null> {
+export async function recountStoredVote({
+  run,
+  config,
+  problem,
+  messages,
+  event,
+}: VotedEpisode): Promise<ShownVote | null> {
   const recipe = parseRecipe(config, run);
-  const episode = { problem, protocol: protocolOf(recipe), messages, event };
+  const episode = { problem, protocol: parseRecipeProtocol(recipe), messages, event };
   using evaluators = new Evaluators();
   using scored = evaluators.take(recipe);
-  return await countedVote(episode, scored.evaluator);
+  return await recountVote(episode, scored.evaluator);
 }

@@ -4,38 +4,38 @@ import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import {
-  trialSentence,
+  writeTrialSentence,
   type TeamChange,
   type Trial,
   type WeightsChange,
   type ServerChange,
 } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { takesSeeds } from '../../policy/policy.ts';
+import { hasSeeds } from '../../policy/policy.ts';
 import { withRolePolicies } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { scoreMessage } from '../../replay/grow.ts';
-import { frozenBranch } from '../../replay/storedBranch.ts';
-import { callOf, type Branch } from '../../replay/tree.ts';
+import { readFrozenBranch } from '../../replay/storedBranch.ts';
+import { countMessageCalls, type Branch } from '../../replay/tree.ts';
 import { isLost } from '../../shared/credit/returns.ts';
-import { costWords, type EndpointCost, type SpendingChoice } from '../../shared/endpointCost.ts';
+import { describeCost, type EndpointCost, type SpendingChoice } from '../../shared/endpointCost.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
-import { capabilitiesOf, type RolePolicies, isServed, type EndpointSettings } from '../../shared/rolePolicies.ts';
+import { findCapabilities, type RolePolicies, isServed, type EndpointSettings } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { promptFault, withPrompts } from '../../team/prompts.ts';
-import { roleNamed, type Protocol } from '../../team/protocol.ts';
-import { runSampling } from '../../training/config/config.ts';
+import { findPromptFault, replacePrompts } from '../../team/prompts.ts';
+import { requireRole, type Protocol } from '../../team/protocol.ts';
+import { getRunSampling } from '../../training/config/config.ts';
 import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
-import { runRenderer, type Team } from '../models/roles.ts';
-import { parseRecipe, protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
-import { snapshotNamed } from '../session/continuation.ts';
+import { createRunRenderer, type Team } from '../models/roles.ts';
+import { parseRecipe, parseRecipeProtocol, type StoredRecipe } from '../recipe/recipe.ts';
+import { findSnapshotNamed } from '../session/continuation.ts';
 import type { RunSession } from '../session/session.ts';
-import { evaluatedEpisodes } from './blameRun.ts';
+import { requireLastEvaluation } from './blameRun.ts';
 import { comparePairs, type TrialControl } from './comparePairs.ts';
-import { costedTeam, countBytes, trialCosts } from './costs.ts';
+import { toCostedTeam, countContextBytes, estimateTrialCosts } from './costs.ts';
 import { NO_MARKS } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
 import { selectEpisodes } from './selectEpisodes.ts';
@@ -57,25 +57,25 @@ export async function tryChange(
 ): Promise<Trial> {
   const { change, budget, spending, ...asked } = request;
   const { store, run, recipe, protocol, signal, rules } = session;
-  checkOwn(store, run);
-  const changed = changedTeam(recipe, protocol, change, spending);
+  requireOwnTeam(store, run);
+  const changed = changeTeam(recipe, protocol, change, spending);
   const scale = store.returnScale(run);
   if (scale === null) {
     throw new C3Error('input', `The range of returns of run ${run} is not known, so that nothing can be compared.`);
   }
   const began = performance.now();
   const evaluator = session.evaluator(session.judge);
-  const { places, calls } = await placesOf(session, asked, evaluator);
+  const { places, calls } = await findTrialPlaces(session, asked, evaluator);
   const { sampling } = rules;
   const problems = places.map(({ problem }) => problem);
-  for (const cost of costsOf(store, { run, recipe, protocol, changed, problems }, request)) {
-    control.onRemark?.(costWords(cost));
+  for (const cost of estimateTeamsCosts(store, { run, recipe, protocol, changed, problems }, request)) {
+    control.onRemark?.(describeCost(cost));
   }
   await using holds = new Holds();
   const take = async (policy: WeightsChange): Promise<Team> =>
     holds.take(
       session.team(
-        'snapshot' in policy ? snapshotNamed(store, run, policy.snapshot) : await session.otherModel(policy.model),
+        'snapshot' in policy ? findSnapshotNamed(store, run, policy.snapshot) : await session.otherModel(policy.model),
       ),
     );
   const before = await take({ snapshot: LAST_SNAPSHOT });
@@ -102,7 +102,7 @@ export async function tryChange(
         protocol: changed.protocol,
         policy,
         sampling: changed.sampling,
-        render: runRenderer(session.engine.models.texts, changed.recipe, signal),
+        render: createRunRenderer(session.engine.models.texts, changed.recipe, signal),
       },
     ],
     budget,
@@ -110,7 +110,7 @@ export async function tryChange(
   );
   const unseeded = protocol.roles
     .map(({ name }) => name)
-    .filter((role) => [before.policy, policy].some((one) => !takesSeeds(one, role)));
+    .filter((role) => [before.policy, policy].some((one) => !hasSeeds(one, role)));
   const { message, only = [] } = asked;
   const trial = {
     ...found,
@@ -120,27 +120,27 @@ export async function tryChange(
     evaluatorCalls: found.evaluatorCalls + calls,
     seconds: (performance.now() - began) / 1000,
   };
-  return { ...trial, sentence: trialSentence(trial) };
+  return { ...trial, sentence: writeTrialSentence(trial) };
 }
 
 /**
  * Returns the highest server costs of a trial, both sides together, without sending requests.
  * @throws as tryChange
  */
-export async function changeCosts(
+export async function estimateChangeCosts(
   store: StoreReader,
   { run, change, ...asked }: TrialParams,
 ): Promise<readonly EndpointCost[]> {
-  checkOwn(store, run);
+  requireOwnTeam(store, run);
   const recipe = parseRecipe(store.runConfig(run), run);
-  const protocol = protocolOf(recipe);
-  const changed = changedTeam(recipe, protocol, change, asked.spending);
-  const problems = asked.message === undefined ? await heldOut(store, run, asked) : [];
-  return costsOf(store, { run, recipe, protocol, changed, problems }, asked);
+  const protocol = parseRecipeProtocol(recipe);
+  const changed = changeTeam(recipe, protocol, change, asked.spending);
+  const problems = asked.message === undefined ? await readHeldOutProblems(store, run, asked) : [];
+  return estimateTeamsCosts(store, { run, recipe, protocol, changed, problems }, asked);
 }
 
 /** @throws C3Error('input') for a run that was recorded elsewhere */
-function checkOwn(store: StoreReader, run: string): void {
+function requireOwnTeam(store: StoreReader, run: string): void {
   if (store.run(run).method === IMPORTED) {
     throw new C3Error(
       'input',
@@ -159,7 +159,7 @@ interface Teams {
   readonly problems: readonly Problem[];
 }
 
-function costsOf(
+function estimateTeamsCosts(
   store: StoreReader,
   { run, recipe, protocol, changed, problems }: Teams,
   { budget, spending, message }: Pick<TrialParams, 'budget' | 'spending' | 'message'>,
@@ -167,10 +167,10 @@ function costsOf(
   const bytes =
     message === undefined
       ? Math.max(...problems.map(({ question }) => Buffer.byteLength(question)))
-      : countBytes(store, store.fullMessage(message));
-  const after = costedTeam(changed.recipe, changed.protocol, spending);
-  return trialCosts(store, run, { episodes: Math.floor(budget / 2), bytes }, [
-    costedTeam(recipe, protocol, spending),
+      : countContextBytes(store, store.fullMessage(message));
+  const after = toCostedTeam(changed.recipe, changed.protocol, spending);
+  return estimateTrialCosts(store, run, { episodes: Math.floor(budget / 2), bytes }, [
+    toCostedTeam(recipe, protocol, spending),
     { ...after, sampling: changed.sampling, probed: Object.keys(changed.servers) },
   ]);
 }
@@ -184,55 +184,59 @@ interface ChangedTeam {
 }
 
 /** @throws C3Error('input') for a change that the team cannot have */
-function changedTeam(
+function changeTeam(
   recipe: StoredRecipe,
   protocol: Protocol,
   change: TeamChange,
   spending: SpendingChoice | undefined,
 ): ChangedTeam {
   for (const role of Object.keys(change.roles)) {
-    roleNamed(protocol, role);
+    requireRole(protocol, role);
   }
-  const servers = changedServers(change, recipe.config.policies, spending);
-  const after = changedRecipe(recipe, change, servers);
+  const servers = readChangedServers(change, recipe.config.policies, spending);
+  const after = changeRecipe(recipe, change, servers);
   return {
     recipe: after,
-    protocol: changedProtocol(protocol, change, after.config.policies),
-    sampling: { ...runSampling(recipe.config), ...change.sampling },
+    protocol: changeProtocol(protocol, change, after.config.policies),
+    sampling: { ...getRunSampling(recipe.config), ...change.sampling },
     servers,
   };
 }
 
 /** Returns the places where episodes begin, and the evaluator calls for the messages before them. */
-async function placesOf(
+async function findTrialPlaces(
   session: RunSession,
   asked: Pick<TrialParams, 'problems' | 'only' | 'message'>,
   evaluator: Evaluator,
 ): Promise<{ readonly places: readonly Branch[]; readonly calls: number }> {
   const { store, run, protocol, rules, signal } = session;
   if (asked.message === undefined) {
-    const problems = await heldOut(store, run, asked);
+    const problems = await readHeldOutProblems(store, run, asked);
     return { places: problems.map((problem) => ({ problem, message: null })), calls: 0 };
   }
-  const place = await frozenBranch(store.fullMessage(asked.message), { store, protocol, render: rules.render }, signal);
+  const place = await readFrozenBranch(
+    store.fullMessage(asked.message),
+    { store, protocol, render: rules.render },
+    signal,
+  );
   let calls = 0;
   // The scores of earlier messages are part of the return.
   for (let { message } = place; message !== null; message = message.parent) {
     const budget = new EvaluatorBudget(1);
     budget.reserve(1);
     await scoreMessage({ protocol, evaluator, budget }, message, signal);
-    calls += callOf(message);
+    calls += countMessageCalls(message);
   }
   return { places: [place], calls };
 }
 
 /** Returns the held-out problems for a trial. @throws C3Error('input') if there is none */
-async function heldOut(
+async function readHeldOutProblems(
   store: StoreReader,
   run: string,
   { problems: asked, only = [] }: Pick<TrialParams, 'problems' | 'only'>,
 ): Promise<Problem[]> {
-  const { episodes, scale } = evaluatedEpisodes(store, run);
+  const { episodes, scale } = requireLastEvaluation(store, run);
   const chosen = episodes.filter(({ return: value }) => asked === 'all' || (value !== null && isLost(value, scale)));
   if (chosen.length === 0) {
     throw new C3Error('input', `Run ${run} lost no episode of its last evaluation; try the change on all problems.`);
@@ -253,24 +257,24 @@ async function heldOut(
  * @throws C3Error('input') for an unknown role, a role whose policy reads no prompt, or an invalid
  *   prompt
  */
-function changedProtocol(
+function changeProtocol(
   protocol: Protocol,
   { prompts, sampling }: TeamChange,
   policies: RolePolicies | undefined,
 ): Protocol {
   for (const [role, prompt] of Object.entries(prompts)) {
-    const fault = promptFault(protocol, role, prompt);
+    const fault = findPromptFault(protocol, role, prompt);
     if (fault !== null) {
       throw new C3Error('input', fault);
     }
-    if (!capabilitiesOf(policies, role).samples) {
+    if (!findCapabilities(policies, role).samples) {
       throw new C3Error(
         'input',
         `The role ${role} answers from a table, which reads no prompt; choose another role, or change the table.`,
       );
     }
   }
-  const changed = withPrompts(protocol, prompts);
+  const changed = replacePrompts(protocol, prompts);
   return sampling.maxNewTokens === undefined
     ? changed
     : { ...changed, roles: changed.roles.map((role) => ({ ...role, maxNewTokens: null })) };
@@ -284,19 +288,19 @@ type ChangedServers = Readonly<Record<string, EndpointSettings>>;
  * applies here, because spending is counted by role. Its prices apply only to its own model.
  * @throws C3Error('input') for an invalid server, or an unknown price under a limit of money
  */
-export function changedServers(
+export function readChangedServers(
   { roles }: TeamChange,
   policies: RolePolicies | undefined,
   spending: SpendingChoice | undefined,
 ): ChangedServers {
   return Object.fromEntries(
     Object.entries(roles).flatMap(([role, change]) =>
-      'endpoint' in change ? [[role, serverOf(role, change, policies, spending)] as const] : [],
+      'endpoint' in change ? [[role, readChangedServer(role, change, policies, spending)] as const] : [],
     ),
   );
 }
 
-function serverOf(
+function readChangedServer(
   role: string,
   { endpoint, model_name }: ServerChange,
   policies: RolePolicies = {},
@@ -329,7 +333,7 @@ function serverOf(
 }
 
 /** Returns the recipe in which these servers, or the run's own weights, answer for the changed roles. */
-export function changedRecipe(
+export function changeRecipe(
   recipe: StoredRecipe,
   { roles: changed }: TeamChange,
   servers: ChangedServers,

@@ -5,13 +5,18 @@ import type { BucketView, Replay } from '../../domain/replay.ts';
 import type { ReturnSamples } from '../../domain/verification.ts';
 import { PolicyGone } from '../../policy/policy.ts';
 import { isUnseeded, sampleAgain } from '../../replay/sampleAgain.ts';
-import { replaysOfMessage, verifyReplays, type VerificationReport, type VerifyControl } from '../../replay/verify.ts';
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
+import {
+  findReplaysOfMessage,
+  verifyReplays,
+  type VerificationReport,
+  type VerifyControl,
+} from '../../replay/verify.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
-import { costedTeam, samplingCosts } from './costs.ts';
+import { toCostedTeam, estimateSamplingCosts } from './costs.ts';
 
 /** Replays that one query reads. */
 const PAGE = 500;
@@ -24,7 +29,7 @@ export async function verifyStored(
 ): Promise<VerificationReport> {
   const { store, signal, protocol, recipe } = session;
   if (session.isImported) {
-    return notComparable(store, replays);
+    return storeNotComparable(store, replays);
   }
   const rules = { protocol, returnBound: recipe.config.credit.return_clip, evaluator: session.evaluator(null) };
   return verifyReplays(store, replays, (snapshot) => session.team(snapshot), rules, { ...control, signal });
@@ -56,8 +61,8 @@ export async function verifyReturns(
   if (unseeded.length === 0) {
     return report;
   }
-  for (const cost of samplingCosts(store, unseeded, costedTeam(recipe, protocol))) {
-    control.onRemark?.(`To sample again: ${costWords(cost)}`);
+  for (const cost of estimateSamplingCosts(store, unseeded, toCostedTeam(recipe, protocol))) {
+    control.onRemark?.(`To sample again: ${describeCost(cost)}`);
   }
   const samples: ReturnSamples[] = [];
   const evaluator = session.evaluator(session.judge);
@@ -77,19 +82,19 @@ export async function verifyReturns(
 }
 
 /** Returns the highest server costs of sampling a message's unseeded replays again. */
-export function verifyCosts(store: StoreReader, message: number): readonly EndpointCost[] {
+export function estimateVerifyCosts(store: StoreReader, message: number): readonly EndpointCost[] {
   const run = store.messageRun(message);
   if (store.run(run).method === IMPORTED) {
     return [];
   }
-  const unseeded = knownReplays(store, message).filter((replay) => isUnseeded(store, replay));
+  const unseeded = requireReplays(store, message).filter((replay) => isUnseeded(store, replay));
   const recipe = parseRecipe(store.runConfig(run), run);
-  return samplingCosts(store, unseeded, costedTeam(recipe, protocolOf(recipe)));
+  return estimateSamplingCosts(store, unseeded, toCostedTeam(recipe, parseRecipeProtocol(recipe)));
 }
 
 /** Returns the replays of a message. @throws C3Error('input') if it was never replayed */
-export function knownReplays(store: StoreReader, message: number): Replay[] {
-  const replays = replaysOfMessage(store, message);
+export function requireReplays(store: StoreReader, message: number): Replay[] {
+  const replays = findReplaysOfMessage(store, message);
   if (replays.length === 0) {
     throw new C3Error('input', `Message ${message} has no replay to verify; replay its alternatives first.`);
   }
@@ -97,7 +102,7 @@ export function knownReplays(store: StoreReader, message: number): Replay[] {
 }
 
 /** Executes every replay of a complete bucket again. Cancellation leaves the rest unverified. */
-export async function proveBucket(engine: Engine, bucket: number, signal: AbortSignal): Promise<BucketView> {
+export async function verifyBucket(engine: Engine, bucket: number, signal: AbortSignal): Promise<BucketView> {
   const { run } = engine.work.reading((store) => store.bucket(bucket));
   try {
     await using session = await RunSession.open(engine, { what: 'verification of a replay', run }, signal);
@@ -111,7 +116,7 @@ export async function proveBucket(engine: Engine, bucket: number, signal: AbortS
 }
 
 /** Stores that replays of recorded episodes cannot be executed again. */
-function notComparable(store: StoreWriter, replays: readonly Replay[]): VerificationReport {
+function storeNotComparable(store: StoreWriter, replays: readonly Replay[]): VerificationReport {
   const detail = 'servers answered and a program of the user continued it: sampled, not exact';
   store.transaction(() => {
     for (const { id, environment } of replays) {
@@ -129,7 +134,7 @@ function notComparable(store: StoreWriter, replays: readonly Replay[]): Verifica
 }
 
 /** Returns the replays of a run: all, or a sample spread evenly over them. */
-export function replaysToVerify(store: StoreReader, run: string, sample: number | null): Replay[] {
+export function selectReplaysToVerify(store: StoreReader, run: string, sample: number | null): Replay[] {
   const total = store.countReplays(run);
   const replays: Replay[] = [];
   if (sample === null || sample >= total) {

@@ -1,6 +1,6 @@
 /** Changes the user's own score, note and tags of episodes. */
 import { episodeNoteFault, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
-import { tagsOf } from '../../domain/run.ts';
+import { parseTags } from '../../domain/run.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
@@ -13,7 +13,7 @@ const LISTED = 12;
  * @throws C3Error('input') for a message that is not in the store, is shared by several episodes,
  *   or is of a replay
  */
-export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, id: number): number {
+export function findEpisodeLeaf(store: Pick<StoreReader, 'message' | 'lastMessages'>, id: number): number {
   if (store.message(id).phase === 'replay') {
     throw new C3Error(
       'input',
@@ -38,13 +38,13 @@ export function episodeOf(store: Pick<StoreReader, 'message' | 'lastMessages'>, 
  * @param range range of the run's returns, or null if unknown
  * @throws C3Error('input') if the result cannot be stored
  */
-export function changedEpisodeNote(
+export function changeEpisodeNote(
   before: EpisodeNote,
   changes: Partial<EpisodeNote>,
   range: ReturnRange | null,
 ): EpisodeNote {
   const { score, note, tags } = { ...before, ...changes };
-  const changed = { score, note: note.trim(), tags: tagsOf(tags.join(',')) };
+  const changed = { score, note: note.trim(), tags: parseTags(tags.join(',')) };
   const fault = episodeNoteFault(changed, range ?? UNKNOWN_RANGE);
   if (fault !== null) {
     throw new C3Error('input', fault);

@@ -1,5 +1,5 @@
 /** Changes the notes of a user's runs, and deletes runs. */
-import { namedRuns, noteFault, tagsOf, type RunNote } from '../../domain/run.ts';
+import { listNamedRuns, noteFault, parseTags, type RunNote } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
 import { removeRunFiles } from '../../training/state/checkpoints.ts';
@@ -7,9 +7,9 @@ import { removeRunFiles } from '../../training/state/checkpoints.ts';
 const PAGE = 200;
 
 /** Applies changes to a run's note. @throws C3Error('input') if the result cannot be stored */
-export function changedNote(before: RunNote, changes: Partial<RunNote>): RunNote {
+export function changeNote(before: RunNote, changes: Partial<RunNote>): RunNote {
   const { title, note, tags } = { title: before.title, note: before.note, tags: before.tags, ...changes };
-  const changed = { title: title.trim(), note: note.trim(), tags: tagsOf(tags.join(',')) };
+  const changed = { title: title.trim(), note: note.trim(), tags: parseTags(tags.join(',')) };
   const fault = noteFault(changed);
   if (fault !== null) {
     throw new C3Error('input', fault);
@@ -29,7 +29,7 @@ export async function deleteRun(store: StoreWriter, folder: string, run: string)
   if (store.run(run).status === 'running') {
     throw new C3Error('input', `Run ${run} is in progress: cancel it before it is deleted.`);
   }
-  const needing = runNaming(store, run);
+  const needing = findDependentRun(store, run);
   if (needing !== null) {
     throw new C3Error(
       'input',
@@ -40,10 +40,10 @@ export async function deleteRun(store: StoreWriter, folder: string, run: string)
   return bytes + (await removeRunFiles(folder, run, weights));
 }
 
-function runNaming(store: StoreReader, run: string): string | null {
+function findDependentRun(store: StoreReader, run: string): string | null {
   for (let offset = 0; ; offset += PAGE) {
     const page = store.runs(offset, PAGE);
-    const found = page.find(({ id }) => id !== run && namedRuns(store.runConfig(id)).includes(run));
+    const found = page.find(({ id }) => id !== run && listNamedRuns(store.runConfig(id)).includes(run));
     if (found !== undefined || page.length < PAGE) {
       return found?.id ?? null;
     }

@@ -2,18 +2,18 @@
  * Measures in a pilot how much of the variance of the return each message of an untrained team
  * decides (rho), by alternatives and replays. Nothing is stored or trained.
  */
-import { predictedVarianceRatios, rhoOf, type PilotContext } from '../../diagnostics/rho.ts';
+import { predictVarianceRatios, estimateRho, type PilotContext } from '../../diagnostics/rho.ts';
 import type { RhoReport } from '../../domain/credit.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { createTeamPolicy } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { grow } from '../../replay/episodes.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
+import { growEpisodes } from '../../replay/episodes.ts';
+import { findLeaves, computeReturn, type TreeMessage } from '../../replay/tree.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { scoredAtMost } from '../../team/rounds.ts';
-import { runSampling } from '../../training/config/config.ts';
-import { rolePolicies } from '../models/roles.ts';
+import { countMostScores } from '../../team/rounds.ts';
+import { getRunSampling } from '../../training/config/config.ts';
+import { mergeRolePolicies } from '../models/roles.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import { takeRoles } from './runRoles.ts';
@@ -51,7 +51,7 @@ export async function pilotRun(
   const { runtime, tokenizer, info } = model;
   const own = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
   const { policies } = await session.endpoints(tokenizer, {});
-  const policy = teamPolicy(own, recipe.config.policies, tokenizer, rolePolicies(roles, policies));
+  const policy = createTeamPolicy(own, recipe.config.policies, tokenizer, mergeRolePolicies(roles, policies));
   return await measureRho(prepared, policy, evaluator, settings, signal);
 }
 
@@ -64,20 +64,20 @@ export async function measureRho(
   signal: AbortSignal,
 ): Promise<RhoReport> {
   const problems = [...data.train, ...data.evaluation].slice(0, questions);
-  const scored = scoredAtMost(protocol);
+  const scored = countMostScores(protocol);
   const last = protocol.occurrences.length - 1;
   const each = problems.length * alternatives * replays * scored;
-  const positions: { role: string; rho: ReturnType<typeof rhoOf> }[] = [];
+  const positions: { role: string; rho: ReturnType<typeof estimateRho> }[] = [];
   for (const { position, role } of protocol.occurrences.slice(0, last)) {
     const fanout = [...Array.from({ length: position }, () => 1), alternatives, replays];
-    const roots = await grow(
+    const roots = await growEpisodes(
       {
         protocol,
         render,
         policy,
         evaluator,
         budget: new EvaluatorBudget(each),
-        sampling: runSampling(config),
+        sampling: getRunSampling(config),
         seed: config.seed,
         scope: `pilot:${position}`,
         commonRandomNumbers: false,
@@ -86,8 +86,12 @@ export async function measureRho(
       fanout,
       { signal },
     );
-    const contexts = position === 0 ? groups(roots, alternatives) : roots.map((root) => childrenAt(root, position));
-    positions.push({ role, rho: rhoOf(contexts.map((messages) => contextOf(messages, config.credit.return_clip))) });
+    const contexts =
+      position === 0 ? groupRoots(roots, alternatives) : roots.map((root) => findSiblings(root, position));
+    positions.push({
+      role,
+      rho: estimateRho(contexts.map((messages) => toPilotContext(messages, config.credit.return_clip))),
+    });
   }
   const components = [
     ...positions.map(({ rho }) => Math.max(0, rho?.components.upstream ?? 0)),
@@ -95,7 +99,7 @@ export async function measureRho(
   ];
   const episodes = Math.floor(config.evaluator_budget / Math.max(1, scored));
   const known = positions.every(({ rho }) => rho !== null);
-  const ratios = known ? predictedVarianceRatios(components, config.fanout, episodes) : [];
+  const ratios = known ? predictVarianceRatios(components, config.fanout, episodes) : [];
   return {
     questions: problems.length,
     alternatives,
@@ -116,15 +120,15 @@ export async function measureRho(
 }
 
 /** Groups the roots by question: every `size` consecutive messages. */
-const groups = (roots: readonly TreeMessage[], size: number): TreeMessage[][] =>
+const groupRoots = (roots: readonly TreeMessage[], size: number): TreeMessage[][] =>
   Array.from({ length: roots.length / size }, (_, index) => roots.slice(index * size, (index + 1) * size));
 
 /** Returns the siblings at a position below a root. All messages above them are only children. */
-const childrenAt = (root: TreeMessage, position: number): readonly TreeMessage[] => {
+const findSiblings = (root: TreeMessage, position: number): readonly TreeMessage[] => {
   const [next] = root.children;
-  return root.position + 1 === position || next === undefined ? root.children : childrenAt(next, position);
+  return root.position + 1 === position || next === undefined ? root.children : findSiblings(next, position);
 };
 
 /** Returns the measured returns of each alternative. */
-const contextOf = (alternatives: readonly TreeMessage[], bound: number): PilotContext =>
-  alternatives.map((message) => findLeaves(message).flatMap((leaf) => returnOf(leaf, bound) ?? []));
+const toPilotContext = (alternatives: readonly TreeMessage[], bound: number): PilotContext =>
+  alternatives.map((message) => findLeaves(message).flatMap((leaf) => computeReturn(leaf, bound) ?? []));

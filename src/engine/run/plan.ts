@@ -2,13 +2,13 @@
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';
-import { samplingOf } from '../../replay/grow.ts';
+import { findRoleSampling } from '../../replay/grow.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import {
-  cacheRoom,
-  lacking,
+  availableCacheBytes,
+  findLackingPlace,
   planMemory,
-  savings,
+  listSavings,
   type AvailableMemory,
   type Lever,
   type MemoryDemand,
@@ -18,28 +18,28 @@ import { resolveDevice } from '../../runtime/provider/device.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import type { MemoryPlace, MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
-import { capabilitiesOf } from '../../shared/rolePolicies.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
+import { findCapabilities } from '../../shared/rolePolicies.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
 import type { TimeEstimate } from '../../shared/text/times.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { teamRenderer } from '../../team/render.ts';
-import { callsOfFanout, messagesAtMost, messagesOf } from '../../team/rounds.ts';
-import { configSchema, runSampling, type RunConfig } from '../../training/config/config.ts';
-import { treeWords } from '../../training/methods/joint.ts';
+import { createTeamRenderer } from '../../team/render.ts';
+import { countFanoutCalls, countMostMessages, countTreeMessages } from '../../team/rounds.ts';
+import { configSchema, getRunSampling, type RunConfig } from '../../training/config/config.ts';
+import { describeTree } from '../../training/methods/joint.ts';
 import type { Rollout } from '../../training/methods/method.ts';
-import { methodNamed, plannedRollouts, voteCallsAtMost } from '../../training/methods/methods.ts';
+import { getMethod, listPlannedRollouts, countMostVoteCalls } from '../../training/methods/methods.ts';
 import { checkScripts } from '../../training/policies.ts';
-import { runProblems } from '../../training/room.ts';
-import { availableMemory, memoryLimit } from '../machine/machineMemory.ts';
+import { listRunProblems } from '../../training/room.ts';
+import { findAvailableMemory, toMemoryLimit } from '../machine/machineMemory.ts';
 import { probeProvider } from '../machine/probing.ts';
-import { endpointCosts, judgeCosts } from '../models/endpointCost.ts';
-import { textsFingerprint } from '../recipe/fingerprint.ts';
-import { MOST_LABELS } from '../recipe/judgeLabels.ts';
-import { loadData, protocolOf, type Recipe, type RunData } from '../recipe/recipe.ts';
+import { computeEndpointCosts, computeJudgeCosts } from '../models/endpointCost.ts';
+import { computeTextsFingerprint } from '../recipe/fingerprint.ts';
+import { MAX_LABELS } from '../recipe/judgeLabels.ts';
+import { loadData, parseRecipeProtocol, type Recipe, type RunData } from '../recipe/recipe.ts';
 import { prepareBeginning } from './prepareBeginning.ts';
-import { prepareRoles, roleRenderers, type RunSources } from './prepareRoles.ts';
-import { estimateDemand, longestPrompts, roleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
-import { stage0Work } from './time/estimate.ts';
+import { prepareRoles, listRoleRenderers, type RunSources } from './prepareRoles.ts';
+import { estimateDemand, countLongestPrompts, planRoleItems, type PlanInputs, type RunInputs } from './runDemand.ts';
+import { countStage0Work } from './time/estimate.ts';
 
 /** Share of the remaining memory for the key-value cache, because logits also grow with the rows. */
 const LEFT_SHARE = 0.25;
@@ -59,7 +59,7 @@ interface RunMemory extends MemoryPlan {
 /**
  * Plans a run before it starts.
  * @param sources provide the tokenizer, the rendering, and snapshots of earlier runs
- * @param timeOf estimates the time of the run; called only if the memory is sufficient
+ * @param readTime estimates the time of the run; called only if the memory is sufficient
  * @throws C3Error, as starting it would, if configuration, data or tokenizer cannot be used
  */
 export async function planRun(
@@ -72,11 +72,11 @@ export async function planRun(
   const [tokenizer, data, protocol] = [
     await texts.tokenizer(modelFolder, signal),
     await loadData(recipe),
-    protocolOf(recipe),
+    parseRecipeProtocol(recipe),
   ];
-  checkScripts(config, protocol, runProblems(config, data));
+  checkScripts(config, protocol, listRunProblems(config, data));
   const rendering = await readRendering(modelFolder, tokenizer, config.chat);
-  const own = await textsFingerprint(modelFolder, rendering);
+  const own = await computeTextsFingerprint(modelFolder, rendering);
   const roles = await prepareRoles(texts, { recipe, protocol, own, find: earlier, stored: null, signal });
   await prepareBeginning(recipe, {
     texts,
@@ -88,13 +88,13 @@ export async function planRun(
     find: earlier,
     signal,
   });
-  const render = teamRenderer(texts.renderer(modelFolder, rendering, signal), roleRenderers(roles));
+  const render = createTeamRenderer(texts.renderer(modelFolder, rendering, signal), listRoleRenderers(roles));
   const inputs = { protocol, tokenizer, render, data, roles };
   const memory = await planRunMemory(recipe, inputs);
   return {
     memory,
-    budget: runBudget(config, protocol, data),
-    seconds: lacking(memory) === null ? await timeOf(inputs) : null,
+    budget: countRunBudget(config, protocol, data),
+    seconds: findLackingPlace(memory) === null ? await timeOf(inputs) : null,
   };
 }
 
@@ -106,22 +106,22 @@ export async function planRunMemory({ config, modelFolder }: Recipe, inputs: Run
   const model = await loadConfig(modelFolder);
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
   const { provider = DEFAULT_PROVIDER } = settings;
-  return memoryPlan(
+  return planMemoryFor(
     config,
     { ...inputs, model, provider },
-    await availableMemory(provider, memoryLimit(config.memory)),
+    await findAvailableMemory(provider, toMemoryLimit(config.memory)),
   );
 }
 
 /** Plans the memory of a run, with advice if it does not fit. */
-export async function memoryPlan(
+export async function planMemoryFor(
   config: RunConfig,
   inputs: PlanInputs,
   available: AvailableMemory,
 ): Promise<RunMemory> {
-  const prompts = await longestPrompts(inputs);
+  const prompts = await countLongestPrompts(inputs);
   const demand = (changed: RunConfig): MemoryDemand => estimateDemand(changed, inputs, prompts);
-  const others = roleItems(config, inputs, prompts);
+  const others = planRoleItems(config, inputs, prompts);
   // Memory of the other roles is not available for the run's own model.
   const taken = (place: MemoryPlace): number =>
     others.reduce((total, item) => (item.place === place ? total + item.bytes : total), 0);
@@ -131,10 +131,11 @@ export async function memoryPlan(
   };
   const own = demand(config);
   const smallest = planMemory(own, left);
-  const larger = { ...own, cacheBytes: cacheRoom(smallest, own.accelerated, LEFT_SHARE) };
+  const larger = { ...own, cacheBytes: availableCacheBytes(smallest, own.accelerated, LEFT_SHARE) };
   const roomy = planMemory(larger, left);
   // A larger cache must not make a run fail that fits with the smallest one.
-  const [plan, cacheBytes] = lacking(roomy) === null ? [roomy, larger.cacheBytes] : [smallest, LEAST_CACHE_BYTES];
+  const [plan, cacheBytes] =
+    findLackingPlace(roomy) === null ? [roomy, larger.cacheBytes] : [smallest, LEAST_CACHE_BYTES];
   return {
     cacheBytes,
     items: [...plan.items, ...others],
@@ -143,7 +144,7 @@ export async function memoryPlan(
       bytes: total.bytes + taken(total.place),
       available: available[total.place],
     })),
-    advice: lacking(plan) === null ? plan.advice : adviceFor(config, demand, left),
+    advice: findLackingPlace(plan) === null ? plan.advice : findMemoryAdvice(config, demand, left),
   };
 }
 
@@ -151,54 +152,61 @@ export async function memoryPlan(
  * Describes why a plan does not fit: the memory needed, the memory available, and the first change
  * to make. Returns null if it fits or the available memory is unknown.
  */
-export function shortage(plan: MemoryPlan): string | null {
-  const short = lacking(plan);
+export function describeShortage(plan: MemoryPlan): string | null {
+  const short = findLackingPlace(plan);
   if (short === null) {
     return null;
   }
   const advice = plan.advice[0] ?? 'Choose a smaller model.';
   const where = short.place === 'host' ? 'of memory' : "of the accelerator's memory";
-  const what = `The run needs about ${bytesWords(short.bytes)} ${where}, and ${bytesWords(short.available ?? 0)} are available`;
+  const what = `The run needs about ${formatBytes(short.bytes)} ${where}, and ${formatBytes(short.available ?? 0)} are available`;
   return `${what}. ${advice} \`c3 plan\` shows the whole plan; memory.limit_gb overrides the available amount.`;
 }
 
 /** Formats a plan in one line: `Memory: about 0.9 GB of 21 GB`. */
-export function memoryLine({ totals }: MemoryPlan): string {
+export function formatMemoryLine({ totals }: MemoryPlan): string {
   const one = ({ place, bytes, available }: MemoryPlan['totals'][number]): string =>
-    `about ${bytesWords(bytes)} of ${available === null ? 'an unknown amount' : bytesWords(available)}${place === 'device' ? ' on the accelerator' : totals.length > 1 ? ' on the host' : ''}`;
+    `about ${formatBytes(bytes)} of ${available === null ? 'an unknown amount' : formatBytes(available)}${place === 'device' ? ' on the accelerator' : totals.length > 1 ? ' on the host' : ''}`;
   return `Memory: ${totals.map(one).join(', ')}`;
 }
 
 /** Returns the most evaluator calls, messages and tokens that a run's configuration allows. */
-export function runBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
+export function countRunBudget(config: RunConfig, protocol: Protocol, { train, evaluation }: RunData): RunBudget {
   const problems = Math.min(config.instances_per_step, train.length);
-  const rollouts = config.steps === 0 ? [] : plannedRollouts(config, protocol);
-  const votes = problems * voteCallsAtMost(methodNamed(config.method), rollouts, protocol);
-  const sampled = sumOf([
-    costOf(config, protocol, 0, { fanout: [] }),
-    ...rollouts.map((rollout) => costOf(config, protocol, problems, rollout)),
+  const rollouts = config.steps === 0 ? [] : listPlannedRollouts(config, protocol);
+  const votes = problems * countMostVoteCalls(getMethod(config.method), rollouts, protocol);
+  const sampled = sumCosts([
+    countEpisodesCost(config, protocol, 0, { fanout: [] }),
+    ...rollouts.map((rollout) => countEpisodesCost(config, protocol, problems, rollout)),
   ]);
   const perStep = { ...sampled, evaluatorCalls: sampled.evaluatorCalls + votes };
   // Each evaluation has one greedy episode per question, and the samples.
-  const perEvaluation = costOf(config, protocol, evaluation.length, { fanout: [1 + config.evaluation.samples] });
+  const perEvaluation = countEpisodesCost(config, protocol, evaluation.length, {
+    fanout: [1 + config.evaluation.samples],
+  });
   const evaluations = evaluationTimes({ steps: config.steps, ...config.evaluation });
-  const stage0 = stage0Cost(config, protocol, evaluation.length);
-  const total = sumOf([
-    times(perStep, config.steps),
-    times(perEvaluation, evaluations),
+  const stage0 = countStage0Cost(config, protocol, evaluation.length);
+  const total = sumCosts([
+    multiplyCost(perStep, config.steps),
+    multiplyCost(perEvaluation, evaluations),
     ...(stage0 === null ? [] : [stage0]),
   ]);
-  const tree = config.steps > 0 && config.magrpo !== null ? { tree: treeWords(config.magrpo, protocol) } : {};
-  const bytes = runProblems(config, { train, evaluation }).reduce(
+  const tree = config.steps > 0 && config.magrpo !== null ? { tree: describeTree(config.magrpo, protocol) } : {};
+  const bytes = listRunProblems(config, { train, evaluation }).reduce(
     (most, { question }) => Math.max(most, Buffer.byteLength(question)),
     0,
   );
   const nothing = { prompt: 0, completion: 0 };
-  const team = { protocol, policies: config.policies, sampling: runSampling(config), spent: () => nothing };
+  const team = { protocol, policies: config.policies, sampling: getRunSampling(config), spent: () => nothing };
   const endpoints = [
-    ...endpointCosts(team, bytes, messagesAtMost(protocol), (role) => (total.decisions[role] ?? 0) + MOST_PROBES),
+    ...computeEndpointCosts(
+      team,
+      bytes,
+      countMostMessages(protocol),
+      (role) => (total.decisions[role] ?? 0) + MOST_PROBES,
+    ),
     // The judge answers twice for every label before the run.
-    ...judgeCosts(config.scorer, team, bytes, total.evaluatorCalls + 2 * MOST_LABELS),
+    ...computeJudgeCosts(config.scorer, team, bytes, total.evaluatorCalls + 2 * MAX_LABELS),
   ];
   return {
     steps: config.steps,
@@ -214,53 +222,53 @@ export function runBudget(config: RunConfig, protocol: Protocol, { train, evalua
 }
 
 /** Returns the cost of replacing a policy: probe episodes, and a greedy evaluation of each team. */
-function stage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
-  const work = stage0Work(config, evaluated);
+function countStage0Cost(config: RunConfig, protocol: Protocol, evaluated: number): WorkCost | null {
+  const work = countStage0Work(config, evaluated);
   if (work === null) {
     return null;
   }
-  const probed = costOf(config, protocol, work.probed, { fanout: [] });
-  return sumOf([
+  const probed = countEpisodesCost(config, protocol, work.probed, { fanout: [] });
+  return sumCosts([
     protocol.rounds === undefined ? { ...probed, evaluatorCalls: 0 } : probed,
-    costOf(config, protocol, work.episodes, { fanout: [] }),
+    countEpisodesCost(config, protocol, work.episodes, { fanout: [] }),
   ]);
 }
 
 /** Returns the cost of episodes that branch by `fanout`. Missing numbers are 1. */
-function costOf(
+function countEpisodesCost(
   config: RunConfig,
   protocol: Protocol,
   problems: number,
   { fanout, shape = 'nested', withoutFirst }: Pick<Rollout, 'fanout' | 'shape' | 'withoutFirst'>,
 ): WorkCost {
-  const sampling = runSampling(config);
+  const sampling = getRunSampling(config);
   const spoken = new Map<string, number>();
-  const levels = messagesOf(fanout, shape, protocol.occurrences.length);
+  const levels = countTreeMessages(fanout, shape, protocol.occurrences.length);
   let tokens = 0;
   protocol.occurrences.forEach(({ role, position }, level) => {
     const messages = problems * (levels[level] ?? 1);
     spoken.set(role, (spoken.get(role) ?? 0) + messages);
     // Messages that no model generates cost no tokens.
-    if (capabilitiesOf(config.policies, role).tokens) {
+    if (findCapabilities(config.policies, role).tokens) {
       // An empty message in place of the first one has only an end token.
       const isEmpty = level === 0 && withoutFirst !== undefined;
-      tokens += messages * (isEmpty ? 1 : samplingOf({ protocol, sampling }, position).maxNewTokens);
+      tokens += messages * (isEmpty ? 1 : findRoleSampling({ protocol, sampling }, position).maxNewTokens);
     }
   });
   return {
-    evaluatorCalls: problems * callsOfFanout(protocol, fanout, shape),
+    evaluatorCalls: problems * countFanoutCalls(protocol, fanout, shape),
     decisions: Object.fromEntries(spoken),
     tokens,
   };
 }
 
-const times = ({ evaluatorCalls, decisions, tokens }: WorkCost, count: number): WorkCost => ({
+const multiplyCost = ({ evaluatorCalls, decisions, tokens }: WorkCost, count: number): WorkCost => ({
   evaluatorCalls: count * evaluatorCalls,
   decisions: Object.fromEntries(Object.entries(decisions).map(([role, messages]) => [role, count * messages])),
   tokens: count * tokens,
 });
 
-const sumOf = (costs: readonly WorkCost[]): WorkCost =>
+const sumCosts = (costs: readonly WorkCost[]): WorkCost =>
   costs.reduce((total, cost) => ({
     evaluatorCalls: total.evaluatorCalls + cost.evaluatorCalls,
     decisions: Object.fromEntries(
@@ -270,28 +278,28 @@ const sumOf = (costs: readonly WorkCost[]): WorkCost =>
   }));
 
 /** Returns advice for a plan that does not fit, the most effective change first. */
-function adviceFor(
+function findMemoryAdvice(
   config: RunConfig,
   demand: (config: RunConfig) => MemoryDemand,
   available: AvailableMemory,
 ): readonly string[] {
-  const changes = changesOf(config);
+  const changes = listMemoryChanges(config);
   const levers = changes.map((steps): Lever => ({
     changes: steps.map(({ setting, change }) => ({ setting, demand: demand(change(config)) })),
   }));
-  const found = savings(demand(config), available, levers);
+  const found = listSavings(demand(config), available, levers);
   const sentences = found.map(
-    ({ setting, bytes, enough }) => `${setting} saves ${bytesWords(bytes)}${enough ? ', which is enough' : ''}.`,
+    ({ setting, bytes, enough }) => `${setting} saves ${formatBytes(bytes)}${enough ? ', which is enough' : ''}.`,
   );
   if (found.some(({ enough }) => enough)) {
     return sentences;
   }
   const all = changes.reduce((changed, steps) => steps.at(-1)?.change(changed) ?? changed, config);
-  const left = lacking(planMemory(demand(all), available));
+  const left = findLackingPlace(planMemory(demand(all), available));
   if (left === null) {
     return [...sentences, 'Together they are enough.'];
   }
-  const smallest = `Even with all settings at their smallest the run needs ${bytesWords(left.bytes)}: choose a smaller model.`;
+  const smallest = `Even with all settings at their smallest the run needs ${formatBytes(left.bytes)}: choose a smaller model.`;
   // The advice that is enough comes first.
   return [smallest, ...sentences];
 }
@@ -302,17 +310,17 @@ interface Change {
   readonly change: (config: RunConfig) => RunConfig;
 }
 
-const smallAdapter = (config: RunConfig): RunConfig => ({
+const withSmallAdapter = (config: RunConfig): RunConfig => ({
   ...config,
   adapter: configSchema.parse({ adapter: { rank: ADVISED_RANK } }).adapter,
 });
-const halfWeights = (config: RunConfig): RunConfig => ({
+const withHalfWeights = (config: RunConfig): RunConfig => ({
   ...config,
   device: { ...config.device, precision: 'float16' },
 });
 
 /** Lists the settings that reduce memory, each from a small to a large change. */
-function changesOf(config: RunConfig): readonly (readonly Change[])[] {
+function listMemoryChanges(config: RunConfig): readonly (readonly Change[])[] {
   const { adapter, memory, sampling, evaluation } = config;
   const training = config.steps > 0;
   const shares = (value: number, least: number): number[] =>
@@ -328,15 +336,15 @@ function changesOf(config: RunConfig): readonly (readonly Change[])[] {
       : [],
     training && adapter === null
       ? [
-          { setting: `adapter: {rank: ${ADVISED_RANK}} instead of full training`, change: smallAdapter },
+          { setting: `adapter: {rank: ${ADVISED_RANK}} instead of full training`, change: withSmallAdapter },
           {
             setting: `adapter: {rank: ${ADVISED_RANK}} with device.precision: float16 instead of full training`,
-            change: (old) => halfWeights(smallAdapter(old)),
+            change: (old) => withHalfWeights(withSmallAdapter(old)),
           },
         ]
       : [],
     config.device.precision === 'float32' && (adapter !== null || !training)
-      ? [{ setting: 'device.precision: float16', change: halfWeights }]
+      ? [{ setting: 'device.precision: float16', change: withHalfWeights }]
       : [],
     training && !memory.recompute
       ? [

@@ -5,7 +5,7 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { TextPool } from '../models/texts.ts';
-import { protocolOf, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
+import { parseRecipeProtocol, type Fingerprint, type Recipe, type RunData } from '../recipe/recipe.ts';
 import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
 /** Most texts on which two tokenizers are compared. */
@@ -50,18 +50,18 @@ export async function prepareBeginning(recipe: Recipe, input: BeginningInput): P
     );
   }
   const earlier = find(run, begin.snapshot ?? LAST_SNAPSHOT);
-  await requireProtocol('begin.run', earlier, role, modelFolder, input);
+  await requireSameRendering('begin.run', earlier, role, modelFolder, input);
   if (earlier.recipe.config.adapter?.per !== adapter?.per) {
     throw new C3Error(
       'input',
       `begin.run: Run ${run} had adapters of other owners than this one; set adapter.per to the value of that run.`,
     );
   }
-  return { ...earlier, policy: await otherPolicy(recipe, role, input) };
+  return { ...earlier, policy: await findReplacingPolicy(recipe, role, input) };
 }
 
 /** Finds the snapshot that `begin.replace.from` names. Returns null if it names none. */
-async function otherPolicy(
+async function findReplacingPolicy(
   { config: { begin }, modelFolder }: Recipe,
   role: string | null,
   input: BeginningInput,
@@ -72,7 +72,7 @@ async function otherPolicy(
   }
   const other = input.find(from.run, from.snapshot ?? LAST_SNAPSHOT);
   const { config } = other.recipe;
-  const roles = protocolOf(other.recipe).roles.map(({ name }) => name);
+  const roles = parseRecipeProtocol(other.recipe).roles.map(({ name }) => name);
   const name = from.role ?? role ?? '';
   if (!roles.includes(name)) {
     throw new C3Error(
@@ -87,12 +87,12 @@ async function otherPolicy(
     );
   }
   // The role may have had other tasks in its own team, so its system prompt is not compared.
-  await requireProtocol('begin.replace.from.run', other, null, modelFolder, input);
+  await requireSameRendering('begin.replace.from.run', other, null, modelFolder, input);
   return other;
 }
 
 /** @param role the role whose system prompt is compared, or null for none */
-async function requireProtocol(
+async function requireSameRendering(
   key: string,
   earlier: EarlierSnapshot,
   role: string | null,
@@ -104,7 +104,7 @@ async function requireProtocol(
     new C3Error('input', `${key}: Run ${run} had ${what} than this one; ${advice}.`);
   if (recipe.fingerprint?.tokenizer !== own.tokenizer) {
     const other = await texts.tokenizer(recipe.modelFolder, signal);
-    const { different, compared } = await tokenizedOtherwise(other, tokenizer, data);
+    const { different, compared } = await countTokenizedDifferently(other, tokenizer, data);
     if (different > 0 || compared === 0) {
       throw refused(
         `another tokenizer in ${recipe.modelFolder}, which splits ${different} of ${compared} texts differently,`,
@@ -123,13 +123,13 @@ async function requireProtocol(
     throw refused('other control tokens', `restore the tokenizer's files of ${modelFolder}`);
   }
   const promptIn = ({ roles }: Protocol): string | undefined => roles.find(({ name }) => name === role)?.prompt;
-  if (role !== null && promptIn(protocolOf(recipe)) !== promptIn(protocol)) {
+  if (role !== null && promptIn(parseRecipeProtocol(recipe)) !== promptIn(protocol)) {
     throw refused(`another system prompt for the role ${role}`, 'give the role the same prompt as in that run');
   }
 }
 
 /** Counts the questions that two tokenizers split differently. */
-async function tokenizedOtherwise(
+async function countTokenizedDifferently(
   one: Tokenizer,
   other: Tokenizer,
   { train, evaluation }: BeginningInput['data'],

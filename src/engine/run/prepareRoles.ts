@@ -9,8 +9,14 @@ import { hasWeights, type RoleWeightsSettings } from '../../shared/rolePolicies.
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
 import type { TextPool } from '../models/texts.ts';
-import { textsFingerprint } from '../recipe/fingerprint.ts';
-import { roleModelFolder, roleWeights, type Fingerprint, type Recipe, type StoredRecipe } from '../recipe/recipe.ts';
+import { computeTextsFingerprint } from '../recipe/fingerprint.ts';
+import {
+  resolveRoleModelFolder,
+  findRoleWeights,
+  type Fingerprint,
+  type Recipe,
+  type StoredRecipe,
+} from '../recipe/recipe.ts';
 import type { EarlierSnapshot, FindSnapshot } from '../session/earlier.ts';
 
 /** The sources for the preparation of a run besides its recipe. */
@@ -80,7 +86,7 @@ async function prepareRole(
         return ofOwnModel;
       }
       // A resumed run keeps the weights that it began with, even if the name now means other weights.
-      const known = stored === null ? undefined : roleWeights(stored, role);
+      const known = stored === null ? undefined : findRoleWeights(stored, role);
       const earlier = find(settings.run, known?.snapshot ?? settings.snapshot);
       if (earlier.recipe.fingerprint?.tokenizer !== own.tokenizer) {
         throw new C3Error(
@@ -91,14 +97,14 @@ async function prepareRole(
       return { ...ofOwnModel, earlier };
     }
     case 'model': {
-      const other = roleModelFolder(recipe, settings.model);
+      const other = resolveRoleModelFolder(recipe, settings.model);
       const config = await loadConfig(other);
       const tokenizer = await texts.tokenizer(other, signal);
       const now = await readRendering(other, tokenizer, recipe.config.chat);
-      const known = stored === null ? undefined : roleWeights(stored, role);
+      const known = stored === null ? undefined : findRoleWeights(stored, role);
       const rendering = known?.rendering ?? now;
       const render = texts.renderer(other, rendering, signal);
-      const read = await textsFingerprint(other, now);
+      const read = await computeTextsFingerprint(other, now);
       if (known === undefined) {
         await checkRendering(rendering, protocol, render, (one) => one === role);
       } else if (known.tokenizer !== read.tokenizer || known.template !== read.template) {
@@ -112,6 +118,6 @@ async function prepareRole(
   }
 }
 
-/** Returns the renderers of roles with other models. @see teamRenderer */
-export const roleRenderers = (roles: readonly PreparedRole[]): ReadonlyMap<string, Renderer> =>
+/** Returns the renderers of roles with other models. @see createTeamRenderer */
+export const listRoleRenderers = (roles: readonly PreparedRole[]): ReadonlyMap<string, Renderer> =>
   new Map(roles.flatMap(({ role, model }) => (model === null ? [] : [[role, model.render] as const])));

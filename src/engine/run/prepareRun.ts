@@ -1,24 +1,24 @@
 /** Prepares a run: reads and checks everything before anything is loaded or stored. */
 import type { JudgeAgreement, Replacement } from '../../domain/run.ts';
-import { evaluatorKind } from '../../evaluate/kinds.ts';
+import { getEvaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { teamRenderer } from '../../team/render.ts';
-import { checkScripts, policyRemarks } from '../../training/policies.ts';
-import { runProblems } from '../../training/room.ts';
-import { endpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
-import { changeSince, fingerprintOf } from '../recipe/fingerprint.ts';
+import { createTeamRenderer } from '../../team/render.ts';
+import { checkScripts, listPolicyRemarks } from '../../training/policies.ts';
+import { listRunProblems } from '../../training/room.ts';
+import { createEndpointRenderers, type EndpointProbes } from '../models/endpoints.ts';
+import { describeChange, computeFingerprint } from '../recipe/fingerprint.ts';
 import {
   loadData,
-  protocolOf,
-  serialiseRecipe,
+  parseRecipeProtocol,
+  serializeRecipe,
   type Recipe,
   type RoleWeights,
   type StoredRecipe,
 } from '../recipe/recipe.ts';
-import { memoryLine, planRunMemory, shortage } from './plan.ts';
+import { formatMemoryLine, planRunMemory, describeShortage } from './plan.ts';
 import { prepareBeginning, type PreparedBeginning } from './prepareBeginning.ts';
-import { prepareRoles, roleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
+import { prepareRoles, listRoleRenderers, type PreparedRole, type RunSources } from './prepareRoles.ts';
 import type { RunInputs } from './runDemand.ts';
 
 /** A stored run that is resumed. */
@@ -59,29 +59,29 @@ export async function prepareRun(
   signal: AbortSignal,
 ): Promise<PreparedRun> {
   const data = await loadData(recipe);
-  const protocol = protocolOf(recipe);
+  const protocol = parseRecipeProtocol(recipe);
   const { modelFolder } = recipe;
   const tokenizer = await texts.tokenizer(modelFolder, signal);
   const rendering = await readRendering(modelFolder, tokenizer, recipe.config.chat);
   const own = texts.renderer(modelFolder, interrupted === null ? rendering : interrupted.recipe.rendering, signal);
-  const fingerprint = await fingerprintOf(recipe, data, rendering);
+  const fingerprint = await computeFingerprint(recipe, data, rendering);
   if (interrupted === null) {
     const others = new Set([
-      ...endpointRenderers(recipe.config.policies).keys(),
+      ...createEndpointRenderers(recipe.config.policies).keys(),
       ...Object.entries(recipe.config.policies ?? {}).flatMap(([role, { kind }]) => (kind === 'model' ? [role] : [])),
     ]);
     await checkRendering(rendering, protocol, own, (role) => !others.has(role));
   } else {
-    const change = await changeSince(interrupted.recipe, fingerprint);
+    const change = await describeChange(interrupted.recipe, fingerprint);
     if (change !== null) {
       throw new C3Error('input', `Run ${interrupted.id} cannot be resumed: ${change}`);
     }
   }
-  const unscored = evaluatorKind(recipe.config.evaluator).fault([...data.train, ...data.evaluation]);
+  const unscored = getEvaluatorKind(recipe.config.evaluator).fault([...data.train, ...data.evaluation]);
   if (unscored !== null) {
     throw new C3Error('input', unscored);
   }
-  checkScripts(recipe.config, protocol, runProblems(recipe.config, data));
+  checkScripts(recipe.config, protocol, listRunProblems(recipe.config, data));
   const stored = interrupted?.recipe ?? null;
   const roles = await prepareRoles(texts, { recipe, protocol, own: fingerprint, find, stored, signal });
   const beginning =
@@ -91,12 +91,15 @@ export async function prepareRun(
   const inputs = {
     protocol,
     tokenizer,
-    render: teamRenderer(own, new Map([...roleRenderers(roles), ...endpointRenderers(recipe.config.policies)])),
+    render: createTeamRenderer(
+      own,
+      new Map([...listRoleRenderers(roles), ...createEndpointRenderers(recipe.config.policies)]),
+    ),
     data,
     roles,
   };
   const plan = await planRunMemory(recipe, inputs);
-  const short = shortage(plan);
+  const short = describeShortage(plan);
   // A resumed run is not refused: it was accepted when it began, and its configuration cannot be changed
   // anymore.
   if (short !== null && interrupted === null) {
@@ -108,8 +111,13 @@ export async function prepareRun(
     interrupted,
     beginning,
     stored: (weights, endpoints, replacement, agreement) =>
-      serialiseRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, agreement }),
-    remarks: [...(recipe.notes ?? []), ...data.remarks, ...policyRemarks(recipe.config), short ?? memoryLine(plan)],
+      serializeRecipe(recipe, fingerprint, rendering, { roles: weights, endpoints, replacement, agreement }),
+    remarks: [
+      ...(recipe.notes ?? []),
+      ...data.remarks,
+      ...listPolicyRemarks(recipe.config),
+      short ?? formatMemoryLine(plan),
+    ],
     cacheBytes: plan.cacheBytes,
   };
 }

@@ -10,7 +10,7 @@ import type { ReplaceParams, StartRunParams } from '../../shared/protocols/engin
 import { isBundledName } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunConfig } from '../../training/config/config.ts';
-import { parseRecipe, protocolOf } from '../recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 
 /** The model without an adapter. */
 const BASE = 'base';
@@ -30,11 +30,11 @@ type Source =
  * @throws C3Error('input') for an unknown run, role or source, or a combination that is not
  *   possible
  */
-export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: ReplaceParams): StartRunParams {
+export function createReplacementRun(store: Pick<StoreReader, 'runConfig'>, params: ReplaceParams): StartRunParams {
   const { run, role, strategy } = params;
   const recipe = parseRecipe(store.runConfig(run), run);
   const { config } = recipe;
-  const roles = protocolOf(recipe).roles.map(({ name }) => name);
+  const roles = parseRecipeProtocol(recipe).roles.map(({ name }) => name);
   if (!roles.includes(role)) {
     throw new C3Error(
       'input',
@@ -48,7 +48,7 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
         'with adapter: {per: role}.',
     );
   }
-  const source = sourceOf(store, params);
+  const source = parsePolicySource(store, params);
   if (source.kind === 'model' && strategy === 'align') {
     throw new C3Error(
       'input',
@@ -66,12 +66,12 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   const policies = { ...config.policies, ...(source.kind === 'model' && { [role]: { model: source.folder } }) };
   const changed: Readonly<Record<string, unknown>> = {
     ...config,
-    title: titleOf(config, role, strategy),
-    seed: strategy === 'retrain' ? nextSeed(config.seed) : config.seed,
+    title: formatReplacementTitle(config, role, strategy),
+    seed: strategy === 'retrain' ? incrementSeed(config.seed) : config.seed,
     begin:
       strategy === 'retrain'
         ? null
-        : { run, ...(source.kind !== 'model' && { replace: replaceOf(role, source, params) }) },
+        : { run, ...(source.kind !== 'model' && { replace: createReplaceSection(role, source, params) }) },
     ...(Object.keys(policies).length > 0 && { policies }),
     // The folder may already hold the model of the earlier run.
     output: { ...config.output, save_model: false, save_path: null },
@@ -88,12 +88,12 @@ export function replacementRun(store: Pick<StoreReader, 'runConfig'>, params: Re
   };
 }
 
-const nextSeed = (seed: number): number => (seed === Number.MAX_SAFE_INTEGER ? 0 : seed + 1);
+const incrementSeed = (seed: number): number => (seed === Number.MAX_SAFE_INTEGER ? 0 : seed + 1);
 
-const titleOf = ({ title }: RunConfig, role: string, strategy: ReplaceParams['strategy']): string =>
+const formatReplacementTitle = ({ title }: RunConfig, role: string, strategy: ReplaceParams['strategy']): string =>
   `${title}, ${role} ${{ align: 'replaced after stage 0', direct: 'replaced directly', retrain: 'retrained' }[strategy]}`;
 
-function replaceOf(
+function createReplaceSection(
   role: string,
   source: Exclude<Source, { readonly kind: 'model' }>,
   { strategy }: ReplaceParams,
@@ -108,7 +108,7 @@ function replaceOf(
 }
 
 /** Parses a source: `base`, a bundled model, a folder, or RUN, RUN:STEP or RUN:STEP:ROLE. */
-function sourceOf(store: Pick<StoreReader, 'runConfig'>, { source, folder }: ReplaceParams): Source {
+function parsePolicySource(store: Pick<StoreReader, 'runConfig'>, { source, folder }: ReplaceParams): Source {
   if (source === BASE) {
     return { kind: 'base' };
   }

@@ -2,14 +2,14 @@
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Replacement } from '../../domain/run.ts';
-import { temporaryFolder } from '../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../files/temporaryFolder.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { aligned, comparedWhole } from '../../training/align.ts';
-import { runAdapter, runSampling } from '../../training/config/config.ts';
+import { alignPolicy, chooseExactAnchor } from '../../training/align.ts';
+import { getRunAdapter, getRunSampling } from '../../training/config/config.ts';
 import type { LoadedModel } from '../models/models.ts';
 import type { PreparedRun } from './prepareRun.ts';
-import { swapShock } from './swapShock.ts';
+import { measureSwapShock } from './swapShock.ts';
 import type { TeamEpisodes } from './teamEpisodes.ts';
 
 /** Files of an adapter in PEFT's layout. */
@@ -30,7 +30,7 @@ export interface ReplacingPlace extends TeamEpisodes {
  *   replacement
  * @throws C3Error if the policy cannot be replaced; CancelledError
  */
-export async function replacing(
+export async function replaceTeamPolicy(
   old: string,
   { runtime, info }: Pick<LoadedModel, 'runtime' | 'info'>,
   { recipe, protocol, beginning }: Pick<PreparedRun, 'recipe' | 'protocol' | 'beginning'>,
@@ -38,7 +38,7 @@ export async function replacing(
 ): Promise<{ readonly base: string; readonly replacement: Replacement }> {
   const { config, folder } = recipe;
   const { begin } = config;
-  const start = runAdapter(config, protocol);
+  const start = getRunAdapter(config, protocol);
   const role = begin?.replace?.role ?? null;
   if (role === null || begin === null || begin.replace === null || beginning === null || start === undefined) {
     throw new Error('A policy is replaced where the configuration says so.');
@@ -52,7 +52,7 @@ export async function replacing(
     learning_rate: learningRate,
     max_steps: maxSteps,
   } = begin.replace;
-  const swapped = await swappedTeam(runtime, old, info.snapshot, role, {
+  const swapped = await swapAdapter(runtime, old, info.snapshot, role, {
     folder: other === null ? null : resolve(folder, other),
     team: policy,
     role: from?.role ?? role,
@@ -69,33 +69,33 @@ export async function replacing(
     onRemark(`The probes took ${evaluatorCalls} evaluator calls, since the rounds of the team depend on their scores.`);
   }
   await runtime.beginTraining(swapped, start);
-  const { temperature } = runSampling(config);
+  const { temperature } = getRunSampling(config);
   const settings = {
     temperature,
     delta: align ? delta : Infinity,
     learningRate,
     maxSteps,
-    old: comparedWhole(old, info.config.vocabularySize),
+    old: chooseExactAnchor(old, info.config.vocabularySize),
   };
-  const found = await aligned(runtime, probes, settings, signal);
+  const found = await alignPolicy(runtime, probes, settings, signal);
   const teams = { before: old, direct: swapped, aligned: align ? found.snapshot : null };
   return {
     base: align ? found.snapshot : swapped,
     replacement: {
       run: beginning.run,
       role,
-      by: policyWords(begin.replace),
+      by: describePolicySource(begin.replace),
       probes: probes.length,
       kls: align ? found.kls : found.kls.slice(0, 1),
       delta: align ? delta : null,
-      shock: begin.replace.measure ? await swapShock(teams, solvedBy, config.seed) : null,
+      shock: begin.replace.measure ? await measureSwapShock(teams, solvedBy, config.seed) : null,
     },
   };
 }
 
 type Replace = NonNullable<NonNullable<PreparedRun['recipe']['config']['begin']>['replace']>;
 
-const policyWords = ({ with: folder, from, role }: Replace): string =>
+const describePolicySource = ({ with: folder, from, role }: Replace): string =>
   from !== null
     ? `the policy of ${from.role ?? role ?? ''} in run ` +
       `${from.run ?? ''}${from.snapshot === null ? '' : ` at ${from.snapshot}`}`
@@ -111,17 +111,17 @@ interface NewPolicy {
 }
 
 /** Builds the team with another adapter for a role. @returns its snapshot */
-async function swappedTeam(
+async function swapAdapter(
   runtime: ModelRuntime,
   old: string,
   base: string,
   role: string,
   policy: NewPolicy,
 ): Promise<string> {
-  const place = temporaryFolder('replace');
+  const place = createTemporaryFolder('replace');
   try {
     const team = join(place, 'team');
-    const folders = await adapterFolders(runtime, old, team);
+    const folders = await writeAdapterFolders(runtime, old, team);
     const own = folders.get(role);
     if (own === undefined) {
       throw new C3Error(
@@ -132,7 +132,7 @@ async function swappedTeam(
     const given =
       policy.team === null
         ? policy.folder
-        : ((await adapterFolders(runtime, policy.team, join(place, 'policy'))).get(policy.role) ?? null);
+        : ((await writeAdapterFolders(runtime, policy.team, join(place, 'policy'))).get(policy.role) ?? null);
     if (given === null) {
       await rm(own, { recursive: true });
       return folders.size === 1 ? base : await runtime.loadAdapter(team, base);
@@ -154,7 +154,7 @@ async function swappedTeam(
 }
 
 /** Writes a team's adapters to a new folder. @returns the folder of each policy by role */
-async function adapterFolders(
+async function writeAdapterFolders(
   runtime: ModelRuntime,
   team: string,
   place: string,

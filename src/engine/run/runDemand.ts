@@ -1,16 +1,16 @@
 /** Computes the demand of a run on its models: the lengths of its messages, and its calls. */
 import type { Tokenizer } from '../../policy/tokenizer.ts';
-import { samplingOf } from '../../replay/grow.ts';
+import { findRoleSampling } from '../../replay/grow.ts';
 import { planMemory, type MemoryDemand } from '../../runtime/memoryPlan.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
-import { traitsOf, type Provider } from '../../shared/devices.ts';
+import { findTraits, type Provider } from '../../shared/devices.ts';
 import type { MemoryItem } from '../../shared/models.ts';
 import type { Occurrence, Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
-import { messagesOf } from '../../team/rounds.ts';
-import { runAdapter, runSampling, type RunConfig } from '../../training/config/config.ts';
-import { plannedRollouts } from '../../training/methods/methods.ts';
-import { exactKey } from '../../training/penalty.ts';
+import { countTreeMessages } from '../../team/rounds.ts';
+import { getRunAdapter, getRunSampling, type RunConfig } from '../../training/config/config.ts';
+import { listPlannedRollouts } from '../../training/methods/methods.ts';
+import { findExactKey } from '../../training/penalty.ts';
 import type { RunData } from '../recipe/recipe.ts';
 import type { PreparedRole } from './prepareRoles.ts';
 
@@ -33,7 +33,7 @@ export interface PlanInputs extends RunInputs {
 /** Longest questions by characters to count in tokens, because the order by tokens may differ. */
 const COUNTED = 4;
 /** Returns the tokens of the longest context at each position, without any messages. */
-export function longestPrompts({
+export function countLongestPrompts({
   protocol,
   tokenizer,
   render,
@@ -63,14 +63,14 @@ export function longestPrompts({
  * Returns the tokens of the messages of an episode and of their contexts, with the longest question
  * and every message at half of its limit.
  */
-export async function messageLengths(
+export async function estimateMessageLengths(
   config: RunConfig,
   inputs: RunInputs & Pick<PlanInputs, 'model'>,
 ): Promise<readonly { readonly promptTokens: number; readonly newTokens: number }[]> {
   const { protocol, model } = inputs;
-  const prompts = await longestPrompts(inputs);
+  const prompts = await countLongestPrompts(inputs);
   const half = (position: number): number =>
-    Math.ceil(samplingOf({ protocol, sampling: runSampling(config) }, position).maxNewTokens / 2);
+    Math.ceil(findRoleSampling({ protocol, sampling: getRunSampling(config) }, position).maxNewTokens / 2);
   return protocol.occurrences.map(({ position, ancestors }) => {
     const context = (prompts[position] ?? 1) + ancestors.reduce((total, ancestor) => total + half(ancestor), 0);
     return { promptTokens: Math.min(context, model.maxPositions), newTokens: half(position) };
@@ -91,15 +91,15 @@ interface ModelCalls {
 }
 
 /** @param speaks returns true if the model answers for a role */
-function callsOf(
+function countModelCalls(
   config: RunConfig,
   { model, protocol, data }: PlanInputs,
   prompts: readonly number[],
   speaks: (role: string) => boolean,
 ): ModelCalls {
-  const sampling = runSampling(config);
+  const sampling = getRunSampling(config);
   const newTokens = protocol.occurrences.map(
-    ({ position }) => samplingOf({ protocol, sampling }, position).maxNewTokens,
+    ({ position }) => findRoleSampling({ protocol, sampling }, position).maxNewTokens,
   );
   const { samples, batch } = config.evaluation;
   const evaluated = Math.min(Math.max(samples, batch), data.evaluation.length * samples);
@@ -112,8 +112,8 @@ function callsOf(
   const own = <Value>(values: readonly Value[]): Value[] =>
     values.filter((_, level) => speaks(protocol.occurrences[level]?.role ?? ''));
   const problems = Math.min(config.instances_per_step, data.train.length);
-  const positions = (config.steps > 0 ? plannedRollouts(config, protocol) : []).flatMap(({ fanout, shape }) => {
-    const levels = messagesOf(fanout, shape ?? 'nested', lengths.length);
+  const positions = (config.steps > 0 ? listPlannedRollouts(config, protocol) : []).flatMap(({ fanout, shape }) => {
+    const levels = countTreeMessages(fanout, shape ?? 'nested', lengths.length);
     const found = lengths.map((length, level) => {
       // Most contexts of a spine have one message.
       const messages = shape === 'spine' && level > 0 ? 1 : (fanout[level] ?? 1);
@@ -127,7 +127,7 @@ function callsOf(
   };
 }
 
-function generationOf(
+function toGenerationDemand(
   evaluated: ModelCalls['evaluated'],
   positions: ModelCalls['positions'],
 ): MemoryDemand['generation'] {
@@ -144,15 +144,15 @@ function generationOf(
 /** Returns the highest demand on the runtime, with every message and context at its limit. */
 export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryDemand {
   const { model, protocol, provider, roles = [] } = inputs;
-  const apart = new Set(roles.filter(isApart).map(({ role }) => role));
-  const { evaluated, positions } = callsOf(config, inputs, prompts, (role) => !apart.has(role));
-  const start = runAdapter(config, protocol);
+  const apart = new Set(roles.filter(needsOwnModel).map(({ role }) => role));
+  const { evaluated, positions } = countModelCalls(config, inputs, prompts, (role) => !apart.has(role));
+  const start = getRunAdapter(config, protocol);
   const { micro_batch_tokens: microBatchTokens, recompute } = config.memory;
   return {
     config: model,
     precision: config.device.precision,
-    accelerated: traitsOf({ provider }).accelerator,
-    generation: generationOf(evaluated, positions),
+    accelerated: findTraits({ provider }).accelerator,
+    generation: toGenerationDemand(evaluated, positions),
     training:
       config.steps > 0
         ? {
@@ -160,7 +160,7 @@ export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: r
             adapters: start?.roles?.length ?? 1,
             microBatchTokens,
             recompute,
-            ...(exactKey(config) !== null && { exact: true }),
+            ...(findExactKey(config) !== null && { exact: true }),
             contexts: positions,
           }
         : null,
@@ -168,21 +168,26 @@ export function estimateDemand(config: RunConfig, inputs: PlanInputs, prompts: r
 }
 
 /** Returns true if a role needs a model of its own: another model, or the run's model loaded again. */
-const isApart = ({ model, adapter, earlier }: PreparedRole): boolean =>
+const needsOwnModel = ({ model, adapter, earlier }: PreparedRole): boolean =>
   model !== null || adapter !== null || earlier !== null;
 
 /** Returns the memory items of weights besides the run's own, and of generating with them. */
-export function roleItems(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryItem[] {
+export function planRoleItems(config: RunConfig, inputs: PlanInputs, prompts: readonly number[]): MemoryItem[] {
   const { roles = [], model: own, provider } = inputs;
-  return roles.filter(isApart).flatMap((prepared) => {
+  return roles.filter(needsOwnModel).flatMap((prepared) => {
     const model = prepared.model?.config ?? own;
-    const { evaluated, positions } = callsOf(config, { ...inputs, model }, prompts, (role) => role === prepared.role);
+    const { evaluated, positions } = countModelCalls(
+      config,
+      { ...inputs, model },
+      prompts,
+      (role) => role === prepared.role,
+    );
     const { precision } = config.device;
     const demand: MemoryDemand = {
       config: model,
       precision,
-      accelerated: traitsOf({ provider }).accelerator,
-      generation: generationOf(evaluated, positions),
+      accelerated: findTraits({ provider }).accelerator,
+      generation: toGenerationDemand(evaluated, positions),
       training: null,
     };
     // The first item is the program, which counts only once.

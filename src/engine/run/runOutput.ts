@@ -1,8 +1,8 @@
 /** Writes the output of a run besides the store, as configured in section `output`. */
 import { join, resolve } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
-import { messageOf } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import type { Recipe } from '../recipe/recipe.ts';
@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 200;
 type Episodes = Pick<StoreReader, 'episodes' | 'chain'>;
 
 /** Returns the control of a run. With `output.verbose`, it also prints the samples of each step. */
-export function speaking(
+export function printSteps(
   { config }: Pick<Recipe, 'config'>,
   control: RunControl,
   onRemark: (remark: string) => void,
@@ -29,14 +29,14 @@ export function speaking(
       control.onProgress(progress);
       const { run, stage, metrics, done } = progress;
       if (run !== null && stage === 'train' && metrics !== null) {
-        reading((store) => stepLines(store, run, done)).forEach(onRemark);
+        reading((store) => formatStep(store, run, done)).forEach(onRemark);
       }
     },
   };
 }
 
 /** Formats the messages and returns of the first question of a step, one episode a line. */
-export function stepLines(store: Episodes, run: string, iteration: number): readonly string[] {
+export function formatStep(store: Episodes, run: string, iteration: number): readonly string[] {
   const episodes = store.episodes({ run, phase: 'train', iteration, offset: 0, limit: MOST_EPISODES });
   const [first] = episodes;
   if (first === undefined) {
@@ -45,11 +45,11 @@ export function stepLines(store: Episodes, run: string, iteration: number): read
   const lines = episodes
     .filter(({ problem }) => problem === first.problem)
     .map(({ leaf, return: value, rule }) => {
-      const said = store.chain(leaf).map(({ role, text }) => `${role}: ${oneLine(text, MOST_CHARACTERS)}`);
+      const said = store.chain(leaf).map(({ role, text }) => `${role}: ${toOneLine(text, MOST_CHARACTERS)}`);
       const scored = value === null ? 'not scored' : `return ${value.toFixed(3)}`;
-      return `  ${[...said, `${scored} (${oneLine(rule, MOST_CHARACTERS)})`].join(' | ')}`;
+      return `  ${[...said, `${scored} (${toOneLine(rule, MOST_CHARACTERS)})`].join(' | ')}`;
     });
-  return [`Step ${iteration}, ${JSON.stringify(oneLine(first.question, MOST_CHARACTERS))}:`, ...lines];
+  return [`Step ${iteration}, ${JSON.stringify(toOneLine(first.question, MOST_CHARACTERS))}:`, ...lines];
 }
 
 /**
@@ -77,6 +77,6 @@ export async function saveModel(
     onRemark(`output.save_model: the trained weights are in ${folders.join(' and ')}.`);
   } catch (error) {
     const later = `c3 export --run ${run} --format ${format} --out FOLDER`;
-    onRemark(`output.save_model: ${messageOf(error)} The run is stored; \`${later}\` saves its weights.`);
+    onRemark(`output.save_model: ${toErrorMessage(error)} The run is stored; \`${later}\` saves its weights.`);
   }
 }

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { LocalPolicy, PolicyGone } from '../../policy/policy.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { snapshotFile } from '../../training/state/checkpoints.ts';
+import { snapshotPath } from '../../training/state/checkpoints.ts';
 import type { LoadControl, LoadedModel, WeightsFinder } from '../models/models.ts';
 import type { RoleModel, RoleModels } from '../models/roles.ts';
-import { roleWeights, type RoleWeights } from '../recipe/recipe.ts';
-import { earlierFile } from '../session/earlier.ts';
+import { findRoleWeights, type RoleWeights } from '../recipe/recipe.ts';
+import { findEarlierFile } from '../session/earlier.ts';
 import type { Session } from '../session/session.ts';
 import type { PreparedRole } from './prepareRoles.ts';
 import type { PreparedRun } from './prepareRun.ts';
@@ -40,16 +40,16 @@ export async function takeRoles(
       return named(began, () => Promise.resolve(kept));
     }
     if (earlier !== null) {
-      return named(earlier.snapshot, (snapshot) => earlierFile(engine, { ...earlier, snapshot }, signal));
+      return named(earlier.snapshot, (snapshot) => findEarlierFile(engine, { ...earlier, snapshot }, signal));
     }
     return adapter === null && model === null
-      ? Promise.resolve({ ...own, policy: basePolicy(own) })
+      ? Promise.resolve({ ...own, policy: createBasePolicy(own) })
       : session.keep(models.takeFolder(place, adapter, loading));
   };
   const taken = new Map<string, RoleModel>();
   for (const prepared of roles) {
     const { role, adapter, folder } = prepared;
-    const began = interrupted === null ? undefined : roleWeights(interrupted.recipe, role)?.snapshot;
+    const began = interrupted === null ? undefined : findRoleWeights(interrupted.recipe, role)?.snapshot;
     const one = await takeRole(prepared, began);
     if (interrupted !== null && began !== one.policy.snapshot) {
       throw new C3Error(
@@ -62,11 +62,11 @@ export async function takeRoles(
   return taken;
 }
 
-const basePolicy = ({ runtime, tokenizer, info }: LoadedModel): LocalPolicy =>
+const createBasePolicy = ({ runtime, tokenizer, info }: LoadedModel): LocalPolicy =>
   new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
 
 /** Returns the weights of roles in the form that a run's row stores. */
-export function storedRoles(roles: readonly PreparedRole[], lent: RoleModels): Readonly<Record<string, RoleWeights>> {
+export function toStoredRoles(roles: readonly PreparedRole[], lent: RoleModels): Readonly<Record<string, RoleWeights>> {
   return Object.fromEntries(
     roles.flatMap(({ role, folder, earlier, texts, rendering }) => {
       const snapshot = lent.get(role)?.policy.snapshot;
@@ -85,7 +85,7 @@ export async function keepAdapters(roles: readonly PreparedRole[], lent: RoleMod
       continue;
     }
     const { runtime, policy } = found;
-    const file = snapshotFile(folder, policy.snapshot);
+    const file = snapshotPath(folder, policy.snapshot);
     if (!existsSync(file)) {
       await runtime.saveSnapshot(policy.snapshot, file);
     }

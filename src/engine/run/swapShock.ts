@@ -1,6 +1,6 @@
 /** Measures the immediate cost of replacing a policy: before, after a direct swap, and after stage 0. */
 import type { SwapShock } from '../../domain/run.ts';
-import { comparison } from '../../training/measure/accuracy.ts';
+import { compareOutcomes } from '../../training/measure/accuracy.ts';
 
 export interface Solved {
   /** 1 or 0 for each held-out question in order, or null if it is masked. */
@@ -23,14 +23,18 @@ export interface SwappedTeams {
  * @param seed seed for the bootstrap of the differences
  * @returns null if there is no question
  */
-export async function swapShock(teams: SwappedTeams, solvedBy: SolvedBy, seed: number): Promise<SwapShock | null> {
+export async function measureSwapShock(
+  teams: SwappedTeams,
+  solvedBy: SolvedBy,
+  seed: number,
+): Promise<SwapShock | null> {
   const [before, direct] = [await solvedBy(teams.before), await solvedBy(teams.direct)];
   const aligned = teams.aligned === null ? null : await solvedBy(teams.aligned);
   if (before.outcomes.length === 0) {
     return null;
   }
-  const withDirect = comparison(before.outcomes, direct.outcomes, true, seed);
-  const withAligned = aligned === null ? null : comparison(before.outcomes, aligned.outcomes, true, seed);
+  const withDirect = compareOutcomes(before.outcomes, direct.outcomes, true, seed);
+  const withAligned = aligned === null ? null : compareOutcomes(before.outcomes, aligned.outcomes, true, seed);
   return {
     evaluatorCalls: before.evaluatorCalls + direct.evaluatorCalls + (aligned?.evaluatorCalls ?? 0),
     before: withDirect.before,

@@ -1,17 +1,17 @@
 /** Runs episodes of teams in the runtime, to count solved questions and to sample contexts of a role. */
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { createTeamPolicy } from '../../policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { grow } from '../../replay/episodes.ts';
+import { growEpisodes } from '../../replay/episodes.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
-import { occurrenceAt } from '../../team/protocol.ts';
-import { scoredAtMost } from '../../team/rounds.ts';
+import { requireOccurrence } from '../../team/protocol.ts';
+import { countMostScores } from '../../team/rounds.ts';
 import type { Probe } from '../../training/align.ts';
-import { runSampling } from '../../training/config/config.ts';
+import { getRunSampling } from '../../training/config/config.ts';
 import { evaluate } from '../../training/measure/evaluation.ts';
 import type { LoadedModel } from '../models/models.ts';
-import { trainingQuestions } from '../recipe/questions.ts';
+import { listTrainingQuestions } from '../recipe/questions.ts';
 import type { PreparedRun } from './prepareRun.ts';
 import type { SolvedBy } from './swapShock.ts';
 
@@ -40,7 +40,7 @@ export interface TeamPlace {
 const MOST_EPISODES = 8;
 
 /** Lists a message and all its descendants. */
-const treeFrom = (message: TreeMessage): readonly TreeMessage[] => [message, ...message.children.flatMap(treeFrom)];
+const listTree = (message: TreeMessage): readonly TreeMessage[] => [message, ...message.children.flatMap(listTree)];
 
 /** Scores nothing, for episodes that do not depend on scores. */
 const UNSCORED: Evaluator = {
@@ -48,16 +48,16 @@ const UNSCORED: Evaluator = {
   evaluate: () => Promise.resolve({ score: null, rule: 'none', masked: 'It is not evaluated.' }),
 };
 
-export function teamEpisodes(
+export function createTeamEpisodes(
   { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
   { recipe: { config }, protocol, render, data }: Pick<PreparedRun, 'recipe' | 'protocol' | 'render' | 'data'>,
   { evaluator, policies, signal }: TeamPlace,
 ): TeamEpisodes {
-  const sampling = runSampling(config);
+  const sampling = getRunSampling(config);
   const { seed } = config;
   const { batch } = config.evaluation;
   const teamOf = (snapshot: string): Policy =>
-    teamPolicy(
+    createTeamPolicy(
       new LocalPolicy(runtime, tokenizer, snapshot, info.config.maxPositions),
       config.policies,
       tokenizer,
@@ -85,7 +85,7 @@ export function teamEpisodes(
   };
 
   const probesUnder: ProbesUnder = async (snapshot, role, most) => {
-    const questions = trainingQuestions(config, data, most);
+    const questions = listTrainingQuestions(config, data, most);
     const episodes = Math.min(MOST_EPISODES, Math.ceil(most / Math.max(1, questions.length)));
     // Only protocols with rounds depend on scores.
     const isScored = protocol.rounds !== undefined;
@@ -93,8 +93,8 @@ export function teamEpisodes(
     let evaluatorCalls = 0;
     for (let start = 0; start < questions.length && found.size < most; start += batch) {
       const members = questions.slice(start, start + batch);
-      const budget = new EvaluatorBudget(members.length * episodes * scoredAtMost(protocol));
-      const roots = await grow(
+      const budget = new EvaluatorBudget(members.length * episodes * countMostScores(protocol));
+      const roots = await growEpisodes(
         {
           ...{ protocol, render, policy: teamOf(snapshot), sampling, seed, budget },
           evaluator: isScored ? evaluator : UNSCORED,
@@ -106,9 +106,9 @@ export function teamEpisodes(
         { signal },
       );
       evaluatorCalls += isScored ? budget.calls : 0;
-      for (const { context, position, answer } of roots.flatMap(treeFrom)) {
+      for (const { context, position, answer } of roots.flatMap(listTree)) {
         const { prompt, tokens, logprobs } = answer;
-        if (occurrenceAt(protocol, position).role === role && tokens.length > 0 && found.size < most) {
+        if (requireOccurrence(protocol, position).role === role && tokens.length > 0 && found.size < most) {
           const message = {
             tokens,
             behaviour: logprobs,

@@ -4,20 +4,27 @@ import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { loadConfig, parameterCount } from '../../runtime/model/model.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import { numericEnvironment } from '../../runtime/session/session.ts';
-import { isDefaultRequest, traitsOf } from '../../shared/devices.ts';
+import { isDefaultRequest, findTraits } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
+import { formatEstimate, type TimeEstimate } from '../../shared/text/times.ts';
 import { openStoreForReading } from '../../store/read/reader.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { runSampling } from '../../training/config/config.ts';
+import { getRunSampling } from '../../training/config/config.ts';
 import type { ExpectedPace, Pace } from '../../training/measure/remaining.ts';
-import { methodReads, plannedRollouts } from '../../training/methods/methods.ts';
+import { methodReadsKey, listPlannedRollouts } from '../../training/methods/methods.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { probeProvider } from '../machine/probing.ts';
 import type { LoadedModel, ModelPool } from '../models/models.ts';
-import { type Recipe, parseRecipe, protocolOf } from '../recipe/recipe.ts';
-import { messageLengths, type RunInputs } from './runDemand.ts';
-import { estimateOf, middlePace, paceOf, plannedWork, type MessageSeconds, type PlannedWork } from './time/estimate.ts';
+import { type Recipe, parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
+import { estimateMessageLengths, type RunInputs } from './runDemand.ts';
+import {
+  estimateTime,
+  findMedianPace,
+  computePace,
+  countPlannedWork,
+  type MessageSeconds,
+  type PlannedWork,
+} from './time/estimate.ts';
 import { TRIED_PARAMETERS, tryModel, tryProducts } from './time/trial.ts';
 
 /** The expected time of a run. */
@@ -73,7 +80,7 @@ export class Timing {
     onRemark: (remark: string) => void,
   ): Promise<ExpectedPace> {
     const { estimate, pace } = await this.ofRun(recipe, inputs, model, finished, signal);
-    const message = `Time: ${estimateWords(estimate)}`;
+    const message = `Time: ${formatEstimate(estimate)}`;
     onRemark(message);
     const remainingSeconds = estimate?.value ?? null;
     onProgress({ run: null, stage: 'load', done: 1, total: 1, metrics: null, remainingSeconds, message });
@@ -100,26 +107,26 @@ export class Timing {
     trial: () => Promise<MessageSeconds | null>,
   ): Promise<Forecast> {
     const { config } = recipe;
-    const work = plannedWork(config, inputs.protocol, inputs.data, finished);
+    const work = countPlannedWork(config, inputs.protocol, inputs.data, finished);
     const earlier = await this.earlier(recipe, Math.min(config.instances_per_step, inputs.data.train.length));
-    const seen = middlePace(earlier);
+    const seen = findMedianPace(earlier);
     if (seen !== null) {
-      return { estimate: estimateOf(work, earlier, 'earlier-runs'), pace: { ...seen, known: true } };
+      return { estimate: estimateTime(work, earlier, 'earlier-runs'), pace: { ...seen, known: true } };
     }
-    const key = trialKey(recipe);
+    const key = createTrialKey(recipe);
     const known = this.trials.get(key, performance.now());
     const tried = known ?? (await trial());
     if (tried !== null) {
       if (known === null) {
         this.trials.set(key, tried, performance.now());
       }
-      return forecastOf(work, paceOf(work, tried), 'model');
+      return toForecast(work, computePace(work, tried), 'model');
     }
-    const products = await productSeconds(recipe, inputs);
+    const products = await estimateProductSeconds(recipe, inputs);
     if (products !== null) {
-      return forecastOf(work, paceOf(work, products), 'products');
+      return toForecast(work, computePace(work, products), 'products');
     }
-    return { estimate: null, pace: { ...paceOf(work, UNMEASURED), known: false } };
+    return { estimate: null, pace: { ...computePace(work, UNMEASURED), known: false } };
   }
 
   /** Reads the paces of earlier runs. Returns none if the store does not exist or cannot be read. */
@@ -132,7 +139,7 @@ export class Timing {
     try {
       const store = openStoreForReading(this.storePath);
       try {
-        return earlierPaces(store, recipe, numericEnvironment(settings), problems, recipe.config.steps > 0);
+        return readEarlierPaces(store, recipe, numericEnvironment(settings), problems, recipe.config.steps > 0);
       } finally {
         store.close();
       }
@@ -150,10 +157,10 @@ export class Timing {
     { runtime, tokenizer, info }: Pick<LoadedModel, 'runtime' | 'tokenizer' | 'info'>,
     signal: AbortSignal,
   ): Promise<MessageSeconds | null> {
-    const work = plannedWork(recipe.config, protocol, data);
+    const work = countPlannedWork(recipe.config, protocol, data);
     const messages = work.episodes * work.episodeMessages + work.steps * work.stepMessages;
     const problems = [...data.evaluation, ...data.train];
-    const sampling = runSampling(recipe.config);
+    const sampling = getRunSampling(recipe.config);
     const input = { runtime, tokenizer, info, protocol, render, sampling, problems, signal };
     const perEpisode = Math.max(1, work.episodeMessages);
     const evaluated = Math.min(recipe.config.evaluation.batch, data.evaluation.length);
@@ -162,25 +169,30 @@ export class Timing {
   }
 }
 
-function forecastOf(work: PlannedWork, pace: Pace, basis: TimeEstimate['basis']): Forecast {
-  return { estimate: estimateOf(work, [pace], basis), pace: { ...pace, known: true } };
+function toForecast(work: PlannedWork, pace: Pace, basis: TimeEstimate['basis']): Forecast {
+  return { estimate: estimateTime(work, [pace], basis), pace: { ...pace, known: true } };
 }
 
 /** Returns a key of everything that a trial depends on. */
-function trialKey({ config, modelFolder, protocolText }: Recipe): string {
+function createTrialKey({ config, modelFolder, protocolText }: Recipe): string {
   const { device, sampling, task, chat, prompts = {} } = config;
   return JSON.stringify([modelFolder, protocolText, prompts, device, sampling, task, chat]);
 }
 
 /** Estimates an untried model. Returns null on an accelerator, which this process does not measure. */
-async function productSeconds(recipe: Recipe, inputs: RunInputs): Promise<MessageSeconds | null> {
+async function estimateProductSeconds(recipe: Recipe, inputs: RunInputs): Promise<MessageSeconds | null> {
   const { config, modelFolder } = recipe;
   const { settings } = await resolveDevice(config.device.provider, config.device.threads, probeProvider);
-  if (traitsOf(settings).accelerator) {
+  if (findTraits(settings).accelerator) {
     return null;
   }
   const model = await loadConfig(modelFolder);
-  return tryProducts(model, settings, await messageLengths(config, { ...inputs, model }), config.evaluation.batch);
+  return tryProducts(
+    model,
+    settings,
+    await estimateMessageLengths(config, { ...inputs, model }),
+    config.evaluation.batch,
+  );
 }
 
 /** Most runs to look at, newest first, and the number of paces that is enough. */
@@ -193,24 +205,24 @@ const ENOUGH = 5;
  * @param problems number of problems in a step of the planned run
  * @param steps true if the planned run trains; then only runs that trained count
  */
-export function earlierPaces(
+export function readEarlierPaces(
   store: StoreReader,
   recipe: Recipe,
   here: NumericEnvironment,
   problems: number,
   steps: boolean,
 ): readonly Pace[] {
-  const wanted = likeness(recipe);
+  const wanted = createLikenessKey(recipe);
   const paces: Pace[] = [];
   for (const { id } of store.runs(0, LOOKED_AT)) {
     if (paces.length === ENOUGH) {
       break;
     }
-    const earlier = readable(store, id);
-    if (earlier === null || likeness(earlier) !== wanted || !wasMadeOn(store, id, here)) {
+    const earlier = readRecipeIfKnown(store, id);
+    if (earlier === null || createLikenessKey(earlier) !== wanted || !wasMadeOn(store, id, here)) {
       continue;
     }
-    const pace = paceOfRun(store, id, steps);
+    const pace = readRunPace(store, id, steps);
     const scale = problems / Math.max(1, earlier.config.instances_per_step);
     if (pace !== null) {
       paces.push({ ...pace, step: pace.step * scale });
@@ -220,13 +232,16 @@ export function earlierPaces(
 }
 
 /** Returns a key of the settings that must be equal for the times of two runs to be comparable. */
-function likeness(recipe: Recipe): string {
+function createLikenessKey(recipe: Recipe): string {
   const { config, modelFolder, protocolText } = recipe;
   const { train_file: trainFile, evaluation_file: evaluationFile, name } = config.task;
   const rollouts =
     config.steps === 0
       ? null
-      : plannedRollouts(config, protocolOf(recipe)).map(({ fanout, shape }) => [shape ?? 'nested', ...fanout]);
+      : listPlannedRollouts(config, parseRecipeProtocol(recipe)).map(({ fanout, shape }) => [
+          shape ?? 'nested',
+          ...fanout,
+        ]);
   const { evaluator, adapter, sampling, ppo, memory, device, prompts = {} } = config;
   const ownPolicies = Object.keys(config.policies ?? {}).sort();
   const settings = [
@@ -239,13 +254,13 @@ function likeness(recipe: Recipe): string {
     ppo.mini_batches,
     memory.recompute,
     device.precision,
-    ...(methodReads(config.method, 'teamtr') ? [config.teamtr.epochs, config.teamtr.kl_estimator] : []),
+    ...(methodReadsKey(config.method, 'teamtr') ? [config.teamtr.epochs, config.teamtr.kl_estimator] : []),
   ];
   return JSON.stringify([modelFolder, protocolText, name, trainFile, evaluationFile, rollouts, ...settings]);
 }
 
 /** Reads a stored recipe. Returns null if this version cannot read it. */
-function readable(store: StoreReader, run: string): Recipe | null {
+function readRecipeIfKnown(store: StoreReader, run: string): Recipe | null {
   try {
     return parseRecipe(store.runConfig(run), run);
   } catch (error) {
@@ -266,7 +281,7 @@ function wasMadeOn(store: StoreReader, run: string, here: NumericEnvironment): b
 }
 
 /** Returns seconds per evaluated episode and per finished step, or null if the run has not done both. */
-function paceOfRun(store: StoreReader, run: string, steps: boolean): Pace | null {
+function readRunPace(store: StoreReader, run: string, steps: boolean): Pace | null {
   const account = store.account(run);
   const finished = store.run(run).steps;
   const episodes = store

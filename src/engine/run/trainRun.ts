@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import {
   JUDGE_KEY,
-  judgeWords,
+  describeJudgeAgreement,
   type JudgeAgreement,
   type RunSummary,
-  shockWords,
+  describeSwapShock,
   type Replacement,
 } from '../../domain/run.ts';
 import type { AskJudge } from '../../evaluate/modelJudge.ts';
@@ -15,28 +15,28 @@ import { PRIVATE_FOLDER } from '../../files/newFile.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { runSampling } from '../../training/config/config.ts';
-import { exactDivergenceFault } from '../../training/penalty.ts';
-import { checkContexts, runProblems } from '../../training/room.ts';
+import { getRunSampling } from '../../training/config/config.ts';
+import { findExactDivergenceFault } from '../../training/penalty.ts';
+import { checkContexts, listRunProblems } from '../../training/room.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { resumeTraining, runTraining } from '../../training/startRun.ts';
-import { snapshotFile } from '../../training/state/checkpoints.ts';
-import { snapshotAfter } from '../../training/state/restore.ts';
-import { endpointRemarks } from '../models/endpoints.ts';
+import { snapshotPath } from '../../training/state/checkpoints.ts';
+import { findSnapshotAfter } from '../../training/state/restore.ts';
+import { describeEndpointSeeds } from '../models/endpoints.ts';
 import { measureJudge } from '../models/judging.ts';
-import { loadingWords } from '../models/loadingWords.ts';
+import { formatLoading } from '../models/loadingWords.ts';
 import type { LoadedModel } from '../models/models.ts';
-import { rolePolicies } from '../models/roles.ts';
+import { mergeRolePolicies } from '../models/roles.ts';
 import { readLabels } from '../recipe/judgeLabels.ts';
 import type { Recipe } from '../recipe/recipe.ts';
-import { earlierFile, type EarlierSnapshot } from '../session/earlier.ts';
+import { findEarlierFile, type EarlierSnapshot } from '../session/earlier.ts';
 import { Session, type Engine } from '../session/session.ts';
 import type { Lease } from '../session/storeHold.ts';
-import { beganWith } from '../session/weights.ts';
+import { loadBeginning } from '../session/weights.ts';
 import type { PreparedRun } from './prepareRun.ts';
-import { replacing } from './replacing.ts';
-import { keepAdapters, storedRoles, takeRoles } from './runRoles.ts';
-import { teamEpisodes, type TeamEpisodes } from './teamEpisodes.ts';
+import { replaceTeamPolicy } from './replacing.ts';
+import { keepAdapters, toStoredRoles, takeRoles } from './runRoles.ts';
+import { createTeamEpisodes, type TeamEpisodes } from './teamEpisodes.ts';
 import type { Timing } from './timing.ts';
 
 export interface TrainingPlace {
@@ -64,7 +64,7 @@ export async function trainRun(
   await using session = new Session(engine, recipe, signal);
   const { judge } = session;
   const evaluator = session.evaluator(judge);
-  const loading = { onProgress: sayLoading(control), signal };
+  const loading = { onProgress: reportLoading(control), signal };
   const model = await session.model({ ...loading, cacheBytes: prepared.cacheBytes });
   const lent = await takeRoles(session, prepared, model, loading);
 
@@ -74,7 +74,7 @@ export async function trainRun(
     onRemark(remark);
   }
   const { maxPositions, vocabularySize } = info.config;
-  const fault = exactDivergenceFault(config, vocabularySize);
+  const fault = findExactDivergenceFault(config, vocabularySize);
   if (fault !== null) {
     throw new C3Error('input', fault);
   }
@@ -84,15 +84,23 @@ export async function trainRun(
     );
     const { policies } = config;
     await checkContexts(
-      { protocol, policies, render, tokenizer, sampling: runSampling(config), maxPositions, others: new Map(others) },
-      runProblems(config, data),
+      {
+        protocol,
+        policies,
+        render,
+        tokenizer,
+        sampling: getRunSampling(config),
+        maxPositions,
+        others: new Map(others),
+      },
+      listRunProblems(config, data),
     );
   }
 
   // A new run first probes its servers, which is stored as its spending, and measures the agreement
   // of its judge.
   const asked = interrupted === null ? await session.endpoints(tokenizer, {}) : null;
-  const agreement = interrupted === null ? await measured(recipe, judge, signal) : null;
+  const agreement = interrupted === null ? await measureAgreement(recipe, judge, signal) : null;
   const lease = await hold();
   const { store } = lease;
   if (interrupted !== null) {
@@ -104,22 +112,27 @@ export async function trainRun(
   const words = agreement ?? interrupted?.recipe[JUDGE_KEY];
   for (const line of [
     ...remarks,
-    ...endpointRemarks(servers.probes),
-    ...(words === undefined ? [] : [judgeWords(words)]),
+    ...describeEndpointSeeds(servers.probes),
+    ...(words === undefined ? [] : [describeJudgeAgreement(words)]),
   ]) {
     onRemark(line);
   }
 
-  const policies = rolePolicies(lent, servers.policies);
+  const policies = mergeRolePolicies(lent, servers.policies);
   const { base, replacement } =
     interrupted === null
       ? await readBeginning(model, prepared, {
           ...{ snapshotFolder, store, signal, onRemark },
-          earlier: (one) => earlierFile(engine, one, signal),
-          ...teamEpisodes(model, prepared, { evaluator, policies, signal }),
+          earlier: (one) => findEarlierFile(engine, one, signal),
+          ...createTeamEpisodes(model, prepared, { evaluator, policies, signal }),
         })
       : {
-          base: await beganWith(runtime, info.snapshot, snapshotAfter(store, interrupted.id, 0).id, snapshotFolder),
+          base: await loadBeginning(
+            runtime,
+            info.snapshot,
+            findSnapshotAfter(store, interrupted.id, 0).id,
+            snapshotFolder,
+          ),
           replacement: null,
         };
   const finished = interrupted === null ? 0 : store.run(interrupted.id).steps;
@@ -127,7 +140,7 @@ export async function trainRun(
     ...{ store, runtime, tokenizer, protocol, render, maxPositions, evaluator, ...data, modelFolder, snapshotFolder },
     // If the base is missing, resuming reports that.
     base: base ?? info.snapshot,
-    recipe: stored(storedRoles(roles, lent), servers.probes, replacement, agreement),
+    recipe: stored(toStoredRoles(roles, lent), servers.probes, replacement, agreement),
     roles: policies,
     clock: () => performance.now() / 1000,
     expected: await timing.announce(recipe, prepared, model, finished, control, onRemark),
@@ -142,15 +155,15 @@ export async function trainRun(
   return await runTraining(id, config, dependencies, control);
 }
 
-const sayLoading =
+const reportLoading =
   ({ onProgress }: RunControl) =>
   (done: number, total: number): void => {
-    const message = loadingWords(done, total);
+    const message = formatLoading(done, total);
     onProgress({ run: null, stage: 'load', done, total, metrics: null, remainingSeconds: null, message });
   };
 
 /** Measures how well the judge agrees with itself and with the user's labels, or null without a judge. */
-async function measured(
+async function measureAgreement(
   { config: { scorer }, folder }: Recipe,
   ask: AskJudge | null,
   signal: AbortSignal,
@@ -191,24 +204,24 @@ async function readBeginning(
   if (beginning === null) {
     return { base: info.snapshot, replacement: null };
   }
-  const old = await heldTeam(runtime, beginning, 'begin.run', place);
+  const old = await loadTeamSnapshot(runtime, beginning, 'begin.run', place);
   const replace = recipe.config.begin?.replace ?? null;
   const { base, replacement } =
     replace === null
       ? { base: old, replacement: null }
-      : await replacing(old, model, prepared, {
+      : await replaceTeamPolicy(old, model, prepared, {
           ...place,
           policy:
             beginning.policy === null
               ? null
-              : await heldTeam(runtime, beginning.policy, 'begin.replace.from.run', place),
+              : await loadTeamSnapshot(runtime, beginning.policy, 'begin.replace.from.run', place),
         });
   for (const remark of replacement === null
     ? [`The run begins with what run ${beginning.run} trained.`]
-    : replacementWords(replacement)) {
+    : describeReplacement(replacement)) {
     place.onRemark(remark);
   }
-  const kept = snapshotFile(place.snapshotFolder, base);
+  const kept = snapshotPath(place.snapshotFolder, base);
   if (base !== info.snapshot && !existsSync(kept)) {
     await runtime.saveSnapshot(base, kept);
   }
@@ -216,7 +229,7 @@ async function readBeginning(
 }
 
 /** Loads the snapshot of an earlier run into the runtime. */
-async function heldTeam(
+async function loadTeamSnapshot(
   runtime: ModelRuntime,
   earlier: EarlierSnapshot,
   key: string,
@@ -233,7 +246,7 @@ async function heldTeam(
   return held;
 }
 
-function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacement): readonly string[] {
+function describeReplacement({ role, run, by, probes, kls, delta, shock }: Replacement): readonly string[] {
   const nats = (kl: number): string => `${kl.toPrecision(3)} nats per message`;
   const on = `on ${probes} probe contexts`;
   const before = kls[0] ?? 0;
@@ -245,5 +258,5 @@ function replacementWords({ role, run, by, probes, kls, delta, shock }: Replacem
       : `The policy of ${role} in run ${run} is replaced by ${by}: stage 0 brought the KL from ` +
         `${nats(before)} to ${nats(least)} in ${kls.length - 1} steps ` +
         `${on}${least <= delta ? '' : ', above begin.replace.delta; raise max_steps or the learning rate'}.`;
-  return [done, ...(shock === null ? [] : [shockWords(shock)])];
+  return [done, ...(shock === null ? [] : [describeSwapShock(shock)])];
 }

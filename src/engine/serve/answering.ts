@@ -3,11 +3,11 @@ import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { streamKey } from '../../runtime/random.ts';
-import { anyOf, throwIfAborted } from '../../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { combineSignals, throwIfAborted } from '../../shared/cancellation.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { PromptMessage } from '../../team/render.ts';
 import type { Batches } from './batches.ts';
-import { choiceOf, FollowedChoice, type Choice, type Delta } from './choice.ts';
+import { toChoice, FollowedChoice, type Choice, type Delta } from './choice.ts';
 import { ServeError } from './serveError.ts';
 import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
 
@@ -47,8 +47,8 @@ export async function answerServed(
   signal: AbortSignal,
   onDelta: ((index: number, delta: Delta) => void) | null = null,
 ): Promise<Answered> {
-  const prompts = await Promise.all(request.prompts.map((prompt) => tokensOf(model, prompt, signal)));
-  const rows = prompts.map((prompt) => rowsOf(model, request, prompt, seed)).flat();
+  const prompts = await Promise.all(request.prompts.map((prompt) => encodePrompt(model, prompt, signal)));
+  const rows = prompts.map((prompt) => createRows(model, request, prompt, seed)).flat();
   model.batches.checkRoom(rows.length);
   const choices = await Promise.all(
     rows.map((row, index) =>
@@ -58,7 +58,7 @@ export async function answerServed(
   return { choices, prompts };
 }
 
-async function tokensOf(
+async function encodePrompt(
   { config, tokenizer, chat }: ServedModel,
   prompt: ServedPrompt,
   signal: AbortSignal,
@@ -80,7 +80,7 @@ async function tokensOf(
     if (error instanceof CancelledError || !(error instanceof C3Error)) {
       throw error;
     }
-    throw new ServeError(400, messageOf(error), prompt.kind === 'messages' ? 'messages' : 'prompt');
+    throw new ServeError(400, toErrorMessage(error), prompt.kind === 'messages' ? 'messages' : 'prompt');
   }
 }
 
@@ -111,7 +111,7 @@ export async function requireShort(
   }
 }
 
-function rowsOf(
+function createRows(
   { config, tokenizer }: ServedModel,
   { api, choices, maxTokens, temperature, topP, topK, stop, stream }: ServedRequest,
   prompt: Int32Array,
@@ -122,7 +122,7 @@ function rowsOf(
   try {
     checkRequest(config, { prompt, maxNewTokens }, 'The request');
   } catch (error) {
-    throw new ServeError(400, messageOf(error), api === 'chat' ? 'messages' : 'prompt');
+    throw new ServeError(400, toErrorMessage(error), api === 'chat' ? 'messages' : 'prompt');
   }
   const { endToken, otherEndTokens } = tokenizer;
   return Array.from({ length: choices }, (_, sibling) => ({
@@ -149,7 +149,7 @@ async function answerRow(
   const followed = new FollowedChoice(tokenizer, stops, onDelta, () => stopping.abort());
   const promptTokens = row.prompt.length;
   const completion = await batches
-    .answer(row, anyOf(signal, stopping.signal), (token, logprob) => followed.push(token, logprob))
+    .answer(row, combineSignals(signal, stopping.signal), (token, logprob) => followed.push(token, logprob))
     .catch((error: unknown) => {
       const stopped = signal.aborted ? null : followed.stoppedAt(promptTokens);
       if (stopped === null) {
@@ -157,7 +157,7 @@ async function answerRow(
       }
       return stopped;
     });
-  const choice = await choiceOf(tokenizer, completion, stops);
+  const choice = await toChoice(tokenizer, completion, stops);
   await followed.end(choice);
   return choice;
 }

@@ -16,7 +16,7 @@ export interface BodyHead {
   readonly seed: number;
 }
 
-const headOf = ({ id, created, model, fingerprint, seed }: BodyHead, object: string): object => ({
+const toBodyHead = ({ id, created, model, fingerprint, seed }: BodyHead, object: string): object => ({
   id,
   object,
   created,
@@ -26,14 +26,14 @@ const headOf = ({ id, created, model, fingerprint, seed }: BodyHead, object: str
 });
 
 /** Counts the tokens. A prompt counts once for all of its choices. */
-export const usageOf = ({ choices, prompts }: Answered): object => {
+export const countUsage = ({ choices, prompts }: Answered): object => {
   const prompt = prompts.reduce((total, { length }) => total + length, 0);
   const completion = choices.reduce((total, { tokens }) => total + tokens.length, 0);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 };
 
 /** Returns the body of a whole answer. */
-export async function wholeBody(
+export async function createWholeBody(
   tokenizer: Tokenizer,
   request: ServedRequest,
   head: BodyHead,
@@ -46,7 +46,7 @@ export async function wholeBody(
       index,
       ...(chat ? { message: { role: 'assistant', content: choice.text } } : { text: choice.text }),
       finish_reason: choice.finish,
-      logprobs: await logprobsOf(tokenizer, request, choice),
+      logprobs: await formatLogprobs(tokenizer, request, choice),
       ...(tokenIds && {
         token_ids: choice.tokens,
         ...(!chat && { prompt_token_ids: [...(answered.prompts[Math.floor(index / count)] ?? [])] }),
@@ -54,15 +54,15 @@ export async function wholeBody(
     })),
   );
   return {
-    ...headOf(head, chat ? 'chat.completion' : 'text_completion'),
+    ...toBodyHead(head, chat ? 'chat.completion' : 'text_completion'),
     choices,
-    usage: usageOf(answered),
+    usage: countUsage(answered),
     ...(tokenIds && chat && { prompt_token_ids: [...(answered.prompts[0] ?? [])] }),
   };
 }
 
 /** Returns the body of a piece of one choice. @param finish null while more pieces follow */
-export async function pieceBody(
+export async function createPieceBody(
   tokenizer: Tokenizer,
   request: ServedRequest,
   head: BodyHead,
@@ -72,7 +72,7 @@ export async function pieceBody(
 ): Promise<object> {
   const chat = request.api === 'chat';
   return {
-    ...headOf(head, chat ? 'chat.completion.chunk' : 'text_completion'),
+    ...toBodyHead(head, chat ? 'chat.completion.chunk' : 'text_completion'),
     choices: [
       {
         index,
@@ -80,7 +80,7 @@ export async function pieceBody(
           ? { delta: delta.text === '' && finish !== null ? {} : { role: 'assistant', content: delta.text } }
           : { text: delta.text }),
         finish_reason: finish,
-        logprobs: await logprobsOf(tokenizer, request, delta),
+        logprobs: await formatLogprobs(tokenizer, request, delta),
         ...(request.tokenIds && { token_ids: delta.tokens }),
       },
     ],
@@ -88,13 +88,13 @@ export async function pieceBody(
 }
 
 /** Returns the last piece of a stream, with the counts of tokens, which is sent on request. */
-export const usageBody = ({ api }: ServedRequest, head: BodyHead, answered: Answered): object => ({
-  ...headOf(head, api === 'chat' ? 'chat.completion.chunk' : 'text_completion'),
+export const createUsageBody = ({ api }: ServedRequest, head: BodyHead, answered: Answered): object => ({
+  ...toBodyHead(head, api === 'chat' ? 'chat.completion.chunk' : 'text_completion'),
   choices: [],
-  usage: usageOf(answered),
+  usage: countUsage(answered),
 });
 
-async function logprobsOf(
+async function formatLogprobs(
   tokenizer: Tokenizer,
   { api, logprobs: wanted }: ServedRequest,
   { tokens, logprobs }: Pick<Delta, 'tokens' | 'logprobs'>,

@@ -24,13 +24,13 @@ type Decode = Pick<Tokenizer, 'decode'>;
 const INCOMPLETE = '\uFFFD';
 
 /** Returns the index of the first stop text, or -1. */
-export function stopIn(text: string, stops: readonly string[]): number {
+export function findStop(text: string, stops: readonly string[]): number {
   const places = stops.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
   return places.length === 0 ? -1 : Math.min(...places);
 }
 
 /** Returns the number of final characters. The rest may change, or begin a stop text. */
-export function finalLength(text: string, stops: readonly string[]): number {
+export function countFinalCharacters(text: string, stops: readonly string[]): number {
   let length = text.length;
   while (length > 0 && text[length - 1] === INCOMPLETE) {
     length--;
@@ -49,18 +49,18 @@ export function finalLength(text: string, stops: readonly string[]): number {
  * Converts a completion to a choice. The text is cut before the first stop text, the tokens after
  * the one that completes it. The result depends only on the completion.
  */
-export async function choiceOf(
+export async function toChoice(
   tokenizer: Decode,
   { tokens, logprobs, finish, promptTokens }: Omit<Completion, 'reusedTokens'>,
   stops: readonly string[],
 ): Promise<Choice> {
   const text = await tokenizer.decode(tokens);
-  const place = stopIn(text, stops);
+  const place = findStop(text, stops);
   if (place < 0) {
     const ended = finish === 'end' ? 'stop' : 'length';
     return { text, tokens: [...tokens], logprobs: [...logprobs], finish: ended, promptTokens };
   }
-  const count = await tokensUntilStop(tokenizer, tokens, stops);
+  const count = await countTokensUntilStop(tokenizer, tokens, stops);
   return {
     text: text.slice(0, place),
     tokens: [...tokens.subarray(0, count)],
@@ -71,11 +71,11 @@ export async function choiceOf(
 }
 
 /** Returns the fewest tokens whose text has a stop text. Bisects, because more tokens never remove one. */
-async function tokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: readonly string[]): Promise<number> {
+async function countTokensUntilStop(tokenizer: Decode, tokens: Int32Array, stops: readonly string[]): Promise<number> {
   let [low, high] = [1, tokens.length];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    if (stopIn(await tokenizer.decode(tokens.subarray(0, middle)), stops) >= 0) {
+    if (findStop(await tokenizer.decode(tokens.subarray(0, middle)), stops) >= 0) {
       high = middle;
     } else {
       low = middle + 1;
@@ -142,11 +142,11 @@ export class FollowedChoice {
       for (let count = 0; count < this.tokens.length && !this.stopped;) {
         count = this.tokens.length;
         const text = await this.tokenizer.decode(Int32Array.from(this.tokens.slice(0, count)));
-        if (stopIn(text, this.stops) >= 0) {
+        if (findStop(text, this.stops) >= 0) {
           this.stopped = true;
           this.onStop();
         } else {
-          this.say(text.slice(0, finalLength(text, this.stops)), this.tokens.slice(0, count), this.logprobs);
+          this.say(text.slice(0, countFinalCharacters(text, this.stops)), this.tokens.slice(0, count), this.logprobs);
         }
       }
     } catch {

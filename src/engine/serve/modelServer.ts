@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onAbort } from '../../shared/cancellation.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
-import { answerJson, bodyWithin, createLocalServer } from '../http/localServer.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
+import { answerJson, readBodyWithin, createLocalServer } from '../http/localServer.ts';
 import { answerServed, type ServedModel } from './answering.ts';
-import { pieceBody, usageBody, wholeBody, type BodyHead } from './bodies.ts';
+import { createPieceBody, createUsageBody, createWholeBody, type BodyHead } from './bodies.ts';
 import type { Delta } from './choice.ts';
-import { errorBody, ServeError } from './serveError.ts';
+import { createErrorBody, ServeError } from './serveError.ts';
 import { readServedRequest, type ServedApi, type ServedRequest } from './serveRequest.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -52,7 +52,7 @@ export class ModelServer {
         this.answering.add(answered);
         void answered.finally(() => this.answering.delete(answered));
       },
-      (status, message) => errorBody(new ServeError(status, message)),
+      (status, message) => createErrorBody(new ServeError(status, message)),
       { requestTimeout: ARRIVAL, headersTimeout: ARRIVAL },
     );
     this.server.maxConnections = MOST_CONNECTIONS;
@@ -65,7 +65,7 @@ export class ModelServer {
       this.server.listen(port, LOOPBACK);
       await once(this.server, 'listening');
     } catch (error) {
-      throw new C3Error('input', `Port ${port} is not available: ${messageOf(error)}; give another --port.`, {
+      throw new C3Error('input', `Port ${port} is not available: ${toErrorMessage(error)}; give another --port.`, {
         cause: error,
       });
     }
@@ -90,7 +90,7 @@ export class ModelServer {
     try {
       await this.route(request, response, left.signal);
     } catch (error) {
-      await refuse(response, error);
+      await refuseRequest(response, error);
     } finally {
       release();
     }
@@ -101,17 +101,17 @@ export class ModelServer {
     const path = (request.url ?? '').split('?')[0] ?? '';
     const api = Object.hasOwn(APIS, path) ? APIS[path] : undefined;
     if (api !== undefined) {
-      expect(request, 'POST');
-      await this.answer(api, await bodyOf(response, signal), response, signal);
+      requireMethod(request, 'POST');
+      await this.answer(api, await readJsonBody(response, signal), response, signal);
       return;
     }
     const { name } = this.model;
     const described = { id: name, object: 'model', created: 0, owned_by: 'c3' };
     if (path === '/v1/models') {
-      expect(request, 'GET');
+      requireMethod(request, 'GET');
       await answerJson(response, 200, { object: 'list', data: [described] });
     } else if (path === `/v1/models/${encodeURIComponent(name)}`) {
-      expect(request, 'GET');
+      requireMethod(request, 'GET');
       await answerJson(response, 200, described);
     } else {
       throw new ServeError(
@@ -151,7 +151,7 @@ export class ModelServer {
       return;
     }
     const answered = await answerServed(this.model, request, head.seed, signal);
-    await answerJson(response, 200, await wholeBody(this.model.tokenizer, request, head, answered));
+    await answerJson(response, 200, await createWholeBody(this.model.tokenizer, request, head, answered));
   }
 
   private async stream(
@@ -172,65 +172,65 @@ export class ModelServer {
       writing = writing.then(async () => {
         const body = await make();
         begin();
-        response.write(eventOf(body));
+        response.write(formatServerEvent(body));
       });
       // The error is reported where all writes are awaited.
       writing.catch(() => undefined);
     };
     const onDelta = (index: number, delta: Delta): void =>
-      send(() => pieceBody(tokenizer, request, head, index, delta, null));
+      send(() => createPieceBody(tokenizer, request, head, index, delta, null));
     const answered = await answerServed(this.model, request, head.seed, signal, onDelta);
     for (const [index, { finish }] of answered.choices.entries()) {
-      send(() => pieceBody(tokenizer, request, head, index, { text: '', tokens: [], logprobs: [] }, finish));
+      send(() => createPieceBody(tokenizer, request, head, index, { text: '', tokens: [], logprobs: [] }, finish));
     }
     if (request.streamUsage) {
-      send(() => usageBody(request, head, answered));
+      send(() => createUsageBody(request, head, answered));
     }
     await writing;
     response.end('data: [DONE]\n\n');
   }
 }
 
-const eventOf = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
+const formatServerEvent = (body: object): string => `data: ${JSON.stringify(body)}\n\n`;
 
-async function refuse(response: ServerResponse, error: unknown): Promise<void> {
+async function refuseRequest(response: ServerResponse, error: unknown): Promise<void> {
   const refused =
     error instanceof ServeError
       ? error
       : error instanceof CancelledError
         ? new ServeError(503, 'The server was stopped before the answer was complete.')
-        : new ServeError(500, `The answer could not be computed: ${messageOf(error)}`);
+        : new ServeError(500, `The answer could not be computed: ${toErrorMessage(error)}`);
   if (response.destroyed) {
     return;
   }
   if (response.headersSent) {
-    response.end(eventOf(errorBody(refused)));
+    response.end(formatServerEvent(createErrorBody(refused)));
     return;
   }
   if (refused.retryAfter !== null) {
     response.setHeader('retry-after', String(refused.retryAfter));
   }
-  await answerJson(response, refused.status, errorBody(refused));
+  await answerJson(response, refused.status, createErrorBody(refused));
 }
 
-function expect({ method }: IncomingMessage, wanted: string): void {
+function requireMethod({ method }: IncomingMessage, wanted: string): void {
   if (method !== wanted) {
     throw new ServeError(405, `The method must be ${wanted}.`);
   }
 }
 
 /** Reads the body of a request. @throws ServeError if it is too long or not JSON; CancelledError */
-async function bodyOf(response: ServerResponse, signal: AbortSignal): Promise<unknown> {
+async function readJsonBody(response: ServerResponse, signal: AbortSignal): Promise<unknown> {
   if (!/^application\/json\b/iu.test(response.req.headers['content-type'] ?? '')) {
     throw new ServeError(415, 'The Content-Type must be application/json.');
   }
-  const body = await bodyWithin(response, MOST_BYTES, signal);
+  const body = await readBodyWithin(response, MOST_BYTES, signal);
   if (body === null) {
     throw new ServeError(413, `The body has more than ${MOST_BYTES} bytes.`);
   }
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
   } catch (error) {
-    throw new ServeError(400, `The body is not JSON in UTF-8: ${messageOf(error)}.`);
+    throw new ServeError(400, `The body is not JSON in UTF-8: ${toErrorMessage(error)}.`);
   }
 }

@@ -4,7 +4,7 @@ import { Holds, type Held } from '../../shared/holds.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import { takeLineModel } from '../lines/lineModel.ts';
 import type { LoadControl } from '../models/models.ts';
-import { bundledTeam } from '../places.ts';
+import { findBundledTeam } from '../places.ts';
 import { drawToken } from './modelServer.ts';
 import { openServer, type Served } from './serve.ts';
 
@@ -23,10 +23,10 @@ export interface OwnServer extends Served {
  * Returns the model of a bundled task by its name, or of a folder.
  * @param folder base of relative paths
  */
-export function modelToServe(named: string, folder: string): ModelToServe {
+export function findModelToServe(named: string, folder: string): ModelToServe {
   const task = TEAM_TASKS.find((one) => one === named);
   if (task !== undefined) {
-    return { folder: bundledTeam(task), name: `c3-${task}` };
+    return { folder: findBundledTeam(task), name: `c3-${task}` };
   }
   const path = resolve(folder, named);
   return { folder: path, name: basename(path) };

@@ -16,7 +16,7 @@ export class ServeError extends Error {
 }
 
 /** Formats the error as a body of the protocol. */
-export const errorBody = ({ status, message, parameter }: ServeError): object => ({
+export const createErrorBody = ({ status, message, parameter }: ServeError): object => ({
   error: {
     message,
     type: status < 500 ? 'invalid_request_error' : 'server_error',

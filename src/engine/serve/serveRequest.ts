@@ -117,7 +117,7 @@ export function readServedRequest(api: ServedApi, body: unknown, served: string)
   if (api === 'chat') {
     const data = readBody(chatSchema, body);
     return {
-      ...settingsIn(data, served),
+      ...readSharedSettings(data, served),
       api,
       prompts: [{ kind: 'messages', messages: data.messages }],
       maxTokens: data.max_completion_tokens ?? data.max_tokens ?? null,
@@ -129,9 +129,9 @@ export function readServedRequest(api: ServedApi, body: unknown, served: string)
     throw new ServeError(400, 'logprobs: only chosen tokens have log-probabilities; give 0 or 1.', 'logprobs');
   }
   return {
-    ...settingsIn(data, served),
+    ...readSharedSettings(data, served),
     api,
-    prompts: promptsIn(data.prompt, data.add_special_tokens),
+    prompts: readPrompts(data.prompt, data.add_special_tokens),
     maxTokens: data.max_tokens ?? DEFAULT_COMPLETION,
     logprobs: typeof data.logprobs === 'number',
   };
@@ -149,7 +149,7 @@ function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.ou
 }
 
 /** Reads the settings that both APIs share. */
-function settingsIn(
+function readSharedSettings(
   data: z.output<z.ZodObject<typeof common>> & Readonly<Record<string, unknown>>,
   served: string,
 ): Omit<ServedRequest, 'api' | 'prompts' | 'maxTokens' | 'logprobs'> {
@@ -183,7 +183,7 @@ function settingsIn(
 /** New tokens of a completion if the request gives no number, as in the protocol. */
 const DEFAULT_COMPLETION = 16;
 
-function promptsIn(
+function readPrompts(
   given: z.output<typeof completionsSchema>['prompt'],
   special: boolean | null | undefined,
 ): readonly ServedPrompt[] {

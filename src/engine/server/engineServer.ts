@@ -8,12 +8,12 @@ import {
   CancellationTokenSource,
   ErrorCodes,
 } from 'vscode-jsonrpc/node';
-import { callsWords, chanceWords } from '../../domain/answer.ts';
+import { describeCallProgress, formatChance } from '../../domain/answer.ts';
 import type { Recorded } from '../../domain/episode.ts';
 import type { ReplayResult } from '../../domain/replay.ts';
-import { anyOf, onAbort, throwIfAborted } from '../../shared/cancellation.ts';
+import { combineSignals, onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
-import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toFailureData, toErrorMessage } from '../../shared/errors.ts';
 import {
   EditorAnswerRequest,
   EditorOpenRequest,
@@ -40,23 +40,23 @@ import {
   TrialProgressNotification,
   VerifyProgressNotification,
   YieldRequest,
-  type ParamsOf,
+  type RequestParams,
   type RecordParams,
   type RecordProgress,
   type ReplayParams,
   type RequestName,
-  type ResultOf,
+  type RequestResult,
 } from '../../shared/protocols/engineProtocol.ts';
 import type { ClientKind } from '../../shared/protocols/jobs.ts';
-import { socketConnection } from '../../shared/protocols/socketConnection.ts';
-import { askedReplay, askedRunSearch, askedSearch } from '../assistant/askedReplay.ts';
-import { examine } from '../machine/doctor.ts';
+import { createSocketConnection } from '../../shared/protocols/socketConnection.ts';
+import { prepareReplay, prepareRunSearch, prepareSearch } from '../assistant/askedReplay.ts';
+import { examineMachine } from '../machine/doctor.ts';
 import { WindowGone } from '../models/editorWindows.ts';
 import { inspectModel } from '../models/modelFacts.ts';
 import { testModel } from '../models/modelTest.ts';
 import { readRecipe } from '../recipe/recipe.ts';
-import { record, upstreamOf } from '../record/recordProgram.ts';
-import { modelToServe, serveFolder } from '../serve/ownServer.ts';
+import { record, findUpstream } from '../record/recordProgram.ts';
+import { findModelToServe, serveFolder } from '../serve/ownServer.ts';
 import { EngineService } from '../service.ts';
 import { VERSION } from '../version.ts';
 import type { EngineLog } from './engineLog.ts';
@@ -76,9 +76,9 @@ interface Client {
 /** A handler for each request. `signal` aborts when the client cancels the request or disconnects. */
 type Handlers = {
   readonly [Name in RequestName]: (
-    params: ParamsOf<Name>,
+    params: RequestParams<Name>,
     signal: () => AbortSignal,
-  ) => ResultOf<Name> | Promise<ResultOf<Name>>;
+  ) => RequestResult<Name> | Promise<RequestResult<Name>>;
 };
 
 export interface ServerEvents {
@@ -126,7 +126,7 @@ export class EngineServer {
   /** Serves a new client. When it disconnects, its requests are cancelled, but not its runs. */
   accept(socket: Socket): void {
     boundFrames(socket);
-    const connection = socketConnection(socket);
+    const connection = createSocketConnection(socket);
     const client: Client = { connection, socket, kind: null, gone: new AbortController() };
     this.clients.add(client);
     socket.on('error', () => undefined);
@@ -160,7 +160,7 @@ export class EngineServer {
         }
         client.kind = kind;
         if (kind === 'window' && !client.gone.signal.aborted) {
-          const leave = service.endpoints.windows.add(clientWindow(connection, client.gone.signal));
+          const leave = service.endpoints.windows.add(createClientWindow(connection, client.gone.signal));
           client.gone.signal.addEventListener('abort', leave, { once: true });
         }
         return {
@@ -202,7 +202,7 @@ export class EngineServer {
       connection.onRequest(method, (...given: unknown[]) =>
         this.answering(() =>
           handle(numberOfParams === 0 ? undefined : given[0], () =>
-            cancelledBy(client, given.at(-1) as CancellationToken),
+            createRequestSignal(client, given.at(-1) as CancellationToken),
           ),
         ),
       );
@@ -212,12 +212,12 @@ export class EngineServer {
   private handlers(client: Client): Handlers {
     const { jobs, service } = this;
     const sayFound = (words: string): void =>
-      send(client, (to) => to.sendNotification(BlameProgressNotification, { words }));
+      notifyClient(client, (to) => to.sendNotification(BlameProgressNotification, { words }));
     return {
-      startRun: (params) => jobs.start(params, asker(client)),
+      startRun: (params) => jobs.start(params, findClientKind(client)),
       replacement: (params) => service.replacement(params),
-      resumeRun: ({ run }) => jobs.resume(run, asker(client)),
-      restartJob: ({ job }) => jobs.restart(job, asker(client)),
+      resumeRun: ({ run }) => jobs.resume(run, findClientKind(client)),
+      restartJob: ({ job }) => jobs.restart(job, findClientKind(client)),
       cancelRun: ({ job }) => jobs.cancel(job),
       jobs: () => jobs.list(),
       plan: async ({ config, overrides, folder = dirname(dirname(this.store)), text }, signal) =>
@@ -227,31 +227,31 @@ export class EngineServer {
         testModel(folder, provider, {
           signal: signal(),
           onProgress: (progress) =>
-            send(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })),
+            notifyClient(client, (to) => to.sendNotification(TestModelProgressNotification, { folder, progress })),
         }),
       replay: (params, signal) => this.replay(client, params, signal()),
       blame: (params, signal) =>
         service.blame(params, {
           signal: signal(),
           onProgress: ({ evaluatorCalls, curve: [start], most }) => {
-            const chance = start === undefined || start.n === 0 ? '' : `, ${chanceWords(start, most)} at the start`;
-            sayFound(`${callsWords(evaluatorCalls, params.budget)}${chance}`);
+            const chance = start === undefined || start.n === 0 ? '' : `, ${formatChance(start, most)} at the start`;
+            sayFound(`${describeCallProgress(evaluatorCalls, params.budget)}${chance}`);
           },
           onRemark: (line) => this.log.write(line),
         }),
       blameRun: (params, signal) =>
         service.blameRun(params, {
           signal: signal(),
-          onProgress: (calls) => sayFound(callsWords(calls, params.budget)),
+          onProgress: (calls) => sayFound(describeCallProgress(calls, params.budget)),
           onRemark: (line) => this.log.write(line),
         }),
       blameCosts: (params) => service.blameCosts(params),
       assistantSearch: async (params) => {
-        const { request, words } = await askedSearch(params, (one) => service.blameCosts(one));
+        const { request, words } = await prepareSearch(params, (one) => service.blameCosts(one));
         return { request, words };
       },
       assistantRunSearch: async (params) => {
-        const { request, words } = await askedRunSearch(params, (one) => service.runBlameCosts(one));
+        const { request, words } = await prepareRunSearch(params, (one) => service.runBlameCosts(one));
         return { request, words };
       },
       lostProblems: ({ run }) => service.lostProblems(run),
@@ -260,13 +260,15 @@ export class EngineServer {
         service.tryChange(params, {
           signal: signal(),
           onProgress: (calls, budget) =>
-            send(client, (to) => to.sendNotification(TrialProgressNotification, { words: callsWords(calls, budget) })),
+            notifyClient(client, (to) =>
+              to.sendNotification(TrialProgressNotification, { words: describeCallProgress(calls, budget) }),
+            ),
         }),
       keepFinding: (params, signal) => service.keepFinding(params, signal()),
       checkFinding: (params, signal) => service.checkFinding(params, signal()),
       replayCosts: (params) => service.replayCosts(params),
       assistantReplay: async (params) => {
-        const { request, words } = await askedReplay(params, (one) => service.replayCosts(one));
+        const { request, words } = await prepareReplay(params, (one) => service.replayCosts(one));
         return { request, words };
       },
       verifyCosts: ({ message }) => service.verifyCosts(message),
@@ -275,7 +277,7 @@ export class EngineServer {
           again,
           signal: signal(),
           onProgress: (done, total) =>
-            send(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total })),
+            notifyClient(client, (to) => to.sendNotification(VerifyProgressNotification, { message, done, total })),
         }),
       contextTokens: ({ message }, signal) => service.contextTokens(message, signal()),
       taxonomy: (params) => service.taxonomyView(params),
@@ -286,7 +288,7 @@ export class EngineServer {
       importLog: (params, signal) => service.importLog(params, signal()),
       record: (params, signal) => this.record(client, params, signal()),
       updateStore: (_, signal) => service.writing('update of the store', signal(), () => null),
-      doctor: () => examine(this.store),
+      doctor: () => examineMachine(this.store),
     };
   }
 
@@ -297,7 +299,7 @@ export class EngineServer {
     signal: AbortSignal,
   ): Promise<Recorded> {
     const tell = (progress: RecordProgress): void =>
-      send(client, (to) => to.sendNotification(RecordProgressNotification, progress));
+      notifyClient(client, (to) => to.sendNotification(RecordProgressNotification, progress));
     const settings = {
       ...params,
       quiet: true,
@@ -305,9 +307,9 @@ export class EngineServer {
       onMessage: (messages: number) => tell({ messages }),
     };
     if (serve === null) {
-      return record(this.service, { ...settings, upstream: upstreamOf(upstream, params.env), served: null }, signal);
+      return record(this.service, { ...settings, upstream: findUpstream(upstream, params.env), served: null }, signal);
     }
-    await using own = await serveFolder(modelToServe(serve, params.folder), { signal });
+    await using own = await serveFolder(findModelToServe(serve, params.folder), { signal });
     return await record(this.service, { ...settings, upstream: own.url, served: own }, signal);
   }
 
@@ -315,7 +317,7 @@ export class EngineServer {
     const given = await this.service.replay(params, {
       signal,
       onProgress: (bucket, done, total) => {
-        send(client, (to) =>
+        notifyClient(client, (to) =>
           to.sendNotification(ReplayProgressNotification, { message: params.message, bucket, done, total }),
         );
       },
@@ -347,15 +349,15 @@ export class EngineServer {
       if (error instanceof CancelledError) {
         throw new ResponseError(CANCELLED_CODE, error.message);
       }
-      const data = failureData(error);
+      const data = toFailureData(error);
       this.log.write(
         error instanceof C3Error
           ? `${data.kind}: ${error.message}`
           : error instanceof Error
             ? (error.stack ?? error.message)
-            : messageOf(error),
+            : toErrorMessage(error),
       );
-      throw new ResponseError(FAILED_CODE, messageOf(error), data);
+      throw new ResponseError(FAILED_CODE, toErrorMessage(error), data);
     } finally {
       this.asked--;
       this.events.changed();
@@ -366,7 +368,7 @@ export class EngineServer {
   private broadcast(notify: Notify): void {
     for (const client of this.clients) {
       if (client.kind !== null) {
-        send(client, notify);
+        notifyClient(client, notify);
       }
     }
   }
@@ -374,10 +376,10 @@ export class EngineServer {
 
 type Notify = (connection: MessageConnection) => Promise<void>;
 
-const asker = ({ kind }: Client): ClientKind => kind ?? 'window';
+const findClientKind = ({ kind }: Client): ClientKind => kind ?? 'window';
 
 /** Returns a signal that aborts when a client cancels its request or disconnects. */
-function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
+function createRequestSignal(client: Client, token: CancellationToken): AbortSignal {
   const asked = new AbortController();
   if (token.isCancellationRequested) {
     // The token fires no event if it was cancelled before the request was read.
@@ -385,11 +387,11 @@ function cancelledBy(client: Client, token: CancellationToken): AbortSignal {
   } else {
     token.onCancellationRequested(() => asked.abort());
   }
-  return anyOf(client.gone.signal, asked.signal);
+  return combineSignals(client.gone.signal, asked.signal);
 }
 
 /** Notifies a client. A client that has disconnected is not an error. */
-function send(client: Client, notify: Notify): void {
+function notifyClient(client: Client, notify: Notify): void {
   if (!client.gone.signal.aborted) {
     notify(client.connection).catch(() => undefined);
   }
@@ -407,7 +409,7 @@ const OF_CONNECTION: ReadonlySet<number> = new Set([
  * Asks the chat models of VS Code in the window of a client.
  * @param gone aborts when the client disconnects
  */
-function clientWindow(connection: MessageConnection, gone: AbortSignal): EditorModels {
+function createClientWindow(connection: MessageConnection, gone: AbortSignal): EditorModels {
   /** Waits for an answer, or for the end of the client. */
   const asked = async <Result>(
     send: (token: CancellationTokenSource['token']) => Promise<Result>,

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
-import { C3Error, CancelledError, failureData, messageOf } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toFailureData, toErrorMessage } from '../../shared/errors.ts';
 import type { CancelResult, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ClientKind, JobList, JobOutcome, RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
 import type { RunControl } from '../../training/runContext.ts';
 import { parseRecipe, readRecipe, type Recipe } from '../recipe/recipe.ts';
 import type { EngineService } from '../service.ts';
 import { cancelElsewhere } from './elsewhere.ts';
-import { QueueFile, unstarted, type QueueEntry } from './queueFile.ts';
+import { QueueFile, toUnstartedJob, type QueueEntry } from './queueFile.ts';
 
 /** Number of finished jobs that are remembered. */
 const FINISHED_KEPT = 20;
@@ -52,7 +52,7 @@ export class JobQueue {
   }
 
   list(): JobList {
-    return { jobs: this.works.map(({ job }) => job), unstarted: this.lost.map(unstarted) };
+    return { jobs: this.works.map(({ job }) => job), unstarted: this.lost.map(toUnstartedJob) };
   }
 
   /** Adds a new run to the queue. @throws C3Error('input') for an invalid configuration */
@@ -196,9 +196,9 @@ export class JobQueue {
           ? `${error.kind}: ${error.message}`
           : error instanceof Error
             ? (error.stack ?? error.message)
-            : messageOf(error),
+            : toErrorMessage(error),
       );
-      return { kind: 'failed', failure: failureData(error), message: messageOf(error) };
+      return { kind: 'failed', failure: toFailureData(error), message: toErrorMessage(error) };
     }
   }
 
@@ -246,7 +246,7 @@ export class JobQueue {
       this.file.write([...this.lost, ...open]);
     } catch (error) {
       // The run itself will report the same fault of the folder.
-      this.events.log(`The queue could not be kept: ${messageOf(error)}`);
+      this.events.log(`The queue could not be kept: ${toErrorMessage(error)}`);
     }
     this.events.changed(this.list());
   }

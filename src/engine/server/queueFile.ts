@@ -3,7 +3,7 @@ import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { PRIVATE_FOLDER, readSmall, replaceFile } from '../../files/newFile.ts';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import type { UnstartedJob } from '../../shared/protocols/jobs.ts';
 
 const MOST_ENTRIES = 1000;
@@ -33,7 +33,7 @@ export class QueueFile {
   private madeFolder = false;
 
   constructor(store: string) {
-    this.path = `${realFile(store)}.queue.json`;
+    this.path = `${resolveRealFile(store)}.queue.json`;
   }
 
   /** Reads the entries. Returns none if the file is missing or invalid. */
@@ -74,6 +74,6 @@ export class QueueFile {
 }
 
 /** Returns the form in which clients see an entry that never began. */
-export function unstarted({ id, kind, title, run, config, overrides, askedAt }: QueueEntry): UnstartedJob {
+export function toUnstartedJob({ id, kind, title, run, config, overrides, askedAt }: QueueEntry): UnstartedJob {
   return { id, kind, title, run, config, overrides, askedAt };
 }

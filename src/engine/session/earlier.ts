@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { parseRecipe, type StoredRecipe } from '../recipe/recipe.ts';
-import { snapshotNamed } from './continuation.ts';
+import { findSnapshotNamed } from './continuation.ts';
 import type { Engine } from './session.ts';
 import type { StoreWork } from './storeWork.ts';
 
@@ -20,7 +20,7 @@ export type FindSnapshot = (run: string, name: string) => EarlierSnapshot;
  * Finds snapshots in the store of an engine.
  * @throws C3Error('input') if it has no such run or snapshot
  */
-export const earlierIn =
+export const createSnapshotFinder =
   (work: StoreWork): FindSnapshot =>
   (run, name) => {
     const { storePath } = work;
@@ -29,13 +29,13 @@ export const earlierIn =
     }
     return work.reading((store) => ({
       run,
-      snapshot: snapshotNamed(store, run, name),
+      snapshot: findSnapshotNamed(store, run, name),
       recipe: parseRecipe(store.runConfig(run), run),
     }));
   };
 
 /** Returns the weights file of an earlier snapshot. @throws as Weights.file */
-export const earlierFile = (
+export const findEarlierFile = (
   { work, weights }: Engine,
   { run, recipe, snapshot }: EarlierSnapshot,
   signal: AbortSignal,

@@ -5,24 +5,30 @@ import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { AskJudge } from '../../evaluate/modelJudge.ts';
 import type { SpendingLimit } from '../../policy/endpoint/spending.ts';
 import { PolicyGone } from '../../policy/policy.ts';
-import { teamPolicy } from '../../policy/teamPolicy.ts';
+import { createTeamPolicy } from '../../policy/teamPolicy.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { unlessCancelled } from '../../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import type { RolePolicies } from '../../shared/rolePolicies.ts';
 import type { StoreWriter } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
-import { runSampling } from '../../training/config/config.ts';
-import { snapshotValue, type Moment } from '../../training/state/states.ts';
+import { getRunSampling } from '../../training/config/config.ts';
+import { valueSnapshotState, type Moment } from '../../training/state/states.ts';
 import { SpendingAccount, type EndpointProbes, type OpenEndpoints } from '../models/endpoints.ts';
-import { judging } from '../models/judging.ts';
+import { createJudgeAsker } from '../models/judging.ts';
 import type { LentPolicy, LoadControl, LoadedModel, ModelPool, WeightsFinder } from '../models/models.ts';
-import { rolePolicies, runRenderer, type Team } from '../models/roles.ts';
-import type { Evaluators, Scored } from '../recipe/evaluators.ts';
-import { parseRecipe, protocolOf, type Recipe, type RoleWeights, type StoredRecipe } from '../recipe/recipe.ts';
-import { modelGone, noteModel, otherModel, withModel } from './continuation.ts';
+import { mergeRolePolicies, createRunRenderer, type Team } from '../models/roles.ts';
+import type { Evaluators, ScoredRecipe } from '../recipe/evaluators.ts';
+import {
+  parseRecipe,
+  parseRecipeProtocol,
+  type Recipe,
+  type RoleWeights,
+  type StoredRecipe,
+} from '../recipe/recipe.ts';
+import { describeMissingModel, storeOtherModel, findOtherModel, withModelFolder } from './continuation.ts';
 import type { OpenStore, StoreWork } from './storeWork.ts';
 import type { Weights } from './weights.ts';
 
@@ -62,14 +68,14 @@ export class Session implements AsyncDisposable {
   /** Function that asks the model judge of the recipe; null without a judge. */
   get judge(): AskJudge | null {
     const { config, places } = this.recipe;
-    return judging(this.engine.models.endpoints, config.scorer?.judge, () => this.account, {
+    return createJudgeAsker(this.engine.models.endpoints, config.scorer?.judge, () => this.account, {
       limit: this.limit,
       places,
     });
   }
 
   /** Returns the evaluator. @param ask the judge, or null if its scores must not be repeated */
-  evaluator(ask: AskJudge | null, scored: Scored = this.recipe): Evaluator {
+  evaluator(ask: AskJudge | null, scored: ScoredRecipe = this.recipe): Evaluator {
     return this.holds.add(this.engine.evaluators.take(scored, ask)).evaluator;
   }
 
@@ -134,7 +140,7 @@ export class RunSession extends Session {
     super(engine, recipe, signal, engine.models.endpoints.account(store, run), limit);
     this.run = run;
     this.store = store;
-    this.protocol = protocolOf(recipe);
+    this.protocol = parseRecipeProtocol(recipe);
   }
 
   /** Begins work on a run once no other process writes its store. @throws C3Error; CancelledError */
@@ -156,8 +162,8 @@ export class RunSession extends Session {
     const { seed, credit } = recipe.config;
     return {
       ...{ store, protocol, seed, returnBound: credit.return_clip },
-      sampling: runSampling(recipe.config),
-      render: runRenderer(engine.models.texts, recipe, signal),
+      sampling: getRunSampling(recipe.config),
+      render: createRunRenderer(engine.models.texts, recipe, signal),
     };
   }
 
@@ -181,15 +187,15 @@ export class RunSession extends Session {
     const render = this.engine.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal);
     const form = { protocol, render, tokenizer, maxPositions: info.config.maxPositions };
     holds.move();
-    return { ...team, stateValue: (moment) => snapshotValue(form, runtime, { snapshot, head }, moment, signal) };
+    return { ...team, stateValue: (moment) => valueSnapshotState(form, runtime, { snapshot, head }, moment, signal) };
   }
 
   /** Loads another model and stores its snapshot with the run. @returns the snapshot */
   otherModel(folder: string): Promise<string> {
     const { engine, recipe, signal } = this;
     return this.unlessCancelled(
-      engine.models.base(withModel(recipe, folder), { signal }).then((snapshot) => {
-        noteModel(this.store, this.run, snapshot, folder);
+      engine.models.base(withModelFolder(recipe, folder), { signal }).then((snapshot) => {
+        storeOtherModel(this.store, this.run, snapshot, folder);
         return snapshot;
       }),
     );
@@ -204,17 +210,22 @@ export class RunSession extends Session {
       roles.set(role, await holds.take(this.roleModel(role, weights)));
     }
     const { policies } = await this.endpoints(own.tokenizer, recipe.endpoints ?? {});
-    const policy = teamPolicy(own.policy, recipe.config.policies, own.tokenizer, rolePolicies(roles, policies));
+    const policy = createTeamPolicy(
+      own.policy,
+      recipe.config.policies,
+      own.tokenizer,
+      mergeRolePolicies(roles, policies),
+    );
     const held = holds.move();
     return { ...own, own: own.policy, roles, policy, [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
   }
 
   private ownModel(snapshot: string): Promise<LentPolicy> {
     const { engine, store, run, recipe, signal } = this;
-    const folder = otherModel(store, run, snapshot);
+    const folder = findOtherModel(store, run, snapshot);
     return folder === null
       ? engine.models.take(recipe, snapshot, engine.weights.finder({ store, run, recipe, signal }), { signal })
-      : this.elsewhere(folder, snapshot, nowhere, (why) => modelGone(folder, snapshot, why));
+      : this.elsewhere(folder, snapshot, findNoWeights, (why) => describeMissingModel(folder, snapshot, why));
   }
 
   private roleModel(role: string, { folder, snapshot, run }: RoleWeights): Promise<LentPolicy> {
@@ -245,9 +256,9 @@ export class RunSession extends Session {
     try {
       await models.texts.tokenizer(folder, signal);
     } catch (error) {
-      throw error instanceof CancelledError ? error : new PolicyGone(gone(messageOf(error)));
+      throw error instanceof CancelledError ? error : new PolicyGone(gone(toErrorMessage(error)));
     }
-    return PolicyGone.inWords(models.take(withModel(recipe, folder), snapshot, find, { signal }), gone);
+    return PolicyGone.inWords(models.take(withModelFolder(recipe, folder), snapshot, find, { signal }), gone);
   }
 
   /** Awaits a resource. If the session is cancelled first, the resource is released when it arrives. */
@@ -256,16 +267,16 @@ export class RunSession extends Session {
     try {
       return await unlessCancelled(tracked, this.signal);
     } catch (error) {
-      giveBack(tracked).catch(() => undefined);
+      releaseLate(tracked).catch(() => undefined);
       throw error;
     }
   }
 }
 
-const nowhere: WeightsFinder = () => Promise.resolve(null);
+const findNoWeights: WeightsFinder = () => Promise.resolve(null);
 
 /** Releases a resource that arrives too late. Ignores its errors. */
-async function giveBack(taking: Promise<unknown>): Promise<void> {
+async function releaseLate(taking: Promise<unknown>): Promise<void> {
   const late = await taking.catch(() => null);
   if (typeof late === 'object' && late !== null && Symbol.asyncDispose in late) {
     await (late as AsyncDisposable)[Symbol.asyncDispose]();

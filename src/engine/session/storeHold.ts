@@ -6,7 +6,7 @@
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
-import { openStoreWhenFree, othersWait } from '../../store/write/waiting.ts';
+import { openStoreWhenFree, hasOtherWaiters } from '../../store/write/waiting.ts';
 import { sealStore, type StoreWriter } from '../../store/write/writer.ts';
 import { HEADLINE_RULE } from '../recipe/headlines.ts';
 
@@ -158,7 +158,7 @@ export class StoreHold {
   }
 
   private mayJoin(): boolean {
-    return [...this.shares].some(({ companions }) => companions) || !othersWait(this.path);
+    return [...this.shares].some(({ companions }) => companions) || !hasOtherWaiters(this.path);
   }
 
   private join(store: StoreWriter, share: Share): Lease {

@@ -1,5 +1,5 @@
 /** Coordinates work with the store of one engine: reading, writing, waiting for the lock, and stopping. */
-import { anyOf } from '../../shared/cancellation.ts';
+import { combineSignals } from '../../shared/cancellation.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { OlderStoreError, openStoreForReading } from '../../store/read/reader.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
@@ -150,7 +150,7 @@ export class StoreWork {
 
   /** Returns a signal that also aborts when all work stops. */
   stopping(signal: AbortSignal): AbortSignal {
-    return anyOf(this.closing.signal, signal);
+    return combineSignals(this.closing.signal, signal);
   }
 
   /** Counts work as in progress until it ends. */

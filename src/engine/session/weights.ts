@@ -5,13 +5,13 @@ import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Stage, StoreReader } from '../../store/read/reader.ts';
 import { valuesStates } from '../../training/methods/methods.ts';
-import { snapshotFile, valueHeadFile } from '../../training/state/checkpoints.ts';
-import { lastIterationOf, restoreStage, restoreTraining, snapshotAfter } from '../../training/state/restore.ts';
+import { snapshotPath, valueHeadPath } from '../../training/state/checkpoints.ts';
+import { findLastIteration, restoreStage, restoreTraining, findSnapshotAfter } from '../../training/state/restore.ts';
 import type { ModelPool, WeightsFinder } from '../models/models.ts';
-import { protocolOf, type StoredRecipe } from '../recipe/recipe.ts';
+import { parseRecipeProtocol, type StoredRecipe } from '../recipe/recipe.ts';
 
 /** Returns the step or the stage that trained weights, or null if the run did not train them. */
-function trainedAt(store: StoreReader, run: string, snapshot: string): number | Stage | null {
+function findTrainedAt(store: StoreReader, run: string, snapshot: string): number | Stage | null {
   const iteration = store.snapshots(snapshot).find((record) => record.run === run)?.iteration ?? 0;
   if (iteration === WITHIN_STEP) {
     return store.stageOfSnapshot(run, snapshot);
@@ -34,7 +34,7 @@ export interface WeightsRequest {
  * store.
  * @returns the snapshot, or null if it is neither
  */
-export async function beganWith(
+export async function loadBeginning(
   runtime: ModelRuntime,
   model: string,
   snapshot: string,
@@ -43,7 +43,7 @@ export async function beganWith(
   if (snapshot === model) {
     return model;
   }
-  const file = snapshotFile(snapshotFolder, snapshot);
+  const file = snapshotPath(snapshotFolder, snapshot);
   return existsSync(file) && (await runtime.loadSnapshot(file)) === snapshot ? snapshot : null;
 }
 
@@ -71,7 +71,7 @@ export class Weights {
       return kept;
     }
     const { store, run, snapshot } = request;
-    const moment = trainedAt(store, run, snapshot);
+    const moment = findTrainedAt(store, run, snapshot);
     if (moment === null || !SNAPSHOT_NAME.test(snapshot)) {
       return null;
     }
@@ -87,7 +87,7 @@ export class Weights {
    */
   async valueHead(request: WeightsRequest): Promise<string | null> {
     const { store, run, snapshot } = request;
-    const iteration = lastIterationOf(store, run, snapshot);
+    const iteration = findLastIteration(store, run, snapshot);
     if (iteration === null) {
       throw new C3Error(
         'model',
@@ -97,7 +97,7 @@ export class Weights {
     if (iteration === 0) {
       return null;
     }
-    const file = valueHeadFile(this.folder, run, iteration);
+    const file = valueHeadPath(this.folder, run, iteration);
     if (!existsSync(file)) {
       await this.inTurn(async () => {
         if (!existsSync(file)) {
@@ -121,12 +121,12 @@ export class Weights {
 
   /** Returns true if a snapshot's weights are available without rebuilding them. */
   areKept(store: StoreReader, run: string, snapshot: string): boolean {
-    return this.kept({ store, snapshot }) !== null || trainedAt(store, run, snapshot) === null;
+    return this.kept({ store, snapshot }) !== null || findTrainedAt(store, run, snapshot) === null;
   }
 
   /** Returns the weights file of a snapshot next to the store, or null if it does not exist. */
   keptFile(snapshot: string): string | null {
-    const file = SNAPSHOT_NAME.test(snapshot) ? snapshotFile(this.folder, snapshot) : null;
+    const file = SNAPSHOT_NAME.test(snapshot) ? snapshotPath(this.folder, snapshot) : null;
     return file !== null && existsSync(file) ? file : null;
   }
 
@@ -144,7 +144,7 @@ export class Weights {
   private async rebuild({ store, run, recipe, signal }: WeightsRequest, moment: number | Stage): Promise<string> {
     await using model = await this.models.takeAlone(recipe);
     const { runtime, tokenizer, info } = model;
-    const base = await beganWith(runtime, info.snapshot, snapshotAfter(store, run, 0).id, this.folder);
+    const base = await loadBeginning(runtime, info.snapshot, findSnapshotAfter(store, run, 0).id, this.folder);
     if (base === null) {
       throw new C3Error(
         'model',
@@ -154,7 +154,7 @@ export class Weights {
     const input = {
       run,
       config: recipe.config,
-      protocol: protocolOf(recipe),
+      protocol: parseRecipeProtocol(recipe),
       render: this.models.texts.renderer(recipe.modelFolder, recipe.rendering, signal),
       maxPositions: info.config.maxPositions,
       store,
@@ -167,12 +167,12 @@ export class Weights {
     };
     const rebuilt =
       typeof moment === 'number' ? await restoreTraining(input, moment) : await restoreStage(input, moment);
-    const file = snapshotFile(this.folder, rebuilt);
+    const file = snapshotPath(this.folder, rebuilt);
     if (rebuilt !== base && !existsSync(file)) {
       await runtime.saveSnapshot(rebuilt, file);
     }
     if (typeof moment === 'number' && valuesStates(recipe.config)) {
-      await runtime.saveValueHead(rebuilt, valueHeadFile(this.folder, run, moment));
+      await runtime.saveValueHead(rebuilt, valueHeadPath(this.folder, run, moment));
     }
     return file;
   }

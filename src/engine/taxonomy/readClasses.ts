@@ -3,14 +3,14 @@ import { setImmediate } from 'node:timers/promises';
 import { classifyStudy, studyBucket, type Verdict } from '../../diagnostics/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { problemClasses } from './taxonomyClasses.ts';
+import { findProblemClasses } from './taxonomyClasses.ts';
 import { readBuckets } from './taxonomyView.ts';
 
 /** Buckets to classify before other work gets its turn. */
 const TURN = 100;
 
 /**
- * Returns the class by problem (uidSha) for problems with a bucket of training or of a diagnostic
+ * Returns the class by problem (hashBenchUid) for problems with a bucket of training or of a diagnostic
  * sample. Requested replays do not count, so that the samples of a search do not influence its own
  * groups.
  */
@@ -27,7 +27,7 @@ export async function readProblemClasses(
     }
     verdicts.push(classifyStudy(studyBucket(bucket)));
   }
-  const classes = problemClasses(
+  const classes = findProblemClasses(
     buckets.map(({ problem }) => problem),
     verdicts,
   );

@@ -2,9 +2,9 @@
 import type { TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { problemClasses } from './taxonomyClasses.ts';
-import { detectorReports } from './taxonomyReport.ts';
-import { readBuckets, studyRun, taxonomyView, type ReadRun } from './taxonomyView.ts';
+import { findProblemClasses } from './taxonomyClasses.ts';
+import { readDetectorReports } from './taxonomyReport.ts';
+import { readBuckets, studyRun, createTaxonomyView, type ReadRun } from './taxonomyView.ts';
 
 /** Most runs in the cache. */
 const KEPT = 2;
@@ -20,13 +20,13 @@ export class TaxonomyDesk {
    */
   async view(store: StoreReader, params: TaxonomyParams, protocolOf: () => Protocol): Promise<TaxonomyView> {
     const read = await this.read(store, params, protocolOf);
-    const view = taxonomyView(store, read, params);
+    const view = createTaxonomyView(store, read, params);
     if (params.problems !== true) {
       return view;
     }
     return {
       ...view,
-      problems: problemClasses(
+      problems: findProblemClasses(
         read.studies.map(({ bucket }) => bucket.problem),
         read.published,
       ),
@@ -45,5 +45,5 @@ export class TaxonomyDesk {
 }
 
 async function readRun(store: StoreReader, run: string, protocol: Protocol): Promise<ReadRun> {
-  return studyRun(await readBuckets(store, run, protocol), await detectorReports(store, run));
+  return studyRun(await readBuckets(store, run, protocol), await readDetectorReports(store, run));
 }

@@ -3,25 +3,25 @@
  * the user's labels, and deterministic findings about its episodes.
  */
 import { setImmediate } from 'node:timers/promises';
-import { DETECTORS, detect, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
-import { casesOf, classifyStudy } from '../../diagnostics/taxonomy.ts';
-import { chanceCounts } from '../../diagnostics/taxonomyChance.ts';
-import { savedShares } from '../../diagnostics/taxonomySaved.ts';
+import { DETECTORS, detectFindings, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
+import { listCases, classifyStudy } from '../../diagnostics/taxonomy.ts';
+import { countByChance } from '../../diagnostics/taxonomyChance.ts';
+import { measureSavedShares } from '../../diagnostics/taxonomySaved.ts';
 import type { Episode } from '../../domain/episode.ts';
 import {
   ALL_SUCCEEDED,
   areThresholds,
   CHANCE_MEANING,
-  chanceWords,
-  leftOutWords,
+  formatChanceCount,
+  describeLeftOut,
   PRECEDENCE,
   SAVED_MEANING,
-  savedWords,
+  describeSavedShare,
   TAXONOMY_CLASSES,
   TAXONOMY_THRESHOLDS,
   THRESHOLD_LIMITS,
   THRESHOLD_NAMES,
-  thresholdWords,
+  formatThresholds,
   VERDICT_MEANING,
   type CaseLabel,
   type DetectorReport,
@@ -33,11 +33,11 @@ import {
   type TaxonomyThresholds,
   type VerdictName,
 } from '../../domain/taxonomy.ts';
-import { headlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
-import { C3Error, nearestName } from '../../shared/errors.ts';
+import { toHeadlineJson, type HeadlineJson } from '../../shared/credit/headline.ts';
+import { C3Error, findNearestName } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';
-import { newestEvaluations } from '../diagnose/newestEvaluations.ts';
-import { agreementOf, studyRun, type RunCases } from './taxonomyView.ts';
+import { listNewestEvaluations } from '../diagnose/newestEvaluations.ts';
+import { measureLabelAgreement, studyRun, type RunCases } from './taxonomyView.ts';
 
 /** A stored label with the class of its bucket. */
 export interface ReportedLabel extends CaseLabel {
@@ -78,18 +78,18 @@ const LISTED = 50;
 const TURN = 50;
 
 /** Reports the deterministic findings in a run's last episodes. */
-export async function detectorReports(
+export async function readDetectorReports(
   store: StoreReader,
   run: string,
 ): Promise<{ readonly detectors: readonly DetectorReport[]; readonly episodes: number }> {
-  const episodes = lastEpisodes(store, run);
+  const episodes = readLastEpisodes(store, run);
   const findings: { readonly episode: Episode; readonly found: readonly Finding[] }[] = [];
   for (const [index, episode] of episodes.entries()) {
     // Give the engine a chance to handle a cancellation.
     if (index % TURN === 0) {
       await setImmediate();
     }
-    findings.push({ episode, found: detect(detected(store, episode)) });
+    findings.push({ episode, found: detectFindings(toDetectedEpisode(store, episode)) });
   }
   const detectors = DETECTORS.map((name): DetectorReport => {
     const own = findings.flatMap(({ episode, found }) =>
@@ -110,22 +110,22 @@ export async function detectorReports(
 }
 
 /** Builds the report of a run. @param cases all cases of the run */
-export async function taxonomyReport(
+export async function createTaxonomyReport(
   store: StoreReader,
   run: string,
   cases: RunCases,
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
 ): Promise<TaxonomyReport> {
-  const { studies, deals, leftOut, detectors, episodes } = await studyRun(cases, await detectorReports(store, run));
-  const chance = chanceCounts(deals, thresholds);
-  const saved = savedShares(cases.buckets, thresholds);
+  const { studies, deals, leftOut, detectors, episodes } = await studyRun(cases, await readDetectorReports(store, run));
+  const chance = countByChance(deals, thresholds);
+  const saved = measureSavedShares(cases.buckets, thresholds);
   const classified = studies.map((study) => ({ bucket: study.bucket, verdict: classifyStudy(study, thresholds) }));
   const verdicts = new Map(classified.map(({ bucket, verdict }) => [bucket.id, verdict.name]));
   const classes = TAXONOMY_CLASSES.map((name) => {
-    const own = withCredits(store, casesOf(name, classified));
+    const own = addCaseCredits(store, listCases(name, classified));
     return { name, count: own.length, chance: chance[name], saved: saved.get(name) ?? null, cases: own };
   });
-  const successes = withCredits(store, casesOf(ALL_SUCCEEDED, classified));
+  const successes = addCaseCredits(store, listCases(ALL_SUCCEEDED, classified));
   const stored = store.labelsOfRun(run);
   const newest = new Map(stored.map(({ bucket, id }) => [bucket, id]));
   const labels = stored.flatMap(({ id, bucket, ...label }): ReportedLabel[] => {
@@ -145,17 +145,19 @@ export async function taxonomyReport(
     detectors,
     episodes,
     labels,
-    agreement: agreementOf(labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name])),
+    agreement: measureLabelAgreement(
+      labels.filter(({ current }) => current).map(({ automatic, name }) => [automatic, name]),
+    ),
   };
 }
 
 /** Adds the credits of their messages to cases. */
-function withCredits(store: StoreReader, cases: readonly TaxonomyCase[]): ReportedCase[] {
+function addCaseCredits(store: StoreReader, cases: readonly TaxonomyCase[]): ReportedCase[] {
   const credits = new Map<number, HeadlineJson>();
   for (let from = 0; from < cases.length; from += PAGE) {
     for (const { id, credit } of store.messages(cases.slice(from, from + PAGE).map(({ message }) => message))) {
       if (credit !== null) {
-        credits.set(id, headlineJson(credit));
+        credits.set(id, toHeadlineJson(credit));
       }
     }
   }
@@ -171,7 +173,7 @@ export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
     const [key = '', value = ''] = text.split(/=(.*)/su);
     const name = THRESHOLD_NAMES.find((known) => known === key);
     if (name === undefined) {
-      const nearest = nearestName(key, THRESHOLD_NAMES);
+      const nearest = findNearestName(key, THRESHOLD_NAMES);
       throw new C3Error(
         'input',
         `--thresholds knows ${THRESHOLD_NAMES.join(', ')}, not ${JSON.stringify(key.slice(0, 40))}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
@@ -189,7 +191,7 @@ export function parseThresholds(given: readonly string[]): TaxonomyThresholds {
 }
 
 /** Reads the episodes of the last evaluation, greedy and sampled, or of the last training iteration. */
-function lastEpisodes(store: StoreReader, run: string): Episode[] {
+function readLastEpisodes(store: StoreReader, run: string): Episode[] {
   const read = (phase: 'train' | 'evaluate', iteration: number): Episode[] => {
     const episodes: Episode[] = [];
     for (let offset = 0; ; offset += PAGE) {
@@ -200,7 +202,7 @@ function lastEpisodes(store: StoreReader, run: string): Episode[] {
       }
     }
   };
-  const [newest, ...rounds] = newestEvaluations(store, run);
+  const [newest, ...rounds] = listNewestEvaluations(store, run);
   if (newest === undefined) {
     return read('train', store.countSteps(run));
   }
@@ -211,7 +213,7 @@ function lastEpisodes(store: StoreReader, run: string): Episode[] {
     .flatMap((iteration) => read('evaluate', iteration));
 }
 
-function detected(store: StoreReader, episode: Episode): DetectedEpisode {
+function toDetectedEpisode(store: StoreReader, episode: Episode): DetectedEpisode {
   const chain = store.chain(episode.leaf);
   return {
     question: episode.question,
@@ -219,7 +221,7 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
     messages: chain.map(({ id, role, text, finish }) => ({ id, role, text, finish })),
     return: episode.return,
     rule: episode.rule,
-    emptied: emptiedReplays(store, chain[0]?.id),
+    emptied: readEmptiedReplays(store, chain[0]?.id),
   };
 }
 
@@ -227,7 +229,7 @@ function detected(store: StoreReader, episode: Episode): DetectedEpisode {
  * Pairs the stored replays of a message with those of an empty message in its place, by replay
  * index. Returns null if it was never replayed with an empty message.
  */
-function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
+function readEmptiedReplays(store: StoreReader, plan: number | undefined): DetectedEpisode['emptied'] {
   if (plan === undefined) {
     return null;
   }
@@ -256,25 +258,25 @@ function emptiedReplays(store: StoreReader, plan: number | undefined): DetectedE
 }
 
 /** Formats the report as lines for the terminal. */
-export function taxonomyWords(report: TaxonomyReport): string[] {
+export function formatTaxonomy(report: TaxonomyReport): string[] {
   const { classes, allSucceeded, detectors, unclassified, buckets, leftOut, episodes, thresholds, agreement } = report;
-  const left = leftOutWords(leftOut);
+  const left = describeLeftOut(leftOut);
   const example = (cases: readonly { readonly message: number; readonly evidence: string }[]): string =>
     cases[0] === undefined ? '' : `, for example message ${cases[0].message}: ${cases[0].evidence}`;
   return [
     ...classes.map(
       ({ name, count, chance, saved, cases }) =>
-        `${String(count).padStart(6)}  ${name}, ${chanceWords(chance)}${saved === null ? '' : `; ${savedWords(saved)}`}${example(cases)}`,
+        `${String(count).padStart(6)}  ${name}, ${formatChanceCount(chance)}${saved === null ? '' : `; ${describeSavedShare(saved)}`}${example(cases)}`,
     ),
     `${String(unclassified).padStart(6)}  unclassified`,
     `${String(allSucceeded.count).padStart(6)}  ${ALL_SUCCEEDED}: no failure, in no class`,
     `${String(buckets).padStart(6)}  buckets in all`,
     ...(left === null ? [] : [`        ${left}`]),
-    `        The classes are those of ${thresholdWords(thresholds)}.`,
+    `        The classes are those of ${formatThresholds(thresholds)}.`,
     `        ${CHANCE_MEANING}`,
     `        ${SAVED_MEANING}`,
     `        Successful Credit Shift: ${VERDICT_MEANING['Successful Credit Shift']}`,
-    `        ${agreementWords(agreement)}`,
+    `        ${describeAgreement(agreement)}`,
     ...detectors.map(({ name, count, measured, cases, reason }) =>
       measured === 0
         ? `     ?  ${name}: ${reason ?? 'Not measured: there is no episode.'}`
@@ -284,7 +286,7 @@ export function taxonomyWords(report: TaxonomyReport): string[] {
   ];
 }
 
-function agreementWords({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
+function describeAgreement({ n, agreed, kappa, reason, ownWords }: TaxonomyAgreement): string {
   const shown = (value: number): string => String(Number(value.toFixed(3)));
   const left = ownWords === 0 ? '' : `; ${ownWords} labeled in other words are left out`;
   if (kappa === null) {

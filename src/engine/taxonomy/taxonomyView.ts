@@ -5,19 +5,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../../diagnostics/statistics/agreement.ts';
 import {
-  evidenceOf,
+  describeEvidence,
   classifyStudy,
-  messageOfCase,
+  findCaseMessage,
   studyBucket,
   type BucketStudy,
   type TaxonomyBucket,
   type Verdict,
 } from '../../diagnostics/taxonomy.ts';
-import { chanceCounts, dealsOf, type Deals } from '../../diagnostics/taxonomyChance.ts';
+import { countByChance, dealReturns, type Deals } from '../../diagnostics/taxonomyChance.ts';
 import type { BucketOrigin } from '../../domain/replay.ts';
 import {
   areThresholds,
-  currentLabel,
+  findCurrentLabel,
   isVerdictName,
   sameThresholds,
   TAXONOMY_THRESHOLDS,
@@ -42,7 +42,7 @@ import { solvedReturn } from '../../team/rounds.ts';
 export interface RunBucket extends TaxonomyBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  /** The uidSha of the problem. */
+  /** The hashBenchUid of the problem. */
   readonly problem: string;
 }
 
@@ -133,20 +133,22 @@ export async function studyRun(
   for (const [index, bucket] of buckets.entries()) {
     const study = studyBucket(bucket);
     studies.push(study);
-    deals.push(dealsOf(study));
+    deals.push(dealReturns(study));
     if (index % STUDIED === STUDIED - 1) {
       await setImmediate();
     }
   }
-  return { studies, deals, leftOut, published: verdictsOf(studies, TAXONOMY_THRESHOLDS), ...findings };
+  return { studies, deals, leftOut, published: classifyStudies(studies, TAXONOMY_THRESHOLDS), ...findings };
 }
 
-function verdictsOf(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
+function classifyStudies(studies: readonly BucketStudy[], thresholds: TaxonomyThresholds): Verdict[] {
   return studies.map((study) => classifyStudy(study, thresholds));
 }
 
 /** Measures how labels agree with verdicts. Labels in the user's own words are counted and left out. */
-export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, label: string])[]): TaxonomyAgreement {
+export function measureLabelAgreement(
+  pairs: readonly (readonly [verdict: VerdictName, label: string])[],
+): TaxonomyAgreement {
   const comparable = pairs.filter(([, label]) => isVerdictName(label));
   return { ...cohenKappa(comparable), ownWords: pairs.length - comparable.length };
 }
@@ -155,7 +157,7 @@ export function agreementOf(pairs: readonly (readonly [verdict: VerdictName, lab
  * Builds one view of the read data. Labels are read anew, so they may be newer than the buckets.
  * @throws C3Error('input') for thresholds out of bounds
  */
-export function taxonomyView(
+export function createTaxonomyView(
   store: Pick<StoreReader, 'labelsOfRun'>,
   read: ReadRun,
   { run, thresholds, filter, limit }: TaxonomyParams,
@@ -164,9 +166,9 @@ export function taxonomyView(
     throw new C3Error('input', 'A threshold of the taxonomy is out of its bounds; give a number of at least 0.');
   }
   const { studies, deals, leftOut, published, detectors, episodes } = read;
-  const chance = chanceCounts(deals, thresholds);
-  const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : verdictsOf(studies, thresholds);
-  const labels = labelsByBucket(store, run);
+  const chance = countByChance(deals, thresholds);
+  const verdicts = sameThresholds(thresholds, TAXONOMY_THRESHOLDS) ? published : classifyStudies(studies, thresholds);
+  const labels = readLabelsByBucket(store, run);
   const cases = studies.map(({ bucket }, index) => ({
     bucket,
     verdict: verdicts[index],
@@ -179,7 +181,7 @@ export function taxonomyView(
   const counted = (of: readonly VerdictName[], name: VerdictName): number => of.filter((one) => one === name).length;
   const now = classified.map(({ verdict }) => verdict.name);
   const before = classified.map((one) => one.published);
-  const matching = classified.filter((one) => passes(one, filter));
+  const matching = classified.filter((one) => passesFilter(one, filter));
   return {
     run,
     buckets: studies.length,
@@ -193,13 +195,13 @@ export function taxonomyView(
     leftOut,
     changed: now.filter((name, index) => name !== before[index]).length,
     roles: [...new Set(studies.map(({ bucket: { role } }) => role))],
-    agreement: agreementOf(
+    agreement: measureLabelAgreement(
       classified.flatMap(({ verdict, label }) => (label === null ? [] : [[verdict.name, label.name] as const])),
     ),
     detectors,
     episodes,
     matching: matching.length,
-    rows: matching.slice(0, limit).map(rowOf),
+    rows: matching.slice(0, limit).map(toTaxonomyRow),
   };
 }
 
@@ -210,15 +212,15 @@ interface Classified {
   readonly label: CaseLabel | null;
 }
 
-function labelsByBucket(
+function readLabelsByBucket(
   store: Pick<StoreReader, 'labelsOfRun'>,
   run: string,
 ): ReadonlyMap<number | null, CaseLabel | null> {
   const byBucket = Map.groupBy(store.labelsOfRun(run), ({ bucket }) => bucket);
-  return new Map([...byBucket].map(([bucket, labels]) => [bucket, currentLabel(labels)]));
+  return new Map([...byBucket].map(([bucket, labels]) => [bucket, findCurrentLabel(labels)]));
 }
 
-function passes({ bucket, verdict, label }: Classified, filter: TaxonomyFilter): boolean {
+function passesFilter({ bucket, verdict, label }: Classified, filter: TaxonomyFilter): boolean {
   if (filter.verdict !== null && verdict.name !== filter.verdict) {
     return false;
   }
@@ -237,18 +239,18 @@ function passes({ bucket, verdict, label }: Classified, filter: TaxonomyFilter):
   }
 }
 
-function rowOf({ bucket, verdict, published, label }: Classified): TaxonomyRow {
+function toTaxonomyRow({ bucket, verdict, published, label }: Classified): TaxonomyRow {
   const { id, origin, iteration, role, question } = bucket;
   return {
     bucket: id,
-    message: messageOfCase(bucket),
+    message: findCaseMessage(bucket),
     origin,
     iteration,
     role,
     published,
     question: question.slice(0, QUESTION),
     verdict: verdict.name,
-    evidence: evidenceOf(bucket, verdict),
+    evidence: describeEvidence(bucket, verdict),
     label:
       label === null ? null : { name: label.name, note: label.note, author: label.author, createdAt: label.createdAt },
   };

@@ -18,7 +18,7 @@ const MOST_SHOWN = 2000;
  * @param program of both functions, or of the main one if a single role writes all
  * @param name of the main function
  */
-export function expertPrompt(
+export function writeExpertPrompt(
   question: string,
   program: string,
   name: string,
@@ -38,12 +38,12 @@ export function expertPrompt(
  * function.
  * @returns null if there is none
  */
-export function editsIn(answer: string, isPair: boolean): ExpertEdits | null {
+export function readExpertEdits(answer: string, isPair: boolean): ExpertEdits | null {
   const text = answer.slice(-MOST_READ);
   let found: ExpertEdits | null = null;
   for (let from = text.indexOf('{'); from >= 0;) {
-    const end = objectEnd(text, from);
-    const edits = end === null ? null : editsOf(text.slice(from, end), isPair);
+    const end = findObjectEnd(text, from);
+    const edits = end === null ? null : parseExpertEdits(text.slice(from, end), isPair);
     found = edits ?? found;
     from = text.indexOf('{', edits === null ? from + 1 : (end ?? from + 1));
   }
@@ -54,7 +54,7 @@ export function editsIn(answer: string, isPair: boolean): ExpertEdits | null {
  * Returns the end of the object that begins at `from`, by its braces outside strings, or null if it
  * stays open.
  */
-function objectEnd(text: string, from: number): number | null {
+function findObjectEnd(text: string, from: number): number | null {
   let depth = 0;
   let inText = false;
   for (let index = from; index < text.length; index++) {
@@ -79,7 +79,7 @@ function objectEnd(text: string, from: number): number | null {
   return null;
 }
 
-function editsOf(json: string, isPair: boolean): ExpertEdits | null {
+function parseExpertEdits(json: string, isPair: boolean): ExpertEdits | null {
   let value: unknown;
   try {
     value = JSON.parse(json);

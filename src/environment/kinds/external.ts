@@ -5,14 +5,14 @@
  */
 import type { Examination } from '../../domain/message.ts';
 import {
-  entryPointOf,
-  functionsIn,
-  functionsOf,
+  findEntryPoint,
+  splitFunctions,
+  pickFunctions,
   HELPER_NAME,
-  programOfTurn,
+  joinTurnProgram,
 } from '../../evaluate/python/functionSource.ts';
 import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
-import { editsIn, expertPrompt, type ExpertEdits } from './expertAnswer.ts';
+import { readExpertEdits, writeExpertPrompt, type ExpertEdits } from './expertAnswer.ts';
 
 // Feedback on a program of two functions, for the author of one of them.
 
@@ -31,30 +31,32 @@ interface Part {
 const MOST_LISTED = 10;
 const MOST_SOURCE = 200;
 
-const passedOf = ({ tests }: Examination): number => tests.filter((test) => test.passed).length;
+const countPassed = ({ tests }: Examination): number => tests.filter((test) => test.passed).length;
 
 /** Describes every level in its own line, a role's own function first. */
-function diagnostics({ isMain, isPair }: Part, examination: Examination): string[] {
+function describeLevels({ isMain, isPair }: Part, examination: Examination): string[] {
   const { helper, main, entryPoint, syntax, tests } = examination;
-  const definitions = [...(isPair ? [definition('aux', helper)] : []), definition(entryPoint, main)];
+  const definitions = [...(isPair ? [describeDefinition('aux', helper)] : []), describeDefinition(entryPoint, main)];
   const failed = tests.filter((test) => !test.passed);
-  const listed = failed.slice(0, MOST_LISTED).map(({ source, detail }) => `- ${short(source)}: ${short(detail)}`);
+  const listed = failed
+    .slice(0, MOST_LISTED)
+    .map(({ source, detail }) => `- ${shortenSource(source)}: ${shortenSource(detail)}`);
   return [
     ...(isMain ? definitions.toReversed() : definitions),
     syntax === null
       ? 'Syntax: ok.'
       : `Syntax: error in line ${syntax.line}, column ${syntax.column}: ${syntax.message}.`,
-    tests.length === 0 ? 'Tests: none were run.' : `Tests: ${passedOf(examination)} of ${tests.length} passed.`,
+    tests.length === 0 ? 'Tests: none were run.' : `Tests: ${countPassed(examination)} of ${tests.length} passed.`,
     ...listed,
     ...(failed.length > listed.length ? [`- and ${failed.length - listed.length} more`] : []),
-    ...(isMain && isPair ? usageWords(examination) : []),
+    ...(isMain && isPair ? describeUsage(examination) : []),
   ];
 }
 
 /** Describes every level in a few words. */
-function signals({ isMain, isPair }: Part, examination: Examination): string[] {
+function summarizeLevels({ isMain, isPair }: Part, examination: Examination): string[] {
   const { helper, main, syntax, tests } = examination;
-  const passed = passedOf(examination);
+  const passed = countPassed(examination);
   const isWhole = main.returns && (!isPair || helper.returns);
   const share =
     passed === tests.length ? 'all passed' : passed === 0 ? 'none passed' : `${passed} of ${tests.length} passed`;
@@ -62,26 +64,26 @@ function signals({ isMain, isPair }: Part, examination: Examination): string[] {
     `Implementation: ${isWhole ? 'ok' : 'a function is missing'}.`,
     `Syntax: ${syntax === null ? 'ok' : 'not ok'}.`,
     `Tests: ${tests.length === 0 ? 'none were run' : share}.`,
-    ...(isMain && isPair ? usageWords(examination).slice(0, 1) : []),
+    ...(isMain && isPair ? describeUsage(examination).slice(0, 1) : []),
   ];
 }
 
 /** Judges all levels: the program parses, has its main function, and passed all of its tests. */
-function verdict(examination: Examination): string {
+function judgeLevels(examination: Examination): string {
   const { main, syntax, tests } = examination;
   const isPassed =
-    syntax === null && main.source !== null && tests.length > 0 && passedOf(examination) === tests.length;
+    syntax === null && main.source !== null && tests.length > 0 && countPassed(examination) === tests.length;
   return isPassed ? 'All levels passed.' : 'Not all levels passed.';
 }
 
-function definition(name: string, { source, returns }: Examination['main']): string {
+function describeDefinition(name: string, { source, returns }: Examination['main']): string {
   if (source === null) {
     return `${name}: missing; begin a line with def ${name}(...).`;
   }
   return returns ? `${name}: defined.` : `${name}: defined, but gives back no value.`;
 }
 
-function usageWords({ usage }: Examination): string[] {
+function describeUsage({ usage }: Examination): string[] {
   if (usage === null) {
     return [];
   }
@@ -89,7 +91,7 @@ function usageWords({ usage }: Examination): string[] {
   return [`aux: ${use}.`, ...(usage.called && usage.wrapper ? ['Your function only hands on what aux gives.'] : [])];
 }
 
-const short = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim().slice(0, MOST_SOURCE);
+const shortenSource = (text: string): string => text.replaceAll(/\s+/gu, ' ').trim().slice(0, MOST_SOURCE);
 
 /** Describes a role's part of the program for the role; empty for no description. */
 type Words = (part: Part, examination: Examination) => readonly string[];
@@ -97,7 +99,7 @@ type Words = (part: Part, examination: Examination) => readonly string[];
 /** Number of tests that feedback executes: the first n; the last |n| for -n; all for 0, null and `all`. */
 const SLICE = { number: '1', all: ['all', 'None'] } as const;
 
-const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => ({
+const createLevelsKind = (name: string, words: string, say: Words): EnvironmentKind => ({
   name,
   words,
   options: { sandbox_slice: SLICE },
@@ -105,7 +107,7 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
   runsCode: true,
   run: async (input) => {
     const { problem, messages, examine, options } = input;
-    const { entryPoint } = partsOf(input);
+    const { entryPoint } = listParts(input);
     if (entryPoint === null || examine === undefined) {
       throw new Error(
         entryPoint === null
@@ -113,7 +115,7 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
           : 'it executes code, and the evaluator does not; choose evaluator: ladder, python or auto',
       );
     }
-    const program = programOfTurn(
+    const program = joinTurnProgram(
       problem,
       messages.map(({ text }) => text),
     );
@@ -121,27 +123,27 @@ const ofLevels = (name: string, words: string, say: Words): EnvironmentKind => (
     if ('masked' in found) {
       throw new Error(found.masked);
     }
-    return asked(input, (part) => say(part, found));
+    return writeRequests(input, (part) => say(part, found));
   },
 });
 
-export const levelFeedback = ofLevels(
+export const levelFeedback = createLevelsKind(
   'level_feedback',
   'Reports to the helper and the main role what their functions came to, level by level, with each failed ' +
     'assertion, and asks them to revise.',
-  diagnostics,
+  describeLevels,
 );
 
-export const levelPassed = ofLevels(
+export const levelPassed = createLevelsKind(
   'level_passed',
   'Reports which levels their functions passed to the helper and the main role, and asks them to revise.',
-  signals,
+  summarizeLevels,
 );
 
-export const passed = ofLevels(
+export const passed = createLevelsKind(
   'passed',
   'Reports to the helper and the main role whether their program passed all levels, and asks them to revise.',
-  (_, examination) => [verdict(examination)],
+  (_, examination) => [judgeLevels(examination)],
 );
 
 export const plain: EnvironmentKind = {
@@ -149,7 +151,7 @@ export const plain: EnvironmentKind = {
   words: 'Asks every role to revise its function, and says nothing about it.',
   options: {},
   derived: true,
-  run: (input) => asked(input, () => []),
+  run: (input) => writeRequests(input, () => []),
 };
 
 /** Most characters of the reason why a model failed. */
@@ -167,8 +169,8 @@ export const expertEdits: EnvironmentKind = {
   runsCode: true,
   run: async (input) => {
     const isAsked = input.options['expert'] === 'policy';
-    const edits = await (isAsked ? editsOfModel(input) : editsOfRules(input));
-    const outcome = asked(input, ({ isMain }) =>
+    const edits = await (isAsked ? requestModelEdits(input) : requestRuleEdits(input));
+    const outcome = writeRequests(input, ({ isMain }) =>
       'note' in edits
         ? [`The expert proposes no edits: ${edits.note}.`]
         : [`Edits that an expert proposes:\n${isMain ? edits.main : edits.aux}`],
@@ -176,7 +178,7 @@ export const expertEdits: EnvironmentKind = {
     const said = 'note' in edits ? { edits: null, note: edits.note } : { edits: { ...edits } };
     return {
       ...outcome,
-      ...('note' in edits && !isAsked ? {} : { json: { ...recordOf(outcome.json), ...said } }),
+      ...('note' in edits && !isAsked ? {} : { json: { ...toObject(outcome.json), ...said } }),
       // A model's answer depends on its machine, so it is recorded and not requested again.
       ...(isAsked && { derived: false }),
     };
@@ -188,27 +190,27 @@ interface NoEdits {
   readonly note: string;
 }
 
-async function editsOfRules({ problem, messages, examine }: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
-  const program = programOfTurn(
+async function requestRuleEdits({ problem, messages, examine }: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
+  const program = joinTurnProgram(
     problem,
     messages.map(({ text }) => text),
   );
   // The expert does not see the tests.
-  const found = examine === undefined ? null : await examine({ ...problem, ...untested(problem) }, program, 0);
-  return found === null || 'masked' in found ? { note: 'it could not read the program' } : { ...editsOf(found) };
+  const found = examine === undefined ? null : await examine({ ...problem, ...removeTests(problem) }, program, 0);
+  return found === null || 'masked' in found ? { note: 'it could not read the program' } : { ...proposeEdits(found) };
 }
 
 /** Asks until there are edits. A model that fails or gives none proposes none. */
-async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
+async function requestModelEdits(input: EnvironmentInput): Promise<ExpertEdits | NoEdits> {
   const { problem, ask } = input;
-  const { parts } = partsOf(input);
+  const { parts } = listParts(input);
   const isPair = parts.length === 2;
   const program = parts.map(({ name, source }) => source ?? `# ${name} is missing`).join('\n\n\n');
-  const prompt = expertPrompt(problem.question, program, parts.at(-1)?.name ?? '', isPair);
+  const prompt = writeExpertPrompt(problem.question, program, parts.at(-1)?.name ?? '', isPair);
   let note = 'nobody can be asked here';
   for (let attempt = 0; ask !== undefined && attempt < ATTEMPTS; attempt++) {
     const answer = await ask(prompt, attempt);
-    const edits = 'failed' in answer ? null : editsIn(answer.text, isPair);
+    const edits = 'failed' in answer ? null : readExpertEdits(answer.text, isPair);
     if (edits !== null) {
       return edits;
     }
@@ -220,11 +222,11 @@ async function editsOfModel(input: EnvironmentInput): Promise<ExpertEdits | NoEd
   return { note };
 }
 
-const recordOf = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
+const toObject = (json: EnvironmentOutcome['json']): object => (typeof json === 'object' && json !== null ? json : {});
 
 /** Returns the problem without the expectations of its tests; the function keeps its name. */
-function untested({ tests, question }: EnvironmentInput['problem']): Pick<EnvironmentInput['problem'], 'tests'> {
-  const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
+function removeTests({ tests, question }: EnvironmentInput['problem']): Pick<EnvironmentInput['problem'], 'tests'> {
+  const entryPoint = findEntryPoint({ question, ...(tests !== undefined && { tests }) });
   return tests === undefined ? {} : { tests: { ...tests, tests: [], test: '', setup: '', entryPoint } };
 }
 
@@ -232,15 +234,15 @@ function untested({ tests, question }: EnvironmentInput['problem']): Pick<Enviro
  * Returns the parts by author: the first role wrote the helper, the last the main function; a single
  * role wrote both.
  */
-function partsOf({ problem, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
-  const entryPoint = entryPointOf(problem);
+function listParts({ problem, messages }: EnvironmentInput): { entryPoint: string | null; parts: readonly Part[] } {
+  const entryPoint = findEntryPoint(problem);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first === undefined || last === undefined) {
     return { entryPoint, parts: [] };
   }
   const name = entryPoint ?? '';
   const isPair = first !== last;
-  const found = isPair ? functionsOf(first.text, last.text, name) : functionsIn(last.text, name);
+  const found = isPair ? pickFunctions(first.text, last.text, name) : splitFunctions(last.text, name);
   const main: Part = { role: last.role, isMain: true, isPair, name, source: found.main };
   return {
     entryPoint,
@@ -251,8 +253,8 @@ function partsOf({ problem, messages }: EnvironmentInput): { entryPoint: string 
 }
 
 /** Writes the request to each role: the description of its part, and the request to revise it. */
-function asked(input: EnvironmentInput, say: (part: Part) => readonly string[]): EnvironmentOutcome {
-  const { parts } = partsOf(input);
+function writeRequests(input: EnvironmentInput, say: (part: Part) => readonly string[]): EnvironmentOutcome {
+  const { parts } = listParts(input);
   const prompts = parts.map((part): [string, string] => {
     const request = `Revise your function${part.name === '' ? '' : ` ${part.name}`}. Write the code only.`;
     return [part.role, [...say(part), request].join('\n')];
@@ -275,14 +277,14 @@ interface Edits {
 }
 
 /** Proposes one edit for each function, the first that applies. A pure function. */
-function editsOf({ helper, main, entryPoint, syntax, usage }: Examination): Edits {
+function proposeEdits({ helper, main, entryPoint, syntax, usage }: Examination): Edits {
   return {
-    aux: functionEdit('aux', helper, syntax) ?? 'perfect',
-    main: functionEdit(entryPoint, main, syntax) ?? usageEdit(usage) ?? 'perfect',
+    aux: proposeFunctionEdit('aux', helper, syntax) ?? 'perfect',
+    main: proposeFunctionEdit(entryPoint, main, syntax) ?? proposeUsageEdit(usage) ?? 'perfect',
   };
 }
 
-function functionEdit(
+function proposeFunctionEdit(
   name: string,
   { source, returns }: Examination['main'],
   syntax: Examination['syntax'],
@@ -296,7 +298,7 @@ function functionEdit(
   return syntax === null ? null : `Correct the line that cannot be parsed (${syntax.message}).`;
 }
 
-function usageEdit(usage: Examination['usage']): string | null {
+function proposeUsageEdit(usage: Examination['usage']): string | null {
   if (usage === null || (usage.used && !usage.wrapper)) {
     return null;
   }

@@ -1,11 +1,11 @@
 /** The code of several messages as one program, such as a helper and the main function. */
 import { CODE_BLOCKS, extractCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import {
-  entryPointOf,
-  functionsIn,
-  functionsOf,
+  findEntryPoint,
+  splitFunctions,
+  pickFunctions,
   HELPER_NAME,
-  joinedProgram,
+  joinProgram,
 } from '../../evaluate/python/functionSource.ts';
 import type { EnvironmentInput, EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 
@@ -16,25 +16,29 @@ export const join: EnvironmentKind = {
   options: { take: ['code', 'functions'], blocks: CODE_BLOCKS },
   derived: true,
   run: (input) => {
-    const entryPoint = input.options['take'] === 'functions' ? entryPointOf(input.problem) : null;
+    const entryPoint = input.options['take'] === 'functions' ? findEntryPoint(input.problem) : null;
     return entryPoint === null
-      ? { text: fenced(input.messages.map(({ text }) => extractCode(text, blocksOf(input)).trimEnd()).join('\n\n\n')) }
-      : joinedFunctions(input, entryPoint);
+      ? {
+          text: fencePython(
+            input.messages.map(({ text }) => extractCode(text, readBlocksOption(input)).trimEnd()).join('\n\n\n'),
+          ),
+        }
+      : joinFunctions(input, entryPoint);
   },
 };
 
 /** Joins the functions that the roles were asked for; a single message may contain both. */
-function joinedFunctions(input: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
+function joinFunctions(input: EnvironmentInput, entryPoint: string): EnvironmentOutcome {
   const { problem, messages } = input;
-  const blocks = blocksOf(input);
+  const blocks = readBlocksOption(input);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first === undefined || last === undefined) {
     return { text: '' };
   }
   const found =
     first === last
-      ? functionsIn(last.text, entryPoint, blocks)
-      : functionsOf(first.text, last.text, entryPoint, blocks);
+      ? splitFunctions(last.text, entryPoint, blocks)
+      : pickFunctions(first.text, last.text, entryPoint, blocks);
   const parts: [string, string | null][] =
     first === last
       ? [[last.role, found.main]]
@@ -43,12 +47,12 @@ function joinedFunctions(input: EnvironmentInput, entryPoint: string): Environme
           [last.role, found.main],
         ];
   return {
-    text: fenced(joinedProgram({ prefix: problem.tests?.prefix ?? '' }, found).trimEnd()),
+    text: fencePython(joinProgram({ prefix: problem.tests?.prefix ?? '' }, found).trimEnd()),
     json: { helper: HELPER_NAME, entryPoint, extracted: Object.fromEntries(parts) },
   };
 }
 
-const blocksOf = ({ options }: EnvironmentInput): CodeBlocks | undefined =>
+const readBlocksOption = ({ options }: EnvironmentInput): CodeBlocks | undefined =>
   CODE_BLOCKS.find((name) => name === options['blocks']);
 
-const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const fencePython = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;

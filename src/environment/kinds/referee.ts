@@ -1,5 +1,5 @@
 /** The exact referee of the game of guessing numbers. */
-import { compareGuess, guessIn, parseSecret } from '../../evaluate/puzzles/numbers.ts';
+import { compareGuess, readGuess, parseSecret } from '../../evaluate/puzzles/numbers.ts';
 import type { EnvironmentKind } from '../kind.ts';
 
 export const referee: EnvironmentKind = {
@@ -16,7 +16,7 @@ export const referee: EnvironmentKind = {
         'the answer of the problem is no secret number such as `secret number 0427`; take the environment out, or choose task: {name: numbers}',
       );
     }
-    const guess = guessIn(messages.at(-1)?.text ?? '', secret.length);
+    const guess = readGuess(messages.at(-1)?.text ?? '', secret.length);
     if (guess === null) {
       const example = '0123456789'.slice(0, secret.length);
       return { text: `No guess of ${secret.length} digits. Write one such as Guess: ${example}`, json: { guess } };

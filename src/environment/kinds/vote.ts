@@ -1,6 +1,6 @@
 /** The answer that most messages state. A message without an answer has no vote. */
 import type { EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
-import { ballotOf, tallyOf, TIE_RULES, winnersOf } from '../voting.ts';
+import { readBallot, tallyBallots, TIE_RULES, chooseWinners } from '../voting.ts';
 
 export const vote: EnvironmentKind = {
   name: 'vote',
@@ -8,8 +8,8 @@ export const vote: EnvironmentKind = {
   options: { ties: TIE_RULES },
   derived: true,
   run({ messages, options, uniform }): EnvironmentOutcome {
-    const votes = tallyOf(messages.flatMap(({ text }) => ballotOf(text) ?? []));
-    const chosen = winnersOf(votes, options['ties'], uniform).map(({ answer }) => answer);
+    const votes = tallyBallots(messages.flatMap(({ text }) => readBallot(text) ?? []));
+    const chosen = chooseWinners(votes, options['ties'], uniform).map(({ answer }) => answer);
     const words = chosen.length === 0 ? 'No answer has the most votes.' : chosen.map((one) => `#### ${one}`).join('\n');
     return {
       text: words,

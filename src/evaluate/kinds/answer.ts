@@ -1,9 +1,9 @@
-import { noFault, type EvaluatorKind } from '../kind.ts';
+import { findNoFault, type EvaluatorKind } from '../kind.ts';
 
 export const answer = {
   name: 'answer',
   words: 'The stated number must be the answer.',
   runsCode: false,
-  fault: noFault,
+  fault: findNoFault,
   make: (parts) => parts.answer,
 } as const satisfies EvaluatorKind;

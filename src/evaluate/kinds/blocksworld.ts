@@ -1,4 +1,4 @@
-import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { findAnswerWithoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseBlocks } from '../puzzles/blocks.ts';
 
 const NAME = 'blocksworld';
@@ -9,6 +9,6 @@ export const blocksworld = {
   words:
     'Plans of Blocksworld, in PDDL or in English: whether every action can be done and the goal holds in the end. The answer is the problem in PDDL.',
   runsCode: false,
-  fault: (problems) => withoutForm(NAME, (answer) => parseBlocks(answer) !== null, EXAMPLE, problems),
+  fault: (problems) => findAnswerWithoutForm(NAME, (answer) => parseBlocks(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.blocksworld,
 } as const satisfies EvaluatorKind;

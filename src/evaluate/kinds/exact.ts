@@ -1,10 +1,10 @@
-import { blankAnswer, type EvaluatorKind } from '../kind.ts';
+import { findBlankAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const exact = {
   name: 'exact',
   words: 'The message must be the answer, except for white space around it.',
   runsCode: false,
-  fault: (problems) => blankAnswer('exact', problems),
+  fault: (problems) => findBlankAnswer('exact', problems),
   make: () => ({
     name: 'exact',
     evaluate: ({ answer, uid }, text) => {

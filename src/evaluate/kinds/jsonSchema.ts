@@ -1,12 +1,12 @@
 import { readSchema } from '../jsonSchema.ts';
-import { unusable, type EvaluatorKind } from '../kind.ts';
+import { findUnusableAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const jsonSchema = {
   name: 'json-schema',
   words: 'The message, or its block fenced as JSON, must satisfy the JSON Schema in the answer.',
   runsCode: false,
   fault: (problems) =>
-    unusable('json-schema', 'a JSON Schema', problems, (text) => {
+    findUnusableAnswer('json-schema', 'a JSON Schema', problems, (text) => {
       const found = readSchema(text);
       return typeof found === 'string' ? found : null;
     }),

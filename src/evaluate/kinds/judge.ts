@@ -1,10 +1,10 @@
-import { noFault, type EvaluatorKind } from '../kind.ts';
+import { findNoFault, type EvaluatorKind } from '../kind.ts';
 
 export const judge = {
   name: 'judge',
   words:
     'A model scores the message by a rubric of yours (`scorer`), once its agreement with itself and with your labels is measured.',
   runsCode: false,
-  fault: noFault,
+  fault: findNoFault,
   make: ({ judge: evaluator }) => evaluator,
 } as const satisfies EvaluatorKind;

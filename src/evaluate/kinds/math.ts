@@ -1,9 +1,9 @@
-import { noFault, type EvaluatorKind } from '../kind.ts';
+import { findNoFault, type EvaluatorKind } from '../kind.ts';
 
 export const math = {
   name: 'math',
   words: 'Answers compared as mathematics, exactly.',
   runsCode: false,
-  fault: noFault,
+  fault: findNoFault,
   make: (parts) => parts.math('strict'),
 } as const satisfies EvaluatorKind;

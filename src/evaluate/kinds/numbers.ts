@@ -1,4 +1,4 @@
-import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { findAnswerWithoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseSecret } from '../puzzles/numbers.ts';
 
 const NAME = 'numbers';
@@ -9,6 +9,6 @@ export const numbers = {
   words:
     'The last guess in a message must be the secret number in the answer of the problem, such as `secret number 0427`.',
   runsCode: false,
-  fault: (problems) => withoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, problems),
+  fault: (problems) => findAnswerWithoutForm(NAME, (answer) => parseSecret(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.numbers,
 } as const satisfies EvaluatorKind;

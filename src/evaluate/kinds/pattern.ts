@@ -1,13 +1,13 @@
 import { RE2JS } from 're2js';
 /** Requires a match of a regular expression, in time that is linear in the message. */
-import { unusable, type EvaluatorKind } from '../kind.ts';
+import { findUnusableAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const pattern = {
   name: 'pattern',
   words: 'The regular expression in the answer must match somewhere in the message (RE2 syntax).',
   runsCode: false,
   fault: (problems) =>
-    unusable('pattern', 'a regular expression', problems, (text) => {
+    findUnusableAnswer('pattern', 'a regular expression', problems, (text) => {
       const found = compilePattern(text);
       return typeof found === 'string' ? found : null;
     }),

@@ -1,4 +1,4 @@
-import { withoutTests, type EvaluatorKind } from '../kind.ts';
+import { findProblemWithoutTests, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'python-fraction';
 
@@ -7,6 +7,6 @@ export const pythonFraction = {
   words: 'Code in the sandbox: the share of the tests that pass.',
   runsCode: true,
   fractional: true,
-  fault: (problems) => withoutTests(NAME, problems),
+  fault: (problems) => findProblemWithoutTests(NAME, problems),
   make: ({ plain, python }) => python('fraction', NAME, plain),
 } as const satisfies EvaluatorKind;

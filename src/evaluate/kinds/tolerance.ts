@@ -1,5 +1,5 @@
 /** Checks that a stated number is within a tolerance of the answer, exactly. */
-import { unusable, type EvaluatorKind } from '../kind.ts';
+import { findUnusableAnswer, type EvaluatorKind } from '../kind.ts';
 import { parseRational, type Rational } from '../math/exact/rational.ts';
 import { extractAnswer } from '../math/extract.ts';
 
@@ -9,7 +9,7 @@ export const tolerance = {
     'The stated number must be within the tolerance of the answer, which has the form `3.14 +- 0.01` or `250 +- 2%`.',
   runsCode: false,
   fault: (problems) =>
-    unusable('tolerance', 'a number with a tolerance', problems, (text) =>
+    findUnusableAnswer('tolerance', 'a number with a tolerance', problems, (text) =>
       parseTolerance(text) === null ? 'it must be such as `3.14 +- 0.01` or `250 +- 2%`' : null,
     ),
   make: () => ({
@@ -49,7 +49,10 @@ export function parseTolerance(text: string): ToleranceKey | null {
   if (value === null || tolerance === null || tolerance.numerator < 0n || more.length > 0) {
     return null;
   }
-  return { value, tolerance: right?.endsWith('%') === true ? product(size(value), tolerance) : tolerance };
+  return {
+    value,
+    tolerance: right?.endsWith('%') === true ? multiplyRationals(toAbsolute(value), tolerance) : tolerance,
+  };
 }
 
 /** Grades the number that a message states. Both ends of the tolerance count as within. */
@@ -62,7 +65,7 @@ function gradeTolerance({ value, tolerance }: ToleranceKey, message: string): To
   if (number === null) {
     return { score: 0, rule: `${rule}: not a number` };
   }
-  const distance = size({
+  const distance = toAbsolute({
     numerator: number.numerator * value.denominator - value.numerator * number.denominator,
     denominator: number.denominator * value.denominator,
   });
@@ -70,12 +73,12 @@ function gradeTolerance({ value, tolerance }: ToleranceKey, message: string): To
   return { score: isWithin ? 1 : 0, rule: `${rule}: ${isWithin ? 'within' : 'outside'} the tolerance` };
 }
 
-const size = ({ numerator, denominator }: Rational): Rational => ({
+const toAbsolute = ({ numerator, denominator }: Rational): Rational => ({
   numerator: numerator < 0n ? -numerator : numerator,
   denominator,
 });
 
-const product = (a: Rational, b: Rational): Rational => ({
+const multiplyRationals = (a: Rational, b: Rational): Rational => ({
   numerator: a.numerator * b.numerator,
   denominator: a.denominator * b.denominator,
 });

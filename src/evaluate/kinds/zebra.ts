@@ -1,4 +1,4 @@
-import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { findAnswerWithoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseZebra } from '../puzzles/zebra.ts';
 
 const NAME = 'zebra';
@@ -9,6 +9,6 @@ export const zebra = {
   words:
     'Grids of houses (ZebraLogic): the last JSON object of a message needs every cell of the solution in the answer of the problem, or it has nothing.',
   runsCode: false,
-  fault: (problems) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
+  fault: (problems) => findAnswerWithoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.zebra('all'),
 } as const satisfies EvaluatorKind;

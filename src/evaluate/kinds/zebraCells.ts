@@ -1,4 +1,4 @@
-import { withoutForm, type EvaluatorKind } from '../kind.ts';
+import { findAnswerWithoutForm, type EvaluatorKind } from '../kind.ts';
 import { parseZebra } from '../puzzles/zebra.ts';
 
 const NAME = 'zebra-cells';
@@ -9,6 +9,6 @@ export const zebraCells = {
   words: 'Grids of houses: the share of the cells of the solution that are right.',
   runsCode: false,
   fractional: true,
-  fault: (problems) => withoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
+  fault: (problems) => findAnswerWithoutForm(NAME, (answer) => parseZebra(answer) !== null, EXAMPLE, problems),
   make: ({ puzzles }) => puzzles.zebra('cells'),
 } as const satisfies EvaluatorKind;

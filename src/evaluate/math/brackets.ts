@@ -9,7 +9,7 @@ export const CLOSING = /^(?:[)\]}]|\\\})$/u;
  * Returns the parts between the separators outside brackets, and adds the separators to `found`.
  * @throws Unreadable for brackets that do not match
  */
-export function split(
+export function splitOutsideBrackets(
   tokens: readonly Token[],
   separates: (token: Token) => boolean,
   found: string[] = [],
@@ -17,7 +17,7 @@ export function split(
   const parts: Token[][] = [[]];
   let depth = 0;
   for (const token of tokens) {
-    depth += turn(token);
+    depth += bracketStep(token);
     if (depth < 0) {
       throw new Unreadable();
     }
@@ -38,7 +38,7 @@ export function split(
  * Returns 1 for an opening bracket, -1 for a closing one, else 0. All bracket forms match each other,
  * because [1, 2) is an interval.
  */
-export function turn({ kind, text }: Token): number {
+export function bracketStep({ kind, text }: Token): number {
   if (kind === 'matrix') {
     return text.startsWith('begin') ? 1 : -1;
   }
@@ -49,10 +49,10 @@ export function turn({ kind, text }: Token): number {
 }
 
 /** Returns true if the first bracket closes at the last token. */
-export function closes(tokens: readonly Token[]): boolean {
+export function isOneBracketPair(tokens: readonly Token[]): boolean {
   let depth = 0;
   for (const [at, token] of tokens.entries()) {
-    depth += turn(token);
+    depth += bracketStep(token);
     if (depth === 0) {
       return at === tokens.length - 1;
     }

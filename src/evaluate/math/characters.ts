@@ -72,7 +72,7 @@ const VULGAR: Readonly<Record<string, string>> = {
  * Replaces characters from keyboards, web pages and Chinese texts with plain characters and LaTeX
  * names. The result is at most eight times as long.
  */
-export function plainCharacters(text: string): string {
+export function normalizeCharacters(text: string): string {
   let plain = '';
   let raised = false;
   for (const character of text) {
@@ -81,12 +81,12 @@ export function plainCharacters(text: string): string {
       plain += raised ? '}' : '^{';
     }
     raised = script >= 0;
-    plain += raised ? SCRIPT_VALUES.charAt(script) : spelled(character);
+    plain += raised ? SCRIPT_VALUES.charAt(script) : spellCharacter(character);
   }
   return raised ? `${plain}}` : plain;
 }
 
-function spelled(character: string): string {
+function spellCharacter(character: string): string {
   const vulgar = VULGAR[character];
   if (vulgar !== undefined) {
     return `\\frac{${vulgar.replace(' ', '}{')}}`;
@@ -110,7 +110,7 @@ const PLACES: Readonly<Record<string, bigint>> = { 十: 10n, 百: 100n, 千: 100
  * is 10/100, 零点五 is 0.5, 一半 is 1/2.
  * @returns null for everything else
  */
-export function chineseNumber(text: string): string | null {
+export function parseChineseNumber(text: string): string | null {
   if (text === '一半') {
     return '1/2';
   }
@@ -120,17 +120,17 @@ export function chineseNumber(text: string): string | null {
     return null;
   }
   if (second === undefined) {
-    const number = chineseDecimal(first);
+    const number = parseChineseDecimal(first);
     return number === null ? null : `${sign}${number}`;
   }
-  const below = first === '百' ? 100n : chineseWhole(first);
-  const above = second.includes('点') ? null : chineseWhole(second);
+  const below = first === '百' ? 100n : parseChineseInteger(first);
+  const above = second.includes('点') ? null : parseChineseInteger(second);
   return below === null || above === null || below === 0n ? null : `${sign}${above}/${below}`;
 }
 
-function chineseDecimal(text: string): string | null {
+function parseChineseDecimal(text: string): string | null {
   const [before, after, more] = text.split('点');
-  const number = chineseWhole(before ?? '');
+  const number = parseChineseInteger(before ?? '');
   if (number === null || more !== undefined) {
     return null;
   }
@@ -141,7 +141,7 @@ function chineseDecimal(text: string): string | null {
   return digits.length === 0 || digits.includes(-1) ? null : `${number}.${digits.join('')}`;
 }
 
-function chineseWhole(text: string): bigint | null {
+function parseChineseInteger(text: string): bigint | null {
   let total = 0n;
   let section = 0n;
   let digit: bigint | null = null;

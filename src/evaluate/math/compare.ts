@@ -1,7 +1,7 @@
 /** Compares two values: exactly, or as leniently as the published grader. */
-import { negative, plus, whole } from './exact/numbers.ts';
+import { negateRational, plus, toRational } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
-import { approximate } from './exact/powers.ts';
+import { approximateValue } from './exact/powers.ts';
 import type { Quantity, Relation, Value } from './valueForms.ts';
 
 export type Grader = 'strict' | 'lenient';
@@ -28,9 +28,9 @@ const CHOICE: Match = { how: 'equal, letter case of a choice left out' };
 export function compareValues(gold: Value, answer: Value, grader: Grader, algebra: Algebra): Outcome {
   const match = new Comparison(grader, algebra).match(gold, answer);
   if (match === null) {
-    return { equal: false, how: difference(gold, answer, algebra) };
+    return { equal: false, how: nameDifference(gold, answer, algebra) };
   }
-  return { equal: true, how: match.how ?? `equal ${kindName(gold, answer, algebra)}` };
+  return { equal: true, how: match.how ?? `equal ${nameKind(gold, answer, algebra)}` };
 }
 
 class Comparison {
@@ -58,10 +58,10 @@ class Comparison {
         ? EXACT
         : null;
     }
-    const golds = solutions(gold);
-    const answers = solutions(answer);
+    const golds = listSolutions(gold);
+    const answers = listSolutions(answer);
     if (golds !== null || answers !== null) {
-      if (namesSeveral(golds ?? []) !== namesSeveral(answers ?? [])) {
+      if (hasSeveralLabels(golds ?? []) !== hasSeveralLabels(answers ?? [])) {
         return null;
       }
       const asSet = gold.kind === 'set' || answer.kind === 'set';
@@ -84,7 +84,7 @@ class Comparison {
     if (gold.kind !== 'quantity' || answer.kind !== 'quantity') {
       return null;
     }
-    if (sameUnit(gold, answer) && this.algebra.equal(gold.value, answer.value)) {
+    if (haveSameUnit(gold, answer) && this.algebra.equal(gold.value, answer.value)) {
       return EXACT;
     }
     if (this.equalWithoutPercent(gold, answer)) {
@@ -132,7 +132,7 @@ class Comparison {
       return match;
     }
     const [both, other] = gold.kind === 'rounded' ? [gold, answer] : [answer, gold];
-    const value = bare(both);
+    const value = withoutLabel(both);
     if (both.kind !== 'rounded' || value.kind !== 'quantity' || isNumber(value, this.algebra)) {
       return null;
     }
@@ -151,8 +151,8 @@ class Comparison {
   private labelled(gold: Value, answer: Value): Match {
     const goldLabel = gold.kind === 'labelled' ? gold.label : '';
     const answerLabel = answer.kind === 'labelled' ? answer.label : '';
-    const goldRelation = relationOf(gold);
-    const answerRelation = relationOf(answer);
+    const goldRelation = getRelation(gold);
+    const answerRelation = getRelation(answer);
     const sides = goldRelation !== null && answerRelation !== null && this.sameRelation(goldRelation, answerRelation);
     if (sides) {
       return EXACT;
@@ -192,7 +192,7 @@ class Comparison {
       if (match === null) {
         return null;
       }
-      how = furtherOf(how, match.how);
+      how = furtherRule(how, match.how);
     }
     return { how };
   }
@@ -222,7 +222,7 @@ class Comparison {
         return null;
       }
       rest.splice(foundAt, 1);
-      how = furtherOf(how, found.how);
+      how = furtherRule(how, found.how);
     }
     return { how };
   }
@@ -244,7 +244,7 @@ class Comparison {
    */
   private lenientQuantities(gold: Quantity, answer: Quantity): Match {
     const algebra = this.algebra;
-    const hundred = algebra.number(whole(100));
+    const hundred = algebra.number(toRational(100));
     const [expected, given] = [gold, answer].map(({ value, percent }) =>
       percent ? algebra.times(value, hundred) : value,
     );
@@ -257,12 +257,12 @@ class Comparison {
     if (this.sameLetter(expected, given)) {
       return { how: 'lenient, letter case left out' };
     }
-    const goldSize = approximate(algebra, expected);
-    const size = approximate(algebra, given);
+    const goldSize = approximateValue(algebra, expected);
+    const size = approximateValue(algebra, given);
     if (goldSize === null || size === null || (gold.written === 'fraction' && answer.written === 'fraction')) {
       return null;
     }
-    const asFloats = isFloat(gold) && isFloat(answer);
+    const asFloats = isPlainNumber(gold) && isPlainNumber(answer);
     if (asFloats && gold.written === 'whole') {
       return roundHalfToEven(size) === goldSize ? ROUNDED : null;
     }
@@ -279,20 +279,23 @@ class Comparison {
     if (expected === null || given === null) {
       return Math.abs(goldSize - size) <= 0.04 * Math.abs(goldSize);
     }
-    const apart = plus(this.algebra.budget, expected, negative(given));
-    return 25n * magnitude(apart.numerator) * expected.denominator <= magnitude(expected.numerator) * apart.denominator;
+    const apart = plus(this.algebra.budget, expected, negateRational(given));
+    return (
+      25n * absoluteBigint(apart.numerator) * expected.denominator <=
+      absoluteBigint(expected.numerator) * apart.denominator
+    );
   }
 }
 
 /** Returns the rule that goes further: a lenient one before another. */
-function furtherOf(first: string | null, second: string | null): string | null {
+function furtherRule(first: string | null, second: string | null): string | null {
   const isLenient = (how: string | null): boolean => how?.startsWith('lenient') === true;
   return second === null || (isLenient(first) && !isLenient(second)) ? first : second;
 }
 
-const isFloat = ({ written }: Quantity): boolean => written === 'whole' || written === 'decimal';
+const isPlainNumber = ({ written }: Quantity): boolean => written === 'whole' || written === 'decimal';
 
-const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
+const absoluteBigint = (value: bigint): bigint => (value < 0n ? -value : value);
 
 function roundHalfToEven(size: number): number {
   const below = Math.floor(size);
@@ -303,39 +306,39 @@ function roundHalfToEven(size: number): number {
 }
 
 /** Returns the members of a value that lists solutions in any order, or null. */
-function solutions(value: Value): readonly Value[] | null {
+function listSolutions(value: Value): readonly Value[] | null {
   return value.kind === 'set' || value.kind === 'list' ? value.items : null;
 }
 
 /** x = 2, y = 3 is not 2, 3, because the assignment would be lost. */
-function namesSeveral(items: readonly Value[]): boolean {
+function hasSeveralLabels(items: readonly Value[]): boolean {
   return new Set(items.map((item) => (item.kind === 'labelled' ? item.label : ''))).size > 1;
 }
 
-function sameUnit(gold: Quantity, answer: Quantity): boolean {
+function haveSameUnit(gold: Quantity, answer: Quantity): boolean {
   return gold.unit === null || answer.unit === null || gold.unit === answer.unit;
 }
 
-function relationOf(value: Value): Relation | null {
+function getRelation(value: Value): Relation | null {
   return value.kind === 'labelled' || value.kind === 'relation' ? value.relation : null;
 }
 
 const isVariable = (label: string): boolean => /^\p{L}[\w']*$/u.test(label);
 
-function bare(value: Value): Value {
+function withoutLabel(value: Value): Value {
   switch (value.kind) {
     case 'labelled':
     case 'choice':
-      return bare(value.value);
+      return withoutLabel(value.value);
     case 'rounded':
-      return bare(value.exact);
+      return withoutLabel(value.exact);
     default:
       return value;
   }
 }
 
-function kindName(gold: Value, answer: Value, algebra: Algebra): string {
-  const [first, second] = [bare(gold), bare(answer)];
+function nameKind(gold: Value, answer: Value, algebra: Algebra): string {
+  const [first, second] = [withoutLabel(gold), withoutLabel(answer)];
   if (first.kind !== second.kind) {
     return 'values';
   }
@@ -364,12 +367,12 @@ function kindName(gold: Value, answer: Value, algebra: Algebra): string {
   }
 }
 
-function difference(gold: Value, answer: Value, algebra: Algebra): string {
-  const [first, second] = [bare(gold), bare(answer)];
-  if (first.kind === 'quantity' && second.kind === 'quantity' && !sameUnit(first, second)) {
+function nameDifference(gold: Value, answer: Value, algebra: Algebra): string {
+  const [first, second] = [withoutLabel(gold), withoutLabel(answer)];
+  if (first.kind === 'quantity' && second.kind === 'quantity' && !haveSameUnit(first, second)) {
     return 'different units';
   }
-  return first.kind === second.kind ? `different ${kindName(gold, answer, algebra)}` : 'different kinds';
+  return first.kind === second.kind ? `different ${nameKind(gold, answer, algebra)}` : 'different kinds';
 }
 
 function isNumber({ value }: Quantity, algebra: Algebra): boolean {

@@ -1,9 +1,9 @@
 /** Reads tokens as one expression in normal form, by recursive descent. */
 import { LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
-import { circularValue, logarithm } from './exact/functions.ts';
-import { ONE, ratio, whole } from './exact/numbers.ts';
+import { evaluateCircular, exactLogarithm } from './exact/functions.ts';
+import { ONE, reduceFraction, toRational } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
-import { power, root } from './exact/powers.ts';
+import { raiseToPower, takeRoot } from './exact/powers.ts';
 import { FUNCTIONS, type Token } from './lex.ts';
 
 export interface Expression {
@@ -134,14 +134,14 @@ class Reader {
     let value = this.primary();
     for (;;) {
       if (this.takes('!')) {
-        value = this.algebra.number(whole(factorial(this.natural(value), this.algebra)));
+        value = this.algebra.number(toRational(computeFactorial(this.natural(value), this.algebra)));
       } else if (this.takes('%')) {
         value = this.algebra.times(value, this.algebra.number({ numerator: 1n, denominator: 100n }));
       } else if (this.angles > 0 && this.takes('degree')) {
         const degree = this.algebra.number({ numerator: 1n, denominator: 180n });
         value = this.algebra.times(value, this.algebra.times(degree, this.algebra.atom('pi')));
       } else if (this.takes('^')) {
-        return power(this.algebra, value, this.exponent());
+        return raiseToPower(this.algebra, value, this.exponent());
       } else {
         return value;
       }
@@ -191,11 +191,11 @@ class Reader {
       case 'binom':
         return this.binomial();
       case 'sqrt':
-        return root(this.algebra, ...this.rootArguments());
+        return takeRoot(this.algebra, ...this.rootArguments());
       case 'surd':
-        return root(this.algebra, this.primary(), 2);
+        return takeRoot(this.algebra, this.primary(), 2);
       case 'cbrt':
-        return root(this.algebra, this.primary(), 3);
+        return takeRoot(this.algebra, this.primary(), 3);
       default:
         throw new Unreadable();
     }
@@ -233,7 +233,7 @@ class Reader {
       return this.algebra.number(number);
     }
     this.at += part.length;
-    return this.algebra.number(ratio(budget, number.numerator * part.below + part.above, part.below));
+    return this.algebra.number(reduceFraction(budget, number.numerator * part.below + part.above, part.below));
   }
 
   private properFraction(): { readonly above: bigint; readonly below: bigint; readonly length: number } | null {
@@ -264,9 +264,9 @@ class Reader {
     if (rest === '') {
       this.at++;
     } else {
-      this.tokens[this.at] = { ...token, text: rest, value: whole(BigInt(rest)) };
+      this.tokens[this.at] = { ...token, text: rest, value: toRational(BigInt(rest)) };
     }
-    return this.algebra.number(whole(BigInt(first)));
+    return this.algebra.number(toRational(BigInt(first)));
   }
 
   private rootArguments(): [Quotient, number] {
@@ -284,11 +284,12 @@ class Reader {
       throw new LimitReached();
     }
     if (below > above) {
-      return this.algebra.number(whole(0));
+      return this.algebra.number(toRational(0));
     }
     const choices =
-      factorial(above, this.algebra) / (factorial(below, this.algebra) * factorial(above - below, this.algebra));
-    return this.algebra.number(whole(choices));
+      computeFactorial(above, this.algebra) /
+      (computeFactorial(below, this.algebra) * computeFactorial(above - below, this.algebra));
+    return this.algebra.number(toRational(choices));
   }
 
   /**
@@ -315,9 +316,9 @@ class Reader {
       outer = this.exponent();
     }
     const argument = this.functionArgument();
-    const minusOne = outer !== null && this.algebra.equal(outer, this.algebra.number(whole(-1)));
+    const minusOne = outer !== null && this.algebra.equal(outer, this.algebra.number(toRational(-1)));
     if (name === 'exp') {
-      return power(this.algebra, this.algebra.atom('e'), argument);
+      return raiseToPower(this.algebra, this.algebra.atom('e'), argument);
     }
     if (minusOne && /^(?:sin|cos|tan)$/u.test(name)) {
       [label, outer] = [`arc${name}`, null];
@@ -328,18 +329,18 @@ class Reader {
     const value =
       this.known(label === name ? name : null, base, argument) ??
       this.algebra.atom(`${label}(${this.algebra.quotientKey(argument)})`);
-    return outer === null ? value : power(this.algebra, value, outer);
+    return outer === null ? value : raiseToPower(this.algebra, value, outer);
   }
 
   /** Returns the exact value of a function, or null if the function must stay as an atom. */
   private known(name: string | null, base: Quotient | null, argument: Quotient): Quotient | null {
     if (base !== null) {
-      return logarithm(this.algebra, base, argument);
+      return exactLogarithm(this.algebra, base, argument);
     }
     if (name === 'ln' || name === 'lg') {
-      return logarithm(this.algebra, name === 'ln' ? null : this.algebra.number(whole(10)), argument);
+      return exactLogarithm(this.algebra, name === 'ln' ? null : this.algebra.number(toRational(10)), argument);
     }
-    return name === null ? null : circularValue(this.algebra, name, argument);
+    return name === null ? null : evaluateCircular(this.algebra, name, argument);
   }
 
   /** Reads a bracket, or the product up to the next sign or function. */
@@ -367,7 +368,7 @@ function separateLetters(token: Token): readonly Token[] {
   return Array.from(token.text, (text) => ({ ...token, kind: 'name' as const, text }));
 }
 
-function factorial(number: bigint, algebra: Algebra): bigint {
+function computeFactorial(number: bigint, algebra: Algebra): bigint {
   if (number > 400n) {
     throw new LimitReached();
   }

@@ -1,5 +1,5 @@
 /** Finds the answer that a message states. */
-import { withoutThinking } from '../../shared/text/thinking.ts';
+import { removeThinking } from '../../shared/text/thinking.ts';
 
 /** The form in which the answer was stated. */
 export type ExtractionRule = 'hash-line' | 'boxed' | 'answer-phrase' | 'no-answer';
@@ -34,11 +34,11 @@ export function extractAnswer(text: string): Extraction {
 
 /** Like extractAnswer; tooLong is true if an answer longer than MAX_ANSWER_LENGTH was marked. */
 export function extractWithNotes(message: string): Extraction & Readonly<Notes> {
-  const text = withoutThinking(message);
+  const text = removeThinking(message);
   const forms: readonly [ExtractionRule, (text: string, notes: Notes) => string | null][] = [
-    ['hash-line', lastHashLine],
-    ['boxed', lastBoxed],
-    ['answer-phrase', lastPhrase],
+    ['hash-line', findLastHashLine],
+    ['boxed', findLastBoxed],
+    ['answer-phrase', findLastPhrase],
   ];
   const notes: Notes = { tooLong: false };
   for (const [rule, find] of forms) {
@@ -57,12 +57,14 @@ export function tidyAnswer(text: string): string {
   return trimCharacters((inner?.[1] ?? wrapped).trim(), '', '.,;。，；');
 }
 
-function lastHashLine(text: string, notes: Notes): string | null {
-  return lastOf(text.matchAll(/(?<!#)####(?!#)/gu), (start) => answerIn(restOfLine(text, start), notes));
+function findLastHashLine(text: string, notes: Notes): string | null {
+  return findLastAnswer(text.matchAll(/(?<!#)####(?!#)/gu), (start) =>
+    readMarkedAnswer(readRestOfLine(text, start), notes),
+  );
 }
 
 /** Makes one pass with a stack of open braces. Of nested boxes the inner one starts last and wins. */
-function lastBoxed(text: string, notes: Notes): string | null {
+function findLastBoxed(text: string, notes: Notes): string | null {
   const open: { readonly start: number; readonly boxed: boolean }[] = [];
   let answer: string | null = null;
   let answerStart = -1;
@@ -71,7 +73,7 @@ function lastBoxed(text: string, notes: Notes): string | null {
     if (token === '}') {
       const group = open.pop();
       if (group?.boxed === true && group.start > answerStart) {
-        const content = answerIn(text.slice(group.start, match.index), notes);
+        const content = readMarkedAnswer(text.slice(group.start, match.index), notes);
         answer = content ?? answer;
         answerStart = content === null ? answerStart : group.start;
       }
@@ -82,13 +84,13 @@ function lastBoxed(text: string, notes: Notes): string | null {
   return answer;
 }
 
-function lastPhrase(text: string, notes: Notes): string | null {
+function findLastPhrase(text: string, notes: Notes): string | null {
   const phrases = text.matchAll(
     /(?:\banswer[*_]{0,2}[ \t]{0,4}(?:is\b|[:=：])|答案?[*_]{0,2}[ \t]{0,4}(?:[:：]|(?<=答案[*_ \t]{0,6})(?:应该|应)?[是为為=]))/giu,
   );
-  return lastOf(phrases, (start) => {
-    const rest = restOfLine(text, start).replace(/^[*_ \t]*[:：]/u, '');
-    return answerIn(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes);
+  return findLastAnswer(phrases, (start) => {
+    const rest = readRestOfLine(text, start).replace(/^[*_ \t]*[:：]/u, '');
+    return readMarkedAnswer(rest.split(/\.(?=\s|$)|。/u, 1)[0] ?? '', notes);
   });
 }
 
@@ -96,7 +98,7 @@ function lastPhrase(text: string, notes: Notes): string | null {
  * Returns the answer after the last mark that has one. It searches from the end, so that a text of
  * only marks costs no more than its length.
  */
-function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
+function findLastAnswer(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) => string | null): string | null {
   const starts = Array.from(marks, (match) => match.index + match[0].length);
   for (const start of starts.reverse()) {
     const answer = answerFrom(start);
@@ -108,13 +110,13 @@ function lastOf(marks: Iterable<RegExpExecArray>, answerFrom: (start: number) =>
 }
 
 /** Returns the text from a position to the end of its line, at most one character more than the limit. */
-function restOfLine(text: string, start: number): string {
+function readRestOfLine(text: string, start: number): string {
   const rest = text.slice(start, start + MAX_ANSWER_LENGTH + 1);
   const end = rest.indexOf('\n');
   return end < 0 ? rest : rest.slice(0, end);
 }
 
-function answerIn(text: string, notes: Notes): string | null {
+function readMarkedAnswer(text: string, notes: Notes): string | null {
   if (text.length > MAX_ANSWER_LENGTH) {
     notes.tooLong = true;
   }

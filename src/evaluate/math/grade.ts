@@ -3,12 +3,12 @@
  * every step is counted.
  */
 import { C3Error } from '../../shared/errors.ts';
-import { withoutThinking } from '../../shared/text/thinking.ts';
+import { removeThinking } from '../../shared/text/thinking.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';
 import { Budget, LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { Algebra } from './exact/polynomial.ts';
 import { extractWithNotes, MAX_ANSWER_LENGTH, tidyAnswer } from './extract.ts';
-import { tokensOf } from './lex.ts';
+import { tokenizeAnswer } from './lex.ts';
 import { readValue } from './value.ts';
 import type { Value } from './valueForms.ts';
 
@@ -69,9 +69,9 @@ interface Stated {
  * @throws C3Error('input') for a blank gold, which no message could match
  */
 export function gradeMath(gold: string, prediction: string, grader: Grader): MathVerdict {
-  const expected = goldAnswer(gold);
-  const stated = statedAnswer(prediction);
-  const verdict = verdictOf(expected, stated, grader);
+  const expected = readGoldAnswer(gold);
+  const stated = readStatedAnswer(prediction);
+  const verdict = makeVerdict(expected, stated, grader);
   if (
     grader === 'strict' ||
     verdict.score === 1 ||
@@ -80,12 +80,12 @@ export function gradeMath(gold: string, prediction: string, grader: Grader): Mat
   ) {
     return verdict;
   }
-  const number = lastNumber(withoutThinking(prediction));
-  const second = number === null ? null : verdictOf(expected, { answer: number, rule: 'last-number' }, grader);
+  const number = findLastNumber(removeThinking(prediction));
+  const second = number === null ? null : makeVerdict(expected, { answer: number, rule: 'last-number' }, grader);
   return second === null || (second.score === 0 && verdict.rule !== 'no-answer') ? verdict : second;
 }
 
-function goldAnswer(gold: string): string | null {
+function readGoldAnswer(gold: string): string | null {
   if (gold.length > LIMITS.message) {
     return null;
   }
@@ -98,7 +98,7 @@ function goldAnswer(gold: string): string | null {
 }
 
 /** Returns the answer of a message; null with `no-answer` or `limit`. */
-function statedAnswer(prediction: string): Stated {
+function readStatedAnswer(prediction: string): Stated {
   if (prediction.length > LIMITS.message) {
     return { answer: null, rule: 'limit' };
   }
@@ -106,7 +106,7 @@ function statedAnswer(prediction: string): Stated {
   if (answer !== null) {
     return { answer, rule };
   }
-  const message = withoutThinking(prediction).trim();
+  const message = removeThinking(prediction).trim();
   const oneLine = !/[\n\r]/u.test(message);
   if (tooLong || (oneLine && message.length > MAX_ANSWER_LENGTH)) {
     return { answer: null, rule: 'limit' };
@@ -118,7 +118,7 @@ function statedAnswer(prediction: string): Stated {
   return { answer: all, rule: 'whole-message' };
 }
 
-function verdictOf(expected: string | null, { answer, rule }: Stated, grader: Grader): MathVerdict {
+function makeVerdict(expected: string | null, { answer, rule }: Stated, grader: Grader): MathVerdict {
   if (answer === null) {
     return { score: 0, rule, answer };
   }
@@ -132,10 +132,10 @@ function verdictOf(expected: string | null, { answer, rule }: Stated, grader: Gr
 /** Compares two answers. Returns null if a limit was reached and the texts differ. */
 function compareAnswers(gold: string, answer: string, grader: Grader): Outcome | null {
   const algebra = new Algebra(new Budget());
-  const sameText = textOf(gold) === textOf(answer);
+  const sameText = normalizeMathText(gold) === normalizeMathText(answer);
   try {
-    const expected = valueOf(gold, algebra);
-    const given = valueOf(answer, algebra);
+    const expected = tryReadValue(gold, algebra);
+    const given = tryReadValue(answer, algebra);
     if (expected !== null && given !== null) {
       const outcome = compareValues(expected, given, grader, algebra);
       return !outcome.equal && sameText ? { equal: true, how: 'equal texts' } : outcome;
@@ -150,7 +150,7 @@ function compareAnswers(gold: string, answer: string, grader: Grader): Outcome |
 }
 
 /** Reads a text as mathematics; null if it is not. */
-function valueOf(text: string, algebra: Algebra): Value | null {
+function tryReadValue(text: string, algebra: Algebra): Value | null {
   try {
     return readValue(text, algebra);
   } catch (error) {
@@ -163,7 +163,7 @@ function valueOf(text: string, algebra: Algebra): Value | null {
 
 function isMathematics(text: string): boolean {
   try {
-    return valueOf(text, new Algebra(new Budget())) !== null;
+    return tryReadValue(text, new Algebra(new Budget())) !== null;
   } catch (error) {
     if (error instanceof LimitReached) {
       return true;
@@ -176,9 +176,9 @@ function isMathematics(text: string): boolean {
  * Returns the form in which texts are compared: one spelling of commands and blanks, and words (but
  * not single letters) in lower case.
  */
-function textOf(text: string): string {
+function normalizeMathText(text: string): string {
   try {
-    return tokensOf(text, new Budget())
+    return tokenizeAnswer(text, new Budget())
       .map(({ kind, text: token }) => (kind === 'word' ? token.toLowerCase() : token))
       .join(' ');
   } catch (error) {
@@ -191,7 +191,7 @@ function textOf(text: string): string {
 }
 
 /** Returns the last number of a message as written, or null. */
-function lastNumber(text: string): string | null {
+function findLastNumber(text: string): string | null {
   let last: string | null = null;
   for (const [number] of text.matchAll(/[-\u2212]?\d[\d,]*(?:\.\d+)?(?:\/\d+)?%?/gu)) {
     last = number;

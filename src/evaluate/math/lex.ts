@@ -2,9 +2,9 @@
  * Splits a short answer into tokens: numbers, words, brackets and operators. LaTeX and plain text
  * become the same tokens. Nothing is evaluated.
  */
-import { plainCharacters } from './characters.ts';
+import { normalizeCharacters } from './characters.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
-import { ratio, wholePower, times, whole, plus } from './exact/numbers.ts';
+import { reduceFraction, raiseToInteger, times, toRational, plus } from './exact/numbers.ts';
 import type { Rational } from './exact/rational.ts';
 
 export interface Token {
@@ -133,16 +133,16 @@ const LONG_SYMBOL = /\*\*|<=|>=|!=|==|[-+*/^()[\]{}|,;:=<>!%$&'"?_\u00a3\u20ac\u
  * Returns the tokens of an answer.
  * @throws Unreadable for characters and commands outside mathematics, LimitReached for depth and size
  */
-export function tokensOf(answer: string, budget: Budget): readonly Token[] {
-  const plain = plainCharacters(answer);
+export function tokenizeAnswer(answer: string, budget: Budget): readonly Token[] {
+  const plain = normalizeCharacters(answer);
   if (plain.length > LIMITS.answer) {
     throw new LimitReached();
   }
-  return new Lexer(withoutDelimiters(plain), budget).run();
+  return new Lexer(removeMathDelimiters(plain), budget).run();
 }
 
 /** Removes dollars in pairs, which delimit mathematics; a single one is money. */
-function withoutDelimiters(text: string): string {
+function removeMathDelimiters(text: string): string {
   const bare = text.replaceAll(/\\[()[\]]/gu, ' ');
   const dollars = [...bare.matchAll(/(?<!\\)\$/gu)].length;
   return dollars % 2 === 0 ? bare.replaceAll(/(?<!\\)\$/gu, ' ') : bare;
@@ -227,15 +227,19 @@ class Lexer {
     const before = grouped === null ? (plain[1] ?? '') : (plain[1] ?? '') + (plain[2] ?? '').replaceAll(/\D/gu, '');
     const after = grouped === null ? (plain[2] ?? plain[3] ?? '') : (plain[3] ?? '');
     const pointed = plain[0].includes('.');
-    let value = ratio(this.budget, BigInt(before + after || '0'), 10n ** BigInt(after.length));
+    let value = reduceFraction(this.budget, BigInt(before + after || '0'), 10n ** BigInt(after.length));
     const repeating = pointed ? this.match(REPEATING)?.[1] : undefined;
     if (repeating !== undefined) {
       const nines = 10n ** BigInt(repeating.length) - 1n;
-      value = plus(this.budget, value, ratio(this.budget, BigInt(repeating), nines * 10n ** BigInt(after.length)));
+      value = plus(
+        this.budget,
+        value,
+        reduceFraction(this.budget, BigInt(repeating), nines * 10n ** BigInt(after.length)),
+      );
     }
     const exponent = this.match(EXPONENT)?.[1];
     if (exponent !== undefined) {
-      value = times(this.budget, value, wholePower(this.budget, whole(10), Number(exponent)));
+      value = times(this.budget, value, raiseToInteger(this.budget, toRational(10), Number(exponent)));
     }
     this.push('number', pointed || exponent !== undefined ? `${before}.${after}` : before, value);
     const base = this.match(BASE);

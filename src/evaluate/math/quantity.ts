@@ -1,41 +1,41 @@
 /** Reads quantities: a number or expression with its unit, its percent sign and the way it was written. */
-import { turn } from './brackets.ts';
-import { chineseNumber } from './characters.ts';
+import { bracketStep } from './brackets.ts';
+import { parseChineseNumber } from './characters.ts';
 import { Unreadable } from './exact/budget.ts';
-import { whole } from './exact/numbers.ts';
+import { toRational } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { readExpression } from './expression.ts';
-import { FUNCTIONS, tokensOf, type Token } from './lex.ts';
-import { chineseSplit, moneyOf, unitOf } from './units.ts';
+import { FUNCTIONS, tokenizeAnswer, type Token } from './lex.ts';
+import { splitChineseNumber, findCurrency, readUnit } from './units.ts';
 import type { Quantity, Value, Written } from './valueForms.ts';
 
 /** The letters of choices, as many as multiple-choice tests offer. */
 const CHOICE = /^[A-Ja-j]$/u;
 
 /** Reads a name that is marked as a choice: in brackets or in \text. */
-export function letter(tokens: readonly Token[], algebra: Algebra): Value {
-  const value = quantity(tokens, algebra);
+export function readChoiceLetter(tokens: readonly Token[], algebra: Algebra): Value {
+  const value = readQuantity(tokens, algebra);
   return value.kind === 'quantity' && CHOICE.test(tokens[0]?.text ?? '') ? { ...value, choice: true } : value;
 }
 
 /** Reads a number or expression with its unit, or two of them if it has a plus-minus sign. */
-export function quantity(tokens: readonly Token[], algebra: Algebra): Value {
-  const numeric = numericQuantity(tokens, algebra);
+export function readQuantity(tokens: readonly Token[], algebra: Algebra): Value {
+  const numeric = readNumericQuantity(tokens, algebra);
   if (numeric !== null) {
     return numeric;
   }
-  const chinese = chineseQuantity(tokens, algebra);
+  const chinese = readChineseQuantity(tokens, algebra);
   if (chinese !== null) {
     return chinese;
   }
-  return forked(tokens, tokens, null, algebra);
+  return readForkedQuantity(tokens, tokens, null, algebra);
 }
 
 /** Reads a number with money in front or a unit after it; null without either. */
-function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
+function readNumericQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
   const signs = tokens[0]?.text === '-' || tokens[0]?.text === '+' ? 1 : 0;
-  const money = moneyOf(tokens[signs]?.text ?? '') ?? null;
-  const lastMoney = moneyOf(tokens.at(-1)?.text ?? '');
+  const money = findCurrency(tokens[signs]?.text ?? '') ?? null;
+  const lastMoney = findCurrency(tokens.at(-1)?.text ?? '');
   const bare =
     money !== null
       ? [...tokens.slice(0, signs), ...tokens.slice(signs + 1)]
@@ -44,7 +44,7 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
         : tokens;
   let depth = 0;
   for (const [at, token] of bare.entries()) {
-    depth += turn(token);
+    depth += bracketStep(token);
     if (at === 0 || (token.kind !== 'word' && token.kind !== 'name') || depth !== 0) {
       continue;
     }
@@ -60,7 +60,7 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
     const numeric = number.every(
       ({ kind, text }) => kind === 'number' || (kind === 'symbol' && text !== '_') || text === 'pi',
     );
-    const unit = unitOf(bare.slice(at), numeric);
+    const unit = readUnit(bare.slice(at), numeric);
     if (unit === null) {
       continue;
     }
@@ -68,7 +68,7 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
     if (money !== null && unit.name !== null && unit.name !== money) {
       throw new Unreadable();
     }
-    const read = forked(number, number, name, algebra);
+    const read = readForkedQuantity(number, number, name, algebra);
     if (unit.multiple === 1n) {
       return read;
     }
@@ -77,31 +77,36 @@ function numericQuantity(tokens: readonly Token[], algebra: Algebra): Value | nu
     }
     return {
       ...read,
-      value: algebra.times(read.value, algebra.number(whole(unit.multiple))),
+      value: algebra.times(read.value, algebra.number(toRational(unit.multiple))),
       written: read.written === 'fraction' ? 'other' : 'whole',
     };
   }
-  return money === null && lastMoney === null ? null : forked(bare, bare, money ?? lastMoney, algebra);
+  return money === null && lastMoney === null ? null : readForkedQuantity(bare, bare, money ?? lastMoney, algebra);
 }
 
 /** Reads a number in Chinese words and the thing that it counts. */
-export function chineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
+export function readChineseQuantity(tokens: readonly Token[], algebra: Algebra): Value | null {
   const [first, ...rest] = tokens;
   if (first?.kind !== 'word' || !/^\p{Script=Han}/u.test(first.text)) {
     return null;
   }
-  const parts = chineseSplit(first.text, (text) => chineseNumber(text) !== null);
-  const digits = chineseNumber(parts?.[0] ?? '');
+  const parts = splitChineseNumber(first.text, (text) => parseChineseNumber(text) !== null);
+  const digits = parseChineseNumber(parts?.[0] ?? '');
   if (parts === null || digits === null) {
     return null;
   }
   const unit = parts[1] === '' ? rest : [{ ...first, text: parts[1] }, ...rest];
-  return quantity([...tokensOf(digits, algebra.budget), ...unit], algebra);
+  return readQuantity([...tokenizeAnswer(digits, algebra.budget), ...unit], algebra);
 }
 
-function forked(tokens: readonly Token[], written: readonly Token[], unit: string | null, algebra: Algebra): Value {
+function readForkedQuantity(
+  tokens: readonly Token[],
+  written: readonly Token[],
+  unit: string | null,
+  algebra: Algebra,
+): Value {
   const { value, forked: twice, percent } = readExpression(tokens, algebra);
-  const one: Quantity = { kind: 'quantity', value, unit, percent, written: writtenAs(written) };
+  const one: Quantity = { kind: 'quantity', value, unit, percent, written: classifyWritten(written) };
   const covered = percent && !twice && !isSum(tokens);
   if (covered) {
     return { ...one, unsigned: readExpression(tokens.slice(0, -1), algebra).value };
@@ -116,12 +121,12 @@ function forked(tokens: readonly Token[], written: readonly Token[], unit: strin
 function isSum(tokens: readonly Token[]): boolean {
   let depth = 0;
   return tokens.some((token, at) => {
-    depth += turn(token);
+    depth += bracketStep(token);
     return at > 0 && depth === 0 && token.kind === 'symbol' && /^(?:[-+]|\+-|-\+)$/u.test(token.text);
   });
 }
 
-function writtenAs(tokens: readonly Token[]): Written {
+function classifyWritten(tokens: readonly Token[]): Written {
   const bare = tokens.filter(({ text }) => !/^[-+%]$/u.test(text));
   const [first, second] = bare;
   if (bare.length === 1 && first?.kind === 'number') {
@@ -132,7 +137,7 @@ function writtenAs(tokens: readonly Token[]): Written {
     : 'other';
 }
 
-export function expressionOf(tokens: readonly Token[], algebra: Algebra): Quotient {
+export function readSingleExpression(tokens: readonly Token[], algebra: Algebra): Quotient {
   const { value, forked: twice } = readExpression(tokens, algebra);
   if (twice) {
     throw new Unreadable();
@@ -140,7 +145,7 @@ export function expressionOf(tokens: readonly Token[], algebra: Algebra): Quotie
   return value;
 }
 
-export function infinite(algebra: Algebra, sign: 1 | -1): Quantity {
+export function makeInfinity(algebra: Algebra, sign: 1 | -1): Quantity {
   const endless = algebra.atom('infty');
   return {
     kind: 'quantity',

@@ -107,12 +107,12 @@ export interface Unit {
 }
 
 /** Returns the unit of a currency sign, or null. */
-export function moneyOf(symbol: string): string | null {
+export function findCurrency(symbol: string): string | null {
   return { $: 'dollar', '£': 'pound sterling', '€': 'euro', '¥': 'yuan' }[symbol] ?? null;
 }
 
 /** Splits a run of Chinese into the longest number word and the counted thing, or returns null. */
-export function chineseSplit(
+export function splitChineseNumber(
   text: string,
   isNumber: (text: string) => boolean,
 ): readonly [number: string, unit: string] | null {
@@ -132,7 +132,7 @@ export function chineseSplit(
  * @param numeric true if the part before is a number; only then single letters are a unit and not a
  *   product
  */
-export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null {
+export function readUnit(tokens: readonly Token[], numeric: boolean): Unit | null {
   let multiple = 1n;
   const parts: string[] = [];
   let words = 0;
@@ -142,7 +142,7 @@ export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null 
       break;
     }
     if (token.kind === 'symbol') {
-      const power = parts.length === 0 ? null : powerAt(tokens, at);
+      const power = parts.length === 0 ? null : readUnitPower(tokens, at);
       const next = tokens[at + 1];
       if (power !== null) {
         parts.push(`^${power.digit}`);
@@ -161,7 +161,7 @@ export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null 
           continue;
         }
       }
-      const name = nameOf(
+      const name = findUnitName(
         chinese === undefined ? token : { ...token, text: token.text.slice(chinese.length) },
         numeric,
         parts.length > 0,
@@ -176,18 +176,18 @@ export function unitOf(tokens: readonly Token[], numeric: boolean): Unit | null 
       return null;
     }
   }
-  const name = arranged(parts);
+  const name = joinUnitParts(parts);
   return { multiple, name: name === '' ? null : name };
 }
 
 /** Returns the canonical name of one word; empty without a meaning, or null if it is not a unit. */
-function nameOf(token: Token, numeric: boolean, following: boolean): string | null {
+function findUnitName(token: Token, numeric: boolean, following: boolean): string | null {
   const { text, prose, space } = token;
   if (/^\p{Script=Han}/u.test(text)) {
     if (NO_CHINESE_UNIT.test(text) || text.length > 8) {
       return null;
     }
-    return UNIT_OF.get(text) ?? thingOf(text);
+    return UNIT_OF.get(text) ?? findThingName(text);
   }
   const lower = text.toLowerCase();
   const known = UNIT_OF.get(text.length === 1 ? text : lower);
@@ -207,15 +207,15 @@ function nameOf(token: Token, numeric: boolean, following: boolean): string | nu
     return following ? '' : null;
   }
   const plain = prose || (numeric && space && text.length >= 3 && /[aeiouy]/iu.test(text) && /^[a-z]+$/iu.test(text));
-  return plain ? singular(lower) : null;
+  return plain ? toSingular(lower) : null;
 }
 
-function thingOf(text: string): string {
+function findThingName(text: string): string {
   const thing = text.replace(CLASSIFIER, '');
   return UNIT_OF.get(thing) ?? thing;
 }
 
-function singular(word: string): string {
+function toSingular(word: string): string {
   if (/(?:ch|sh|x|ss)es$/u.test(word)) {
     return word.slice(0, -2);
   }
@@ -226,7 +226,10 @@ function singular(word: string): string {
 }
 
 /** Returns the digit of `^2` or `^{2}`, for 2 and 3 only. */
-function powerAt(tokens: readonly Token[], at: number): { readonly digit: string; readonly length: number } | null {
+function readUnitPower(
+  tokens: readonly Token[],
+  at: number,
+): { readonly digit: string; readonly length: number } | null {
   if (tokens[at]?.text !== '^') {
     return null;
   }
@@ -236,7 +239,7 @@ function powerAt(tokens: readonly Token[], at: number): { readonly digit: string
 }
 
 /** Joins the parts of a unit in the written order; square X becomes X^2, and cubic X becomes X^3. */
-function arranged(parts: readonly string[]): string {
+function joinUnitParts(parts: readonly string[]): string {
   const [first, second, ...rest] = parts;
   const power = { square: '^2', cubic: '^3' }[first ?? ''];
   const ordered = power !== undefined && second !== undefined ? [second, power, ...rest] : parts;

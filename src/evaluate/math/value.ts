@@ -2,12 +2,12 @@
  * Reads an answer: a number or expression with its unit, or a tuple, interval, set, list, union,
  * matrix, equation or text.
  */
-import { closes, CLOSING, OPENING, split } from './brackets.ts';
+import { isOneBracketPair, CLOSING, OPENING, splitOutsideBrackets } from './brackets.ts';
 import { Unreadable } from './exact/budget.ts';
 import type { Algebra } from './exact/polynomial.ts';
-import { approximate } from './exact/powers.ts';
-import { tokensOf, type Token } from './lex.ts';
-import { chineseQuantity, expressionOf, infinite, letter, quantity } from './quantity.ts';
+import { approximateValue } from './exact/powers.ts';
+import { tokenizeAnswer, type Token } from './lex.ts';
+import { readChineseQuantity, readSingleExpression, makeInfinity, readChoiceLetter, readQuantity } from './quantity.ts';
 import type { Operator, Quantity, Relation, Value } from './valueForms.ts';
 
 const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
@@ -17,7 +17,7 @@ const RELATION = /^(?:=|!=|<=|>=|<|>|in)$/u;
  * @throws Unreadable if it must be compared as text, LimitReached
  */
 export function readValue(answer: string, algebra: Algebra): Value {
-  const tokens = tokensOf(answer, algebra.budget);
+  const tokens = tokenizeAnswer(answer, algebra.budget);
   const [open, letter, close, next] = tokens;
   const isChoice =
     open?.text === '(' && close?.text === ')' && /^[A-J]$/u.test(letter?.text ?? '') && next !== undefined;
@@ -25,23 +25,23 @@ export function readValue(answer: string, algebra: Algebra): Value {
   return isChoice &&
     letter !== undefined &&
     (letter.prose || (next.space && (next.kind === 'number' || /^(?:frac|sqrt)$/u.test(next.text))))
-    ? { kind: 'choice', letter: algebra.atom(letter.text), value: list(tokens.slice(3), algebra) }
-    : list(tokens, algebra);
+    ? { kind: 'choice', letter: algebra.atom(letter.text), value: readList(tokens.slice(3), algebra) }
+    : readList(tokens, algebra);
 }
 
 /** Reads a list, separated by bare commas or by words for "or" and "and". */
-function list(tokens: readonly Token[], algebra: Algebra): Value {
+function readList(tokens: readonly Token[], algebra: Algebra): Value {
   if (tokens.length === 0) {
     throw new Unreadable();
   }
-  const parts = split(
+  const parts = splitOutsideBrackets(
     tokens,
     ({ kind, text }) =>
       (kind === 'symbol' && /^[,;]$/u.test(text)) ||
       (kind === 'word' && /^(?:or|and|或|或者|和|及|以及)$/iu.test(text)),
   );
   // "1, 2, and 3" has an empty part between the comma and the word.
-  const items = members(
+  const items = readMembers(
     parts.filter((part) => part.length > 0),
     algebra,
   );
@@ -67,43 +67,43 @@ function list(tokens: readonly Token[], algebra: Algebra): Value {
 }
 
 /** Reads the members of a list or set; a plus-minus sign makes two of one. */
-function members(parts: readonly (readonly Token[])[], algebra: Algebra): readonly Value[] {
+function readMembers(parts: readonly (readonly Token[])[], algebra: Algebra): readonly Value[] {
   return parts
-    .map((part) => item(part, algebra))
+    .map((part) => readItem(part, algebra))
     .flatMap((value) => (value.kind === 'list' && parts.length > 1 ? value.items : [value]));
 }
 
 /** Reads one member of a list: an equation, an inequality, a labelled value or a value. */
-function item(tokens: readonly Token[], algebra: Algebra): Value {
-  const colon = split(tokens, ({ kind, text }) => kind === 'symbol' && text === ':');
+function readItem(tokens: readonly Token[], algebra: Algebra): Value {
+  const colon = splitOutsideBrackets(tokens, ({ kind, text }) => kind === 'symbol' && text === ':');
   if (colon.length > 1) {
-    return behindColon(colon, algebra);
+    return readColon(colon, algebra);
   }
-  const [exact, ...rounded] = split(tokens, ({ kind, text }) => kind === 'symbol' && text === 'approx');
+  const [exact, ...rounded] = splitOutsideBrackets(tokens, ({ kind, text }) => kind === 'symbol' && text === 'approx');
   if (exact !== undefined && rounded.length > 0) {
-    return roundedValue(exact, rounded, algebra);
+    return readRoundedValue(exact, rounded, algebra);
   }
   const operators: string[] = [];
-  const sides = split(tokens, ({ kind, text }) => kind === 'symbol' && RELATION.test(text), operators);
+  const sides = splitOutsideBrackets(tokens, ({ kind, text }) => kind === 'symbol' && RELATION.test(text), operators);
   const [operator] = operators;
   const [left] = sides;
   if (operator === undefined) {
-    return union(tokens, algebra);
+    return readUnion(tokens, algebra);
   }
   if (left === undefined || sides.some((side) => side.length === 0)) {
     throw new Unreadable();
   }
   if (operators.every((other) => other === '=')) {
-    return equation(sides, algebra);
+    return readEquation(sides, algebra);
   }
   if (operator === 'in' && sides.length === 2) {
-    const label = labelOf(left);
+    const label = readLabel(left);
     if (label === null) {
       throw new Unreadable();
     }
-    return { kind: 'labelled', label, value: union(sides[1] ?? [], algebra), relation: null };
+    return { kind: 'labelled', label, value: readUnion(sides[1] ?? [], algebra), relation: null };
   }
-  return inequality(sides, operators, algebra);
+  return readInequality(sides, operators, algebra);
 }
 
 /**
@@ -111,68 +111,70 @@ function item(tokens: readonly Token[], algebra: Algebra): Value {
  * no value, such as `x`, the value is the part after it.
  * @throws Unreadable if the value does not round to the part after it
  */
-function roundedValue(exact: readonly Token[], rounded: readonly (readonly Token[])[], algebra: Algebra): Value {
+function readRoundedValue(exact: readonly Token[], rounded: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [first = []] = rounded;
-  if (exact.length === 0 || labelOf(exact) !== null) {
+  if (exact.length === 0 || readLabel(exact) !== null) {
     if (rounded.length > 1) {
       throw new Unreadable();
     }
-    return exact.length === 0 ? item(first, algebra) : equation([exact, first], algebra);
+    return exact.length === 0 ? readItem(first, algebra) : readEquation([exact, first], algebra);
   }
-  const value = item(exact, algebra);
-  const [size, ...sizes] = [value, ...rounded.map((part) => item(part, algebra))].map((each) => sizeOf(each, algebra));
+  const value = readItem(exact, algebra);
+  const [size, ...sizes] = [value, ...rounded.map((part) => readItem(part, algebra))].map((each) =>
+    approximateSize(each, algebra),
+  );
   for (const [at, other] of sizes.entries()) {
     const digits = rounded[at]?.find(({ kind }) => kind === 'number')?.text.split('.')[1]?.length ?? 0;
     if (size !== undefined && size !== null && other !== null && Math.abs(size - other) > 10 ** -digits) {
       throw new Unreadable();
     }
   }
-  return { kind: 'rounded', exact: value, rounded: item(rounded.at(-1) ?? [], algebra) };
+  return { kind: 'rounded', exact: value, rounded: readItem(rounded.at(-1) ?? [], algebra) };
 }
 
 /** Returns the size of a number, even with a label; null for anything else. */
-function sizeOf(value: Value, algebra: Algebra): number | null {
+function approximateSize(value: Value, algebra: Algebra): number | null {
   const bare = value.kind === 'labelled' ? value.value : value;
-  return bare.kind === 'quantity' ? approximate(algebra, bare.value) : null;
+  return bare.kind === 'quantity' ? approximateValue(algebra, bare.value) : null;
 }
 
 /** Reads `a : b` as a ratio of numbers. Words before a colon name the value and are dropped. */
-function behindColon(parts: readonly (readonly Token[])[], algebra: Algebra): Value {
+function readColon(parts: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [first, second, third] = parts;
   if (first === undefined || second === undefined) {
     throw new Unreadable();
   }
   if (third === undefined && first.length > 0 && first.every(({ kind }) => kind === 'word')) {
-    return item(second, algebra);
+    return readItem(second, algebra);
   }
-  return { kind: 'sequence', open: ':', close: ':', items: parts.map((part) => quantity(part, algebra)) };
+  return { kind: 'sequence', open: ':', close: ':', items: parts.map((part) => readQuantity(part, algebra)) };
 }
 
 /**
  * Reads an equation. x = 5 is the value 5 with its label; any other equation is its difference. In a =
  * b = c all sides except the label must be equal.
  */
-function equation(sides: readonly (readonly Token[])[], algebra: Algebra): Value {
+function readEquation(sides: readonly (readonly Token[])[], algebra: Algebra): Value {
   const [left, ...rest] = sides;
-  const label = labelOf(left ?? []);
+  const label = readLabel(left ?? []);
   const last = rest.at(-1) ?? [];
   if (label === null) {
     if (rest.length !== 1) {
       throw new Unreadable();
     }
     // 5 = x means the same as x = 5.
-    const turned = labelOf(last);
+    const turned = readLabel(last);
     const relation: Relation = {
       operator: '=',
-      difference: algebra.minus(expressionOf(left ?? [], algebra), expressionOf(last, algebra)),
+      difference: algebra.minus(readSingleExpression(left ?? [], algebra), readSingleExpression(last, algebra)),
     };
     return turned === null
       ? { kind: 'relation', relation }
-      : { kind: 'labelled', label: turned, value: union(left ?? [], algebra), relation };
+      : { kind: 'labelled', label: turned, value: readUnion(left ?? [], algebra), relation };
   }
-  const value = union(last, algebra);
+  const value = readUnion(last, algebra);
   for (const side of rest.slice(0, -1)) {
-    const other = union(side, algebra);
+    const other = readUnion(side, algebra);
     if (other.kind !== 'quantity' || value.kind !== 'quantity' || !algebra.equal(other.value, value.value)) {
       throw new Unreadable();
     }
@@ -189,7 +191,7 @@ function equation(sides: readonly (readonly Token[])[], algebra: Algebra): Value
 }
 
 /** Reads an inequality. a < x <= b and x > a are intervals of x; others are relations. */
-function inequality(sides: readonly (readonly Token[])[], operators: readonly string[], algebra: Algebra): Value {
+function readInequality(sides: readonly (readonly Token[])[], operators: readonly string[], algebra: Algebra): Value {
   const rising = operators.every((operator) => operator === '<' || operator === '<=');
   const falling = operators.every((operator) => operator === '>' || operator === '>=');
   if (sides.length > 3 || (!rising && !falling && operators.join() !== '!=')) {
@@ -205,26 +207,26 @@ function inequality(sides: readonly (readonly Token[])[], operators: readonly st
     throw new Unreadable();
   }
   if (third !== undefined) {
-    const label = variableOf(second);
+    const label = readVariable(second);
     if (label === null || nextSign === undefined) {
       throw new Unreadable();
     }
-    const value = interval(
+    const value = makeInterval(
       sign === '<' ? '(' : '[',
-      quantity(first, algebra),
-      quantity(third, algebra),
+      readQuantity(first, algebra),
+      readQuantity(third, algebra),
       nextSign === '<' ? ')' : ']',
     );
     return { kind: 'labelled', label, value, relation: null };
   }
   const relation: Relation = {
     operator: sign,
-    difference: algebra.minus(expressionOf(first, algebra), expressionOf(second, algebra)),
+    difference: algebra.minus(readSingleExpression(first, algebra), readSingleExpression(second, algebra)),
   };
   const endless = algebra.atom('infty');
   const end: Quantity = { kind: 'quantity', value: endless, unit: null, percent: false, written: 'other' };
-  const above = variableOf(first);
-  const below = variableOf(second);
+  const above = readVariable(first);
+  const below = readVariable(second);
   if (sign === '!=' || (above === null) === (below === null)) {
     return { kind: 'relation', relation };
   }
@@ -232,10 +234,10 @@ function inequality(sides: readonly (readonly Token[])[], operators: readonly st
     return {
       kind: 'labelled',
       label: above,
-      value: interval(
+      value: makeInterval(
         '(',
         { ...end, value: algebra.negated(endless) },
-        quantity(second, algebra),
+        readQuantity(second, algebra),
         sign === '<' ? ')' : ']',
       ),
       relation,
@@ -244,26 +246,26 @@ function inequality(sides: readonly (readonly Token[])[], operators: readonly st
   return {
     kind: 'labelled',
     label: below ?? '',
-    value: interval(sign === '<' ? '(' : '[', quantity(first, algebra), end, ')'),
+    value: makeInterval(sign === '<' ? '(' : '[', readQuantity(first, algebra), end, ')'),
     relation,
   };
 }
 
-function interval(open: string, low: Value, high: Value, close: string): Value {
+function makeInterval(open: string, low: Value, high: Value, close: string): Value {
   return { kind: 'sequence', open, close, items: [low, high] };
 }
 
-function union(tokens: readonly Token[], algebra: Algebra): Value {
-  const parts = split(tokens, ({ kind, text }) => kind === 'symbol' && text === 'cup');
+function readUnion(tokens: readonly Token[], algebra: Algebra): Value {
+  const parts = splitOutsideBrackets(tokens, ({ kind, text }) => kind === 'symbol' && text === 'cup');
   const [only, second] = parts;
   if (only === undefined || second === undefined) {
-    return member(tokens, algebra);
+    return readMember(tokens, algebra);
   }
-  return { kind: 'union', items: parts.map((part) => member(part, algebra)) };
+  return { kind: 'union', items: parts.map((part) => readMember(part, algebra)) };
 }
 
 /** Reads anything without bare commas: brackets, matrices, words, quantities. */
-function member(tokens: readonly Token[], algebra: Algebra): Value {
+function readMember(tokens: readonly Token[], algebra: Algebra): Value {
   algebra.budget.spend(1);
   const first = tokens[0];
   const last = tokens.at(-1);
@@ -271,45 +273,45 @@ function member(tokens: readonly Token[], algebra: Algebra): Value {
     throw new Unreadable();
   }
   if (first.kind === 'matrix') {
-    return matrix(tokens, algebra);
+    return readMatrix(tokens, algebra);
   }
   if (tokens.length === 1 && first.kind === 'symbol' && first.text === 'emptyset') {
     return { kind: 'set', items: [] };
   }
   if (tokens.length === 1 && first.text === 'bbR') {
-    return interval('(', infinite(algebra, -1), infinite(algebra, 1), ')');
+    return makeInterval('(', makeInfinity(algebra, -1), makeInfinity(algebra, 1), ')');
   }
-  if (tokens.length > 1 && OPENING.test(first.text) && CLOSING.test(last.text) && closes(tokens)) {
-    const bracketed = inBrackets(first.text, tokens.slice(1, -1), last.text, algebra);
+  if (tokens.length > 1 && OPENING.test(first.text) && CLOSING.test(last.text) && isOneBracketPair(tokens)) {
+    const bracketed = readBracketed(first.text, tokens.slice(1, -1), last.text, algebra);
     if (bracketed !== null) {
       return bracketed;
     }
   }
   if (tokens.every(({ kind }) => kind === 'word' || kind === 'name') && !tokens.every(isSymbolic)) {
-    const number = chineseQuantity(tokens, algebra);
+    const number = readChineseQuantity(tokens, algebra);
     return number ?? { kind: 'text', text: tokens.map(({ text }) => text.toLowerCase()).join(' ') };
   }
-  return first.prose && tokens.length === 1 ? letter(tokens, algebra) : quantity(tokens, algebra);
+  return first.prose && tokens.length === 1 ? readChoiceLetter(tokens, algebra) : readQuantity(tokens, algebra);
 }
 
-function inBrackets(open: string, inside: readonly Token[], close: string, algebra: Algebra): Value | null {
-  const separators = split(inside, ({ kind, text }) => kind === 'symbol' && /^[,;]$/u.test(text));
+function readBracketed(open: string, inside: readonly Token[], close: string, algebra: Algebra): Value | null {
+  const separators = splitOutsideBrackets(inside, ({ kind, text }) => kind === 'symbol' && /^[,;]$/u.test(text));
   const several = separators.length > 1;
   if (open === '\\{' || (open === '{' && several)) {
     if (close !== '\\}' && close !== '}') {
       throw new Unreadable();
     }
-    return { kind: 'set', items: inside.length === 0 ? [] : members(separators, algebra) };
+    return { kind: 'set', items: inside.length === 0 ? [] : readMembers(separators, algebra) };
   }
   if (!several && (open === '(' || open === '{')) {
     const [only] = inside;
     // (A) is the choice A; (2 + 3) is an expression, like any brackets around something other than a word.
-    return inside.length === 1 && only?.kind === 'name' ? letter(inside, algebra) : null;
+    return inside.length === 1 && only?.kind === 'name' ? readChoiceLetter(inside, algebra) : null;
   }
   if (!/^[([]$/u.test(open) || !/^[)\]]$/u.test(close)) {
     throw new Unreadable();
   }
-  const items = separators.map((part) => item(part, algebra));
+  const items = separators.map((part) => readItem(part, algebra));
   const rows = items.map((value) =>
     value.kind === 'sequence' && value.open === '[' && value.close === ']' ? value.items : null,
   );
@@ -325,15 +327,19 @@ function inBrackets(open: string, inside: readonly Token[], close: string, algeb
   return { kind: 'sequence', open, close, items };
 }
 
-function matrix(tokens: readonly Token[], algebra: Algebra): Value {
+function readMatrix(tokens: readonly Token[], algebra: Algebra): Value {
   const [first, last] = [tokens[0]?.text, tokens.at(-1)?.text];
   const inside = tokens.slice(1, -1);
   if (first !== 'begin matrix' || last !== 'end matrix' || inside.some(({ kind }) => kind === 'matrix')) {
     throw new Unreadable();
   }
-  const rows = split(inside, ({ kind, text }) => kind === 'symbol' && text === ';;').filter((row) => row.length > 0);
+  const rows = splitOutsideBrackets(inside, ({ kind, text }) => kind === 'symbol' && text === ';;').filter(
+    (row) => row.length > 0,
+  );
   const cells = rows.map((row) =>
-    split(row, ({ kind, text }) => kind === 'symbol' && text === '&').map((cell) => quantity(cell, algebra)),
+    splitOutsideBrackets(row, ({ kind, text }) => kind === 'symbol' && text === '&').map((cell) =>
+      readQuantity(cell, algebra),
+    ),
   );
   if (cells.length === 0 || cells.some(({ length }) => length !== cells[0]?.length)) {
     throw new Unreadable();
@@ -345,8 +351,8 @@ function matrix(tokens: readonly Token[], algebra: Algebra): Value {
  * Returns the name on the left side of an equation: a variable, f(x), (x, y), or an empty text for
  * plain words, which are not compared. Null for an expression.
  */
-function labelOf(tokens: readonly Token[]): string | null {
-  const variable = variableOf(tokens);
+function readLabel(tokens: readonly Token[]): string | null {
+  const variable = readVariable(tokens);
   if (variable !== null) {
     return variable;
   }
@@ -357,7 +363,7 @@ function labelOf(tokens: readonly Token[]): string | null {
   return /^(?:[A-Za-z]\w*'* )?\( [A-Za-z]\w*(?: , [A-Za-z]\w*){0,7} \)$/u.test(text) ? text : null;
 }
 
-function variableOf(tokens: readonly Token[]): string | null {
+function readVariable(tokens: readonly Token[]): string | null {
   const [only, second] = tokens;
   return only?.kind === 'name' && second === undefined && !/^(?:pi|e|infty|bb.)$/u.test(only.text) ? only.text : null;
 }

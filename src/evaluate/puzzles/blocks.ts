@@ -51,17 +51,17 @@ export function parseBlocks(text: string): PddlProblem | null {
 }
 
 /** Writes a problem in English: `As initial conditions I have that, ... My goal is to have that ...`. */
-export function blocksStatement({ init, goal }: Pick<PddlProblem, 'init' | 'goal'>): string {
+export function writeBlocksStatement({ init, goal }: Pick<PddlProblem, 'init' | 'goal'>): string {
   const listed = (facts: readonly string[]): string => {
-    const said = facts.map(factWords);
+    const said = facts.map(formatFact);
     return said.length < 2 ? said.join('') : `${said.slice(0, -1).join(', ')} and ${said.at(-1) ?? ''}`;
   };
   return `As initial conditions I have that, ${listed(init)}.\nMy goal is to have that ${listed(goal)}.`;
 }
 
 /** Writes the question for a problem: the rules, the problem, and the form of the answer. */
-export const blocksQuestion = (problem: Pick<PddlProblem, 'init' | 'goal'>): string =>
-  `${BLOCKS_RULES}\n\n${blocksStatement(problem)}\n\nAnswer with the plan between [PLAN] and [PLAN END], one action on each line: pick up the A block, put down the A block, stack the A block on top of the B block, unstack the A block from on top of the B block.`;
+export const writeBlocksQuestion = (problem: Pick<PddlProblem, 'init' | 'goal'>): string =>
+  `${BLOCKS_RULES}\n\n${writeBlocksStatement(problem)}\n\nAnswer with the plan between [PLAN] and [PLAN END], one action on each line: pick up the A block, put down the A block, stack the A block on top of the B block, unstack the A block from on top of the B block.`;
 
 /**
  * Reads the problem in the last statement of a text, in the English of PlanBench.
@@ -79,7 +79,7 @@ export function readStatement(text: string, name: string): PddlProblem | null {
   if (match === null) {
     return null;
   }
-  const [init, goal] = [factsOf(match[1] ?? ''), factsOf(match[2] ?? '')];
+  const [init, goal] = [readFactList(match[1] ?? ''), readFactList(match[2] ?? '')];
   if (init === null || goal === null) {
     return null;
   }
@@ -91,7 +91,7 @@ export function readStatement(text: string, name: string): PddlProblem | null {
 }
 
 /** Writes an action in English, such as `unstack the red block from on top of the blue block`. */
-export function actionWords({ name, objects: [first = '', second = ''] }: Action): string {
+export function formatAction({ name, objects: [first = '', second = ''] }: Action): string {
   switch (name) {
     case 'stack':
       return `stack the ${first} block on top of the ${second} block`;
@@ -108,13 +108,13 @@ export function actionWords({ name, objects: [first = '', second = ''] }: Action
  * `[STATEMENT]`.
  * @param objects the names of the blocks
  */
-export function planIn(message: string, objects: readonly string[]): Action[] {
+export function readPlan(message: string, objects: readonly string[]): Action[] {
   const text = message.slice(0, MOST_LENGTH).toLowerCase();
   const begin = text.indexOf('[plan]');
   const [section = ''] = text.slice(begin < 0 ? 0 : begin + '[plan]'.length).split(/\[plan end\]|\[statement\]/u, 1);
   const plan: Action[] = [];
   for (const line of section.split('\n')) {
-    plan.push(...actionsOf(line, objects));
+    plan.push(...readActions(line, objects));
     if (plan.length > MOST_ACTIONS) {
       break;
     }
@@ -124,7 +124,7 @@ export function planIn(message: string, objects: readonly string[]): Action[] {
 
 /** Scores the plan in a message: 1 for any plan that can be executed and reaches the goal. */
 export function gradePlan(problem: PddlProblem, message: string): PlanVerdict {
-  const plan = planIn(message, problem.objects);
+  const plan = readPlan(message, problem.objects);
   if (plan.length === 0) {
     return { score: 0, rule: 'plan: no action' };
   }
@@ -136,7 +136,7 @@ export function gradePlan(problem: PddlProblem, message: string): PlanVerdict {
 const IN_PDDL = /\(\s*(pick-up|put-down|stack|unstack)\s+([a-z0-9_-]+)(?:\s+([a-z0-9_-]+))?\s*\)/gu;
 const IN_ENGLISH = /\b(pick[ -]?up|put[ -]?down|unstack|stack)\b/u;
 
-function actionsOf(line: string, objects: readonly string[]): Action[] {
+function readActions(line: string, objects: readonly string[]): Action[] {
   const written = [...line.matchAll(IN_PDDL)].map(([, name = '', ...given]): Action => ({
     name,
     objects: given.filter((one) => typeof one === 'string' && one !== ''),
@@ -151,7 +151,7 @@ function actionsOf(line: string, objects: readonly string[]): Action[] {
   return named.length === BLOCKS.operators.get(name)?.parameters.length ? [{ name, objects: named }] : [];
 }
 
-function factWords(fact: string): string {
+function formatFact(fact: string): string {
   const [predicate = '', first = '', second = ''] = fact.slice(1, -1).split(' ');
   switch (predicate) {
     case 'on':
@@ -175,7 +175,7 @@ const FACTS: readonly (readonly [form: RegExp, fact: string])[] = [
   [/^the ([a-z][a-z0-9_-]*) block is on top of the ([a-z][a-z0-9_-]*) block$/u, '(on $1 $2)'],
 ];
 
-function factsOf(text: string): string[] | null {
+function readFactList(text: string): string[] | null {
   const parts = text
     .split(/,|\band\b/u)
     .map((part) => part.replaceAll(/\s+/gu, ' ').trim())

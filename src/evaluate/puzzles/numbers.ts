@@ -18,14 +18,14 @@ export function parseSecret(text: string): string | null {
 }
 
 /** Writes the text that parseSecret reads. */
-export const secretText = (digits: string): string => `secret number ${digits}`;
+export const writeSecret = (digits: string): string => `secret number ${digits}`;
 
 /**
  * Returns the guess of a message: its last group of the given number of digits, read from the left, so
  * that 12345 contains 1234.
  * @returns null if it has none
  */
-export const guessIn = (message: string, length: number): string | null =>
+export const readGuess = (message: string, length: number): string | null =>
   [...message.matchAll(new RegExp(`[0-9]{${length}}`, 'gu'))].at(-1)?.[0] ?? null;
 
 /** Compares a guess with a secret of different digits. A digit that a guess repeats counts once. */
@@ -41,7 +41,7 @@ export function compareGuess(secret: string, guess: string): Feedback {
 
 /** Scores the guess of a message: 1 if it is the secret. */
 export function gradeGuess(secret: string, message: string): { readonly score: 0 | 1; readonly rule: string } {
-  const guess = guessIn(message, secret.length);
+  const guess = readGuess(message, secret.length);
   if (guess === null) {
     return { score: 0, rule: `numbers: no guess of ${secret.length} digits` };
   }

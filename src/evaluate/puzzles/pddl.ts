@@ -38,7 +38,7 @@ const MOST_OPERATORS = 100;
 const NAME = /^[a-z][a-z0-9_-]{0,59}$/u;
 const VARIABLE = /^\?[a-z][a-z0-9_-]{0,59}$/u;
 
-const refuse = (problem: string): never => {
+const refusePddl = (problem: string): never => {
   throw new C3Error('input', `The PDDL ${problem}.`);
 };
 
@@ -47,24 +47,26 @@ const refuse = (problem: string): never => {
  * @throws C3Error('input') if the text is not in the subset
  */
 export function readDomain(text: string): Domain {
-  const { name, parts } = definition(text, 'domain');
+  const { name, parts } = readDefinition(text, 'domain');
   const predicates = new Map<string, number>();
   const operators = new Map<string, Operator>();
   for (const [key, ...rest] of parts) {
     if (key === ':predicates') {
       for (const one of rest) {
-        const [predicate = '', ...parameters] = words(one, 'predicates');
-        predicates.set(named(predicate, 'predicate'), parameters.length);
+        const [predicate = '', ...parameters] = readWordList(one, 'predicates');
+        predicates.set(checkPddlName(predicate, 'predicate'), parameters.length);
       }
     } else if (key === ':action') {
-      const operator = operatorOf(rest, predicates);
+      const operator = readOperator(rest, predicates);
       operators.set(operator.name, operator);
     } else if (key !== ':requirements' || rest.some((one) => one !== ':strips')) {
-      refuse(`has ${describe(key)}, and only :requirements :strips, :predicates and :action are read in a domain`);
+      refusePddl(
+        `has ${quoteExpression(key)}, and only :requirements :strips, :predicates and :action are read in a domain`,
+      );
     }
   }
   if (operators.size === 0 || operators.size > MOST_OPERATORS) {
-    refuse(`domain ${name} needs 1 to ${MOST_OPERATORS} actions`);
+    refusePddl(`domain ${name} needs 1 to ${MOST_OPERATORS} actions`);
   }
   return { name, predicates, operators };
 }
@@ -75,28 +77,30 @@ export function readDomain(text: string): Domain {
  * @throws C3Error('input') if the text is not in the subset, or a fact is not of the domain
  */
 export function readProblem(text: string, { predicates }: Pick<Domain, 'predicates'>): PddlProblem {
-  const { name, parts } = definition(text, 'problem');
+  const { name, parts } = readDefinition(text, 'problem');
   const of = (key: string): readonly Expression[] => {
     const found = parts.filter(([first]) => first === key);
-    return found.length === 1 ? (found[0]?.slice(1) ?? []) : refuse(`problem ${name} needs one ${key}`);
+    return found.length === 1 ? (found[0]?.slice(1) ?? []) : refusePddl(`problem ${name} needs one ${key}`);
   };
   const other = parts.find(
     ([key]) => ![':domain', ':objects', ':init', ':goal', ':requirements'].includes(String(key)),
   );
   if (other !== undefined) {
-    refuse(`problem ${name} has ${describe(other[0])}, and only :domain, :objects, :init and :goal are read`);
+    refusePddl(
+      `problem ${name} has ${quoteExpression(other[0])}, and only :domain, :objects, :init and :goal are read`,
+    );
   }
-  const objects = words(of(':objects'), 'objects').map((one) => named(one, 'object'));
+  const objects = readWordList(of(':objects'), 'objects').map((one) => checkPddlName(one, 'object'));
   if (objects.length === 0 || objects.length > MOST_OBJECTS || new Set(objects).size !== objects.length) {
-    refuse(`problem ${name} needs 1 to ${MOST_OBJECTS} different objects`);
+    refusePddl(`problem ${name} needs 1 to ${MOST_OBJECTS} different objects`);
   }
   const facts = (list: readonly Expression[]): string[] =>
-    list.map((one) => fact(one, predicates, (argument) => objects.includes(argument)));
-  const goals = facts(conjunction(of(':goal'), 'goal'));
+    list.map((one) => readFact(one, predicates, (argument) => objects.includes(argument)));
+  const goals = facts(readConjunction(of(':goal'), 'goal'));
   if (goals.length === 0) {
-    refuse(`problem ${name} has an empty goal`);
+    refusePddl(`problem ${name} has an empty goal`);
   }
-  const [domain = ''] = words(of(':domain'), 'domain');
+  const [domain = ''] = readWordList(of(':domain'), 'domain');
   return { name, domain, objects, init: facts(of(':init')), goal: goals };
 }
 
@@ -104,50 +108,51 @@ export function readProblem(text: string, { predicates }: Pick<Domain, 'predicat
 export const writeProblem = ({ name, domain, objects, init, goal }: PddlProblem): string =>
   `(define (problem ${name}) (:domain ${domain}) (:objects ${objects.join(' ')}) (:init ${init.join(' ')}) (:goal (and ${goal.join(' ')})))`;
 
-function operatorOf(parts: readonly Expression[], predicates: ReadonlyMap<string, number>): Operator {
+function readOperator(parts: readonly Expression[], predicates: ReadonlyMap<string, number>): Operator {
   const [first, ...rest] = parts;
-  const name = named(typeof first === 'string' ? first : '', 'action');
+  const name = checkPddlName(typeof first === 'string' ? first : '', 'action');
   const fields = new Map<string, Expression>();
   for (let index = 0; index + 1 < rest.length; index += 2) {
     fields.set(String(rest[index]), rest[index + 1] ?? []);
   }
   if ([...fields.keys()].some((key) => ![':parameters', ':precondition', ':effect'].includes(key))) {
-    refuse(`action ${name} has more than :parameters, :precondition and :effect`);
+    refusePddl(`action ${name} has more than :parameters, :precondition and :effect`);
   }
-  const parameters = words(fields.get(':parameters') ?? [], `parameters of ${name}`);
+  const parameters = readWordList(fields.get(':parameters') ?? [], `parameters of ${name}`);
   const isKnown = (argument: string): boolean => VARIABLE.test(argument) && parameters.includes(argument);
-  const listed = (key: string): readonly Expression[] => conjunction([fields.get(key) ?? ['and']], `${key} of ${name}`);
+  const listed = (key: string): readonly Expression[] =>
+    readConjunction([fields.get(key) ?? ['and']], `${key} of ${name}`);
   const effects = listed(':effect');
   const isRemoved = (one: Expression): boolean => typeof one !== 'string' && one[0] === 'not';
   return {
     name,
     parameters,
-    needs: listed(':precondition').map((one) => fact(one, predicates, isKnown)),
-    adds: effects.filter((one) => !isRemoved(one)).map((one) => fact(one, predicates, isKnown)),
-    removes: effects.filter(isRemoved).map((one) => fact(one[1] ?? '', predicates, isKnown)),
+    needs: listed(':precondition').map((one) => readFact(one, predicates, isKnown)),
+    adds: effects.filter((one) => !isRemoved(one)).map((one) => readFact(one, predicates, isKnown)),
+    removes: effects.filter(isRemoved).map((one) => readFact(one[1] ?? '', predicates, isKnown)),
   };
 }
 
 /** Returns the parts of `(define (KIND NAME) PART ...)`. */
-function definition(
+function readDefinition(
   text: string,
   kind: 'domain' | 'problem',
 ): { readonly name: string; readonly parts: readonly (readonly Expression[])[] } {
-  const [define, head, ...parts] = expressionOf(text);
+  const [define, head, ...parts] = readParenthesized(text);
   const [given, name = ''] = typeof head === 'string' || head === undefined ? [] : head.map(String);
   if (define !== 'define' || given !== kind) {
-    refuse(`does not begin with (define (${kind} NAME)`);
+    refusePddl(`does not begin with (define (${kind} NAME)`);
   }
   const lists = parts.flatMap((part) => (typeof part === 'string' ? [] : [part]));
   return lists.length === parts.length
-    ? { name: named(name, kind), parts: lists }
-    : refuse('has a word between its parts');
+    ? { name: checkPddlName(name, kind), parts: lists }
+    : refusePddl('has a word between its parts');
 }
 
 /** Reads the one expression in parentheses that a text consists of, apart from comments. */
-function expressionOf(text: string): readonly Expression[] {
+function readParenthesized(text: string): readonly Expression[] {
   if (text.length > MOST_LENGTH) {
-    refuse(`has more than ${MOST_LENGTH} characters`);
+    refusePddl(`has more than ${MOST_LENGTH} characters`);
   }
   const top: Expression[] = [];
   const open: Expression[][] = [top];
@@ -166,41 +171,47 @@ function expressionOf(text: string): readonly Expression[] {
       here.push(token);
     }
     if (open.length === 0 || open.length > MOST_DEPTH) {
-      refuse(open.length === 0 ? 'closes a parenthesis that is not open' : `is nested more than ${MOST_DEPTH} deep`);
+      refusePddl(
+        open.length === 0 ? 'closes a parenthesis that is not open' : `is nested more than ${MOST_DEPTH} deep`,
+      );
     }
   }
   const [only] = top;
   return open.length === 1 && top.length === 1 && only !== undefined && typeof only !== 'string'
     ? only
-    : refuse(open.length > 1 ? 'has a parenthesis that is not closed' : 'is not one expression in parentheses');
+    : refusePddl(open.length > 1 ? 'has a parenthesis that is not closed' : 'is not one expression in parentheses');
 }
 
-function conjunction(list: readonly Expression[], what: string): readonly Expression[] {
+function readConjunction(list: readonly Expression[], what: string): readonly Expression[] {
   const [only] = list;
   if (list.length !== 1 || only === undefined || typeof only === 'string') {
-    return refuse(`needs one expression as ${what}`);
+    return refusePddl(`needs one expression as ${what}`);
   }
   return only[0] === 'and' ? only.slice(1) : only.length === 0 ? [] : [only];
 }
 
-function fact(
+function readFact(
   one: Expression,
   predicates: ReadonlyMap<string, number>,
   isKnown: (argument: string) => boolean,
 ): string {
-  const [predicate = '', ...given] = words(one, 'facts');
+  const [predicate = '', ...given] = readWordList(one, 'facts');
   if (predicates.get(predicate) !== given.length || !given.every(isKnown)) {
-    refuse(`has ${describe(`(${[predicate, ...given].join(' ')})`)}, which is no fact of its domain and objects`);
+    refusePddl(
+      `has ${quoteExpression(`(${[predicate, ...given].join(' ')})`)}, which is no fact of its domain and objects`,
+    );
   }
   return `(${[predicate, ...given].join(' ')})`;
 }
 
-function words(one: Expression, what: string): readonly string[] {
+function readWordList(one: Expression, what: string): readonly string[] {
   const list = typeof one === 'string' ? [] : one.flatMap((word) => (typeof word === 'string' ? [word] : []));
-  return typeof one !== 'string' && list.length === one.length ? list : refuse(`has other than words in its ${what}`);
+  return typeof one !== 'string' && list.length === one.length
+    ? list
+    : refusePddl(`has other than words in its ${what}`);
 }
 
-const named = (name: string, what: string): string =>
-  NAME.test(name) ? name : refuse(`calls a ${what} ${describe(name)}, which is no name`);
+const checkPddlName = (name: string, what: string): string =>
+  NAME.test(name) ? name : refusePddl(`calls a ${what} ${quoteExpression(name)}, which is no name`);
 
-const describe = (one: Expression | undefined): string => JSON.stringify(String(one ?? '').slice(0, 60));
+const quoteExpression = (one: Expression | undefined): string => JSON.stringify(String(one ?? '').slice(0, 60));

@@ -14,10 +14,10 @@ export interface Grounded {
   readonly removes: readonly string[];
 }
 
-export const actionText = ({ name, objects }: Action): string => `(${[name, ...objects].join(' ')})`;
+export const writeAction = ({ name, objects }: Action): string => `(${[name, ...objects].join(' ')})`;
 
 /** Returns an action with objects in place of the parameters, or null if the domain lacks it. */
-export function grounded({ operators }: Domain, { name, objects }: Action): Grounded | null {
+export function groundAction({ operators }: Domain, { name, objects }: Action): Grounded | null {
   const operator = operators.get(name);
   if (operator?.parameters.length !== objects.length) {
     return null;
@@ -43,10 +43,10 @@ export function validatePlan(domain: Domain, { init, goal }: PddlProblem, plan: 
   const wrong = (why: string): PlanVerdict => ({ score: 0, rule: `plan: ${why}` });
   const state = new Set(init);
   for (const [index, action] of plan.entries()) {
-    const what = grounded(domain, action);
+    const what = groundAction(domain, action);
     const missing = what?.needs.find((one) => !state.has(one));
     if (what === null || missing !== undefined) {
-      const place = `action ${index + 1}, ${actionText(action).slice(0, 80)},`;
+      const place = `action ${index + 1}, ${writeAction(action).slice(0, 80)},`;
       return wrong(what === null ? `${place} is not of the domain` : `${place} needs ${missing ?? ''}`);
     }
     for (const one of what.removes) {

@@ -1,6 +1,6 @@
 /** Grids of houses (ZebraLogic): reads the public form of answers, and compares cell by cell. */
 import { isRecord } from '../../shared/guard.ts';
-import { lastBraced } from '../../shared/text/braces.ts';
+import { findLastBraced } from '../../shared/text/braces.ts';
 
 /** The attributes of each house, such as `House 1` -> `Drink` -> `tea`. */
 export type ZebraGrid = ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -28,7 +28,7 @@ const HIDDEN = /^_+$/u;
  *   hidden
  */
 export function parseZebra(text: string): ZebraGrid | null {
-  const value = text.length > MOST_LENGTH ? undefined : parsed(text);
+  const value = text.length > MOST_LENGTH ? undefined : tryParseJson(text);
   const houses = isRecord(value) ? Object.entries(value) : [];
   const attributes = isRecord(houses[0]?.[1]) ? Object.keys(houses[0][1]) : [];
   const grid = new Map<string, ReadonlyMap<string, string>>();
@@ -46,11 +46,11 @@ export function parseZebra(text: string): ZebraGrid | null {
 }
 
 /** Writes the text that parseZebra reads. */
-export const zebraText = (grid: ZebraGrid): string =>
+export const writeZebra = (grid: ZebraGrid): string =>
   JSON.stringify(Object.fromEntries([...grid].map(([house, row]) => [house, Object.fromEntries(row)])));
 
 /** Writes the part of a question that asks for its answer, with every cell left open. */
-export function zebraForm(grid: ZebraGrid): string {
+export function writeZebraForm(grid: ZebraGrid): string {
   const open = [...grid].map(([house, row]): [string, unknown] => [
     house,
     Object.fromEntries([...row.keys()].map((name) => [name, '___'])),
@@ -64,43 +64,43 @@ export function zebraForm(grid: ZebraGrid): string {
  * first item counts.
  */
 export function gradeZebra(key: ZebraGrid, message: string, by: ZebraRule): ZebraVerdict {
-  const found = lastBraced(message);
+  const found = findLastBraced(message);
   const wrong = (why: string): ZebraVerdict => ({ score: 0, rule: `zebra: ${why}` });
   if (found === null) {
     return wrong('no complete JSON object');
   }
-  const answer = own(parsed(found.replaceAll('\n', '')), 'solution');
+  const answer = getOwn(tryParseJson(found.replaceAll('\n', '')), 'solution');
   if (!isRecord(answer)) {
     return wrong('its last object is no JSON with a solution');
   }
   let [right, all] = [0, 0];
   for (const [house, row] of key) {
     for (const [name, cell] of row) {
-      const given = own(own(answer, house), name);
-      const said = firstOf(given);
+      const given = getOwn(getOwn(answer, house), name);
+      const said = firstItemOrSelf(given);
       all += 1;
-      right += typeof said === 'string' && comparable(said) === comparable(cell) ? 1 : 0;
+      right += typeof said === 'string' && normalizeCell(said) === normalizeCell(cell) ? 1 : 0;
     }
   }
   const score = by === 'cells' ? right / all : Number(right === all);
   return { score, rule: `zebra: ${right} of ${all} cells` };
 }
 
-const comparable = (text: string): string => text.toLowerCase().trim();
+const normalizeCell = (text: string): string => text.toLowerCase().trim();
 
 const isCell = (value: unknown): value is string =>
   typeof value === 'string' && value.trim() !== '' && !HIDDEN.test(value.trim());
 
-const own = (value: unknown, key: string): unknown =>
+const getOwn = (value: unknown, key: string): unknown =>
   isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 
 /** Returns the first item of a list, or the value itself. */
-const firstOf = (value: unknown): unknown => {
+const firstItemOrSelf = (value: unknown): unknown => {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list[0];
 };
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

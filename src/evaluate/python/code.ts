@@ -1,5 +1,5 @@
 /** Extracts the code of a message. */
-import { withoutThinking } from '../../shared/text/thinking.ts';
+import { removeThinking } from '../../shared/text/thinking.ts';
 
 /** A fenced block: its language word, and the text up to the closing fence or the end of the message. */
 const FENCE = /^[ \t]*(?:```|~~~)[ \t]*([\w+-]*)[^\n]*\n([\s\S]*?)(?:^[ \t]*(?:```|~~~)|(?![\s\S]))/gm;
@@ -17,13 +17,13 @@ export type CodeBlocks = (typeof CODE_BLOCKS)[number];
  * (`<think>`) and the language word of a block are left out.
  */
 export function extractCode(message: string, chosen: CodeBlocks = 'first'): string {
-  const text = bounded(message);
-  return fencedIn(text, chosen) ?? text;
+  const text = boundMessage(message);
+  return joinChosenBlocks(text, chosen) ?? text;
 }
 
 /** Returns the code of the blocks that extractCode chooses, or null if the message has no blocks. */
-export function fencedCode(message: string, chosen: CodeBlocks = 'first'): string | null {
-  return fencedIn(bounded(message), chosen);
+export function extractFencedCode(message: string, chosen: CodeBlocks = 'first'): string | null {
+  return joinChosenBlocks(boundMessage(message), chosen);
 }
 
 /** Returns true if a text begins with a fence, as no program does. */
@@ -31,22 +31,23 @@ export function beginsWithFence(text: string): boolean {
   return /^\s*(?:```|~~~)/.test(text.slice(0, MAX_MESSAGE));
 }
 
-const bounded = (message: string): string => withoutThinking(message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n'));
+const boundMessage = (message: string): string =>
+  removeThinking(message.slice(0, MAX_MESSAGE).replaceAll('\r\n', '\n'));
 
 /** Returns the first block in one of some languages, else the first without a language, or null. */
-export function fencedBlock(message: string, languages: readonly string[]): string | null {
-  const blocks = blocksIn(bounded(message));
+export function findFencedBlock(message: string, languages: readonly string[]): string | null {
+  const blocks = listFencedBlocks(boundMessage(message));
   const block =
     blocks.find(({ language }) => languages.includes(language)) ?? blocks.find(({ language }) => language === '');
   return block?.code ?? null;
 }
 
-function blocksIn(text: string): { readonly language: string; readonly code: string }[] {
+function listFencedBlocks(text: string): { readonly language: string; readonly code: string }[] {
   return [...text.matchAll(FENCE)].map(([, language = '', code = '']) => ({ language: language.toLowerCase(), code }));
 }
 
-function fencedIn(text: string, chosen: CodeBlocks): string | null {
-  const blocks = blocksIn(text);
+function joinChosenBlocks(text: string, chosen: CodeBlocks): string | null {
+  const blocks = listFencedBlocks(text);
   const python = blocks.filter(({ language }) => ['python', 'python3', 'py'].includes(language));
   const unnamed = blocks.filter(({ language }) => language === '');
   const codes = [python, unnamed, blocks].find(({ length }) => length > 0)?.map(({ code }) => code);

@@ -4,10 +4,10 @@
  * the way.
  */
 import type { HelperUsage } from '../../domain/message.ts';
-import { joinedParts, type TwoFunctions } from './functionSource.ts';
+import { joinParts, type TwoFunctions } from './functionSource.ts';
 import type { SandboxPool } from './pool.ts';
 import type { PythonLimits, PythonTests, PythonVerdict } from './rules.ts';
-import { Trial, tried, type Helper } from './trial.ts';
+import { Trial, retryTrial, type Helper } from './trial.ts';
 
 /** Seconds for a run with exchanged results, which may never end. */
 const EXCHANGED_SECONDS = 2;
@@ -46,29 +46,29 @@ export async function tryCooperation(
   pool: SandboxPool,
   limits: PythonLimits,
 ): Promise<HelperUsage | PythonVerdict> {
-  const run = async (seconds: number, exchange: Exchange): Promise<Watched | PythonVerdict> => {
-    let watched = new Watched(names, joinedParts(imports, functions), exchange);
-    const verdict = await tried(pool, limits, tests.tests.length, () => {
-      watched = new Watched(names, joinedParts(imports, functions), exchange);
-      const own = joinedParts(imports, { ...functions, helper: null });
+  const run = async (seconds: number, exchange: Exchange): Promise<CallRecorder | PythonVerdict> => {
+    let watched = new CallRecorder(names, joinParts(imports, functions), exchange);
+    const verdict = await retryTrial(pool, limits, tests.tests.length, () => {
+      watched = new CallRecorder(names, joinParts(imports, functions), exchange);
+      const own = joinParts(imports, { ...functions, helper: null });
       return new Trial(tests, pool, { ...limits, seconds }, 'each', watched).run(own);
     });
     watched.outcomes = (verdict.outcomes ?? []).map(([rule]) => rule);
     return verdict.masked === null ? watched : verdict;
   };
   const plain = await run(limits.seconds, (reply) => reply);
-  if (!(plain instanceof Watched)) {
+  if (!(plain instanceof CallRecorder)) {
     return plain;
   }
   const called = plain.kept.length > 0;
   const results = plain.kept.filter((reply) => !/\["[og]"/u.test(reply));
   let used = false;
-  for (const exchange of called ? exchanges(results) : []) {
+  for (const exchange of called ? listExchanges(results) : []) {
     const changed = await run(Math.min(limits.seconds, EXCHANGED_SECONDS), exchange);
-    if (!(changed instanceof Watched)) {
+    if (!(changed instanceof CallRecorder)) {
       return changed;
     }
-    used = isElsewhere(plain, changed);
+    used = showsInResults(plain, changed);
     if (used) {
       break;
     }
@@ -81,27 +81,27 @@ export async function tryCooperation(
  * or a value of another type does not count, because a check of the result passes nothing on. Values
  * that stay in the main function's process are judged by the tests.
  */
-function isElsewhere(plain: Watched, changed: Watched): boolean {
+function showsInResults(plain: CallRecorder, changed: CallRecorder): boolean {
   const differs = [...plain.answers].some(([given, reply]) => {
     const other = changed.answers.get(given);
-    return other !== undefined && other !== reply && typeOf(other) === typeOf(reply);
+    return other !== undefined && other !== reply && wireTypeName(other) === wireTypeName(reply);
   });
-  const isHeld = [...plain.answers.values()].some((reply) => typeOf(reply) === 'o');
+  const isHeld = [...plain.answers.values()].some((reply) => wireTypeName(reply) === 'o');
   const fails = changed.outcomes.some((rule, at) => rule === 'wrong-answer' && plain.outcomes[at] === 'passed');
   return differs || (isHeld && fails);
 }
 
 /** Returns the type of a returned value in the wire format. */
-function typeOf(reply: string): string {
+function wireTypeName(reply: string): string {
   const wire = JSON.parse(reply.slice(1)) as Wire;
   return Array.isArray(wire) ? String(wire[0]) : wire === null ? 'null' : typeof wire;
 }
 
 /** Replacements for a result: one from another call, a nearby one, and one of another size. */
-const exchanges = (results: readonly string[]): readonly Exchange[] => [
+const listExchanges = (results: readonly string[]): readonly Exchange[] => [
   (reply, before) => [...before.toReversed(), ...results].find((other) => other !== reply) ?? reply,
-  (reply) => `v${JSON.stringify(nudged(JSON.parse(reply.slice(1)) as Wire))}`,
-  (reply) => `v${JSON.stringify(resized(JSON.parse(reply.slice(1)) as Wire))}`,
+  (reply) => `v${JSON.stringify(nudgeValue(JSON.parse(reply.slice(1)) as Wire))}`,
+  (reply) => `v${JSON.stringify(resizeValue(JSON.parse(reply.slice(1)) as Wire))}`,
 ];
 
 /** Tags whose content is a list of items, and tags of containers whose content is a dict. */
@@ -109,7 +109,7 @@ const ITEMS: ReadonlySet<unknown> = new Set(['l', 't', 's', 'z']);
 const DICTS: ReadonlySet<unknown> = new Set(['Counter', 'OrderedDict']);
 
 /** Returns a nearby value of the same type, in all its parts. */
-function nudged(wire: Wire): Wire {
+function nudgeValue(wire: Wire): Wire {
   if (wire === null) {
     return 1;
   }
@@ -124,16 +124,16 @@ function nudged(wire: Wire): Wire {
   }
   const [tag = null, content = null, values = null] = wire;
   if (ITEMS.has(tag) && Array.isArray(content)) {
-    return [tag, content.length === 0 ? [1] : content.map(nudged)];
+    return [tag, content.length === 0 ? [1] : content.map(nudgeValue)];
   }
   if (tag === 'd' && Array.isArray(values)) {
-    return [tag, content, values.map(nudged)];
+    return [tag, content, values.map(nudgeValue)];
   }
-  return DICTS.has(tag) ? [tag, nudged(content)] : wire;
+  return DICTS.has(tag) ? [tag, nudgeValue(content)] : wire;
 }
 
 /** Returns a value of the same type with another size. */
-function resized(wire: Wire): Wire {
+function resizeValue(wire: Wire): Wire {
   if (typeof wire === 'number') {
     return -wire - 1;
   }
@@ -141,7 +141,7 @@ function resized(wire: Wire): Wire {
     return wire.slice(0, -1);
   }
   if (wire === null || typeof wire === 'boolean') {
-    return nudged(wire);
+    return nudgeValue(wire);
   }
   const [tag = null, content = null, values = null] = wire;
   if (ITEMS.has(tag) && Array.isArray(content)) {
@@ -150,11 +150,11 @@ function resized(wire: Wire): Wire {
   if (tag === 'd' && Array.isArray(content) && Array.isArray(values)) {
     return [tag, content.slice(0, -1), values.slice(0, -1)];
   }
-  return DICTS.has(tag) ? [tag, resized(content)] : wire;
+  return DICTS.has(tag) ? [tag, resizeValue(content)] : wire;
 }
 
 /** Returns the candidate's function that a request calls and its arguments, else null. */
-function callIn(request: string): { readonly name: string; readonly given: string } | null {
+function parseCandidateCall(request: string): { readonly name: string; readonly given: string } | null {
   try {
     const { do: what, args, kwargs } = JSON.parse(request.slice(1)) as { do: Wire; args: Wire; kwargs: Wire };
     if (what !== 'call' || !Array.isArray(args) || !Array.isArray(kwargs)) {
@@ -171,7 +171,7 @@ function callIn(request: string): { readonly name: string; readonly given: strin
 }
 
 /** Records the calls of one run. */
-class Watched implements Helper {
+class CallRecorder implements Helper {
   readonly name: string;
   readonly code: string;
   /** The last results of the helper, in order. */
@@ -199,7 +199,7 @@ class Watched implements Helper {
   }
 
   called(request: string, reply: string): string {
-    const call = callIn(request);
+    const call = parseCandidateCall(request);
     if (call?.name !== this.name) {
       return reply;
     }
@@ -213,7 +213,7 @@ class Watched implements Helper {
   }
 
   answered(request: string, reply: string): void {
-    const call = callIn(request);
+    const call = parseCandidateCall(request);
     const [only, second] = this.calls;
     if (call?.name === this.main && reply.startsWith('v')) {
       this.returned++;

@@ -29,9 +29,9 @@ const BUILTINS = new Set(
  * that begins there. If there are several, returns the last one, which is the effective one. Null if
  * there is none.
  */
-export function functionNamed(code: string, name: string): string | null {
+export function findFunctionSource(code: string, name: string): string | null {
   const lines = code.replaceAll('\r\n', '\n').split('\n');
-  const first = lines.findLastIndex((line) => IDENTIFIER.test(name) && definitionOf(line) === name);
+  const first = lines.findLastIndex((line) => IDENTIFIER.test(name) && readDefinedName(line) === name);
   if (first < 0) {
     return null;
   }
@@ -42,7 +42,7 @@ export function functionNamed(code: string, name: string): string | null {
     .trimEnd();
 }
 
-const definitionOf = (line: string): string | null =>
+const readDefinedName = (line: string): string | null =>
   /^(?:async\s+)?def\s+([A-Za-z_]\w*)\s*\(/u.exec(line)?.[1] ?? null;
 
 /** Returns true if a function's text appears to return a value; for functions that cannot be parsed. */
@@ -53,7 +53,7 @@ export const mentionsReturn = (source: string): boolean => /^(?:[^#\n]*[\s;:])?r
  * non-builtin that its first test calls, else the first that its question defines. Null if there is
  * none.
  */
-export function entryPointOf({ question, tests }: Pick<Problem, 'question' | 'tests'>): string | null {
+export function findEntryPoint({ question, tests }: Pick<Problem, 'question' | 'tests'>): string | null {
   if (tests === undefined) {
     return null;
   }
@@ -67,32 +67,32 @@ export function entryPointOf({ question, tests }: Pick<Problem, 'question' | 'te
 }
 
 /** Returns both functions of one program. */
-export function functionsIn(message: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions {
+export function splitFunctions(message: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions {
   const code = extractCode(message, blocks);
-  return { helper: functionNamed(code, HELPER_NAME), main: functionNamed(code, entryPoint) };
+  return { helper: findFunctionSource(code, HELPER_NAME), main: findFunctionSource(code, entryPoint) };
 }
 
 /**
  * Takes the helper from its own message and the main function from the main role's, so that neither
  * role can replace the other's function.
  */
-export const functionsOf = (helper: string, main: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions => ({
-  helper: functionsIn(helper, entryPoint, blocks).helper,
-  main: functionsIn(main, entryPoint, blocks).main,
+export const pickFunctions = (helper: string, main: string, entryPoint: string, blocks?: CodeBlocks): TwoFunctions => ({
+  helper: splitFunctions(helper, entryPoint, blocks).helper,
+  main: splitFunctions(main, entryPoint, blocks).main,
 });
 
 /** Returns the program of both functions: the imports of the prompt, the helper, the main function. */
-export const joinedProgram = ({ prefix }: Pick<ProblemTests, 'prefix'>, functions: TwoFunctions): string =>
-  joinedParts(importsOf(prefix), functions);
+export const joinProgram = ({ prefix }: Pick<ProblemTests, 'prefix'>, functions: TwoFunctions): string =>
+  joinParts(listImportLines(prefix), functions);
 
 /** Returns the import lines of a prompt. */
-export const importsOf = (prefix: string): string =>
+export const listImportLines = (prefix: string): string =>
   prefix
     .split('\n')
     .filter((line) => /^(?:import|from)\s/u.test(line))
     .join('\n');
 
-export const joinedParts = (imports: string, { helper, main }: TwoFunctions): string =>
+export const joinParts = (imports: string, { helper, main }: TwoFunctions): string =>
   `${[imports, helper ?? '', main ?? ''].filter((part) => part !== '').join('\n\n\n')}\n`;
 
 /**
@@ -100,19 +100,19 @@ export const joinedParts = (imports: string, { helper, main }: TwoFunctions): st
  * main function from the last, or both from a single message. If the function is unknown, returns the
  * last message.
  */
-export function programOfTurn(
+export function joinTurnProgram(
   { question, tests }: Pick<Problem, 'question' | 'tests'>,
   messages: readonly string[],
   blocks?: CodeBlocks,
 ): string {
   const [first = '', last = ''] = [messages[0], messages.at(-1)];
-  const entryPoint = entryPointOf({ question, ...(tests !== undefined && { tests }) });
+  const entryPoint = findEntryPoint({ question, ...(tests !== undefined && { tests }) });
   if (tests === undefined || entryPoint === null) {
     return last;
   }
   const found =
-    messages.length === 1 ? functionsIn(last, entryPoint, blocks) : functionsOf(first, last, entryPoint, blocks);
-  return `\`\`\`python\n${joinedProgram(tests, found).trimEnd()}\n\`\`\``;
+    messages.length === 1 ? splitFunctions(last, entryPoint, blocks) : pickFunctions(first, last, entryPoint, blocks);
+  return `\`\`\`python\n${joinProgram(tests, found).trimEnd()}\n\`\`\``;
 }
 
 /**
@@ -120,7 +120,7 @@ export function programOfTurn(
  * `check(candidate)`, with the function's name in place of `candidate`. A check with anything besides
  * assertions is one test.
  */
-export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTests {
+export function listAssertions(tests: ProblemTests, entryPoint: string): PythonTests {
   const { setup, test } = tests;
   const whole: PythonTests = { tests: tests.tests, test, entryPoint: tests.entryPoint, setup };
   if (tests.tests.length > 0 || test.trim() === '') {
@@ -130,7 +130,7 @@ export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTes
   const start = lines.findIndex((line) => /^def\s+check\s*\(\s*candidate\s*\)\s*:\s*(?:#.*)?$/u.test(line));
   const rest = lines.slice(start + 1);
   const end = rest.findIndex((line) => /^[^\s#)\]}]/u.test(line));
-  const body = start < 0 ? null : statementsOf(end < 0 ? rest : rest.slice(0, end));
+  const body = start < 0 ? null : splitStatements(end < 0 ? rest : rest.slice(0, end));
   const asserts = body?.filter((statement) => !/^(?:pass$|#|["'])/u.test(statement)) ?? [];
   if (asserts.length === 0 || !asserts.every((statement) => /^assert\b/u.test(statement))) {
     return whole;
@@ -147,7 +147,7 @@ export function assertionsOf(tests: ProblemTests, entryPoint: string): PythonTes
  * Returns the statements of a block without its indentation; null if one of them is itself a block, or
  * if a bracket or a string stays open.
  */
-function statementsOf(lines: readonly string[]): string[] | null {
+function splitStatements(lines: readonly string[]): string[] | null {
   const indent = /^\s*/u.exec(lines.find((line) => line.trim() !== '') ?? '')?.[0] ?? '';
   const found: string[] = [];
   let open = '';
@@ -159,7 +159,7 @@ function statementsOf(lines: readonly string[]): string[] | null {
       return null;
     }
     open = open === '' ? line.slice(indent.length) : `${open}\n${line}`;
-    if (isClosed(open)) {
+    if (isCompleteStatement(open)) {
       found.push(open.trimEnd());
       open = '';
     }
@@ -168,7 +168,7 @@ function statementsOf(lines: readonly string[]): string[] | null {
 }
 
 /** Returns true if a statement ends here: brackets and strings are closed, and no line continues. */
-function isClosed(text: string): boolean {
+function isCompleteStatement(text: string): boolean {
   // Strings first, so that brackets and comments inside them do not count.
   const bare = text.replaceAll(
     /"""(?:[^\\]|\\[^])*?"""|'''(?:[^\\]|\\[^])*?'''|"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'|#[^\n]*/gu,
@@ -179,7 +179,7 @@ function isClosed(text: string): boolean {
 }
 
 /** Returns the first n tests, the last |n| if n is below 0, or all for 0. A single test stays whole. */
-export function slicedTests(tests: PythonTests, slice: number): PythonTests {
+export function sliceTests(tests: PythonTests, slice: number): PythonTests {
   const { length } = tests.tests;
   if (slice === 0 || Math.abs(slice) >= length) {
     return tests;

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { HelperUsage } from '../../domain/message.ts';
 import type { SandboxPool } from './pool.ts';
-import { scored, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
-import { countTests, tried, Trial, tryCandidate } from './trial.ts';
+import { scoreVerdict, type PythonLimits, type PythonRule, type PythonTests, type PythonVerdict } from './rules.ts';
+import { countTests, retryTrial, Trial, tryCandidate } from './trial.ts';
 
 const NO_TESTS: PythonTests = { tests: [], test: '', entryPoint: null, setup: '' };
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -97,7 +97,7 @@ export interface FunctionsVerdict {
 }
 
 /** Parses two functions in a sandbox. Functions that reach a limit count as unparsable. */
-export async function tryFunctions(
+export async function inspectFunctions(
   source: FunctionsSource,
   pool: SandboxPool,
   limits: PythonLimits,
@@ -113,13 +113,13 @@ export async function tryFunctions(
   }
   const request = encode(`N${JSON.stringify(source)}`);
   const found: InspectedFunctions[] = [];
-  const verdict = await tried(pool, limits, 1, async () => {
+  const verdict = await retryTrial(pool, limits, 1, async () => {
     const answer = await new Trial(NO_TESTS, pool, limits, 'each').inspect(request);
     if (typeof answer !== 'string') {
       return answer;
     }
     found.push(inspectedSchema.parse(JSON.parse(answer)));
-    return scored(1, 'passed', '', 1, 1);
+    return scoreVerdict(1, 'passed', '', 1, 1);
   });
   return found[0] ?? (verdict.masked === null ? unreadable(`${verdict.rule}: ${verdict.detail}`) : verdict);
 }

@@ -5,14 +5,14 @@ import { NEVER } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import { Lanes } from '../../shared/lanes.ts';
 import { tryCooperation } from './cooperation.ts';
-import { tryEachTest, tryFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
-import { nativeSandboxes } from './native/native.ts';
-import { bundledSandboxes, SandboxPool } from './pool.ts';
+import { tryEachTest, inspectFunctions, type FunctionsSource, type FunctionsVerdict } from './functions.ts';
+import { startNativeSandboxes } from './native/native.ts';
+import { startBundledSandboxes, SandboxPool } from './pool.ts';
 import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, type PythonVerdict } from './rules.ts';
 import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
 import { countTests, tryCandidate } from './trial.ts';
 
-/** Keeps the verdicts of one grader, under the problem's uidSha and the hash of the code. */
+/** Keeps the verdicts of one grader, under the problem's hashBenchUid and the hash of the code. */
 export interface VerdictCache {
   get(key: string): PythonVerdict | undefined;
   set(key: string, verdict: PythonVerdict): void;
@@ -35,7 +35,7 @@ export type PythonBackend = 'bundled' | 'python3';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Returns the cache key: a verdict belongs to one problem, one byte-exact code and one backend. */
-export const verdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
+export const makeVerdictKey = (uidSha: string, code: string, backend: PythonBackend = 'bundled'): string =>
   `${backend}:${uidSha}:${sha256(code)}`;
 
 /** After this many tests that ran out of time, the other tests of a program are not run. */
@@ -67,7 +67,7 @@ export class PythonGrader {
   }: PythonGraderOptions) {
     this.limits = { ...DEFAULT_LIMITS, ...limits };
     this.pool = new SandboxPool(
-      backend === 'python3' ? nativeSandboxes(this.limits) : bundledSandboxes(places, this.limits),
+      backend === 'python3' ? startNativeSandboxes(this.limits) : startBundledSandboxes(places, this.limits),
     );
     this.backend = backend;
     this.passRule = passRule;
@@ -78,7 +78,7 @@ export class PythonGrader {
   /**
    * Returns the verdict on a candidate, the same for the same arguments. A known verdict is returned
    * without a run; in a ledger it still counts as a call. Masked verdicts are not kept.
-   * @param uidSha identifies the problem; with null, the tests identify it
+   * @param hashBenchUid identifies the problem; with null, the tests identify it
    * @param signal checked before the run starts
    * @throws CancelledError if it was not run
    */
@@ -88,7 +88,7 @@ export class PythonGrader {
     uidSha: string | null = null,
     signal: AbortSignal = NEVER,
   ): Promise<PythonVerdict> {
-    const key = verdictKey(
+    const key = makeVerdictKey(
       uidSha ?? sha256(JSON.stringify([tests.setup, tests.tests, tests.test, tests.entryPoint])),
       code,
       this.backend,
@@ -141,7 +141,7 @@ export class PythonGrader {
       if (signal.aborted) {
         throw new CancelledError();
       }
-      const inspected = await tryFunctions(source, this.pool, this.limits);
+      const inspected = await inspectFunctions(source, this.pool, this.limits);
       if ('masked' in inspected) {
         return inspected;
       }

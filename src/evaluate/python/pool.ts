@@ -13,7 +13,7 @@ import { SandboxFailure, SandboxProcess, type SandboxPlaces, type SandboxRole } 
 export type StartSandbox = (role: SandboxRole, onBegun: (sandbox: SandboxProcess) => void) => Promise<SandboxProcess>;
 
 /** Starts sandboxes of the bundled interpreter from one memory image, made anew after a failure. */
-export function bundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
+export function startBundledSandboxes(places: SandboxPlaces, limits: PythonLimits): StartSandbox {
   let image: Promise<Uint8Array> | null = null;
   return async (role, onBegun) => {
     const used = (image ??=

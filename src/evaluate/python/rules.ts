@@ -101,7 +101,7 @@ export type TrialRule = PassRule | 'each';
 
 const MAX_DETAIL = 400;
 
-export const scored = (
+export const scoreVerdict = (
   score: number,
   rule: PythonRule,
   detail: string,
@@ -109,11 +109,7 @@ export const scored = (
   total: number,
 ): PythonVerdict => ({ score, rule, detail: detail.slice(0, MAX_DETAIL), masked: null, passed, total });
 
-export const masked = (rule: 'no-tests' | 'tests-broken' | 'killed' | 'sandbox', sentence: string): PythonVerdict => ({
-  score: null,
-  rule,
-  detail: '',
-  masked: sentence.slice(0, MAX_DETAIL),
-  passed: 0,
-  total: 0,
-});
+export const maskVerdict = (
+  rule: 'no-tests' | 'tests-broken' | 'killed' | 'sandbox',
+  sentence: string,
+): PythonVerdict => ({ score: null, rule, detail: '', masked: sentence.slice(0, MAX_DETAIL), passed: 0, total: 0 });

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { SandboxPool } from './pool.ts';
 import {
-  masked,
-  scored,
+  maskVerdict,
+  scoreVerdict,
   type PythonLimits,
   type PythonRule,
   type PythonTests,
@@ -49,7 +49,7 @@ class Final extends Error {
 }
 
 /** Thrown if a process died of its own fault after the candidate had a part in it. */
-class Vanished extends Error {}
+class ProcessDied extends Error {}
 
 /** Counts the tests: each statement, and the program. */
 export const countTests = ({ tests, test }: PythonTests): number => tests.length + (test.trim() === '' ? 0 : 1);
@@ -79,16 +79,16 @@ export async function tryCandidate(
 ): Promise<PythonVerdict> {
   const total = countTests(tests);
   if (total === 0) {
-    return masked('no-tests', 'There are no tests.');
+    return maskVerdict('no-tests', 'There are no tests.');
   }
   if (code.length > limits.code) {
-    return scored(0, 'code-limit', `${code.length} characters`, 0, total);
+    return scoreVerdict(0, 'code-limit', `${code.length} characters`, 0, total);
   }
-  return tried(pool, limits, total, () => new Trial(tests, pool, limits, passRule).run(code));
+  return retryTrial(pool, limits, total, () => new Trial(tests, pool, limits, passRule).run(code));
 }
 
 /** Runs a trial, and repeats it if it was ended from outside. */
-export async function tried(
+export async function retryTrial(
   pool: SandboxPool,
   limits: PythonLimits,
   total: number,
@@ -99,27 +99,27 @@ export async function tried(
       return await trial();
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
-      if (error instanceof Vanished) {
+      if (error instanceof ProcessDied) {
         if (++deaths === 2) {
-          return scored(0, 'crash', words, 0, total);
+          return scoreVerdict(0, 'crash', words, 0, total);
         }
       } else if (pool.lost) {
-        return masked('sandbox', `The sandbox failed: ${words}`);
+        return maskVerdict('sandbox', `The sandbox failed: ${words}`);
       } else {
         if (++kills === MOST_KILLS) {
-          return masked(
+          return maskVerdict(
             'killed',
             `The sandbox failed ${MOST_KILLS} times with this candidate and not without it: ${words}`,
           );
         }
-        await probe(pool, limits, words);
+        await probePool(pool, limits, words);
       }
     }
   }
 }
 
 /** Returns when a program that does nothing can run, or when the pool has given up. */
-async function probe(pool: SandboxPool, limits: PythonLimits, why: string): Promise<void> {
+async function probePool(pool: SandboxPool, limits: PythonLimits, why: string): Promise<void> {
   for (let failures = 1; !pool.lost; failures++) {
     try {
       await new Trial(PROBE_TESTS, pool, limits, 'strict').run(PROBE);
@@ -181,14 +181,14 @@ export class Trial {
             ),
       );
       if ('broken' in report) {
-        return masked('tests-broken', `The tests cannot judge: ${report.broken}.`);
+        return maskVerdict('tests-broken', `The tests cannot judge: ${report.broken}.`);
       }
       const outcomes = 'outcomes' in report ? report.outcomes : [];
       const verdict = this.verdict(outcomes, total);
       return this.passRule === 'each' ? { ...verdict, outcomes } : verdict;
     } catch (error) {
       if (error instanceof Final) {
-        return scored(0, error.rule, error.message, 0, total);
+        return scoreVerdict(0, error.rule, error.message, 0, total);
       }
       throw error;
     }
@@ -215,7 +215,7 @@ export class Trial {
     return this.lent('candidate', async (candidate) => {
       const reply = decode(await this.candidate(candidate, request));
       const [final] = this.final;
-      return final === undefined ? reply.slice(1) : scored(0, final.rule, final.message, 0, 0);
+      return final === undefined ? reply.slice(1) : scoreVerdict(0, final.rule, final.message, 0, 0);
     });
   }
 
@@ -225,15 +225,15 @@ export class Trial {
   ): PythonVerdict {
     const passed = outcomes.filter(([rule]) => rule === 'passed').length;
     if (passed === total && outcomes.length === total) {
-      return scored(1, 'passed', '', passed, total);
+      return scoreVerdict(1, 'passed', '', passed, total);
     }
     const first = outcomes.findIndex(([rule]) => rule !== 'passed');
     const [rule, detail] = outcomes[first] ?? ['wrong-answer', ''];
     const failure = `test ${first + 1}: ${detail}`;
     if (this.passRule !== 'strict' && passed > 0) {
-      return scored(passed / total, 'partly', failure, passed, total);
+      return scoreVerdict(passed / total, 'partly', failure, passed, total);
     }
-    return scored(0, rule === 'passed' ? 'wrong-answer' : rule, failure, passed, total);
+    return scoreVerdict(0, rule === 'passed' ? 'wrong-answer' : rule, failure, passed, total);
   }
 
   /**
@@ -305,12 +305,12 @@ export class Trial {
         return this.testsEnded(error.message);
       }
       this.throwFinal();
-      if (this.calls === 0 || error instanceof Vanished || (error instanceof SandboxFailure && error.outside)) {
+      if (this.calls === 0 || error instanceof ProcessDied || (error instanceof SandboxFailure && error.outside)) {
         throw error;
       }
       // The tests' process held values of the candidate, so its end is the candidate's fault.
       if (error instanceof SandboxFailure) {
-        throw new Vanished(error.message);
+        throw new ProcessDied(error.message);
       }
       throw new Final('test-limit', 'its values broke the tests');
     }
@@ -352,7 +352,7 @@ export class Trial {
         return this.stop('time-limit', error.message);
       }
       if (error instanceof SandboxFailure) {
-        throw error.outside ? error : new Vanished(error.message);
+        throw error.outside ? error : new ProcessDied(error.message);
       }
       return this.stop('crash', 'it sent something that is not a message');
     }

@@ -1,6 +1,6 @@
 /** Extracts a value that a message states, for tests that call a function without arguments (AutoLogi). */
-import { lastBraced } from '../../shared/text/braces.ts';
-import { withoutThinking } from '../../shared/text/thinking.ts';
+import { findLastBraced } from '../../shared/text/braces.ts';
+import { removeThinking } from '../../shared/text/thinking.ts';
 
 /** Only the end of a longer message is read. */
 const MOST_LENGTH = 50_000;
@@ -12,11 +12,11 @@ const MOST_DEPTH = 50;
  * at the outermost level, else the last [...], as in the published evaluation.
  * @returns null if it has none of them, or if the value is nested too deep
  */
-export function valueIn(message: string): string | null {
-  const text = withoutThinking(message).slice(-MOST_LENGTH);
+export function extractValueText(message: string): string | null {
+  const text = removeThinking(message).slice(-MOST_LENGTH);
   const blocks = [...text.matchAll(/```(?:[^\S\n]*\w+)?[^\S\n]*\n([\s\S]*?)```/gu)];
-  const value = blocks.at(-1)?.[1] ?? lastBraced(text) ?? lastList(text);
-  return value === null || depthOf(value) > MOST_DEPTH ? null : value;
+  const value = blocks.at(-1)?.[1] ?? findLastBraced(text) ?? findLastBracketed(text);
+  return value === null || measureNesting(value) > MOST_DEPTH ? null : value;
 }
 
 /**
@@ -25,7 +25,7 @@ export function valueIn(message: string): string | null {
  * @param text a text from valueIn
  * @param name name of the function
  */
-export const valueProgram = (text: string, name: string): string =>
+export const writeValueProgram = (text: string, name: string): string =>
   `import ast, json, re
 def ${name}():
     text = re.sub(r'//.*?\\n', '', ${JSON.stringify(text)})
@@ -38,7 +38,7 @@ def ${name}():
 `;
 
 /** Returns the text from the first bracket after the previous list to the first closing bracket. */
-function lastList(text: string): string | null {
+function findLastBracketed(text: string): string | null {
   let found: string | null = null;
   for (let start = text.indexOf('['); start >= 0;) {
     const end = text.indexOf(']', start);
@@ -48,7 +48,7 @@ function lastList(text: string): string | null {
   return found;
 }
 
-function depthOf(text: string): number {
+function measureNesting(text: string): number {
   let [depth, most] = [0, 0];
   for (const [bracket] of text.matchAll(/[()[\]{}]/gu)) {
     depth += '([{'.includes(bracket) ? 1 : -1;

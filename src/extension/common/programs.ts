@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
 import { window } from 'vscode';
-import { words } from '../../shared/text/words.ts';
+import { splitCommand } from '../../shared/text/words.ts';
 
 /** Programs that run a file, by its extension. */
 const STARTERS: Readonly<Partial<Record<string, string>>> = {
@@ -15,31 +15,31 @@ const STARTERS: Readonly<Partial<Record<string, string>>> = {
 const MOST_ENTRIES = 1000;
 
 /** Splits a typed line into a command, or returns null if the line is empty. */
-export function commandIn(typed: string): [string, ...string[]] | null {
-  const [program, ...args] = words(typed);
+export function parseCommand(typed: string): [string, ...string[]] | null {
+  const [program, ...args] = splitCommand(typed);
   return program === undefined ? null : [program, ...args];
 }
 
 /** Formats a command as a line that a user could type. */
-export const typedCommand = (command: readonly string[]): string =>
+export const formatCommand = (command: readonly string[]): string =>
   command.map((word) => (/[\s"']/u.test(word) ? (word.includes('"') ? `'${word}'` : `"${word}"`) : word)).join(' ');
 
 /** Returns the fault of a server's base address, or null if the address is valid. */
-export const addressFault = (text: string): string | null =>
+export const findAddressFault = (text: string): string | null =>
   URL.canParse(text) && /^https?:\/\//iu.test(text) ? null : 'An address begins with https:// or http://.';
 
 /**
  * Returns a command for the program in the active editor, or for the only program in the folder. Else
  * returns an empty text.
  */
-export async function likelyCommand(folder: string): Promise<string> {
+export async function guessCommand(folder: string): Promise<string> {
   const open = window.activeTextEditor?.document.uri;
   const names =
     open?.scheme === 'file' && dirname(open.fsPath) === folder && extname(open.fsPath) in STARTERS
       ? [basename(open.fsPath)]
       : (await readdir(folder).catch(() => [])).slice(0, MOST_ENTRIES).filter((name) => extname(name) in STARTERS);
   const [name, ...others] = names;
-  return name === undefined || others.length > 0 ? '' : typedCommand([STARTERS[extname(name)] ?? '', name]);
+  return name === undefined || others.length > 0 ? '' : formatCommand([STARTERS[extname(name)] ?? '', name]);
 }
 
 /** Commands of recorded runs, by run id. Kept in memory only: their arguments may hold secrets. */

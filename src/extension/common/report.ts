@@ -1,15 +1,15 @@
 /** Shows failures to the user: one line, a button for the remedy, and a button that opens the log. */
 import { commands, Position, Range, Uri, window, workspace } from 'vscode';
-import { C3Error, CancelledError, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 import type { Log } from './log.ts';
 import { withoutLinks } from './plainText.ts';
 
 /** Logs an error and shows it with its remedy. A cancellation is not shown. */
-export async function report(error: unknown, log: Log): Promise<void> {
+export async function showError(error: unknown, log: Log): Promise<void> {
   if (error instanceof CancelledError) {
     return;
   }
-  const message = messageOf(error);
+  const message = toErrorMessage(error);
   log.error(
     error instanceof Error && error.cause instanceof Error && error.cause.stack !== undefined
       ? `${message}\n${error.cause.stack}`
@@ -19,17 +19,17 @@ export async function report(error: unknown, log: Log): Promise<void> {
   const show = 'Show log';
   const chosen = await window.showErrorMessage(
     withoutLinks(message),
-    ...(action === null ? [] : [labelOf(action)]),
+    ...(action === null ? [] : [labelAction(action)]),
     show,
   );
   if (chosen === show) {
     log.show();
   } else if (chosen !== undefined && action !== null) {
-    await take(action);
+    await takeAction(action);
   }
 }
 
-function labelOf(action: ErrorAction): string {
+function labelAction(action: ErrorAction): string {
   switch (action.kind) {
     case 'manageTrust':
       return 'Manage Workspace Trust';
@@ -40,7 +40,7 @@ function labelOf(action: ErrorAction): string {
   }
 }
 
-async function take(action: ErrorAction): Promise<void> {
+async function takeAction(action: ErrorAction): Promise<void> {
   if (action.kind === 'manageTrust') {
     await commands.executeCommand('workbench.trust.manage');
     return;

@@ -1,6 +1,6 @@
 /** Saves tables to a file that the user chooses. */
 import { Uri, window, workspace } from 'vscode';
-import { messageOf, C3Error } from '../../shared/errors.ts';
+import { toErrorMessage, C3Error } from '../../shared/errors.ts';
 
 const KINDS = { csv: 'Comma-separated values', jsonl: 'JSON Lines' } as const;
 
@@ -24,6 +24,6 @@ export async function saveTable(name: string, kind: keyof typeof KINDS, text: st
     await workspace.fs.writeFile(file, new TextEncoder().encode(text));
     return true;
   } catch (error) {
-    throw new C3Error('store', `${file.fsPath} cannot be written: ${messageOf(error)}; choose another file.`);
+    throw new C3Error('store', `${file.fsPath} cannot be written: ${toErrorMessage(error)}; choose another file.`);
   }
 }

@@ -7,7 +7,7 @@ import { MAX_ALTERNATIVES, MAX_REPLAYS } from '../../shared/protocols/transcript
 const SECTION = 'c3';
 
 /** Returns the absolute path of the workspace's store, or null if no folder is open. */
-export function storePath(): string | null {
+export function findStorePath(): string | null {
   const folder = workspace.workspaceFolders?.[0];
   if (folder === undefined || folder.uri.scheme !== 'file') {
     return null;
@@ -20,16 +20,16 @@ export function storePath(): string | null {
 }
 
 /** Returns the initial values of the replay fields. */
-export function replayDefaults(): { readonly alternatives: number; readonly replays: number } {
+export function readReplayDefaults(): { readonly alternatives: number; readonly replays: number } {
   const settings = workspace.getConfiguration(SECTION);
   return {
-    alternatives: bounded(settings.get<number>('replay.alternatives', 4), MAX_ALTERNATIVES),
-    replays: bounded(settings.get<number>('replay.replays', 4), MAX_REPLAYS),
+    alternatives: clampCount(settings.get<number>('replay.alternatives', 4), MAX_ALTERNATIVES),
+    replays: clampCount(settings.get<number>('replay.replays', 4), MAX_REPLAYS),
   };
 }
 
 /** Returns the spending limit for servers in the settings, which overrides that of configurations. */
-export function spendingLimit(): { readonly spending?: SpendingChoice } {
+export function readSpendingLimit(): { readonly spending?: SpendingChoice } {
   const settings = workspace.getConfiguration(SECTION);
   const of = (name: string): number | null => {
     const value = settings.get<number | null>(name, null);
@@ -44,6 +44,6 @@ export function spendingLimit(): { readonly spending?: SpendingChoice } {
 /** The section of the extension's settings. */
 export const SETTINGS = SECTION;
 
-function bounded(value: number, high: number): number {
+function clampCount(value: number, high: number): number {
   return Number.isFinite(value) ? Math.min(high, Math.max(1, Math.round(value))) : 1;
 }

@@ -4,7 +4,7 @@
  */
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { keyAt, type ConfigKey } from './keys.ts';
+import { findConfigKey, type ConfigKey } from './keys.ts';
 
 export type KeyPath = readonly (string | number)[];
 
@@ -44,14 +44,14 @@ const WORD = /[^\s"'{}[\],:#]*/u;
  * Finds the place of the cursor, or returns null if it is at no key or value, as in a comment.
  * @param keys the keys that the text may have
  */
-export function placeAt(text: string, offset: number, keys: ConfigKey): Place | null {
+export function findPlace(text: string, offset: number, keys: ConfigKey): Place | null {
   const start = offset - (new RegExp(`${WORD.source}$`, 'u').exec(text.slice(0, offset))?.[0].length ?? 0);
   const end = offset + (WORD.exec(text.slice(offset))?.[0].length ?? 0);
   const before = text.slice(text.lastIndexOf('\n', start - 1) + 1, start);
   const colon = /^[ \t]*:/u.test(text.slice(end));
   const space = before.endsWith(':');
   const asked = (marker: string): Place | null => {
-    const found = find(parseYaml(text.slice(0, start) + marker + text.slice(end)));
+    const found = findMarkedPlace(parseYaml(text.slice(0, start) + marker + text.slice(end)));
     if (found === null) {
       return null;
     }
@@ -64,16 +64,16 @@ export function placeAt(text: string, offset: number, keys: ConfigKey): Place | 
   }
   // The first word of a line may be a key without a colon, or a value on a line of its own.
   const key = asked(colon ? MARK : `${MARK}: `);
-  return key?.kind === 'key' && keyAt(key.path, keys)?.kind === 'section' ? key : asked(MARK);
+  return key?.kind === 'key' && findConfigKey(key.path, keys)?.kind === 'section' ? key : asked(MARK);
 }
 
 type Found =
   | { readonly kind: 'key'; readonly path: KeyPath; readonly present: readonly string[]; readonly flow: boolean }
   | { readonly kind: 'value'; readonly path: KeyPath };
 
-function find(document: Document): Found | null {
+function findMarkedPlace(document: Document): Found | null {
   const at: { found: Found | null } = { found: null };
-  eachScalar(document, ({ value }, path, role, holder) => {
+  visitScalars(document, ({ value }, path, role, holder) => {
     if (!String(value).includes(MARK)) {
       return false;
     }
@@ -96,7 +96,7 @@ function find(document: Document): Found | null {
  * @param take receives the scalar, its path (without a key's own name), its role, and the map or list
  *   around it
  */
-export function eachScalar(
+export function visitScalars(
   document: Document,
   take: (scalar: Scalar, path: () => KeyPath, role: 'key' | 'value', holder: unknown) => boolean,
 ): void {

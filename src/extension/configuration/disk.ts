@@ -1,7 +1,7 @@
 /** Reads the disk at the paths that a configuration names. Not called in an untrusted workspace. */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
-import { absentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
+import { describeAbsentPath, type NamedPath } from '../../shared/text/namedPaths.ts';
 import type { WrittenPath } from './help.ts';
 
 export interface Entry {
@@ -25,7 +25,7 @@ const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.+=-]*$/u;
  * @param typed the path up to the cursor
  * @returns folders first, then files, each by name; empty if the folder does not exist
  */
-export async function entriesBelow(base: string, typed: string, names: NamedPath): Promise<readonly Entry[]> {
+export async function listEntries(base: string, typed: string, names: NamedPath): Promise<readonly Entry[]> {
   const folder = resolve(base, typed.slice(0, typed.lastIndexOf('/') + 1));
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const offered = await Promise.all(
@@ -44,13 +44,13 @@ export async function entriesBelow(base: string, typed: string, names: NamedPath
 }
 
 /** Returns the paths of a configuration that do not exist, each with a sentence about it. */
-export async function missing(
+export async function findMissingPaths(
   base: string,
   written: readonly WrittenPath[],
 ): Promise<readonly (WrittenPath & { readonly message: string })[]> {
   const found = await Promise.all(written.map(({ path }) => stat(resolve(base, path)).catch(() => null)));
   return written.flatMap((one, index) => {
     const there = one.names === 'folder' ? found[index]?.isDirectory() : found[index]?.isFile();
-    return there === true ? [] : [{ ...one, message: absentPath(one.names, resolve(base, one.path)) }];
+    return there === true ? [] : [{ ...one, message: describeAbsentPath(one.names, resolve(base, one.path)) }];
   });
 }

@@ -2,10 +2,16 @@
 import { isMap } from 'yaml';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
-import { eachScalar, placeAt, type KeyPlace, type ValuePlace } from './cursor.ts';
-import { choiceMarkdown, defaultWords, keyMarkdown, summaryWords, valueWords } from './keyWords.ts';
-import { keyAt, keysOf, type ConfigKey } from './keys.ts';
+import { findNodeRange, type Range } from '../../training/config/checkConfig.ts';
+import { visitScalars, findPlace, type KeyPlace, type ValuePlace } from './cursor.ts';
+import {
+  formatChoiceMarkdown,
+  formatKeyDefault,
+  formatKeyMarkdown,
+  summarizeKey,
+  formatConfigValue,
+} from './keyWords.ts';
+import { findConfigKey, selectKeys, type ConfigKey } from './keys.ts';
 
 export interface Suggestion {
   readonly label: string;
@@ -39,41 +45,43 @@ export interface WrittenPath extends Range {
 }
 
 /** Returns what can be written at an offset, or null if nothing is known there. */
-export function suggestionsAt(text: string, offset: number): Suggestions | null {
-  const keys = keysOf(text);
-  const place = placeAt(text, offset, keys);
+export function findSuggestions(text: string, offset: number): Suggestions | null {
+  const keys = selectKeys(text);
+  const place = findPlace(text, offset, keys);
   if (place === null) {
     return null;
   }
-  const key = keyAt(place.path, keys);
+  const key = findConfigKey(place.path, keys);
   if (key === undefined) {
     return null;
   }
   const { start, end } = place;
   if (place.kind === 'key') {
-    return { start, end, items: keySuggestions(key, place), path: null };
+    return { start, end, items: suggestKeys(key, place), path: null };
   }
   const path = key.names === null ? null : { names: key.names, typed: text.slice(start, offset), space: place.space };
-  return { start, end, items: valueSuggestions(key, place), path };
+  return { start, end, items: suggestValues(key, place), path };
 }
 
 /** Returns the meaning of the key or the named value at an offset. */
-export function hoverAt(text: string, offset: number): Hover | null {
+export function findHover(text: string, offset: number): Hover | null {
   const at: { found: Hover | null } = { found: null };
-  const keys = keysOf(text);
-  eachScalar(parseYaml(text), (scalar, path, role) => {
-    const range = rangeOf(scalar);
+  const keys = selectKeys(text);
+  visitScalars(parseYaml(text), (scalar, path, role) => {
+    const range = findNodeRange(scalar);
     if (range === null || offset < range.start || offset > range.end) {
       return false;
     }
     const written = String(scalar.value);
-    const key = keyAt(role === 'key' ? [...path(), written] : path(), keys);
-    const named = key === undefined ? undefined : withNames(key);
+    const key = findConfigKey(role === 'key' ? [...path(), written] : path(), keys);
+    const named = key === undefined ? undefined : findNamedKey(key);
     if (key !== undefined) {
       at.found = {
         ...range,
         markdown:
-          role === 'value' && named?.choices.has(written) === true ? choiceMarkdown(named, written) : keyMarkdown(key),
+          role === 'value' && named?.choices.has(written) === true
+            ? formatChoiceMarkdown(named, written)
+            : formatKeyMarkdown(key),
       };
     }
     return true;
@@ -82,17 +90,17 @@ export function hoverAt(text: string, offset: number): Hover | null {
 }
 
 /** Returns the files and folders that a configuration names, in the order of the text. */
-export function pathsIn(text: string): readonly WrittenPath[] {
+export function listWrittenPaths(text: string): readonly WrittenPath[] {
   const document = parseYaml(text);
   if (document.errors.length > 0 || !isMap(document.contents)) {
     return [];
   }
   const found: WrittenPath[] = [];
-  const keys = keysOf(text);
-  eachScalar(document, (node, path, role) => {
+  const keys = selectKeys(text);
+  visitScalars(document, (node, path, role) => {
     const isText = role === 'value' && typeof node.value === 'string' && node.value !== '';
-    const key = isText ? keyAt(path(), keys) : undefined;
-    const [names, written, range] = [key?.names ?? null, String(node.value), rangeOf(node)];
+    const key = isText ? findConfigKey(path(), keys) : undefined;
+    const [names, written, range] = [key?.names ?? null, String(node.value), findNodeRange(node)];
     if (names !== null && range !== null && key?.choices.has(written) === false) {
       found.push({ ...range, names, path: written });
     }
@@ -101,23 +109,23 @@ export function pathsIn(text: string): readonly WrittenPath[] {
   return found;
 }
 
-function keySuggestions(section: ConfigKey, { present, flow, colon }: KeyPlace): Suggestion[] {
+function suggestKeys(section: ConfigKey, { present, flow, colon }: KeyPlace): Suggestion[] {
   return section.keys
     .filter(({ name }) => !present.includes(name))
     .map((key) => ({
       label: key.name,
-      snippet: colon ? key.name : `${key.name}: ${startOf(key, flow)}`.replace(': \n', ':\n'),
-      detail: summaryWords(key),
-      markdown: keyMarkdown(key),
+      snippet: colon ? key.name : `${key.name}: ${formatKeyStart(key, flow)}`.replace(': \n', ':\n'),
+      detail: summarizeKey(key),
+      markdown: formatKeyMarkdown(key),
       kind: key.kind === 'section' ? 'section' : 'key',
       goesOn:
         !colon &&
-        (key.kind === 'section' || key.kind === 'boolean' || withNames(key).choices.size > 0 || key.names !== null),
+        (key.kind === 'section' || key.kind === 'boolean' || findNamedKey(key).choices.size > 0 || key.names !== null),
     }));
 }
 
 /** Returns the snippet that follows a chosen key, with the cursor at the place of the value. */
-function startOf(key: ConfigKey, flow: boolean): string {
+function formatKeyStart(key: ConfigKey, flow: boolean): string {
   // The next list of suggestions offers the values instead.
   if (key.shortFor !== null || key.kind === 'boolean' || key.kind === 'choice' || key.names !== null) {
     return '';
@@ -125,32 +133,32 @@ function startOf(key: ConfigKey, flow: boolean): string {
   if (key.kind === 'section') {
     return flow ? '{$0}' : '\n\t$0';
   }
-  const value = key.default === null || key.kind === 'text' ? '' : valueWords(key.default);
-  return key.kind === 'list' ? `[\${1:${escaped(value.slice(1, -1))}}]` : `\${1:${escaped(value)}}`;
+  const value = key.default === null || key.kind === 'text' ? '' : formatConfigValue(key.default);
+  return key.kind === 'list' ? `[\${1:${escapeSnippet(value.slice(1, -1))}}]` : `\${1:${escapeSnippet(value)}}`;
 }
 
-function valueSuggestions(key: ConfigKey, { space }: ValuePlace): Suggestion[] {
-  const named = withNames(key);
-  const usual = defaultWords(named);
+function suggestValues(key: ConfigKey, { space }: ValuePlace): Suggestion[] {
+  const named = findNamedKey(key);
+  const usual = formatKeyDefault(named);
   const item = (label: string, markdown: string): Suggestion => ({
     label,
-    snippet: `${space ? ' ' : ''}${escaped(label)}`,
+    snippet: `${space ? ' ' : ''}${escapeSnippet(label)}`,
     detail: label === usual ? 'default' : '',
     markdown,
     kind: 'value',
     goesOn: false,
   });
-  const choices = [...named.choices.keys()].map((name) => item(name, choiceMarkdown(named, name)));
+  const choices = [...named.choices.keys()].map((name) => item(name, formatChoiceMarkdown(named, name)));
   // No numbers: Enter after a typed 3 would accept a suggested 36.
   const plain = [...(named.kind === 'boolean' ? ['true', 'false'] : []), ...(key.nullable ? ['null'] : [])];
-  return [...choices, ...plain.map((label) => item(label, keyMarkdown(key)))];
+  return [...choices, ...plain.map((label) => item(label, formatKeyMarkdown(key)))];
 }
 
 /** Returns the key that a bare value stands for: the key of a section's short form, or the key itself. */
-function withNames(key: ConfigKey): ConfigKey {
+function findNamedKey(key: ConfigKey): ConfigKey {
   return key.keys.find(({ name }) => name === key.shortFor) ?? key;
 }
 
-function escaped(text: string): string {
+function escapeSnippet(text: string): string {
   return text.replaceAll(/[\\$}]/gu, '\\$&');
 }

@@ -8,13 +8,13 @@ import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { isServed } from '../../shared/rolePolicies.ts';
-import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
+import { parseYaml, readYamlValue } from '../../shared/text/yaml.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { configSchema, type RunConfig } from '../../training/config/config.ts';
-import { normalized } from '../../training/config/configFaults.ts';
+import { normalizeConfig } from '../../training/config/configFaults.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
-import { withEarlier } from '../../training/config/storedConfig.ts';
-import { modelReference } from '../model/modelConfiguration.ts';
+import { addEarlierKeys } from '../../training/config/storedConfig.ts';
+import { toModelReference } from '../model/modelConfiguration.ts';
 
 /** A key with its new value. */
 export interface KeptKey {
@@ -31,10 +31,10 @@ const STEP = 2;
  * Reads the configuration of a recorded run, or returns null if it cannot be read.
  * @param stored the run's recipe as the store holds it
  */
-function recordedConfig(stored: string): RunConfig | null {
+function readRecordedConfig(stored: string): RunConfig | null {
   try {
     const recipe: unknown = JSON.parse(stored);
-    return normalized(configSchema.parse(withEarlier(isRecord(recipe) ? recipe['config'] : null)));
+    return normalizeConfig(configSchema.parse(addEarlierKeys(isRecord(recipe) ? recipe['config'] : null)));
   } catch {
     return null;
   }
@@ -45,10 +45,10 @@ function recordedConfig(stored: string): RunConfig | null {
  * Returns null if one of the two cannot be read.
  * @param stored the run's recipe as the store holds it
  */
-export function differingKeys(text: string, stored: string): readonly string[] | null {
-  const used = recordedConfig(stored);
+export function listDifferingKeys(text: string, stored: string): readonly string[] | null {
+  const used = readRecordedConfig(stored);
   try {
-    return used === null ? null : differing(readConfig(text, 'the configuration'), used, '');
+    return used === null ? null : listDifferences(readConfig(text, 'the configuration'), used, '');
   } catch (error) {
     if (error instanceof C3Error) {
       return null;
@@ -57,13 +57,13 @@ export function differingKeys(text: string, stored: string): readonly string[] |
   }
 }
 
-function differing(one: unknown, other: unknown, path: string): string[] {
+function listDifferences(one: unknown, other: unknown, path: string): string[] {
   if (isDeepStrictEqual(one, other)) {
     return [];
   }
   return isRecord(one) && isRecord(other)
     ? [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((key) =>
-        differing(one[key], other[key], path === '' ? key : `${path}.${key}`),
+        listDifferences(one[key], other[key], path === '' ? key : `${path}.${key}`),
       )
     : [path];
 }
@@ -81,7 +81,7 @@ export interface ChangedRun {
  * @param folder the configuration's folder, which its paths are relative to
  * @throws C3Error('input') if a configuration cannot express the change
  */
-export function keptKeys(
+export function toKeptKeys(
   { prompts, sampling, policy, roles }: TeamChange,
   { run, stored, protocol }: ChangedRun,
   folder: string,
@@ -99,7 +99,7 @@ export function keptKeys(
       `The protocol has its own max_new_tokens for ${capped.map(({ name }) => name).join(', ')}, which the configuration does not change; write it in the protocol.`,
     );
   }
-  if (policy !== null && 'snapshot' in policy && (recordedConfig(stored)?.adapter ?? null) === null) {
+  if (policy !== null && 'snapshot' in policy && (readRecordedConfig(stored)?.adapter ?? null) === null) {
     throw new C3Error(
       'input',
       'A run can begin with the snapshot of an earlier one only if it trains adapters; export the weights with c3 export --format model, and name that folder with the key model.',
@@ -110,17 +110,17 @@ export function keptKeys(
     ...DECODING.flatMap(({ key, of }): KeptKey[] =>
       sampling[of] === undefined ? [] : [{ path: ['sampling', key], value: sampling[of] }],
     ),
-    ...(policy === null ? [] : [teamKey(policy, run, folder)]),
+    ...(policy === null ? [] : [toTeamKey(policy, run, folder)]),
     ...Object.entries(roles).map(([role, own]): KeptKey => ({
       path: ['policies', role],
-      value: keptPolicy(own, run, folder, limitOf(stored, role)),
+      value: toKeptPolicy(own, run, folder, readRoleLimits(stored, role)),
     })),
   ];
 }
 
 /** Returns the spending limits that the run's configuration sets for a role. */
-function limitOf(stored: string, role: string): Readonly<Record<string, number>> {
-  const { policies = {} } = recordedConfig(stored) ?? {};
+function readRoleLimits(stored: string, role: string): Readonly<Record<string, number>> {
+  const { policies = {} } = readRecordedConfig(stored) ?? {};
   const before = Object.hasOwn(policies, role) ? policies[role] : undefined;
   return before === undefined || !isServed(before)
     ? {}
@@ -128,7 +128,7 @@ function limitOf(stored: string, role: string): Readonly<Record<string, number>>
 }
 
 /** @param limit the role's spending limits, which also hold for another server */
-function keptPolicy(
+function toKeptPolicy(
   policy: PolicyChange,
   run: string,
   folder: string,
@@ -138,42 +138,42 @@ function keptPolicy(
     const { endpoint, model_name } = policy;
     return { endpoint, model_name, ...(Object.keys(limit).length > 0 && { spending: limit }) };
   }
-  return 'model' in policy ? { model: modelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
+  return 'model' in policy ? { model: toModelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
 }
 
-const teamKey = (policy: WeightsChange, run: string, folder: string): KeptKey =>
+const toTeamKey = (policy: WeightsChange, run: string, folder: string): KeptKey =>
   'model' in policy
-    ? { path: ['model'], value: modelReference(policy.model, folder) }
+    ? { path: ['model'], value: toModelReference(policy.model, folder) }
     : { path: ['begin'], value: { run, snapshot: policy.snapshot } };
 
 /**
  * Sets keys in the text of a configuration. Order, comments and all other characters stay the same.
  * @throws C3Error('input') if the text is not valid YAML, or a key cannot be set by itself
  */
-export const withKeys = (text: string, keys: readonly KeptKey[]): string => keys.reduce(withKey, text);
+export const setConfigKeys = (text: string, keys: readonly KeptKey[]): string => keys.reduce(setConfigKey, text);
 
-function withKey(text: string, { path, value }: KeptKey): string {
-  const before = plainValue(text);
+function setConfigKey(text: string, { path, value }: KeptKey): string {
+  const before = parsePlainValue(text);
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
-  const { start, end, words } = editOf(text, path, value);
+  const { start, end, words } = findKeyEdit(text, path, value);
   const after = `${text.slice(0, start)}${words.replaceAll('\n', eol)}${text.slice(end)}`;
   // Detects any other value that changed, as with anchors, merge keys and unusual layouts.
-  if (!isDeepStrictEqual(plainValue(after, null), settled(before, path, value))) {
-    throw impossible(path);
+  if (!isDeepStrictEqual(parsePlainValue(after, null), setNestedValue(before, path, value))) {
+    throw unwritableKeyError(path);
   }
   return after;
 }
 
-const impossible = ([...path]: readonly string[]): C3Error =>
+const unwritableKeyError = ([...path]: readonly string[]): C3Error =>
   new C3Error(
     'input',
     `${path.join('.')} cannot be written there without changing something else; write it by hand, or keep the change in a new configuration.`,
   );
 
 /** @param broken the value for a text that cannot be parsed; if omitted, such a text throws */
-function plainValue(text: string, broken?: null): unknown {
+function parsePlainValue(text: string, broken?: null): unknown {
   try {
-    return yamlValue(parseYaml(text));
+    return readYamlValue(parseYaml(text));
   } catch (error) {
     if (broken === null) {
       return null;
@@ -184,12 +184,12 @@ function plainValue(text: string, broken?: null): unknown {
   }
 }
 
-function settled(before: unknown, [key, ...rest]: readonly string[], value: KeptValue): unknown {
+function setNestedValue(before: unknown, [key, ...rest]: readonly string[], value: KeptValue): unknown {
   if (key === undefined) {
     return value;
   }
   const here = isRecord(before) ? before : {};
-  return { ...here, [key]: settled(here[key], rest, value) };
+  return { ...here, [key]: setNestedValue(here[key], rest, value) };
 }
 
 interface Edit {
@@ -198,99 +198,101 @@ interface Edit {
   readonly words: string;
 }
 
-function editOf(text: string, path: KeptKey['path'], value: KeptValue): Edit {
+function findKeyEdit(text: string, path: KeptKey['path'], value: KeptValue): Edit {
   let holder: unknown = parseYaml(text).contents;
   if (!isMap(holder)) {
-    return atEnd(text, linesOf(path, value, 0));
+    return appendLines(text, formatKeyLines(path, value, 0));
   }
   for (const [depth, name] of path.entries()) {
     if (!isMap(holder)) {
-      throw impossible(path);
+      throw unwritableKeyError(path);
     }
     const rest = path.slice(depth);
     const pair = holder.items.find(({ key }) => isScalar(key) && key.value === name);
     if (pair === undefined) {
       return depth === 0 && holder.flow !== true
-        ? atEnd(text, linesOf(rest, value, columnOf(text, firstKey(holder))))
-        : added(text, holder, rest, value);
+        ? appendLines(text, formatKeyLines(rest, value, findColumn(text, findFirstKey(holder))))
+        : addKey(text, holder, rest, value);
     }
     const inner: unknown = pair.value;
     const last = depth === path.length - 1;
     if (last || !isMap(inner)) {
       if (!last && isScalar(inner) && inner.value !== null) {
-        throw impossible(path);
+        throw unwritableKeyError(path);
       }
-      return replaced(text, pair.key as Node, inner as Node | null, {
-        value: nested(rest.slice(1), value),
+      return replaceKeyValue(text, pair.key as Node, inner as Node | null, {
+        value: nestValue(rest.slice(1), value),
         flow: holder.flow === true,
       });
     }
     holder = inner;
   }
-  throw impossible(path);
+  throw unwritableKeyError(path);
 }
 
-const nested = (path: readonly string[], value: KeptValue): KeptValue =>
+const nestValue = (path: readonly string[], value: KeptValue): KeptValue =>
   path.toReversed().reduce<KeptValue>((inner, key) => ({ [key]: inner }), value);
 
-function atEnd(text: string, lines: readonly string[]): Edit {
+function appendLines(text: string, lines: readonly string[]): Edit {
   const gap = text === '' || /\n$/u.test(text) ? '' : '\n';
   return { start: text.length, end: text.length, words: `${gap}${lines.join('\n')}\n` };
 }
 
 /** Returns an edit that adds a key after the last one of a mapping. */
-function added(text: string, holder: YAMLMap, path: readonly string[], value: KeptValue): Edit {
+function addKey(text: string, holder: YAMLMap, path: readonly string[], value: KeptValue): Edit {
   const last = holder.items.at(-1);
   const [key = '', ...rest] = path;
   if (holder.flow === true) {
-    const words = `${scalar(key)}: ${inFlow(nested(rest, value))}`;
+    const words = `${formatScalar(key)}: ${formatFlowValue(nestValue(rest, value))}`;
     const [from = 0, to = 0] = holder.range ?? [];
     if (last === undefined) {
       return { start: from, end: to, words: `{${words}}` };
     }
-    const at = endOf(last.value) ?? endOf(last.key) ?? to;
+    const at = findNodeEnd(last.value) ?? findNodeEnd(last.key) ?? to;
     return { start: at, end: at, words: `, ${words}` };
   }
-  const content = text.slice(0, endOf(last?.value) ?? endOf(last?.key) ?? text.length).trimEnd().length;
+  const content = text.slice(0, findNodeEnd(last?.value) ?? findNodeEnd(last?.key) ?? text.length).trimEnd().length;
   const rests = text.slice(content).search(/\r?\n/u);
   const at = rests < 0 ? text.length : content + rests;
-  const lines = linesOf(path, value, columnOf(text, firstKey(holder)));
+  const lines = formatKeyLines(path, value, findColumn(text, findFirstKey(holder)));
   return { start: at, end: at, words: `\n${lines.join('\n')}` };
 }
 
-function replaced(
+function replaceKeyValue(
   text: string,
   key: Node,
   old: Node | null,
   { value, flow }: { readonly value: KeptValue; readonly flow: boolean },
 ): Edit {
   const [from = 0, to = 0] = old?.range ?? [];
-  const words = flow ? inFlow(value) : inBlock(value, columnOf(text, key));
+  const words = flow ? formatFlowValue(value) : formatBlockValue(value, findColumn(text, key));
   if (to > from) {
     return { start: from, end: to, words: text.slice(from, to).endsWith('\n') ? `${words}\n` : words };
   }
-  const at = text.indexOf(':', endOf(key) ?? 0) + 1;
+  const at = text.indexOf(':', findNodeEnd(key) ?? 0) + 1;
   return { start: at, end: at, words: ` ${words}` };
 }
 
-const endOf = (node: unknown): number | null => (node as Node | null | undefined)?.range?.[1] ?? null;
-const firstKey = ({ items: [first] }: YAMLMap): Node | null => (first?.key ?? null) as Node | null;
+const findNodeEnd = (node: unknown): number | null => (node as Node | null | undefined)?.range?.[1] ?? null;
+const findFirstKey = ({ items: [first] }: YAMLMap): Node | null => (first?.key ?? null) as Node | null;
 
-function columnOf(text: string, node: Node | null): number {
+function findColumn(text: string, node: Node | null): number {
   const start = node?.range?.[0] ?? 0;
   return start - (text.lastIndexOf('\n', start - 1) + 1);
 }
 
 /** Formats a key path with its value, one key a line. */
-function linesOf([key = '', ...rest]: readonly string[], value: KeptValue, column: number): string[] {
-  const head = `${' '.repeat(column)}${scalar(key)}:`;
-  return rest.length === 0 ? [`${head} ${inBlock(value, column)}`] : [head, ...linesOf(rest, value, column + STEP)];
+function formatKeyLines([key = '', ...rest]: readonly string[], value: KeptValue, column: number): string[] {
+  const head = `${' '.repeat(column)}${formatScalar(key)}:`;
+  return rest.length === 0
+    ? [`${head} ${formatBlockValue(value, column)}`]
+    : [head, ...formatKeyLines(rest, value, column + STEP)];
 }
 
 /** Formats a value that follows its key. @param column the column at which the key begins */
-function inBlock(value: KeptValue, column: number): string {
-  if (typeof value !== 'string' || !value.includes('\n') || !isLiteral(value)) {
-    return inFlow(value);
+function formatBlockValue(value: KeptValue, column: number): string {
+  if (typeof value !== 'string' || !value.includes('\n') || !canBeLiteral(value)) {
+    return formatFlowValue(value);
   }
   const ends = /\n*$/u.exec(value)?.[0].length ?? 0;
   const chomping = ends === 0 ? '-' : ends === 1 ? '' : '+';
@@ -302,19 +304,19 @@ function inBlock(value: KeptValue, column: number): string {
 }
 
 /** Returns true if a text can be a literal block without changes. */
-const isLiteral = (text: string): boolean =>
+const canBeLiteral = (text: string): boolean =>
   text.trim() !== '' && !/[^\t\n\P{Cc}]|[\u2028\u2029\uFEFF\p{Cs}]/u.test(text);
 
-function inFlow(value: KeptValue): string {
+function formatFlowValue(value: KeptValue): string {
   return isRecord(value)
     ? `{${Object.entries(value)
-        .map(([key, inner]: [string, KeptValue]) => `${scalar(key)}: ${inFlow(inner)}`)
+        .map(([key, inner]: [string, KeptValue]) => `${formatScalar(key)}: ${formatFlowValue(inner)}`)
         .join(', ')}}`
-    : scalar(value);
+    : formatScalar(value);
 }
 
 /** Formats a scalar: plain if every version of YAML reads it as that text, otherwise as JSON in quotes. */
-const scalar = (value: string | number): string =>
+const formatScalar = (value: string | number): string =>
   typeof value === 'string' &&
   /^[A-Za-z_][\w./-]*$/u.test(value) &&
   !/^(?:null|true|false|yes|no|on|off|y|n)$/iu.test(value)

@@ -17,9 +17,9 @@ const PATHS = {
 } as const;
 
 /** Formats a value for a configuration, on one line. */
-export function valueWords(value: unknown): string {
+export function formatConfigValue(value: unknown): string {
   if (Array.isArray(value)) {
-    return `[${value.map(valueWords).join(', ')}]`;
+    return `[${value.map(formatConfigValue).join(', ')}]`;
   }
   // A text that YAML would read as another value keeps its quotes.
   if (typeof value === 'string') {
@@ -31,48 +31,48 @@ export function valueWords(value: unknown): string {
 }
 
 /** Describes the permitted values, as in `whole number, above 0, at most 64`. */
-export function typeWords(key: ConfigKey): string {
+export function describeKeyType(key: ConfigKey): string {
   const kind = key.names === null ? KINDS[key.kind] : PATHS[key.names];
   const of =
     key.item === null
       ? ''
-      : ` of ${key.item.kind === 'choice' ? 'the names below' : `${KINDS[key.item.kind]}s${boundWords(key.item)}`}`;
-  return `${kind}${of}${boundWords(key)}${key.nullable ? ', or null' : ''}`;
+      : ` of ${key.item.kind === 'choice' ? 'the names below' : `${KINDS[key.item.kind]}s${describeBounds(key.item)}`}`;
+  return `${kind}${of}${describeBounds(key)}${key.nullable ? ', or null' : ''}`;
 }
 
 /** Formats the default of a key, or returns null for a section, which has the defaults of its keys. */
-export function defaultWords(key: ConfigKey): string | null {
-  return key.kind === 'section' && !key.nullable ? null : valueWords(key.default);
+export function formatKeyDefault(key: ConfigKey): string | null {
+  return key.kind === 'section' && !key.nullable ? null : formatConfigValue(key.default);
 }
 
 /** Describes a key on one line, as in `whole number, above 0; default 36`. */
-export function summaryWords(key: ConfigKey): string {
-  const value = defaultWords(key);
-  return value === null ? typeWords(key) : `${typeWords(key)}; default ${value}`;
+export function summarizeKey(key: ConfigKey): string {
+  const value = formatKeyDefault(key);
+  return value === null ? describeKeyType(key) : `${describeKeyType(key)}; default ${value}`;
 }
 
 /** Describes a key in Markdown: its meaning, permitted values, default and named values. */
-export function keyMarkdown(key: ConfigKey): string {
-  const value = defaultWords(key);
-  const facts = `${capital(typeWords(key))}.${value === null ? '' : ` Default: \`${value}\`.`}`;
+export function formatKeyMarkdown(key: ConfigKey): string {
+  const value = formatKeyDefault(key);
+  const facts = `${capitalizeFirst(describeKeyType(key))}.${value === null ? '' : ` Default: \`${value}\`.`}`;
   const below =
     key.kind === 'section'
       ? key.keys.map((inner) => `- \`${inner.name}\`: ${inner.description}`)
-      : choicesOf(key).map(([name, words]) => `- \`${name}\`: ${words}`);
+      : listNamedValues(key).map(([name, words]) => `- \`${name}\`: ${words}`);
   return [`**${key.path}**`, key.description, facts, ...(below.length === 0 ? [] : [below.join('\n')])].join('\n\n');
 }
 
 /** Describes a named value of a key in Markdown. */
-export function choiceMarkdown(key: ConfigKey, choice: string): string {
+export function formatChoiceMarkdown(key: ConfigKey, choice: string): string {
   return `**${key.path}: ${choice}**\n\n${key.choices.get(choice) ?? ''}`;
 }
 
 /** Returns the named values of a key, or of its items, with their meanings. */
-export function choicesOf(key: ConfigKey): readonly (readonly [name: string, words: string])[] {
+export function listNamedValues(key: ConfigKey): readonly (readonly [name: string, words: string])[] {
   return [...(key.item ?? key).choices];
 }
 
-function boundWords({ low, high }: ConfigKey): string {
+function describeBounds({ low, high }: ConfigKey): string {
   const lowWords = low === null ? '' : low.inclusive ? `, from ${low.value}` : `, above ${low.value}`;
   const highWords =
     high === null
@@ -83,6 +83,6 @@ function boundWords({ low, high }: ConfigKey): string {
   return `${lowWords}${highWords}`;
 }
 
-function capital(words: string): string {
+function capitalizeFirst(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -44,16 +44,19 @@ export interface ConfigKey {
 }
 
 /** All keys, as one section without a name. */
-export const CONFIGURATION: ConfigKey = readKey(z.toJSONSchema(configSchema, { io: 'input' }), '', '');
+export const CONFIGURATION: ConfigKey = readConfigKey(z.toJSONSchema(configSchema, { io: 'input' }), '', '');
 
 /** All keys of a file of the published scripts, and the keys of C3 that may be added to it. */
-const PUBLISHED: ConfigKey = withOwnKeys(readKey(z.toJSONSchema(publishedSchema, { io: 'input' }), '', ''));
+const PUBLISHED: ConfigKey = addOwnKeys(readConfigKey(z.toJSONSchema(publishedSchema, { io: 'input' }), '', ''));
 
 /** Returns the keys that a text may have. @param text the text, which may be unfinished */
-export const keysOf = (text: string): ConfigKey => (looksPublished(text) ? PUBLISHED : CONFIGURATION);
+export const selectKeys = (text: string): ConfigKey => (looksPublished(text) ? PUBLISHED : CONFIGURATION);
 
 /** Returns the key at a path of keys and list indices, or undefined if there is none. */
-export function keyAt(path: readonly (string | number)[], keys: ConfigKey = CONFIGURATION): ConfigKey | undefined {
+export function findConfigKey(
+  path: readonly (string | number)[],
+  keys: ConfigKey = CONFIGURATION,
+): ConfigKey | undefined {
   return path.reduce<ConfigKey | undefined>(
     (key, part) =>
       typeof part === 'number'
@@ -63,14 +66,14 @@ export function keyAt(path: readonly (string | number)[], keys: ConfigKey = CONF
   );
 }
 
-function withOwnKeys(published: ConfigKey): ConfigKey {
+function addOwnKeys(published: ConfigKey): ConfigKey {
   const own = CONFIGURATION.keys.filter(({ name }) => published.keys.every((key) => key.name !== name));
   return { ...published, keys: [...published.keys, ...own] };
 }
 
-function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
+function readConfigKey(schema: JsonSchema, path: string, name: string): ConfigKey {
   const options = (schema.anyOf ?? []).filter(isSchema);
-  const nullable = typesOf(schema).includes('null') || options.some(({ type }) => type === 'null');
+  const nullable = listSchemaTypes(schema).includes('null') || options.some(({ type }) => type === 'null');
   const given = options.find(({ type }) => type !== 'null') ?? {};
   const own: JsonSchema = nullable ? { ...given, ...schema } : schema;
   const named: unknown = own['choices'];
@@ -78,38 +81,38 @@ function readKey(schema: JsonSchema, path: string, name: string): ConfigKey {
     path,
     name,
     description: own.description ?? '',
-    kind: kindOf(own),
+    kind: readKeyKind(own),
     default: own.default ?? null,
     nullable,
-    low: boundOf(own.minimum, own.exclusiveMinimum),
-    high: boundOf(own.maximum, own.exclusiveMaximum),
+    low: readBound(own.minimum, own.exclusiveMinimum),
+    high: readBound(own.maximum, own.exclusiveMaximum),
     choices: new Map(
       Object.entries(typeof named === 'object' && named !== null ? named : {}).map(
         ([choice, words]: [string, unknown]) => [choice, String(words)],
       ),
     ),
-    names: namesOf(own['names']),
+    names: readNamedPath(own['names']),
     shortFor: typeof own['shortFor'] === 'string' ? own['shortFor'] : null,
     since: typeof own['since'] === 'string' ? own['since'] : null,
     earlier: own['earlier'],
     keys: Object.entries(own.properties ?? {}).flatMap(([key, inner]) =>
-      isSchema(inner) ? [readKey(inner, path === '' ? key : `${path}.${key}`, key)] : [],
+      isSchema(inner) ? [readConfigKey(inner, path === '' ? key : `${path}.${key}`, key)] : [],
     ),
-    item: isSchema(own.items) ? readKey(own.items, path, name) : null,
-    entry: isSchema(own.additionalProperties) ? readKey(own.additionalProperties, `${path}.*`, '*') : null,
+    item: isSchema(own.items) ? readConfigKey(own.items, path, name) : null,
+    entry: isSchema(own.additionalProperties) ? readConfigKey(own.additionalProperties, `${path}.*`, '*') : null,
   };
 }
 
 /** Returns the types of a schema. A nullable number without bounds has two. */
-function typesOf({ type }: JsonSchema): readonly unknown[] {
+function listSchemaTypes({ type }: JsonSchema): readonly unknown[] {
   return [type].flat();
 }
 
-function kindOf(schema: JsonSchema): KeyKind {
+function readKeyKind(schema: JsonSchema): KeyKind {
   if (schema.enum !== undefined) {
     return 'choice';
   }
-  switch (typesOf(schema).find((type) => type !== 'null')) {
+  switch (listSchemaTypes(schema).find((type) => type !== 'null')) {
     case 'object':
       return 'section';
     case 'array':
@@ -126,7 +129,7 @@ function kindOf(schema: JsonSchema): KeyKind {
 }
 
 /** Reads a bound. The limits of safe integers, which the schema adds by itself, do not count as bounds. */
-function boundOf(inclusive: number | undefined, exclusive: number | boolean | undefined): Bound | null {
+function readBound(inclusive: number | undefined, exclusive: number | boolean | undefined): Bound | null {
   if (typeof exclusive === 'number') {
     return { value: exclusive, inclusive: false };
   }
@@ -135,7 +138,7 @@ function boundOf(inclusive: number | undefined, exclusive: number | boolean | un
     : { value: inclusive, inclusive: true };
 }
 
-function namesOf(value: unknown): NamedPath | null {
+function readNamedPath(value: unknown): NamedPath | null {
   return value === 'folder' || value === 'protocol' || value === 'rows' ? value : null;
 }
 

@@ -27,7 +27,7 @@ import {
   type Command,
   type Uri,
 } from 'vscode';
-import { messageOf } from '../../shared/errors.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
 import type { Suggestion, Suggestions } from './help.ts';
@@ -134,7 +134,7 @@ export class ConfigurationLanguage {
       setTimeout(() => {
         this.timers.delete(document);
         this.check(document).catch((error: unknown) =>
-          this.services.log.error(`checking ${document.uri.fsPath}: ${messageOf(error)}`),
+          this.services.log.error(`checking ${document.uri.fsPath}: ${toErrorMessage(error)}`),
         );
       }, milliseconds),
     );
@@ -145,20 +145,20 @@ export class ConfigurationLanguage {
     const [text, version] = [document.getText(), document.version];
     const found = service
       .checkConfig(text)
-      .map((fault) => diagnostic(document, fault, SEVERITIES[fault.severity ?? 'error']));
-    const base = folderOf(document);
+      .map((fault) => toDiagnostic(document, fault, SEVERITIES[fault.severity ?? 'error']));
+    const base = findBaseFolder(document);
     const absent = base === null ? [] : await service.missing(base, service.pathsIn(text));
     const show = (overlap: Overlap | null): void => {
       // Closed or changed meanwhile: the later event shows or clears the faults.
       if (document.isClosed || document.version !== version) {
         return;
       }
-      const missing = absent.map((fault) => diagnostic(document, fault, DiagnosticSeverity.Warning));
+      const missing = absent.map((fault) => toDiagnostic(document, fault, DiagnosticSeverity.Warning));
       const severity = overlap?.refused === true ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning;
       this.faults.set(document.uri, [
         ...found,
         ...missing,
-        ...(overlap === null ? [] : [diagnostic(document, overlap, severity)]),
+        ...(overlap === null ? [] : [toDiagnostic(document, overlap, severity)]),
       ]);
       this.actions.refresh();
     };
@@ -192,20 +192,20 @@ export class ConfigurationLanguage {
     if (found === null) {
       return [];
     }
-    const range = rangesOf(document, found, position);
-    const named = found.items.map((item, index) => completion(item, index, range));
-    return [...(await pathItems(service, document, found, position)), ...named];
+    const range = toCompletionRanges(document, found, position);
+    const named = found.items.map((item, index) => toCompletionItem(item, index, range));
+    return [...(await completePath(service, document, found, position)), ...named];
   }
 
   private async hover(document: TextDocument, position: Position): Promise<Hover | undefined> {
     const found = (await loadService()).hoverAt(document.getText(), document.offsetAt(position));
-    return found === null ? undefined : new Hover(new MarkdownString(found.markdown), rangeIn(document, found));
+    return found === null ? undefined : new Hover(new MarkdownString(found.markdown), toEditorRange(document, found));
   }
 
   /** Computes the quick fixes on request, from the current text. */
   private async fixes(document: TextDocument, diagnostics: readonly Diagnostic[]): Promise<CodeAction[]> {
     return (await loadService()).checkConfig(document.getText()).flatMap((fault) => {
-      const range = rangeIn(document, fault);
+      const range = toEditorRange(document, fault);
       const about = diagnostics.filter((one) => one.message === fault.message && one.range.isEqual(range));
       if (fault.replacement === null || about.length === 0) {
         return [];
@@ -221,7 +221,7 @@ export class ConfigurationLanguage {
 }
 
 /** Returns the folder that a document's paths are relative to, or null if the disk may not be read. */
-function folderOf({ uri }: TextDocument): string | null {
+function findBaseFolder({ uri }: TextDocument): string | null {
   if (!workspace.isTrusted) {
     return null;
   }
@@ -232,13 +232,13 @@ function folderOf({ uri }: TextDocument): string | null {
 }
 
 /** Completes a path with entries of the disk. */
-async function pathItems(
+async function completePath(
   service: Service,
   document: TextDocument,
   { path, end }: Suggestions,
   position: Position,
 ): Promise<CompletionItem[]> {
-  const base = path === null ? null : folderOf(document);
+  const base = path === null ? null : findBaseFolder(document);
   if (path === null || base === null) {
     return [];
   }
@@ -261,7 +261,7 @@ async function pathItems(
   });
 }
 
-function completion(
+function toCompletionItem(
   { label, snippet, detail, markdown, kind, goesOn }: Suggestion,
   index: number,
   range: { readonly inserting: Range; readonly replacing: Range },
@@ -280,7 +280,7 @@ function completion(
   return item;
 }
 
-function rangesOf(
+function toCompletionRanges(
   document: TextDocument,
   { start, end }: Suggestions,
   position: Position,
@@ -289,16 +289,19 @@ function rangesOf(
   return { inserting: new Range(from, position), replacing: new Range(from, document.positionAt(end)) };
 }
 
-function rangeIn(document: TextDocument, { start, end }: { readonly start: number; readonly end: number }): Range {
+function toEditorRange(
+  document: TextDocument,
+  { start, end }: { readonly start: number; readonly end: number },
+): Range {
   return new Range(document.positionAt(start), document.positionAt(end));
 }
 
-function diagnostic(
+function toDiagnostic(
   document: TextDocument,
   fault: { readonly start: number; readonly end: number; readonly message: string },
   severity: DiagnosticSeverity,
 ): Diagnostic {
-  const found = new Diagnostic(rangeIn(document, fault), fault.message, severity);
+  const found = new Diagnostic(toEditorRange(document, fault), fault.message, severity);
   found.source = 'C3';
   return found;
 }
@@ -362,7 +365,7 @@ class ConfigurationActions implements CodeLensProvider {
       return [
         {
           title: `$(error)${GAP}${errors.length === 1 ? '1 problem prevents' : `${errors.length} problems prevent`} this run from starting`,
-          ...showCommand(uri, first.range),
+          ...createShowCommand(uri, first.range),
         },
       ];
     }
@@ -378,6 +381,6 @@ class ConfigurationActions implements CodeLensProvider {
   }
 }
 
-function showCommand(uri: Uri, selection: Range): Omit<Command, 'title'> {
+function createShowCommand(uri: Uri, selection: Range): Omit<Command, 'title'> {
   return { command: 'vscode.open', tooltip: 'Go to the first problem', arguments: [uri, { selection }] };
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { Position, Uri, window, workspace, WorkspaceEdit, type TextDocument } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import { freeName } from '../model/modelConfiguration.ts';
+import { findFreeName } from '../model/modelConfiguration.ts';
 import { CONFIGURATION_LANGUAGE } from './language.ts';
 import { loadService } from './load.ts';
 
@@ -14,7 +14,7 @@ export async function newConfiguration(): Promise<void> {
 
 /** Opens a text as an unsaved configuration. */
 export async function openConfiguration(text: string): Promise<void> {
-  await window.showTextDocument(await documentWith(text), { preview: false });
+  await window.showTextDocument(await createUnsavedDocument(text), { preview: false });
 }
 
 /**
@@ -22,7 +22,7 @@ export async function openConfiguration(text: string): Promise<void> {
  * @param stored the run's recipe as the store holds it
  * @throws C3Error('input') if it holds no configuration
  */
-export async function openRecorded(stored: string): Promise<void> {
+export async function openRecordedConfiguration(stored: string): Promise<void> {
   const text = (await loadService()).recordedText(stored);
   if (text === null) {
     throw new C3Error('input', 'This run was recorded elsewhere and has no configuration.');
@@ -31,17 +31,17 @@ export async function openRecorded(stored: string): Promise<void> {
 }
 
 /** Creates an unsaved document. Its first save goes to the workspace folder, or asks if there is none. */
-async function documentWith(text: string): Promise<TextDocument> {
+async function createUnsavedDocument(text: string): Promise<TextDocument> {
   const home = workspace.workspaceFolders?.[0]?.uri;
   if (home?.scheme !== 'file') {
     return workspace.openTextDocument({ language: CONFIGURATION_LANGUAGE, content: text });
   }
   const open = new Set(workspace.textDocuments.map(({ uri }) => uri.fsPath));
-  const taken = await namesIn(home);
+  const taken = await listFileNames(home);
   const file = Uri.file(
     join(
       home.fsPath,
-      freeName(NAME, (name) => taken.has(name) || open.has(join(home.fsPath, name))),
+      findFreeName(NAME, (name) => taken.has(name) || open.has(join(home.fsPath, name))),
     ),
   );
   const document = await workspace.openTextDocument(file.with({ scheme: 'untitled' }));
@@ -51,6 +51,6 @@ async function documentWith(text: string): Promise<TextDocument> {
   return document;
 }
 
-async function namesIn(folder: Uri): Promise<ReadonlySet<string>> {
+async function listFileNames(folder: Uri): Promise<ReadonlySet<string>> {
   return new Set((await workspace.fs.readDirectory(folder)).map(([name]) => name));
 }

@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { isScalar } from 'yaml';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { rangeOf, type Range } from '../../training/config/checkConfig.ts';
+import { findNodeRange, type Range } from '../../training/config/checkConfig.ts';
 import type { RunConfig } from '../../training/config/config.ts';
 import { readConfig } from '../../training/config/readConfig.ts';
 
@@ -59,9 +59,9 @@ export class OverlapCheck {
    */
   async of(text: string, base: string): Promise<Overlap | null> {
     const turn = ++this.asked;
-    const config = configOf(text);
-    const question = config === null ? null : questionOf(config, base);
-    const place = rangeOfKey(text);
+    const config = tryReadConfig(text);
+    const question = config === null ? null : toOverlapQuestion(config, base);
+    const place = findEvaluationFileRange(text);
     const files =
       question === null
         ? []
@@ -108,7 +108,7 @@ export class OverlapCheck {
   }
 }
 
-function configOf(text: string): RunConfig | null {
+function tryReadConfig(text: string): RunConfig | null {
   try {
     return readConfig(text, 'configuration');
   } catch {
@@ -116,7 +116,7 @@ function configOf(text: string): RunConfig | null {
   }
 }
 
-function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuestion | null {
+function toOverlapQuestion({ task, evaluation }: RunConfig, base: string): OverlapQuestion | null {
   // Only the run itself knows which questions a split holds.
   const whole = task.train_split === null && task.evaluation_split === null;
   if (task.train_file === null || task.evaluation_file === null || evaluation.instances === 0 || !whole) {
@@ -127,7 +127,7 @@ function questionOf({ task, evaluation }: RunConfig, base: string): OverlapQuest
   return { train, evaluation: held, limit: evaluation.instances, format, showTests, refused };
 }
 
-function rangeOfKey(text: string): Range | null {
+function findEvaluationFileRange(text: string): Range | null {
   const node: unknown = parseYaml(text).getIn(['task', 'evaluation_file'], true);
-  return isScalar(node) ? rangeOf(node) : null;
+  return isScalar(node) ? findNodeRange(node) : null;
 }

@@ -5,7 +5,7 @@ import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts
 import type { OverlapQuestion } from './overlap.ts';
 
 /** Returns null for data files that cannot be read, which are reported elsewhere. */
-async function answer({
+async function readOverlapSentence({
   train,
   evaluation,
   limit,
@@ -26,4 +26,4 @@ async function answer({
 }
 
 // Safe cast: only overlap.ts starts this thread.
-parentPort?.postMessage(await answer(workerData as OverlapQuestion));
+parentPort?.postMessage(await readOverlapSentence(workerData as OverlapQuestion));

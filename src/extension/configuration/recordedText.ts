@@ -18,19 +18,23 @@ export function recordedText(stored: string): string | null {
     return null;
   }
   const { config, folder } = recipe;
-  const lines = CONFIGURATION.keys.flatMap((key) => linesOf(key, config, ''));
+  const lines = CONFIGURATION.keys.flatMap((key) => formatChangedKeys(key, config, ''));
   const place = typeof folder === 'string' ? [`# Paths are relative to ${JSON.stringify(folder)}, where it was.`] : [];
   return ['# As a run was recorded. Omitted keys have their defaults.', ...place, ...lines, ''].join('\n');
 }
 
-function linesOf(key: ConfigKey, section: Readonly<Record<string, unknown>>, indent: string): readonly string[] {
+function formatChangedKeys(
+  key: ConfigKey,
+  section: Readonly<Record<string, unknown>>,
+  indent: string,
+): readonly string[] {
   const { name, kind, keys, nullable } = key;
   const value = Object.hasOwn(section, name) ? section[name] : undefined;
   if (value === undefined) {
     return [];
   }
   if (kind === 'section' && keys.length > 0 && !nullable && isRecord(value)) {
-    const within = keys.flatMap((inner) => linesOf(inner, value, `${indent}  `));
+    const within = keys.flatMap((inner) => formatChangedKeys(inner, value, `${indent}  `));
     return within.length === 0 ? [] : [`${indent}${name}:`, ...within];
   }
   return JSON.stringify(value) === JSON.stringify(key.default) ? [] : [`${indent}${name}: ${JSON.stringify(value)}`];

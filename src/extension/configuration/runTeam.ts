@@ -1,11 +1,11 @@
 /** Reads the team of a run with its prompts. In the bundle of configurations, with the parser. */
 import { isRecord } from '../../shared/guard.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
-import { promptFault, withPrompts } from '../../team/prompts.ts';
+import { findPromptFault, replacePrompts } from '../../team/prompts.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { storedRounds } from '../../training/config/config.ts';
+import { readStoredRounds } from '../../training/config/config.ts';
 
-export { promptFault };
+export { findPromptFault as promptFault };
 
 /** @param stored the run's recipe as the store holds it @returns null if it has no readable protocol */
 export function runTeam(stored: string): Protocol | null {
@@ -17,8 +17,8 @@ export function runTeam(stored: string): Protocol | null {
     }
     const prompts = isRecord(config) && isRecord(config['prompts']) ? config['prompts'] : {};
     const texts = Object.entries(prompts).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-    const protocol = parseProtocol(text, typeof source === 'string' ? source : 'protocol', storedRounds(config));
-    return withPrompts(protocol, Object.fromEntries(texts));
+    const protocol = parseProtocol(text, typeof source === 'string' ? source : 'protocol', readStoredRounds(config));
+    return replacePrompts(protocol, Object.fromEntries(texts));
   } catch {
     return null;
   }

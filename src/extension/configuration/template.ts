@@ -1,6 +1,6 @@
 /** Writes the template of a new configuration: every key with its description. */
-import { wrapped } from '../../shared/text/wrapped.ts';
-import { choicesOf, valueWords } from './keyWords.ts';
+import { wrapWords } from '../../shared/text/wrapped.ts';
+import { listNamedValues, formatConfigValue } from './keyWords.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 
 const WIDTH = 72;
@@ -28,29 +28,29 @@ const HEAD = [
  * Returns a configuration that can be run as it is. Removing the `#` before a key changes nothing,
  * since the value is the default. Only the title is not a default.
  */
-export function templateText(): string {
-  return [HEAD.join('\n'), ...CONFIGURATION.keys.map(keyBlock)].join('\n\n') + '\n';
+export function createTemplate(): string {
+  return [HEAD.join('\n'), ...CONFIGURATION.keys.map(formatKeyBlock)].join('\n\n') + '\n';
 }
 
-function keyBlock(key: ConfigKey): string {
-  const names = choicesOf(key).map(([name]) => name);
+function formatKeyBlock(key: ConfigKey): string {
+  const names = listNamedValues(key).map(([name]) => name);
   const words = key.kind === 'choice' ? `${key.description} One of: ${names.join(', ')}.` : key.description;
-  const line = `${key.name}: ${valueOf(key)}`;
-  return [...wrapped(words, WIDTH).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
+  const line = `${key.name}: ${formatTemplateValue(key)}`;
+  return [...wrapWords(words, WIDTH).map((part) => `# ${part}`), WRITTEN.has(key.path) ? line : `# ${line}`].join('\n');
 }
 
 /** Formats a value on one line, so that one `#` comments it out. Prefers the short form of a section. */
-function valueOf(key: ConfigKey): string {
+function formatTemplateValue(key: ConfigKey): string {
   const title = WRITTEN.get(key.path);
   if (typeof title === 'string') {
     return title;
   }
   const short = key.keys.find(({ name }) => name === key.shortFor);
   if (short !== undefined) {
-    return valueWords(short.default);
+    return formatConfigValue(short.default);
   }
   if (key.kind !== 'section' || key.nullable) {
-    return valueWords(key.default);
+    return formatConfigValue(key.default);
   }
-  return `{${key.keys.map((inner) => `${inner.name}: ${valueWords(inner.default)}`).join(', ')}}`;
+  return `{${key.keys.map((inner) => `${inner.name}: ${formatConfigValue(inner.default)}`).join(', ')}}`;
 }

@@ -8,7 +8,7 @@ import {
   COMPARED_MOST,
   DASHBOARD_PANEL,
   isDashboardState,
-  ofSameTask,
+  filterSameTask,
   type DashboardFromHost,
   type ShownLosses,
 } from '../../shared/protocols/dashboardProtocol.ts';
@@ -17,10 +17,10 @@ import type { ListKeeper } from '../common/listKeeper.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
 import type { Services } from '../services.ts';
-import { confirmed } from '../webview/confirm.ts';
+import { askForConfirmation } from '../webview/confirm.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { DashboardSession, type DashboardOpening } from './dashboardSession.ts';
-import { taskOf } from './runTask.ts';
+import { readRunTask } from './runTask.ts';
 
 export interface DashboardParts {
   readonly keeper: ListKeeper;
@@ -50,8 +50,8 @@ export class Dashboard {
           tryChange: (run, role) => runCommand('tryChange', { run, role }),
           showRound,
           openMessage,
-          copy: copyConfirmed,
-          confirmed,
+          copy: confirmAndCopy,
+          confirmed: askForConfirmation,
           command: runCommand,
         }),
     );
@@ -66,7 +66,8 @@ export class Dashboard {
   openCompared([first, ...others]: readonly string[]): void {
     const run = first ?? null;
     const reader = this.services.store.reader();
-    const same = run === null || reader === null ? [] : ofSameTask(others, run, (id) => taskOf(reader.runConfig(id)));
+    const same =
+      run === null || reader === null ? [] : filterSameTask(others, run, (id) => readRunTask(reader.runConfig(id)));
     const left = others.length - same.length;
     this.open(run, same.slice(0, COMPARED_MOST));
     if (left > 0) {
@@ -106,10 +107,10 @@ const [LINES_SHOWN, TEXT_SHOWN] = [12, 600];
  * Copies a table of the page to the clipboard after the user has confirmed its beginning. Text that is
  * pasted into a terminal, for example, may run there.
  */
-async function copyConfirmed(text: string): Promise<void> {
+async function confirmAndCopy(text: string): Promise<void> {
   const beginning = text.split(/\r?\n/u, LINES_SHOWN).join('\n').slice(0, TEXT_SHOWN);
   const detail = beginning.length < text.trimEnd().length ? `${beginning}\n…` : beginning;
-  if (await confirmed(`Copy ${text.length} characters to the clipboard?`, 'Copy', detail)) {
+  if (await askForConfirmation(`Copy ${text.length} characters to the clipboard?`, 'Copy', detail)) {
     await env.clipboard.writeText(text);
   }
 }

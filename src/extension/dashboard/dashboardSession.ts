@@ -1,21 +1,21 @@
 /** The content of the run dashboard: the chosen run, the compared runs, and their data, read in slices. */
 import type { Phase } from '../../domain/episode.ts';
-import { evaluationsOf } from '../../domain/evaluation.ts';
-import { judgeWordsIn, shownStatus, type RunRecord } from '../../domain/run.ts';
+import { listEvaluations } from '../../domain/evaluation.ts';
+import { describeStoredJudge, shownStatus, type RunRecord } from '../../domain/run.ts';
 import {
-  roleModels,
-  regionFacts,
+  readRoleModels,
+  readRegionFacts,
   type RemovalOutcomes,
   MOST_ROLLOUTS,
-  removalOutcomes,
-  removalRollouts,
+  summarizeRemovals,
+  listRemovalRollouts,
   type RemovalRollout,
   type RemovalRows,
   addCosts,
-  costBetween,
+  subtractCosts,
 } from '../../domain/stepRows.ts';
 import {
-  ofSameTask,
+  filterSameTask,
   type DASHBOARD_PANEL,
   type DashboardFromHost,
   type DashboardSnapshot,
@@ -24,11 +24,11 @@ import {
   type RunOutcome,
 } from '../../shared/protocols/dashboardProtocol.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
-import { taskOf } from './runTask.ts';
-import { StepHistories, evaluationCost } from './stepHistories.ts';
+import { readRunTask } from './runTask.ts';
+import { StepHistories, sumEvaluationCosts } from './stepHistories.ts';
 
 /** Minimum time between two updates of the page. */
 const TELL_MILLISECONDS = 500;
@@ -116,7 +116,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
       const { shown } = this;
       if (
         shown?.id === run &&
-        (await this.around.confirmed(`Resume the run "${oneLine(shown.title, 100)}"?`, 'Resume'))
+        (await this.around.confirmed(`Resume the run "${toOneLine(shown.title, 100)}"?`, 'Resume'))
       ) {
         await this.around.command('resumeRun', run);
       }
@@ -176,7 +176,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
 
   /** Returns the task of a run. It is cached: a configuration does not change once the run has begun. */
   private taskOf(reader: StoreReader, run: string): RunTask {
-    const task = this.tasks.get(run) ?? taskOf(reader.runConfig(run));
+    const task = this.tasks.get(run) ?? readRunTask(reader.runConfig(run));
     this.tasks.set(run, task);
     return task;
   }
@@ -190,7 +190,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
         this.page.post({ type: 'empty' });
         return;
       }
-      const compared = ofSameTask(
+      const compared = filterSameTask(
         this.compared.filter((id) => runs.some((candidate) => candidate.id === id)),
         run.id,
         (id) => this.taskOf(reader, id),
@@ -305,12 +305,12 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
       run,
       status: shownStatus(run, this.around.isBeingWritten(reader.path)),
       compared,
-      evaluations: [run, ...compared].map((one) => evaluationsOf(one, reader.evaluations(one.id))),
-      regions: [run, ...compared].map((one) => regionFacts(reader.runConfig(one.id))),
-      models: [run, ...compared].map((one) => roleModels(reader.runConfig(one.id))),
+      evaluations: [run, ...compared].map((one) => listEvaluations(one, reader.evaluations(one.id))),
+      regions: [run, ...compared].map((one) => readRegionFacts(reader.runConfig(one.id))),
+      models: [run, ...compared].map((one) => readRoleModels(reader.runConfig(one.id))),
       losses: this.around.lossesOf(reader, run.id),
       ledger: reader.latestLedger(run.id),
-      judge: judgeWordsIn(reader.runConfig(run.id)),
+      judge: describeStoredJudge(reader.runConfig(run.id)),
       outcomes,
       removal,
       live:
@@ -329,7 +329,7 @@ export class DashboardSession implements SessionOf<typeof DASHBOARD_PANEL> {
 // Credits by outcome of runs that credit by removal, for the box plots. Rollouts come from steps at
 // even distances, read one step at a time so that the editor stays responsive.
 
-interface Read {
+interface RemovalReading {
   /** The last step that was read. */
   step: number;
   /** Distance between the steps that are read. */
@@ -343,7 +343,7 @@ interface Read {
 const RUNS_KEPT = 6;
 
 export class RunRemovals {
-  private readonly runs = new Map<string, Read>();
+  private readonly runs = new Map<string, RemovalReading>();
 
   /** Returns the outcomes of a run, or null if nothing is read yet or the run has no solo rollouts. */
   of(run: string): RemovalOutcomes | null {
@@ -351,7 +351,7 @@ export class RunRemovals {
     if (read === undefined) {
       return null;
     }
-    read.outcomes ??= removalOutcomes(read.kept.flatMap(({ rollouts }) => rollouts));
+    read.outcomes ??= summarizeRemovals(read.kept.flatMap(({ rollouts }) => rollouts));
     return read.outcomes;
   }
 
@@ -373,7 +373,7 @@ export class RunRemovals {
       return false;
     }
     read.step = step;
-    const rollouts = removalRollouts(reader, run, step);
+    const rollouts = listRemovalRollouts(reader, run, step);
     if (rollouts.length > 0) {
       read.kept.push({ step, rollouts });
       read.outcomes = undefined;
@@ -401,7 +401,7 @@ export class RunOutcomes {
     if (next === undefined) {
       return false;
     }
-    this.known.set(next.id, outcomeOf(reader, next));
+    this.known.set(next.id, readRunOutcome(reader, next));
     return true;
   }
 
@@ -411,13 +411,13 @@ export class RunOutcomes {
   }
 }
 
-const NOTHING = addCosts();
+const ZERO_COST = addCosts();
 
 /**
  * Returns the outcome of a run, or null if it was not evaluated. A run without steps has its accuracy
  * before training.
  */
-export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
+export function readRunOutcome(reader: Reader, { id, title, method, seed, summary }: RunRecord): RunOutcome | null {
   const accuracy =
     summary === null ? null : (summary.accuracy.after ?? (summary.steps === 0 ? summary.accuracy.before : null));
   if (accuracy === null) {
@@ -425,8 +425,8 @@ export function outcomeOf(reader: Reader, { id, title, method, seed, summary }: 
   }
   const ledger = reader.latestLedger(id);
   // The ledger of the last step holds every evaluation but those after training.
-  const evaluations = evaluationCost(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);
-  const { tokens, evaluatorCalls: calls } = ledger === null ? NOTHING : costBetween(evaluations, ledger);
+  const evaluations = sumEvaluationCosts(reader, id, reader.evaluationNumbers(id), ({ step }) => step !== null);
+  const { tokens, evaluatorCalls: calls } = ledger === null ? ZERO_COST : subtractCosts(evaluations, ledger);
   const cost = { tokens: tokens.prompt + tokens.completion, calls, seconds: summary?.seconds ?? 0 };
-  return { run: id, title, method, seed, task: taskOf(reader.runConfig(id)), ...cost, accuracy };
+  return { run: id, title, method, seed, task: readRunTask(reader.runConfig(id)), ...cost, accuracy };
 }

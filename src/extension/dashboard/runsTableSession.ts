@@ -3,13 +3,13 @@ import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import {
   RUNS_LISTED,
-  settingsOf,
+  readSettings,
   type RUNS_PANEL,
   type RunsTableFromHost,
   type RunTableRow,
-  settingKeys,
+  listSettingKeys,
 } from '../../shared/protocols/runsTable.ts';
-import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
+import { formatCsv, type CsvValue } from '../../shared/text/csv.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
@@ -69,7 +69,7 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
       await this.around.keeper.update(COLUMNS_KEY, columns);
     },
     saveCsv: async ({ runs }) => {
-      await this.around.save('runs', 'csv', runsCsv(this.rowsOf(runs)));
+      await this.around.save('runs', 'csv', formatRunsCsv(this.rowsOf(runs)));
     },
     startRun: () => this.around.command('startRun'),
   };
@@ -129,7 +129,7 @@ export class RunsTableSession implements SessionOf<typeof RUNS_PANEL> {
     beingWritten: boolean,
   ): RunTableRow {
     const { id, title, tags, note, method, seed, createdAt, steps, plannedSteps, summary } = run;
-    const settings = this.settings.get(id) ?? settingsOf(reader.runConfig(id));
+    const settings = this.settings.get(id) ?? readSettings(reader.runConfig(id));
     this.settings.set(id, settings);
     const cost = summary ?? reader.latestLedger(id);
     return {
@@ -162,8 +162,8 @@ const BEFORE_OUTCOMES = ['id', 'title', 'status', 'method', 'seed', 'steps', 'pl
 const COSTS = ['evaluatorCalls', 'tokens', 'seconds'] as const;
 
 /** Formats one line for each run, in the given order. A missing value is an empty cell. */
-export function runsCsv(rows: readonly RunTableRow[]): string {
-  const { all } = settingKeys(rows);
+export function formatRunsCsv(rows: readonly RunTableRow[]): string {
+  const { all } = listSettingKeys(rows);
   const header = [
     ...BEFORE_OUTCOMES,
     'tags',
@@ -172,7 +172,7 @@ export function runsCsv(rows: readonly RunTableRow[]): string {
     ...COSTS,
     ...all,
   ];
-  return csvOf(
+  return formatCsv(
     header,
     rows.map((row) => [
       ...BEFORE_OUTCOMES.map((name) => row[name]),
@@ -183,13 +183,13 @@ export function runsCsv(rows: readonly RunTableRow[]): string {
         return [value, low, high, n];
       }),
       ...COSTS.map((name) => row[name]),
-      ...all.map((key) => settingOf(row, key)),
+      ...all.map((key) => formatSetting(row, key)),
     ]),
   );
 }
 
 /** Returns a setting without the quotes of its JSON, or null if it is not set. */
-function settingOf({ settings }: RunTableRow, key: string): string | null {
+function formatSetting({ settings }: RunTableRow, key: string): string | null {
   const stored = Object.hasOwn(settings, key) ? settings[key] : undefined;
   return stored === undefined ? null : stored.replace(/^"(.*)"$/u, '$1');
 }

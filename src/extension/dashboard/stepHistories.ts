@@ -3,7 +3,7 @@
  * editor stays responsive.
  */
 import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
-import { contributionsIn, addCosts, costBetween, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
+import { readContributions, addCosts, subtractCosts, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
@@ -44,16 +44,16 @@ export class StepHistories {
       if (metrics === null) {
         return false;
       }
-      const evaluations = evaluationCost(reader, run, evaluated, ({ step }) => step === iteration - 1);
+      const evaluations = sumEvaluationCosts(reader, run, evaluated, ({ step }) => step === iteration - 1);
       const before = history.ledger === null ? evaluations : addCosts(history.ledger, evaluations);
       history.rows.push({
         iteration,
         metrics,
-        cost: costBetween(before, ledger),
+        cost: subtractCosts(before, ledger),
         episodes,
         credits: reader.stepCredits(run, iteration),
         ...(metrics.contribution !== undefined && {
-          contributions: contributionsIn(reader.methodState(run, iteration)?.json ?? null),
+          contributions: readContributions(reader.methodState(run, iteration)?.json ?? null),
         }),
       });
       history.ledger = ledger;
@@ -76,7 +76,7 @@ export class StepHistories {
  * @param numbers the numbers of its evaluations
  * @param which selects the evaluations to count
  */
-export function evaluationCost(
+export function sumEvaluationCosts(
   reader: Pick<StoreReader, 'roundCost'>,
   run: string,
   numbers: readonly number[],

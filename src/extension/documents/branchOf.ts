@@ -1,6 +1,6 @@
 /** Reads branches from the store and formats them for the diff editor. */
 import type { Message } from '../../domain/message.ts';
-import { outcomeOf } from '../../shared/credit/returns.ts';
+import { toOutcome } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 
@@ -20,7 +20,7 @@ export function branchOf(reader: Reader, message: number): Branch {
   let otherContinuations = 0;
   for (let last = chosen; above.length + below.length < MOST_MESSAGES;) {
     const { phase, iteration } = last;
-    const [next, ...others] = continuationsOf(reader, last, phase, iteration);
+    const [next, ...others] = listContinuations(reader, last, phase, iteration);
     if (next === undefined) {
       break;
     }
@@ -34,7 +34,7 @@ export function branchOf(reader: Reader, message: number): Branch {
   const end = messages.at(-1)?.return ?? null;
   return {
     message,
-    title: titleOf(chosen),
+    title: formatBranchTitle(chosen),
     question: reader.problem(chosen.problem).question,
     messages: messages.map(({ id, role, turn, text, tokenCount, return: value }) => ({
       message: id,
@@ -46,7 +46,7 @@ export function branchOf(reader: Reader, message: number): Branch {
     })),
     return: end,
     ...(messages.at(-1)?.byHand === true && { byHand: true }),
-    outcome: end === null ? null : outcomeOf(end, reader.returnScale(chosen.run)),
+    outcome: end === null ? null : toOutcome(end, reader.returnScale(chosen.run)),
     otherContinuations,
   };
 }
@@ -55,7 +55,7 @@ export function branchOf(reader: Reader, message: number): Branch {
  * Returns the continuations of a message in its own round, or all if there are none in that round.
  * Replay requests add continuations of other rounds.
  */
-function continuationsOf(
+function listContinuations(
   reader: Reader,
   { id }: Message,
   phase: Message['phase'],
@@ -66,7 +66,7 @@ function continuationsOf(
   return own.length > 0 ? own : all;
 }
 
-function titleOf({ id, phase, iteration, role }: Message): string {
+function formatBranchTitle({ id, phase, iteration, role }: Message): string {
   const round = { train: 'step', evaluate: 'evaluation', replay: 'replay request' }[phase];
   return `${role}, message ${id} of ${round} ${iteration}`;
 }
@@ -75,7 +75,7 @@ function titleOf({ id, phase, iteration, role }: Message): string {
  * Formats a branch as a document. It has no ids and credits: they differ between any two branches and
  * would hide the relevant differences. The texts of messages are unchanged.
  */
-export function branchText(branch: Branch): string {
+export function formatBranch(branch: Branch): string {
   const parts = [`──── question`, branch.question];
   for (const { role, turn, text } of branch.messages) {
     parts.push(`──── ${role}${turn > 0 ? `, turn ${turn + 1}` : ''}`, text);

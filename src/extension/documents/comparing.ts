@@ -1,11 +1,11 @@
 /** Compares two branches: the user marks one message and chooses another, as with "Select for Compare". */
 import { commands, EventEmitter, ViewColumn, window } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
-import { comparisonOf, type Comparison } from '../../shared/transcript/comparison.ts';
+import { compareBranches, type Comparison } from '../../shared/transcript/comparison.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import { branchOf } from './branchOf.ts';
-import { documentUri } from './documents.ts';
+import { createDocumentUri } from './documents.ts';
 
 export class Comparing {
   private readonly disposables = new Disposables();
@@ -51,7 +51,7 @@ export class Comparing {
     if (reader === null) {
       throw new C3Error('store', 'There is no store yet, so there are no messages to compare.');
     }
-    return comparisonOf(branchOf(reader, left), branchOf(reader, right));
+    return compareBranches(branchOf(reader, left), branchOf(reader, right));
   }
 
   /** Shows two branches in the diff editor. */
@@ -59,8 +59,8 @@ export class Comparing {
     const { left: one, right: other } = this.compare(left, right);
     await commands.executeCommand(
       'vscode.diff',
-      documentUri('branch', left, one.title),
-      documentUri('branch', right, other.title),
+      createDocumentUri('branch', left, one.title),
+      createDocumentUri('branch', right, other.title),
       `${one.title} ↔ ${other.title}`,
       { preview: true, viewColumn: ViewColumn.Active },
     );
@@ -68,7 +68,7 @@ export class Comparing {
 
   /** Shows the context of a message with its token boundaries. */
   async openContext(message: number, role: string): Promise<void> {
-    await window.showTextDocument(documentUri('context', message, `model input of ${role}, message ${message}`), {
+    await window.showTextDocument(createDocumentUri('context', message, `model input of ${role}, message ${message}`), {
       preview: true,
     });
   }

@@ -1,6 +1,6 @@
 /** Formats the model input of one message as a document: its exact bytes and token boundaries. */
 import type { FullMessage } from '../../domain/message.ts';
-import { visible } from '../../shared/text/visible.ts';
+import { showHidden } from '../../shared/text/visible.ts';
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';
 
 type Shown = Pick<
@@ -18,7 +18,7 @@ const MOST_BYTES = 12;
  * of one character share a row.
  * @param tokens the engine's answer, or a sentence that says why there is none
  */
-export function contextDocument(message: Shown, tokens: ContextTokens | string): string {
+export function formatContextDocument(message: Shown, tokens: ContextTokens | string): string {
   const bytes = Buffer.byteLength(message.context, 'utf8');
   const head = [
     `Message ${message.id} of ${message.role}: the model input, exactly as the model saw it`,
@@ -27,7 +27,14 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
     'Invisible characters are shown by name or code, as ⟨LF⟩ or ⟨U+202E⟩.',
   ];
   if (typeof tokens === 'string') {
-    return [...head, '', `Token boundaries cannot be shown: ${tokens}`, '', ...byLines(message.context), ''].join('\n');
+    return [
+      ...head,
+      '',
+      `Token boundaries cannot be shown: ${tokens}`,
+      '',
+      ...formatByteLines(message.context),
+      '',
+    ].join('\n');
   }
   const counted = tokens.context.reduce((sum, { ids }) => sum + ids.length, 0);
   if (counted !== tokens.storedPromptTokens) {
@@ -42,23 +49,23 @@ export function contextDocument(message: Shown, tokens: ContextTokens | string):
     ...head,
     '',
     '   byte      id  bytes                                 text',
-    ...rows(tokens.context, null),
+    ...formatTokenRows(tokens.context, null),
     '',
     `The answer: ${message.tokens.length} tokens, each with the natural logarithm of its probability`,
     '   byte      id  bytes                                 text',
-    ...rows(tokens.answer, message.logprobs),
+    ...formatTokenRows(tokens.answer, message.logprobs),
     '',
   ].join('\n');
 }
 
-function rows(spans: readonly TokenSpan[], logprobs: Float32Array | null): readonly string[] {
+function formatTokenRows(spans: readonly TokenSpan[], logprobs: Float32Array | null): readonly string[] {
   let byte = 0;
   let token = 0;
   const lines = spans.slice(0, MOST_ROWS).map(({ ids, text }) => {
     const buffer = Buffer.from(text, 'utf8');
     const logprob =
       logprobs === null ? '' : `  ${ids.map((_, index) => logprobs[token + index]?.toFixed(4) ?? '').join(' ')}`;
-    const line = `${String(byte).padStart(7)} ${ids.join('+').padStart(7)}  ${hex(buffer).padEnd(37)} │${visible(text)}│${logprob}`;
+    const line = `${String(byte).padStart(7)} ${ids.join('+').padStart(7)}  ${formatHexBytes(buffer).padEnd(37)} │${showHidden(text)}│${logprob}`;
     byte += buffer.length;
     token += ids.length;
     return line;
@@ -66,16 +73,16 @@ function rows(spans: readonly TokenSpan[], logprobs: Float32Array | null): reado
   return spans.length > MOST_ROWS ? [...lines, `… and ${spans.length - MOST_ROWS} more`] : lines;
 }
 
-function hex(bytes: Buffer): string {
+function formatHexBytes(bytes: Buffer): string {
   const shown = Array.from(bytes.subarray(0, MOST_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join(' ');
   return bytes.length > MOST_BYTES ? `${shown} …` : shown;
 }
 
 /** Formats a text without token boundaries: its lines, each with the byte offset of its start. */
-function byLines(text: string): readonly string[] {
+function formatByteLines(text: string): readonly string[] {
   let byte = 0;
   return text.split(/(?<=\n)/u).map((line) => {
-    const shown = `${String(byte).padStart(7)}  │${visible(line)}│`;
+    const shown = `${String(byte).padStart(7)}  │${showHidden(line)}│`;
     byte += Buffer.byteLength(line, 'utf8');
     return shown;
   });

@@ -14,12 +14,12 @@ import {
   type FileStat,
   type FileSystemProvider,
 } from 'vscode';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
-import { branchOf, branchText } from './branchOf.ts';
-import { contextDocument } from './contextDocument.ts';
+import { branchOf, formatBranch } from './branchOf.ts';
+import { formatContextDocument } from './contextDocument.ts';
 import { FlatFiles } from './flatFiles.ts';
 
 const SCHEME = 'c3';
@@ -27,7 +27,7 @@ const SCHEME = 'c3';
 type DocumentKind = 'branch' | 'context';
 
 /** Returns the address of a document. Its last part is the title of the tab. */
-export function documentUri(kind: DocumentKind, message: number, name: string): Uri {
+export function createDocumentUri(kind: DocumentKind, message: number, name: string): Uri {
   return Uri.from({ scheme: SCHEME, path: `/${kind}/${message}/${name.replaceAll(/[\\/]/gu, '\u00b7')}` });
 }
 
@@ -36,7 +36,8 @@ type Source = (path: string) => string | Promise<string>;
 type Sources = Readonly<Record<string, Source>>;
 
 /** Returns the address of a document of another part. @param path its last part is the title of the tab */
-export const sourceUri = (kind: string, path: string): Uri => Uri.from({ scheme: SCHEME, path: `/${kind}/${path}` });
+export const createSourceUri = (kind: string, path: string): Uri =>
+  Uri.from({ scheme: SCHEME, path: `/${kind}/${path}` });
 
 export class Documents extends FlatFiles implements FileSystemProvider {
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
@@ -82,24 +83,24 @@ export class Documents extends FlatFiles implements FileSystemProvider {
       await this.store.pending();
       return await (kind === 'branch' ? this.branch(Number(number)) : this.context(Number(number)));
     } catch (error) {
-      return messageOf(error);
+      return toErrorMessage(error);
     }
   }
 
   private branch(message: number): string {
-    return branchText(branchOf(this.reader(), message));
+    return formatBranch(branchOf(this.reader(), message));
   }
 
   private async context(message: number): Promise<string> {
     const said = this.reader().fullMessage(message);
     const reason = this.engine.unavailable();
     if (reason !== null) {
-      return contextDocument(said, reason);
+      return formatContextDocument(said, reason);
     }
     try {
-      return contextDocument(said, await this.engine.client().contextTokens({ message }));
+      return formatContextDocument(said, await this.engine.client().contextTokens({ message }));
     } catch (error) {
-      return contextDocument(said, messageOf(error));
+      return formatContextDocument(said, toErrorMessage(error));
     }
   }
 

@@ -24,21 +24,22 @@ export const GUIDE_PAGES = {
 
 type GuidePage = keyof typeof GUIDE_PAGES;
 
-const isPage = (value: unknown): value is GuidePage => typeof value === 'string' && Object.hasOwn(GUIDE_PAGES, value);
-const NAMES: readonly GuidePage[] = Object.keys(GUIDE_PAGES).filter(isPage);
+const isGuidePage = (value: unknown): value is GuidePage =>
+  typeof value === 'string' && Object.hasOwn(GUIDE_PAGES, value);
+const NAMES: readonly GuidePage[] = Object.keys(GUIDE_PAGES).filter(isGuidePage);
 
 /**
  * Opens a page of the guide.
  * @param argument the name of a page, as links in the walkthrough pass it; otherwise the user chooses
  */
 export async function openGuide(extensionUri: Uri, argument: unknown): Promise<void> {
-  const page = isPage(argument) ? argument : await choosePage();
+  const page = isGuidePage(argument) ? argument : await chooseGuidePage();
   if (page !== undefined) {
     await commands.executeCommand('markdown.showPreview', Uri.joinPath(extensionUri, 'media', 'guide', `${page}.md`));
   }
 }
 
-async function choosePage(): Promise<GuidePage | undefined> {
+async function chooseGuidePage(): Promise<GuidePage | undefined> {
   const chosen = await window.showQuickPick(
     NAMES.map((page) => ({ label: GUIDE_PAGES[page], page })),
     { title: 'C3 guide', placeHolder: 'Page' },

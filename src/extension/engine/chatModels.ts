@@ -1,6 +1,6 @@
 /** Asks the chat models of VS Code and returns their answers as data. Pure except for the models. */
 import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type {
   EditorAnswer,
@@ -12,7 +12,7 @@ import type {
   EditorQuestion,
 } from '../../shared/protocols/editorProtocol.ts';
 import type { EditorModel } from '../../shared/rolePolicies.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /** The part of a chat model of VS Code that is used. */
 export interface ChatModel<Message, Token> {
@@ -76,7 +76,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     if (model === undefined) {
       const offered = (await this.surface.select({})).map(({ vendor, family, id }) => `${vendor} ${family} (${id})`);
       const more = offered.length > NAMED ? `, and ${offered.length - NAMED} more` : '';
-      return { kind: 'missing', words: oneLine(offered.slice(0, NAMED).join(', ') + more, MOST_WORDS) };
+      return { kind: 'missing', words: toOneLine(offered.slice(0, NAMED).join(', ') + more, MOST_WORDS) };
     }
     const allowed = this.surface.canAsk(model);
     if (allowed === false) {
@@ -88,7 +88,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
         return answer;
       }
     }
-    return { kind: 'open', vendor: model.vendor, id: model.id, name: oneLine(model.name, MOST_WORDS) };
+    return { kind: 'open', vendor: model.vendor, id: model.id, name: toOneLine(model.name, MOST_WORDS) };
   }
 
   /** Asks a model for one answer to one context. */
@@ -119,7 +119,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
     const release = onAbort(signal, () => source.cancel());
     try {
       const counts = await Promise.all(messages.map((message) => model.countTokens(message, source.token)));
-      const prompt = counts.reduce((total, one) => total + countOf(one), 0);
+      const prompt = counts.reduce((total, one) => total + clampTokenCount(one), 0);
       if (prompt > model.maxInputTokens) {
         return { kind: 'long', words: `it has ${prompt} tokens of at most ${model.maxInputTokens}` };
       }
@@ -132,7 +132,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
       if (signal.aborted) {
         throw new CancelledError();
       }
-      return failureOf(error);
+      return classifyFailure(error);
     } finally {
       release();
       source.dispose();
@@ -156,7 +156,7 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
         continue;
       }
       text = text.slice(0, most);
-      const completion = countOf(await model.countTokens(text, source.token));
+      const completion = clampTokenCount(await model.countTokens(text, source.token));
       if (completion >= maxNewTokens || text.length === most) {
         source.cancel();
         return { text: text.toWellFormed(), finish: 'length', completion };
@@ -164,14 +164,14 @@ export class ChatModels<Message, Token, Model extends ChatModel<Message, Token>>
       countAt = text.length + COUNT_EVERY;
     }
     text = text.slice(0, most);
-    const completion = countOf(await model.countTokens(text, source.token));
+    const completion = clampTokenCount(await model.countTokens(text, source.token));
     return { text: text.toWellFormed(), finish: completion >= maxNewTokens ? 'length' : 'end', completion };
   }
 }
 
 /** Maximum of a token count. The count comes from the model's provider, which may return any number. */
 const MOST_COUNTED = 2 ** 22;
-const countOf = (tokens: number): number =>
+const clampTokenCount = (tokens: number): number =>
   Number.isFinite(tokens) ? Math.min(MOST_COUNTED, Math.max(0, Math.round(tokens))) : 0;
 
 /** Kinds of failure, by the codes of LanguageModelError and the error names of providers. */
@@ -184,13 +184,13 @@ const KINDS: Readonly<Record<string, EditorFailureKind>> = {
 };
 
 /** Classifies the error of a request. */
-export function failureOf(error: unknown): EditorFailure {
+export function classifyFailure(error: unknown): EditorFailure {
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   // The cause comes first: it says more than the error around it.
   const names = [cause, error].flatMap((one) =>
     isRecord(one) || one instanceof Error ? ['code', 'name'].map((key) => String(Reflect.get(one, key) ?? '')) : [],
   );
   const kind = names.flatMap((name) => (Object.hasOwn(KINDS, name) ? (KINDS[name] ?? []) : []))[0] ?? 'failed';
-  const words = [messageOf(error), ...(cause === undefined ? [] : [messageOf(cause)])].join(': ');
-  return { kind, words: oneLine(words, MOST_WORDS) };
+  const words = [toErrorMessage(error), ...(cause === undefined ? [] : [toErrorMessage(cause)])].join(': ');
+  return { kind, words: toOneLine(words, MOST_WORDS) };
 }

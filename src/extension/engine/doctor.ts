@@ -1,7 +1,7 @@
 /** The command "Check this machine", which shows the engine's report. */
 import { ProgressLocation, window } from 'vscode';
 import type { Reports } from '../common/reports.ts';
-import { doctorText } from './doctorReport.ts';
+import { formatDoctorReport } from './doctorReport.ts';
 import type { Engine } from './engine.ts';
 
 export class Doctor {
@@ -18,6 +18,6 @@ export class Doctor {
       { location: ProgressLocation.Window, title: 'C3: checking this machine' },
       () => this.engine.client().doctor(),
     );
-    await this.reports.show('C3 doctor', doctorText(report));
+    await this.reports.show('C3 doctor', formatDoctorReport(report));
   }
 }

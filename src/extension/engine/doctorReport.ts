@@ -2,7 +2,7 @@
 import type { DoctorReport } from '../../shared/protocols/engineProtocol.ts';
 
 /** Formats providers, versions and the store as aligned lines. */
-export function doctorText(report: DoctorReport): string {
+export function formatDoctorReport(report: DoctorReport): string {
   const providers = report.providers.map(({ name, available, selfTest, batchInvariance, device }) => {
     const more = device === null ? null : `on ${device}; ${batchInvariance ?? 'batch invariance not measured'}`;
     return [name, available ? 'available' : 'not used', selfTest ?? 'self-test not run', more] as const;

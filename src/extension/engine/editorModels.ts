@@ -10,14 +10,14 @@ import {
   type LanguageModelChatSelector,
 } from 'vscode';
 import { unlessCancelled } from '../../shared/cancellation.ts';
-import { waitQuestion } from '../../shared/longWait.ts';
+import { writeWaitQuestion } from '../../shared/longWait.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type { EditorModel } from '../../shared/rolePolicies.ts';
 import { ChatModels } from './chatModels.ts';
 
-export function editorModels({ languageModelAccessInformation: access }: ExtensionContext): EditorModels {
+export function createEditorModels({ languageModelAccessInformation: access }: ExtensionContext): EditorModels {
   const models = new ChatModels<LanguageModelChatMessage, CancellationToken, LanguageModelChat>({
-    select: async (model) => lm.selectChatModels(selectorOf(model)),
+    select: async (model) => lm.selectChatModels(toModelSelector(model)),
     canAsk: (model) => access.canSendRequest(model),
     user: (text) => LanguageModelChatMessage.User(text),
     assistant: (text) => LanguageModelChatMessage.Assistant(text),
@@ -27,7 +27,7 @@ export function editorModels({ languageModelAccessInformation: access }: Extensi
     open: (params, signal) => models.open(params, signal),
     answer: (question, signal) => models.answer(question, signal),
     askWait: async (wait, signal) => {
-      const asked = Promise.resolve(window.showWarningMessage(waitQuestion(wait), WAIT, STOP));
+      const asked = Promise.resolve(window.showWarningMessage(writeWaitQuestion(wait), WAIT, STOP));
       return { kind: (await unlessCancelled(asked, signal)) === WAIT ? 'wait' : 'stop' };
     },
   };
@@ -36,7 +36,7 @@ export function editorModels({ languageModelAccessInformation: access }: Extensi
 const [WAIT, STOP] = ['Wait', 'Stop'];
 
 /** Returns a selector without undefined keys. */
-const selectorOf = ({ vendor, family, version, id }: EditorModel): LanguageModelChatSelector => ({
+const toModelSelector = ({ vendor, family, version, id }: EditorModel): LanguageModelChatSelector => ({
   ...(vendor !== undefined && { vendor }),
   ...(family !== undefined && { family }),
   ...(version !== undefined && { version }),

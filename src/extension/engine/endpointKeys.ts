@@ -3,7 +3,7 @@
  * are sent only to the engine, over its connection.
  */
 import { window, type Disposable, type Memento, type SecretStorage } from 'vscode';
-import { isKey, isLocal, keyVariable } from '../../shared/endpointKeys.ts';
+import { isKey, isLocal, nameKeyVariable } from '../../shared/endpointKeys.ts';
 
 const HOSTS = 'c3.endpointKeys';
 
@@ -38,9 +38,9 @@ export class EndpointKeys implements Disposable {
       prompt: 'The base address of the server, as policies name it. Its key is sent to this host and port only.',
       placeHolder: 'https://api.example.com/v1',
       ignoreFocusOut: true,
-      validateInput: addressFault,
+      validateInput: findKeyAddressFault,
     });
-    const name = base === undefined ? null : keyVariable(base);
+    const name = base === undefined ? null : nameKeyVariable(base);
     if (base === undefined || name === null) {
       return;
     }
@@ -82,11 +82,11 @@ export class EndpointKeys implements Disposable {
   }
 }
 
-function addressFault(text: string): string | null {
+function findKeyAddressFault(text: string): string | null {
   if (!URL.canParse(text) || !/^https?:\/\//iu.test(text)) {
     return 'An address begins with https:// or http://.';
   }
-  if (keyVariable(text) === null) {
+  if (nameKeyVariable(text) === null) {
     return 'The host of this address cannot have a key.';
   }
   return isLocal(text) || /^https:/iu.test(text) ? null : 'A key is sent over https, or within this machine.';

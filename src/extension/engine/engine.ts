@@ -3,9 +3,9 @@
  * as events. The engine outlives the window.
  */
 import { EventEmitter, workspace } from 'vscode';
-import { engineClient, type EngineClient } from '../../client/engineClient.ts';
+import { createEngineClient, type EngineClient } from '../../client/engineClient.ts';
 import { isAlive } from '../../files/processes.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import type { EditorModels } from '../../shared/protocols/editorProtocol.ts';
 import type {
   BlameProgress,
@@ -18,7 +18,7 @@ import type {
 import type { JobList, RunProgress } from '../../shared/protocols/jobs.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
-import { storePath } from '../common/settings.ts';
+import { findStorePath } from '../common/settings.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
 /** Interval at which the end of an engine's process is checked. */
@@ -76,7 +76,7 @@ export class Engine {
 
   /** Returns the reason why the engine cannot be used here, as one sentence, or null if it can. */
   unavailable(): string | null {
-    if (storePath() === null) {
+    if (findStorePath() === null) {
       return 'Open a folder first: runs are stored in its .c3 folder.';
     }
     if (!workspace.isTrusted) {
@@ -91,7 +91,7 @@ export class Engine {
    */
   client(): EngineClient {
     const reason = this.unavailable();
-    const path = storePath();
+    const path = findStorePath();
     if (reason !== null || path === null) {
       const action = path === null ? undefined : ({ kind: 'manageTrust' } as const);
       throw new C3Error('input', reason ?? 'Open a folder first.', { action });
@@ -110,12 +110,12 @@ export class Engine {
     }
     this.client()
       .attach()
-      .catch((error: unknown) => this.log.error(messageOf(error)));
+      .catch((error: unknown) => this.log.error(toErrorMessage(error)));
   }
 
   /** Sends the user's keys to the engine again, if one is connected. */
   offerKeys(): void {
-    this.current?.client.offerKeys().catch((error: unknown) => this.log.error(messageOf(error)));
+    this.current?.client.offerKeys().catch((error: unknown) => this.log.error(toErrorMessage(error)));
   }
 
   /** Disconnects from the engine. It continues its runs and then ends itself. */
@@ -145,7 +145,7 @@ export class Engine {
 
   private create(path: string): EngineClient {
     let process: number | null = null;
-    const client: EngineClient = engineClient(
+    const client: EngineClient = createEngineClient(
       { ...this.program, store: path, kind: 'window' },
       {
         log: (line) => this.log.info(line),

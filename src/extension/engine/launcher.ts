@@ -12,7 +12,7 @@ export interface Launcher {
  * @param node path of the editor's executable or of Node
  * @param cli path of the command line's entry
  */
-export function launcherOf(platform: NodeJS.Platform, node: string, cli: string): Launcher {
+export function createLauncher(platform: NodeJS.Platform, node: string, cli: string): Launcher {
   if (platform === 'win32') {
     // In a batch file, a single percent sign begins a variable.
     const quoted = [node, cli].map((path) => `"${path.replaceAll('%', '%%')}"`);
@@ -26,13 +26,13 @@ export function launcherOf(platform: NodeJS.Platform, node: string, cli: string)
 export function writeLauncher(folder: string, { name, text }: Launcher): void {
   const file = join(folder, name);
   mkdirSync(folder, { recursive: true });
-  if (textOf(file) !== text) {
+  if (tryReadText(file) !== text) {
     writeFileSync(file, text);
   }
   chmodSync(file, 0o755);
 }
 
-function textOf(file: string): string | null {
+function tryReadText(file: string): string | null {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -5,7 +5,7 @@ import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher }
 import { C3Error } from '../../shared/errors.ts';
 import { openStoreForReading, type StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
-import { SETTINGS, storePath } from '../common/settings.ts';
+import { SETTINGS, findStorePath } from '../common/settings.ts';
 import { Throttle } from '../common/throttle.ts';
 import { StoreGate, type StampKeeper } from './storeGate.ts';
 
@@ -62,7 +62,7 @@ export class StoreAccess {
    * @throws C3Error('store') if the file exists and cannot be used
    */
   reader(): StoreReader | null {
-    const path = storePath();
+    const path = findStorePath();
     const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
     // If the file was deleted or replaced, a reader of the old one would show data that no longer exists.
     if (path === null || found === null || found.file !== this.opened) {
@@ -87,7 +87,7 @@ export class StoreAccess {
 
   /** Returns a promise for the end of the store's examination, or null. It never rejects. */
   pending(): Promise<void> | null {
-    const path = storePath();
+    const path = findStorePath();
     const found = path === null ? null : this.gate.check(path, workspace.isTrusted);
     if (found === null || found.fault !== undefined) {
       return null;
@@ -105,7 +105,7 @@ export class StoreAccess {
    * @throws C3Error('store') if it is damaged
    */
   requireWhole(): void {
-    const path = storePath();
+    const path = findStorePath();
     const fault = path === null ? null : this.gate.check(path, workspace.isTrusted)?.fault;
     if (path !== null && typeof fault === 'string') {
       throw new C3Error(
@@ -160,7 +160,7 @@ export class StoreAccess {
 
   /** Polls for changes that no file event reported. */
   private look(): void {
-    const path = storePath();
+    const path = findStorePath();
     const there = path !== null && existsSync(path);
     const appeared = there && !this.there;
     this.there = there;
@@ -174,7 +174,7 @@ export class StoreAccess {
 
   /** Watches the files of the store, since the command line and other windows write them too. */
   private watch(): void {
-    const path = storePath();
+    const path = findStorePath();
     if (path === this.watched) {
       return;
     }

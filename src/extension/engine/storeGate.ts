@@ -5,7 +5,7 @@
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import type { ExaminedExtent } from '../../shared/protocols/storeExamination.ts';
 import { isBeingWritten } from './storeOwner.ts';
 
@@ -58,14 +58,14 @@ export class StoreGate {
    * @returns null if there is no file
    */
   check(path: string, trusted: boolean): StoreVerdict | null {
-    const found = lookAt(path);
+    const found = tryLook(path);
     if (found === null) {
       this.examination = null;
       return null;
     }
     const { file, stamp } = found;
     const extent = trusted ? 'pages' : 'sampled';
-    if (this.examination === null || !answers(this.examination, file, stamp, extent)) {
+    if (this.examination === null || !holdsFor(this.examination, file, stamp, extent)) {
       this.examination =
         trusted && this.kept === stamp
           ? { file, stamp, extent, fault: null, known: Promise.resolve() }
@@ -76,7 +76,7 @@ export class StoreGate {
 
   /** Keeps the stamp of an intact store that no process is writing. */
   remember(path: string): void {
-    const found = lookAt(path);
+    const found = tryLook(path);
     const { examination } = this;
     if (found === null || examination?.fault !== null || examination.file !== found.file || isBeingWritten(path)) {
       return;
@@ -102,7 +102,7 @@ export class StoreGate {
       known: examineApart(path, extent, this.program, limit).then(({ findings: [fault = null] }) => {
         examination.fault = fault;
         // The result does not hold for a file that another program changed meanwhile.
-        if (this.examination === examination && lookAt(path)?.stamp === stamp) {
+        if (this.examination === examination && tryLook(path)?.stamp === stamp) {
           this.remember(path);
         }
       }),
@@ -119,15 +119,15 @@ interface Look {
 }
 
 /** Returns null if the file does not exist or cannot be reached. */
-function lookAt(path: string): Look | null {
+function tryLook(path: string): Look | null {
   try {
-    return look(realFile(path));
+    return readLook(resolveRealFile(path));
   } catch {
     return null;
   }
 }
 
-function look(real: string): Look | null {
+function readLook(real: string): Look | null {
   const found = statSync(real, { bigint: true, throwIfNoEntry: false });
   if (found === undefined) {
     return null;
@@ -138,16 +138,16 @@ function look(real: string): Look | null {
   return {
     file,
     // An empty log does not count: readers create and remove it.
-    stamp: `${file} ${stateOf(found)} ${log === undefined || logged === 0n ? '-' : stateOf(log)}`,
+    stamp: `${file} ${formatFileState(found)} ${log === undefined || logged === 0n ? '-' : formatFileState(log)}`,
     size: found.size + logged,
   };
 }
 
-const stateOf = ({ size, mtimeNs, ctimeNs }: BigIntStats): string =>
+const formatFileState = ({ size, mtimeNs, ctimeNs }: BigIntStats): string =>
   `${String(size)} ${String(mtimeNs)} ${String(ctimeNs)}`;
 
 /** Returns true if a verdict holds for the present state of the file. */
-function answers(found: Examination, file: string, stamp: string, extent: ExaminedExtent): boolean {
+function holdsFor(found: Examination, file: string, stamp: string, extent: ExaminedExtent): boolean {
   if (found.file !== file) {
     return false;
   }

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
 import { isAlive } from '../../files/processes.ts';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { parseHolder } from '../../shared/protocols/storeHolder.ts';
 
 const LONGEST_LOCK = 1 << 16;
@@ -14,7 +14,7 @@ const LONGEST_LOCK = 1 << 16;
 export function isBeingWritten(storePath: string): boolean {
   let content: string | null;
   try {
-    content = readSmall(`${realFile(storePath)}.lock`, LONGEST_LOCK);
+    content = readSmall(`${resolveRealFile(storePath)}.lock`, LONGEST_LOCK);
   } catch (error) {
     return !(error instanceof Error && 'code' in error && error.code === 'ENOENT');
   }

@@ -1,13 +1,13 @@
 /** Re-executes replays on request. Shows progress with a cancel button, and the result. */
 import { ProgressLocation, window } from 'vscode';
 import { asksServers } from '../../domain/run.ts';
-import { reportWords, type VerificationReport } from '../../domain/verification.ts';
-import { costWords } from '../../shared/endpointCost.ts';
+import { describeReport, type VerificationReport } from '../../domain/verification.ts';
+import { describeCost } from '../../shared/endpointCost.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { report } from '../common/report.ts';
-import { confirmed } from '../webview/confirm.ts';
+import { showError } from '../common/report.ts';
+import { askForConfirmation } from '../webview/confirm.ts';
 import type { Engine } from './engine.ts';
 import type { StoreAccess } from './storeAccess.ts';
 
@@ -34,7 +34,7 @@ export class Verifier {
     this.underWay.add(message);
     try {
       const found = await this.withProgress(message);
-      const words = withoutLinks(reportWords('this message', found));
+      const words = withoutLinks(describeReport('this message', found));
       if (found.different > 0) {
         void window.showWarningMessage(words);
       } else {
@@ -42,7 +42,7 @@ export class Verifier {
       }
     } catch (error) {
       if (!(error instanceof CancelledError)) {
-        await report(error, this.log);
+        await showError(error, this.log);
       }
     } finally {
       this.underWay.delete(message);
@@ -87,7 +87,7 @@ export class Verifier {
     const costs = await this.engine.client().verifyCosts({ message });
     const why =
       'Servers without seeds do not repeat a message. Their replays can only be sampled again, to compare the returns. Otherwise they are not comparable.';
-    const detail = [why, ...costs.map(costWords)].join('\n');
-    return costs.length > 0 && confirmed('Sample the answers of servers again?', 'Sample again', detail);
+    const detail = [why, ...costs.map(describeCost)].join('\n');
+    return costs.length > 0 && askForConfirmation('Sample the answers of servers again?', 'Sample again', detail);
   }
 }

@@ -2,7 +2,7 @@
 import { window, type WebviewPanel } from 'vscode';
 import type { LostProblemRow } from '../../domain/problem.ts';
 import { shownStatus } from '../../domain/run.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import {
   FILTER_NAME_LIMIT,
   isEpisodesState,
@@ -30,7 +30,9 @@ export class Episodes {
   private readonly panel: SinglePanel<typeof EPISODES_PANEL, EpisodesFromHost, EpisodesOpening, EpisodesSession>;
 
   constructor(services: Services, parts: EpisodesParts) {
-    this.panel = new SinglePanel(EPISODES_PANEL, services, (opening, page) => begin(opening, page, services, parts));
+    this.panel = new SinglePanel(EPISODES_PANEL, services, (opening, page) =>
+      beginEpisodesSession(opening, page, services, parts),
+    );
   }
 
   /** True if the panel is open. */
@@ -72,7 +74,7 @@ export class Episodes {
   }
 }
 
-function begin(
+function beginEpisodesSession(
   opening: EpisodesOpening,
   page: Page<EpisodesFromHost>,
   services: Services,
@@ -83,7 +85,7 @@ function begin(
     keeper,
     statusOf: (record, path) => shownStatus(record, isBeingWritten(path)),
     classesOf,
-    lostProblems: (run) => lostProblems(services, run),
+    lostProblems: (run) => askForLostProblems(services, run),
     askForName: () =>
       Promise.resolve(
         window.showInputBox({
@@ -108,14 +110,14 @@ function begin(
  * Asks the engine for lost problems. Returns none if it cannot answer, as in an untrusted workspace:
  * the list is useful without them.
  */
-async function lostProblems({ engine, log }: Services, run: string): Promise<readonly LostProblemRow[]> {
+async function askForLostProblems({ engine, log }: Services, run: string): Promise<readonly LostProblemRow[]> {
   if (engine.unavailable() !== null) {
     return [];
   }
   try {
     return await engine.client().lostProblems({ run });
   } catch (error) {
-    log.error(`Lost problems cannot be shown: ${messageOf(error)}`);
+    log.error(`Lost problems cannot be shown: ${toErrorMessage(error)}`);
     return [];
   }
 }

@@ -5,7 +5,7 @@
 import {
   CLEAREST_FIRST,
   LOST_FIRST,
-  lossOrder,
+  lossSortKey,
   NO_PROBLEM_FILTER,
   type LostProblem,
   type LostProblemRow,
@@ -15,9 +15,9 @@ import {
   type ProblemSort,
   type Problem,
 } from '../../domain/problem.ts';
-import { judgeWordsIn, type RunRecord, type ShownStatus } from '../../domain/run.ts';
+import { describeStoredJudge, type RunRecord, type ShownStatus } from '../../domain/run.ts';
 import type { TaxonomyView } from '../../domain/taxonomy.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import {
   isSavedFilters,
@@ -32,10 +32,10 @@ import {
   type ShownProblem,
 } from '../../shared/protocols/episodesProtocol.ts';
 import type { TranscriptTarget } from '../../shared/protocols/transcriptProtocol.ts';
-import { csvOf, type CsvValue } from '../../shared/text/csv.ts';
+import { formatCsv, type CsvValue } from '../../shared/text/csv.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
-import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
+import { attemptForPage, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
 /** The workspace state's key for saved filters. */
 const SAVED_KEY = 'c3.episodeFilters';
@@ -49,10 +49,10 @@ const REST = 9;
 /** Columns that are shown once the causes of lost problems have been searched. */
 const LOSS_COLUMNS: readonly ProblemColumn[] = ['chance', 'lostBy'];
 
-/** Classes of problems, by uidSha. */
+/** Classes of problems, by hashBenchUid. */
 export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
-/** The lost problems that were found, by uidSha, and the number of requested replays at that time. */
+/** The lost problems that were found, by hashBenchUid, and the number of requested replays at that time. */
 interface Losses {
   readonly replays: number;
   readonly found: ReadonlyMap<string, LostProblem>;
@@ -216,7 +216,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       return;
     }
     const started = performance.now();
-    attempt(this.page, () => {
+    attemptForPage(this.page, () => {
       if (this.tellRun()) {
         this.list();
         this.lookForLosses();
@@ -249,7 +249,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   }
 
   private open(): void {
-    attempt(this.page, () => {
+    attemptForPage(this.page, () => {
       this.tellSaved(this.saved());
       if (!this.tellRun()) {
         return;
@@ -333,7 +333,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       description: `${method}, seed ${seed}, ${steps} of ${plannedSteps} steps`,
       status: this.around.statusOf(run, path),
       plannedSteps,
-      judge: judgeWordsIn(runConfig),
+      judge: describeStoredJudge(runConfig),
     };
   }
 
@@ -349,7 +349,7 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
     );
     const found = [...(this.losses.get(run)?.found ?? [])];
     const losses = Object.fromEntries(
-      found.map(([problem, lost]) => [problem, { order: lossOrder(lost), start: lost.start.value }]),
+      found.map(([problem, lost]) => [problem, { order: lossSortKey(lost), start: lost.start.value }]),
     );
     // A hidden column does not sort.
     const order = found.length === 0 && LOSS_COLUMNS.includes(sort.column) ? CLEAREST_FIRST : sort;
@@ -402,14 +402,14 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
   /** Saves the listed problems as CSV, in their order. */
   private async saveCsv(): Promise<void> {
     if (this.run !== null) {
-      await this.around.save(`episodes-${this.run}`, 'csv', problemsCsv(this.problems(this.run, this.ids)));
+      await this.around.save(`episodes-${this.run}`, 'csv', formatProblemsCsv(this.problems(this.run, this.ids)));
     }
   }
 
   /** Saves the questions and answers of the listed problems as JSON Lines. */
   private async saveData(): Promise<void> {
     const reader = this.reader();
-    const { text, left } = problemsData(reader.problems(this.ids).map(({ problem }) => reader.problem(problem)));
+    const { text, left } = formatProblemsData(reader.problems(this.ids).map(({ problem }) => reader.problem(problem)));
     if (text === '') {
       throw new C3Error('input', 'None of the listed problems has an answer: they are scored by tests.');
     }
@@ -466,15 +466,18 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
       return;
     }
     const before = this.classes.get(run)?.classes ?? null;
-    this.classes.set(run, { classes: before, state: { state: 'working', reason: null, names: namesOf(before) } });
+    this.classes.set(run, {
+      classes: before,
+      state: { state: 'working', reason: null, names: listClassNames(before) },
+    });
     this.tellClasses();
     try {
       const classes = await this.around.classesOf(run);
-      this.classes.set(run, { classes, state: { state: 'known', reason: null, names: namesOf(classes) } });
+      this.classes.set(run, { classes, state: { state: 'known', reason: null, names: listClassNames(classes) } });
     } catch (error) {
       this.classes.set(run, {
         classes: before,
-        state: { state: 'failed', reason: messageOf(error), names: namesOf(before) },
+        state: { state: 'failed', reason: toErrorMessage(error), names: listClassNames(before) },
       });
     }
     if (this.run !== run) {
@@ -507,11 +510,11 @@ export class EpisodesSession implements SessionOf<typeof EPISODES_PANEL> {
 }
 
 /** Returns the classes in an answer of the engine. */
-export function classesOf({ problems = [] }: Pick<TaxonomyView, 'problems'>): ProblemClasses {
+export function toProblemClasses({ problems = [] }: Pick<TaxonomyView, 'problems'>): ProblemClasses {
   return new Map(problems.map(({ problem, name, cases, of }) => [problem, { name, cases, of }]));
 }
 
-function namesOf(classes: ProblemClasses | null): readonly string[] {
+function listClassNames(classes: ProblemClasses | null): readonly string[] {
   return [...new Set([...(classes?.values() ?? [])].map(({ name }) => name))].sort();
 }
 
@@ -522,7 +525,7 @@ function namesOf(classes: ProblemClasses | null): readonly string[] {
  * since their data has another form.
  * @returns the lines, and in `left` the number of omitted problems
  */
-export function problemsData(problems: readonly Problem[]): { readonly text: string; readonly left: number } {
+export function formatProblemsData(problems: readonly Problem[]): { readonly text: string; readonly left: number } {
   const answered = problems.filter(({ tests }) => tests === undefined);
   const lines = answered.map(({ uid, question, answer, level }) =>
     JSON.stringify({ uid, question, answer, ...(level !== null && { level }) }),
@@ -569,8 +572,8 @@ const CELLS: Readonly<Record<string, (row: ShownProblem) => CsvValue>> = {
 };
 
 /** Formats one line for each problem, in the given order. A missing value is an empty cell. */
-export function problemsCsv(rows: readonly ShownProblem[]): string {
-  return csvOf(
+export function formatProblemsCsv(rows: readonly ShownProblem[]): string {
+  return formatCsv(
     Object.keys(CELLS),
     rows.map((row) => Object.values(CELLS).map((cell) => cell(row))),
   );

@@ -15,12 +15,12 @@ import {
   type Uri,
 } from 'vscode';
 import { FINDING_FILE, type CheckedFinding } from '../../domain/answer.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Engine } from '../engine/engine.ts';
 import { askForModelFolder } from '../model/chooseModel.ts';
 import type { Services } from '../services.ts';
-import { labelOf } from './findingLabel.ts';
+import { formatFindingLabel } from './findingLabel.ts';
 
 const PATTERN = `**/*${FINDING_FILE}`;
 const ELSEWHERE = '**/{node_modules,.git,.c3}/**';
@@ -34,7 +34,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
     if (controller.items.get(file.toString()) !== undefined) {
       return;
     }
-    const name = labelOf(file.path);
+    const name = formatFindingLabel(file.path);
     const item = controller.createTestItem(file.toString(), name, file);
     item.description = workspace.asRelativePath(file);
     // The start of the file, since the whole file is one test.
@@ -56,7 +56,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
     if (request.include === undefined) {
       await addAll();
     }
-    await checkAll(engine, controller, request, token, model);
+    await checkFindings(engine, controller, request, token, model);
   };
   disposables.add(
     controller.createRunProfile('Check', TestRunProfileKind.Run, (request, token) => run(request, token, null), true),
@@ -78,7 +78,7 @@ export function registerFindingTests({ engine, modelFolders }: Pick<Services, 'e
 }
 
 /** Checks the requested findings one after another, as the command line does. */
-async function checkAll(
+async function checkFindings(
   engine: Engine,
   controller: TestController,
   request: TestRunRequest,
@@ -96,18 +96,18 @@ async function checkAll(
       if (token.isCancellationRequested) {
         break;
       }
-      await checkOne(engine, run, item, token, model);
+      await checkFindingTest(engine, run, item, token, model);
     }
   } catch (error) {
     if (!(error instanceof CancelledError)) {
-      void window.showErrorMessage(messageOf(error));
+      void window.showErrorMessage(toErrorMessage(error));
     }
   } finally {
     run.end();
   }
 }
 
-async function checkOne(
+async function checkFindingTest(
   engine: Engine,
   run: TestRun,
   item: TestItem,
@@ -124,7 +124,7 @@ async function checkOne(
     if (error instanceof CancelledError) {
       throw error;
     }
-    run.errored(item, new TestMessage(messageOf(error)));
+    run.errored(item, new TestMessage(toErrorMessage(error)));
   }
 }
 

@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path';
 import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
 import { Disposables } from '../common/disposables.ts';
 import { withoutIcons } from '../common/plainText.ts';
-import { isFolder, type ModelFolders } from './modelFolders.ts';
+import { isExistingFolder, type ModelFolders } from './modelFolders.ts';
 
 const TITLE = 'Choose model folder';
 const PLACEHOLDER = 'A folder in the Hugging Face layout: config.json, safetensors, tokenizer.json';
@@ -17,7 +17,7 @@ interface FolderItem extends QuickPickItem {
 /** Returns the absolute path of an existing folder, or undefined if the user canceled. */
 export async function askForModelFolder(folders: ModelFolders): Promise<string | undefined> {
   const picked = folders.list().length === 0 ? null : await pickRemembered(folders);
-  const chosen = picked === null ? await browse() : picked;
+  const chosen = picked === null ? await browseForFolder() : picked;
   if (chosen !== undefined) {
     await folders.choose(chosen);
   }
@@ -33,7 +33,7 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
   pick.placeholder = PLACEHOLDER;
   pick.matchOnDescription = true;
   const draw = (): void => {
-    pick.items = items(folders);
+    pick.items = createFolderItems(folders);
   };
   draw();
   return new Promise((resolve) => {
@@ -46,7 +46,7 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
     );
     disposables.add(
       pick.onDidAccept(() => {
-        const answer = answerOf(pick, draw);
+        const answer = readPickedFolder(pick, draw);
         if (answer === undefined) {
           return;
         }
@@ -65,9 +65,9 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
 }
 
 /** Returns the path of the accepted item. If it is missing, says so in the list and returns undefined. */
-function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
+function readPickedFolder(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
   const [item] = pick.selectedItems;
-  if (item === undefined || item.path === null || isFolder(item.path)) {
+  if (item === undefined || item.path === null || isExistingFolder(item.path)) {
     return item?.path;
   }
   draw();
@@ -75,7 +75,7 @@ function answerOf(pick: QuickPick<FolderItem>, draw: () => void): string | null 
   return undefined;
 }
 
-function items(folders: ModelFolders): FolderItem[] {
+function createFolderItems(folders: ModelFolders): FolderItem[] {
   return [
     ...folders
       .list()
@@ -91,7 +91,7 @@ function items(folders: ModelFolders): FolderItem[] {
   ];
 }
 
-async function browse(): Promise<string | undefined> {
+async function browseForFolder(): Promise<string | undefined> {
   const start = workspace.workspaceFolders?.[0]?.uri;
   const chosen = await window.showOpenDialog({
     canSelectFiles: false,

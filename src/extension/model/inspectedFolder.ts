@@ -1,10 +1,10 @@
 /** The state of one model folder: facts, plan and self-test, each requested from the engine. */
 import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';
 import type { PlanParams, TestModelParams } from '../../shared/protocols/engineProtocol.ts';
 import type { Asked, ModelSettings, ModelSnapshot, ModelTestState } from '../../shared/protocols/modelProtocol.ts';
-import { configurationOverrides } from './modelConfiguration.ts';
+import { toConfigurationOverrides } from './modelConfiguration.ts';
 
 /** The part of the engine that is used here. */
 export interface ModelEngine {
@@ -146,7 +146,7 @@ export class InspectedFolder {
     try {
       const value = await this.engine().plan({
         config: null,
-        overrides: configurationOverrides(this.folder, this.settings),
+        overrides: toConfigurationOverrides(this.folder, this.settings),
       });
       if (wanted === this.plans) {
         this.set({ plan: { working: false, value, error: null } });
@@ -163,7 +163,7 @@ export class InspectedFolder {
   }
 
   private sentence(error: unknown): string {
-    const message = messageOf(error);
+    const message = toErrorMessage(error);
     if (!this.disposed) {
       this.events.failed(message);
     }

@@ -13,34 +13,34 @@ const LONGEST_TITLE = 100;
  * @param folder absolute path of the model folder
  * @param home absolute path of the folder for the file
  */
-export function configurationText(folder: string, home: string, { adapterRank, device }: ModelSettings): string {
+export function createConfigurationText(folder: string, home: string, { adapterRank, device }: ModelSettings): string {
   const adapter =
     adapterRank === null
       ? ['adapter: null # every weight is trained']
       : [
           'adapter: # low-rank factors are trained, the model stays frozen',
           `  rank: ${adapterRank}`,
-          `  alpha: ${adapterAlpha(adapterRank)}`,
+          `  alpha: ${chooseAdapterAlpha(adapterRank)}`,
         ];
   return [
     '# A run with this model. Omitted keys have their defaults.',
     // Quoted as JSON, which is valid YAML: the name of a folder may hold any character.
-    `title: ${JSON.stringify(start(basename(folder), LONGEST_TITLE) || 'Model')}`,
-    `model: ${JSON.stringify(modelReference(folder, home))}`,
+    `title: ${JSON.stringify(takeCharacters(basename(folder), LONGEST_TITLE) || 'Model')}`,
+    `model: ${JSON.stringify(toModelReference(folder, home))}`,
     ...adapter,
     `device: ${device}`,
     '',
   ].join('\n');
 }
 
-/** Returns the overrides for a plan, with the same keys and values as in `configurationText`. */
-export function configurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
-  const adapter = adapterRank === null ? 'null' : `{rank: ${adapterRank}, alpha: ${adapterAlpha(adapterRank)}}`;
+/** Returns the overrides for a plan, with the same keys and values as in `createConfigurationText`. */
+export function toConfigurationOverrides(folder: string, { adapterRank, device }: ModelSettings): readonly string[] {
+  const adapter = adapterRank === null ? 'null' : `{rank: ${adapterRank}, alpha: ${chooseAdapterAlpha(adapterRank)}}`;
   return [`model=${JSON.stringify(folder)}`, `adapter=${adapter}`, `device=${device}`];
 }
 
 /** Returns twice the rank, as in the defaults, so that the factors have the same weight at any rank. */
-function adapterAlpha(rank: number): number {
+function chooseAdapterAlpha(rank: number): number {
   return 2 * rank;
 }
 
@@ -48,7 +48,7 @@ function adapterAlpha(rank: number): number {
  * Returns the path of a model for a configuration. It is relative if the model is below the
  * configuration's folder, so that both can be moved together.
  */
-export function modelReference(folder: string, home: string): string {
+export function toModelReference(folder: string, home: string): string {
   const path = relative(home, folder);
   if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
     return folder;
@@ -58,8 +58,8 @@ export function modelReference(folder: string, home: string): string {
 }
 
 /** Derives a file name from that of the folder. */
-export function configurationName(folder: string): string {
-  const name = start(
+export function toConfigurationName(folder: string): string {
+  const name = takeCharacters(
     basename(folder)
       .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
       .replace(/^[.-]+/u, ''),
@@ -69,12 +69,12 @@ export function configurationName(folder: string): string {
 }
 
 /** Returns the first code points of a text. */
-function start(text: string, characters: number): string {
+function takeCharacters(text: string, characters: number): string {
   return Array.from(text).slice(0, characters).join('');
 }
 
 /** Returns the name, with the lowest number appended that makes it unused if it is taken. */
-export function freeName(name: string, taken: (name: string) => boolean): string {
+export function findFreeName(name: string, taken: (name: string) => boolean): string {
   const stem = name.slice(0, -ENDING.length);
   for (let number = 2, candidate = name; ; number++) {
     if (!taken(candidate)) {

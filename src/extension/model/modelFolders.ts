@@ -24,7 +24,7 @@ export class ModelFolders {
 
   /** Returns at most 20 folders. Missing ones stay in the list, since a disk may be connected again. */
   list(): readonly RememberedFolder[] {
-    return this.paths().map((path) => ({ path, missing: !isFolder(path) }));
+    return this.paths().map((path) => ({ path, missing: !isExistingFolder(path) }));
   }
 
   /** Puts a folder first in the list. */
@@ -68,6 +68,6 @@ export class ModelFolders {
   }
 }
 
-export function isFolder(path: string): boolean {
+export function isExistingFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type WebviewPanel, commands, Uri, window, workspace, type QuickPickItem } from 'vscode';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import type { SelfTestProgress } from '../../shared/models.ts';
 import {
   isModelState,
@@ -16,11 +16,11 @@ import { withoutLinks } from '../common/plainText.ts';
 import { runCommand } from '../common/runCommand.ts';
 import { Throttle } from '../common/throttle.ts';
 import type { Services } from '../services.ts';
-import { confirmed } from '../webview/confirm.ts';
+import { askForConfirmation } from '../webview/confirm.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { InspectedFolder, type ModelEngine } from './inspectedFolder.ts';
-import { configurationName, configurationText, freeName } from './modelConfiguration.ts';
+import { toConfigurationName, createConfigurationText, findFreeName } from './modelConfiguration.ts';
 import type { ModelFolders } from './modelFolders.ts';
 
 export class ModelPanel {
@@ -166,7 +166,11 @@ async function useModel(folder: string, settings: ModelSettings): Promise<void> 
   if (home?.scheme !== 'file') {
     throw new C3Error('input', 'Open a folder first: the configuration of the run is written there.');
   }
-  const name = await provide(home.fsPath, configurationName(folder), configurationText(folder, home.fsPath, settings));
+  const name = await provideConfiguration(
+    home.fsPath,
+    toConfigurationName(folder),
+    createConfigurationText(folder, home.fsPath, settings),
+  );
   if (name === undefined) {
     return;
   }
@@ -184,20 +188,20 @@ async function useModel(folder: string, settings: ModelSettings): Promise<void> 
  * Writes the text to a file, or lets the user choose if the file exists with another text.
  * @returns the name of the file to use, or undefined if the user canceled
  */
-async function provide(home: string, name: string, text: string): Promise<string | undefined> {
+async function provideConfiguration(home: string, name: string, text: string): Promise<string | undefined> {
   if (
     !existsSync(join(home, name)) &&
-    !(await confirmed(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))
+    !(await askForConfirmation(`Write ${name} into this folder? It describes a run with this model.`, 'Write', text))
   ) {
     return undefined;
   }
-  if (await write(join(home, name), text, false)) {
+  if (await writeConfigurationFile(join(home, name), text, false)) {
     return name;
   }
   if ((await readFile(join(home, name), 'utf8').catch(() => null)) === text) {
     return name;
   }
-  const other = freeName(name, (candidate) => existsSync(join(home, candidate)));
+  const other = findFreeName(name, (candidate) => existsSync(join(home, candidate)));
   const items: readonly ExistsItem[] = [
     { label: `Open ${name}`, description: 'unchanged', answer: 'open' },
     { label: `Write ${other}`, description: 'as a second file', answer: 'beside' },
@@ -213,18 +217,18 @@ async function provide(home: string, name: string, text: string): Promise<string
     case 'open':
       return name;
     case 'beside':
-      if (!(await write(join(home, other), text, false))) {
+      if (!(await writeConfigurationFile(join(home, other), text, false))) {
         throw new C3Error('input', `${join(home, other)} was created in the meantime; try again.`);
       }
       return other;
     case 'replace':
-      await write(join(home, name), text, true);
+      await writeConfigurationFile(join(home, name), text, true);
       return name;
   }
 }
 
 /** Writes a file. @returns false, without a change, if it exists and must not be replaced */
-async function write(path: string, text: string, replace: boolean): Promise<boolean> {
+async function writeConfigurationFile(path: string, text: string, replace: boolean): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: replace ? 'w' : 'wx' });
     return true;
@@ -232,7 +236,7 @@ async function write(path: string, text: string, replace: boolean): Promise<bool
     if (!replace && typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') {
       return false;
     }
-    throw new C3Error('input', `Cannot write ${path}: ${messageOf(error)}; choose a folder that is writable.`, {
+    throw new C3Error('input', `Cannot write ${path}: ${toErrorMessage(error)}; choose a folder that is writable.`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 /** Asks for the length of a run. Each length shows its estimated time as soon as it is known. */
 import { window, type QuickPickItem } from 'vscode';
-import { estimateWords, type TimeEstimate } from '../../shared/text/times.ts';
+import { formatEstimate, type TimeEstimate } from '../../shared/text/times.ts';
 
 /** Milliseconds before the first estimate, so that a quick answer causes none. */
 const PAUSE = 300;
@@ -39,7 +39,7 @@ export function askForLength(
       }
       const [active] = pick.activeItems;
       pick.items = pick.items.map((item) =>
-        item.label === label ? { ...item, detail: sentenceOf(estimateWords(found)) } : item,
+        item.label === label ? { ...item, detail: toSentence(formatEstimate(found)) } : item,
       );
       pick.activeItems = pick.items.filter((item) => item.label === active?.label);
     }
@@ -60,4 +60,4 @@ export function askForLength(
   });
 }
 
-const sentenceOf = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+const toSentence = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;

@@ -2,9 +2,9 @@
 import { window } from 'vscode';
 import { BY_HAND } from '../../domain/episode.ts';
 import { episodeNoteFault, NO_EPISODE_NOTE, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
-import { LONGEST_NOTE, tagsOf } from '../../domain/run.ts';
+import { LONGEST_NOTE, parseTags } from '../../domain/run.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
@@ -15,7 +15,7 @@ const SHOWN = 200;
 const LISTED = 500;
 
 /** The episode that a question is about. */
-interface Asked {
+interface AskedEpisode {
   readonly before: EpisodeNote;
   readonly range: ReturnRange;
   /** The return from the evaluator or the log, or null if there is none. */
@@ -29,10 +29,10 @@ interface Question {
   readonly changes: (typed: string) => Partial<EpisodeNote>;
 }
 
-const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>> = {
+const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: AskedEpisode) => Question>> = {
   score: ({ before, range, returned }) => ({
     title: 'Score episode',
-    prompt: `${range.low} to ${range.high}, ${counts(returned)}; leave it empty to remove the score`,
+    prompt: `${range.low} to ${range.high}, ${describeScoreUse(returned)}; leave it empty to remove the score`,
     value: before.score === null ? '' : String(before.score),
     changes: (typed) => ({ score: typed.trim() === '' ? null : Number(typed) }),
   }),
@@ -46,11 +46,11 @@ const QUESTIONS: Readonly<Record<keyof EpisodeNote, (asked: Asked) => Question>>
     title: "Edit episode's tags",
     prompt: 'Tags of the episode, with commas between them; tag:WORD in the search of the episodes finds them',
     value: before.tags.join(', '),
-    changes: (typed) => ({ tags: tagsOf(typed) }),
+    changes: (typed) => ({ tags: parseTags(typed) }),
   }),
 };
 
-const counts = (returned: number | null): string =>
+const describeScoreUse = (returned: number | null): string =>
   returned === null
     ? 'used as the return if the episode was recorded and has no other score'
     : `shown beside the return ${returned}, and used nowhere else`;
@@ -62,7 +62,7 @@ export async function askForEpisodeNote(
   episode: number,
   part: keyof EpisodeNote,
 ): Promise<void> {
-  const asked = askedOf(reader, episode);
+  const asked = readAskedEpisode(reader, episode);
   const { changes, ...question } = QUESTIONS[part](asked);
   const typed = await window.showInputBox({
     ...question,
@@ -76,7 +76,7 @@ export async function askForEpisodeNote(
   }
 }
 
-function askedOf(reader: StoreReader, episode: number): Asked {
+function readAskedEpisode(reader: StoreReader, episode: number): AskedEpisode {
   const { run, return: value, byHand } = reader.message(episode);
   return {
     before: reader.episodeNote(episode) ?? NO_EPISODE_NOTE,
@@ -96,7 +96,7 @@ export async function pickEpisode(reader: StoreReader, ends: readonly number[]):
     .map(({ id, return: value, byHand, text }, index) => ({
       label: `Episode ${index + 1} of ${ends.length}`,
       description: value === null ? 'no return' : `return ${value}${byHand === true ? `, ${BY_HAND}` : ''}`,
-      detail: withoutIcons(oneLine(text, SHOWN)),
+      detail: withoutIcons(toOneLine(text, SHOWN)),
       id,
     }));
   const listed = items.length < ends.length ? ` The first ${items.length} are listed.` : '';

@@ -1,8 +1,8 @@
 /** Asks for titles, notes and tags of runs, and deletes runs. */
 import { ProgressLocation, window } from 'vscode';
-import { LONGEST_NOTE, noteFault, tagsOf, type RunNote, type RunRecord } from '../../domain/run.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
+import { LONGEST_NOTE, noteFault, parseTags, type RunNote, type RunRecord } from '../../domain/run.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
 
@@ -25,15 +25,15 @@ const QUESTIONS: Readonly<Record<keyof RunNote, (run: RunRecord) => Question>> =
   }),
   note: ({ note, title }) => ({
     title: 'Edit note',
-    prompt: `A note on "${oneLine(title, TITLE)}", up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
+    prompt: `A note on "${toOneLine(title, TITLE)}", up to ${LONGEST_NOTE.toLocaleString('en')} characters`,
     value: note,
     changes: (typed) => ({ note: typed }),
   }),
   tags: ({ tags, title }) => ({
     title: 'Edit tags',
-    prompt: `Tags of "${oneLine(title, TITLE)}", with commas between them; the filter of the runs finds them`,
+    prompt: `Tags of "${toOneLine(title, TITLE)}", with commas between them; the filter of the runs finds them`,
     value: tags.join(', '),
-    changes: (typed) => ({ tags: tagsOf(typed) }),
+    changes: (typed) => ({ tags: parseTags(typed) }),
   }),
 };
 
@@ -52,7 +52,7 @@ export async function askForNote({ engine, store }: Services, run: RunRecord, pa
 
 /** Deletes a run after a confirmation. @returns true if it was deleted */
 export async function askAndDelete({ engine, store }: Services, { id, title }: RunRecord): Promise<boolean> {
-  const shown = oneLine(title, TITLE);
+  const shown = toOneLine(title, TITLE);
   const detail =
     'Its transcripts, replays, credits and labels are removed from the store of this folder, with its weights, and the store becomes smaller. This cannot be undone.';
   const question = withoutLinks(`Delete the run "${shown}"?`);
@@ -64,6 +64,6 @@ export async function askAndDelete({ engine, store }: Services, { id, title }: R
     () => engine.client().deleteRun({ run: id }),
   );
   store.touch();
-  void window.showInformationMessage(withoutLinks(`"${shown}" is deleted; ${bytesWords(bytes)} are free now.`));
+  void window.showInformationMessage(withoutLinks(`"${shown}" is deleted; ${formatBytes(bytes)} are free now.`));
   return true;
 }

@@ -1,9 +1,9 @@
 /** Formats a run's plan as a narrow document beside its configuration, with the verdict first. */
-import { costWords } from '../../shared/endpointCost.ts';
+import { describeCost } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
-import { basisWords, spanWords } from '../../shared/text/times.ts';
-import { wrapped } from '../../shared/text/wrapped.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
+import { describeBasis, formatSpan } from '../../shared/text/times.ts';
+import { wrapWords } from '../../shared/text/wrapped.ts';
 
 const WIDTH = 60;
 /** Line width that is visible beside the configuration, in characters. */
@@ -13,48 +13,50 @@ const PLACES: Readonly<Record<MemoryPlace, string>> = { host: 'Main memory', dev
 const ROLE = 20;
 
 /** @param name the name of the configuration's file */
-export function planReport(name: string, { memory, budget, seconds }: RunPlan): string {
+export function formatPlanReport(name: string, { memory, budget, seconds }: RunPlan): string {
   const advice = memory.advice.flatMap((sentence, index) =>
-    wrapped(sentence, WIDTH).map((line, first) => `${first === 0 ? `${index + 1}.`.padEnd(4) : '    '}${line}`),
+    wrapWords(sentence, WIDTH).map((line, first) => `${first === 0 ? `${index + 1}.`.padEnd(4) : '    '}${line}`),
   );
   return [
     `C3 plan of ${name}`,
-    ...memory.totals.flatMap((total) => ['', ...memoryLines(memory, total)]),
+    ...memory.totals.flatMap((total) => ['', ...formatMemoryLines(memory, total)]),
     ...(advice.length === 0 ? [] : ['', 'What to change, most effective first', ...advice]),
     '',
     'Cost, at most',
-    ...costLines(budget),
-    ...(budget.endpoints ?? []).flatMap((cost) => wrapped(costWords(cost), WIDTH).map((line) => `  ${line}`)),
+    ...formatCostLines(budget),
+    ...(budget.endpoints ?? []).flatMap((cost) => wrapWords(describeCost(cost), WIDTH).map((line) => `  ${line}`)),
     '',
-    ...timeLines(seconds),
+    ...formatTimeLines(seconds),
     '',
   ].join('\n');
 }
 
-function timeLines(seconds: RunPlan['seconds']): string[] {
+function formatTimeLines(seconds: RunPlan['seconds']): string[] {
   if (seconds === null) {
     return ['Time', '  unknown until the first steps are done'];
   }
   const { value, low, high } = seconds;
   return [
-    `Time: about ${spanWords(value)}`,
-    ...wrapped(`${spanWords(low)} to ${spanWords(high)}, ${basisWords(seconds)}`, NARROW).map((line) => `  ${line}`),
+    `Time: about ${formatSpan(value)}`,
+    ...wrapWords(`${formatSpan(low)} to ${formatSpan(high)}, ${describeBasis(seconds)}`, NARROW).map(
+      (line) => `  ${line}`,
+    ),
   ];
 }
 
-function memoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {
+function formatMemoryLines({ items }: RunPlan['memory'], { place, bytes, available, fits }: MemoryTotal): string[] {
   const verdict = fits === null ? '' : fits ? ': fits' : ': DOES NOT FIT';
-  const own = items.filter((item) => item.place === place).map((item) => [bytesWords(item.bytes), item.name] as const);
+  const own = items.filter((item) => item.place === place).map((item) => [formatBytes(item.bytes), item.name] as const);
   const width = Math.max(0, ...own.map(([size]) => size.length));
   return [
     `${PLACES[place]}${verdict}`,
-    `  at most ${bytesWords(bytes)} needed, ${available === null ? 'how much is available is unknown' : `${bytesWords(available)} available`}`,
+    `  at most ${formatBytes(bytes)} needed, ${available === null ? 'how much is available is unknown' : `${formatBytes(available)} available`}`,
     ...own.map(([size, item]) => `  ${size.padStart(width)}  ${item}`),
   ];
 }
 
 /** Formats one line for each count, since there can be many roles. */
-function costLines({
+function formatCostLines({
   steps,
   evaluations,
   perStep,

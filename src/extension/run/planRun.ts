@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
 import type { Reports } from '../common/reports.ts';
 import type { Engine } from '../engine/engine.ts';
-import { planReport } from './planReport.ts';
+import { formatPlanReport } from './planReport.ts';
 
 /**
  * @param text the text of the file in the editor, if it is not saved
@@ -17,5 +17,5 @@ export async function planRun(engine: Engine, reports: Reports, file: Uri, text?
   const plan = await window.withProgress({ location: ProgressLocation.Window, title: `C3: planning ${name}` }, () =>
     client.plan({ config: file.fsPath, overrides: [], ...(text !== undefined && { text }) }),
   );
-  await reports.show(title, planReport(name, plan), ViewColumn.Beside);
+  await reports.show(title, formatPlanReport(name, plan), ViewColumn.Beside);
 }

@@ -1,6 +1,6 @@
 /** The command "Replace policy": asks for role, new policy and strategy, and starts the run. */
 import { window, workspace, type QuickPickItem } from 'vscode';
-import { sectionOf, storedConfig } from '../../domain/run.ts';
+import { readSection, parseStoredConfig } from '../../domain/run.ts';
 import type { RunPlan } from '../../shared/models.ts';
 import type { ReplaceParams, ReplaceStrategy, StartRunParams } from '../../shared/protocols/engineProtocol.ts';
 import { hasSmallTeam, SMALL_MODEL, TASK_NAMES } from '../../shared/runNames.ts';
@@ -49,8 +49,8 @@ const STRATEGIES: Readonly<Record<SourceItem['from'], readonly StrategyItem[]>> 
 };
 
 /** Returns the sources of a new policy for a run. The smaller model is one if its task has one. */
-function sourcesFor(runConfig: string): readonly SourceItem[] {
-  const { name } = sectionOf(storedConfig(runConfig), 'task');
+function listSources(runConfig: string): readonly SourceItem[] {
+  const { name } = readSection(parseStoredConfig(runConfig), 'task');
   const task = TASK_NAMES.find((known) => known === name);
   return task !== undefined && hasSmallTeam(task) ? [...OF_ANY_TASK, SMALLER] : OF_ANY_TASK;
 }
@@ -62,7 +62,7 @@ function sourcesFor(runConfig: string): readonly SourceItem[] {
  * @param rolesOf returns the roles of a run's team, in order
  * @throws C3Error with one sentence if the policy cannot be replaced so
  */
-export async function replacePolicyOf(
+export async function askAndReplacePolicy(
   { engine, store, runs }: Services,
   reader: StoreReader,
   named: string | undefined,
@@ -78,7 +78,7 @@ export async function replacePolicyOf(
   const params = await askForReplacement({
     run,
     roles: await rolesOf(run),
-    sources: sourcesFor(reader.runConfig(run)),
+    sources: listSources(reader.runConfig(run)),
     pickRun,
     folder: workspace.workspaceFolders?.[0]?.uri.fsPath ?? '',
     replacement: (wanted) => client.replacement(wanted),
@@ -131,7 +131,7 @@ async function askForReplacement({
     placeHolder: `What takes the place of ${role}?`,
     ignoreFocusOut,
   });
-  const source = by === undefined ? undefined : await sourceOf(by.from, title(2), pickRun);
+  const source = by === undefined ? undefined : await askForSource(by.from, title(2), pickRun);
   if (by === undefined || source === undefined) {
     return undefined;
   }
@@ -154,7 +154,7 @@ async function askForReplacement({
   return chosen === undefined ? undefined : replacement({ ...params, overrides: chosen });
 }
 
-async function sourceOf(
+async function askForSource(
   kind: SourceItem['from'],
   title: string,
   pickRun: ReplaceQuestions['pickRun'],

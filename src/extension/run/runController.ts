@@ -5,17 +5,23 @@
 import { commands, EventEmitter, ProgressLocation, window } from 'vscode';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';
-import { errorOfFailure } from '../../shared/errors.ts';
+import { restoreError } from '../../shared/errors.ts';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
-import { jobInProgress, queuedJobs, type JobList, type RunJob, type RunProgress } from '../../shared/protocols/jobs.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import {
+  findJobInProgress,
+  listQueuedJobs,
+  type JobList,
+  type RunJob,
+  type RunProgress,
+} from '../../shared/protocols/jobs.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { report } from '../common/report.ts';
+import { showError } from '../common/report.ts';
 import { NO_JOBS, type Engine } from '../engine/engine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
-import { overallPercent, queueWords } from './progressWords.ts';
+import { estimateOverallPercent, formatQueue } from './progressWords.ts';
 
 /** Maximum length of a title within a sentence, in characters. */
 const TITLE = 80;
@@ -53,12 +59,12 @@ export class RunController {
 
   /** The job in progress, or null. */
   get job(): RunJob | null {
-    return jobInProgress(this.list.jobs);
+    return findJobInProgress(this.list.jobs);
   }
 
   /** The queued jobs, in order. */
   get queued(): readonly RunJob[] {
-    return queuedJobs(this.list.jobs);
+    return listQueuedJobs(this.list.jobs);
   }
 
   /** Jobs that never started because their engine ended. */
@@ -115,7 +121,7 @@ export class RunController {
       this.followed.set(id, false);
       await (this.showing ??= this.showAll());
     } catch (error) {
-      await report(error, this.log);
+      await showError(error, this.log);
     }
   }
 
@@ -153,7 +159,7 @@ export class RunController {
           // The job leaves the notification at once. The status bar shows it until it has stopped.
           if (id !== undefined) {
             this.followed.delete(id);
-            this.cancel(id).catch((error: unknown) => report(error, this.log));
+            this.cancel(id).catch((error: unknown) => showError(error, this.log));
           }
           ended.resolve(undefined);
         }),
@@ -166,10 +172,10 @@ export class RunController {
           return;
         }
         const { job, latest } = this;
-        const words = queueWords(job, latest, this.queued);
+        const words = formatQueue(job, latest, this.queued);
         // The editor accepts only increments, and a stage may restart its count (greedy, then sampled).
         const alone = open.length === 1 && open[0] === job?.id && latest !== null;
-        const percent = alone ? Math.max(shown, overallPercent(latest)) : shown;
+        const percent = alone ? Math.max(shown, estimateOverallPercent(latest)) : shown;
         progress.report({ message: words, increment: percent - shown });
         shown = percent;
       };
@@ -226,7 +232,7 @@ export class RunController {
     if (outcome?.kind === 'done') {
       await this.announceEnd(title, outcome.summary);
     } else if (outcome?.kind === 'failed') {
-      await report(errorOfFailure(outcome.message, outcome.failure), this.log);
+      await showError(restoreError(outcome.message, outcome.failure), this.log);
     }
   }
 
@@ -234,14 +240,16 @@ export class RunController {
     const open = 'Open run dashboard';
     const { before, after } = summary.accuracy;
     const change =
-      before === null || after === null ? '' : `, accuracy ${percent(before)} before, ${percent(after)} after`;
-    const words = withoutLinks(`The run ended: "${oneLine(title, TITLE)}"${change}.`);
+      before === null || after === null
+        ? ''
+        : `, accuracy ${formatIntervalPercent(before)} before, ${formatIntervalPercent(after)} after`;
+    const words = withoutLinks(`The run ended: "${toOneLine(title, TITLE)}"${change}.`);
     if ((await window.showInformationMessage(words, open)) === open) {
       await commands.executeCommand('c3.openDashboard', summary.run);
     }
   }
 }
 
-function percent(interval: Interval): string {
+function formatIntervalPercent(interval: Interval): string {
   return `${(100 * interval.value).toFixed(1)} %`;
 }

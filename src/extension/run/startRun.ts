@@ -2,7 +2,7 @@
 import { commands, QuickPickItemKind, Range, ThemeIcon, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import type { RunPlan } from '../../shared/models.ts';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { askForLength } from './askForLength.ts';
 import { BUNDLED_TEAMS, EXAMPLES, type FirstFault } from './subjects.ts';
@@ -83,7 +83,7 @@ export async function askForRun(
  * says so and returns undefined.
  */
 export async function askForConfiguration(title: string): Promise<Uri | undefined> {
-  const files = await configurations();
+  const files = await findConfigurations();
   if (files.length === 0) {
     const create = 'New configuration';
     if (
@@ -101,7 +101,7 @@ export async function askForConfiguration(title: string): Promise<Uri | undefine
 }
 
 /** Returns the files of the workspace that describe a run, sorted by path. */
-async function configurations(): Promise<readonly Uri[]> {
+async function findConfigurations(): Promise<readonly Uri[]> {
   const files = await workspace.findFiles(CONFIGURATIONS, '**/node_modules/**', MOST_CONFIGURATIONS);
   return files.sort((a, b) => workspace.asRelativePath(a).localeCompare(workspace.asRelativePath(b)));
 }
@@ -111,7 +111,7 @@ async function configurations(): Promise<readonly Uri[]> {
  * first fault and returns undefined.
  */
 async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subject | undefined> {
-  const files = await configurations();
+  const files = await findConfigurations();
   const examples = Uri.joinPath(extension, 'media', 'examples');
   const separator = (label: string): SubjectItem => ({ label, kind: QuickPickItemKind.Separator, file: null });
   const items: SubjectItem[] = [
@@ -129,7 +129,7 @@ async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subj
       file: Uri.joinPath(examples, name),
     })),
   ];
-  const chosen = await window.showQuickPick(withFaults(items, files, faultIn), {
+  const chosen = await window.showQuickPick(markFaultyItems(items, files, faultIn), {
     title: 'Start C3 run (1 of 2)',
     placeHolder: 'What to run?',
     matchOnDescription: true,
@@ -141,7 +141,7 @@ async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subj
   if (file === null) {
     return { config: null, overrides };
   }
-  const fault = await faultOf(file, faultIn);
+  const fault = await findFirstFault(file, faultIn);
   if (fault !== null) {
     const document = await workspace.openTextDocument(file);
     const at = document.positionAt(fault.start);
@@ -153,16 +153,16 @@ async function askForSubject({ extension, faultIn }: RunQuestions): Promise<Subj
 }
 
 /** Marks the configurations of the folder that cannot be run. */
-async function withFaults(
+async function markFaultyItems(
   items: readonly SubjectItem[],
   files: readonly Uri[],
   faultIn: RunQuestions['faultIn'],
 ): Promise<SubjectItem[]> {
   const broken = new Map<Uri, string>();
   for (const file of files) {
-    const fault = await faultOf(file, faultIn);
+    const fault = await findFirstFault(file, faultIn);
     if (fault !== null) {
-      broken.set(file, `line ${fault.line}: ${oneLine(fault.message, PROBLEM)}`);
+      broken.set(file, `line ${fault.line}: ${toOneLine(fault.message, PROBLEM)}`);
     }
   }
   return items.map((item) => {
@@ -172,7 +172,7 @@ async function withFaults(
 }
 
 /** Returns the first fault of a configuration as it is in the editor, or null if none is known. */
-async function faultOf(
+async function findFirstFault(
   file: Uri,
   faultIn: RunQuestions['faultIn'],
 ): Promise<(FirstFault & { readonly line: number }) | null> {

@@ -1,8 +1,8 @@
 /** The status bar item, which shows the stage of the run in progress and opens the dashboard. */
 import { StatusBarAlignment, window } from 'vscode';
-import { remainingWords } from '../../shared/text/times.ts';
+import { formatRemaining } from '../../shared/text/times.ts';
 import { Disposables } from '../common/disposables.ts';
-import { stageWords } from './progressWords.ts';
+import { formatStage } from './progressWords.ts';
 import type { RunController } from './runController.ts';
 
 /** Shows the item while a run is in progress. */
@@ -17,9 +17,9 @@ export function createStatusBar(runs: RunController): Disposables {
       item.hide();
       return;
     }
-    const stage = runs.current === null ? 'starting' : stageWords(runs.current).toLowerCase();
+    const stage = runs.current === null ? 'starting' : formatStage(runs.current).toLowerCase();
     const earned = runs.currentReturn === null ? '' : `, return ${runs.currentReturn.toFixed(2)}`;
-    const remaining = remainingWords(runs.current?.remainingSeconds ?? null);
+    const remaining = formatRemaining(runs.current?.remainingSeconds ?? null);
     const [queued, waitingFor] = [runs.queued.length, runs.job?.waitingFor ?? null];
     const words =
       waitingFor === null ? `${stage}${earned}${remaining === '' ? '' : `, ${remaining}`}` : `w${waitingFor.slice(1)}`;

@@ -67,7 +67,7 @@ export interface FirstFault {
 }
 
 /** Returns the first problem that keeps a configuration from starting, or null if none does. */
-export function firstFault(
+export function selectFirstFault(
   faults: readonly (FirstFault & { readonly severity?: 'warning' | 'information' })[],
 ): FirstFault | null {
   return faults.find(({ severity }) => severity === undefined) ?? null;

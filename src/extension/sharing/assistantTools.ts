@@ -13,7 +13,7 @@ import {
 } from 'vscode';
 import { asksServers } from '../../domain/run.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../../domain/taxonomy.ts';
-import { masked } from '../../logs/secrets.ts';
+import { maskText } from '../../logs/secrets.ts';
 import { replayRefusal, SEARCH_AT_SERVERS } from '../../report/assistant.ts';
 import type * as questions from '../../report/questions.ts';
 import { C3Error } from '../../shared/errors.ts';
@@ -27,7 +27,7 @@ import type {
 } from '../../shared/protocols/engineProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { spendingLimit } from '../common/settings.ts';
+import { readSpendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { ShownReplays } from './shownReplays.ts';
 
@@ -50,7 +50,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
     if (reader === null) {
       throw new C3Error('input', 'This folder has no runs yet; start one with C3: Start C3 run.');
     }
-    return work(reader, await import('../../report/questions.ts'), folderPath());
+    return work(reader, await import('../../report/questions.ts'), findFolderPath());
   };
   const shown = new ShownReplays<ReplayParams>();
   const searches = new ShownReplays<BlameParams>();
@@ -58,19 +58,19 @@ export function registerAssistantTools(services: Services): readonly Disposable[
   return [
     lm.registerTool(
       'c3_list_runs',
-      answering<{ readonly limit?: number }>(({ limit = LIMIT }) =>
+      createReadingTool<{ readonly limit?: number }>(({ limit = LIMIT }) =>
         reading((reader, { runRows }, folder) => runRows(reader, folder, limit)),
       ),
     ),
     lm.registerTool(
       'c3_lowest_credit_messages',
-      answering<RunAsked>(({ run, limit = LIMIT }) =>
+      createReadingTool<RunAsked>(({ run, limit = LIMIT }) =>
         reading((reader, { lowestCredit }, folder) => lowestCredit(reader, folder, run, limit)),
       ),
     ),
     lm.registerTool(
       'c3_failure_taxonomy',
-      answering<RunAsked>(({ run }) =>
+      createReadingTool<RunAsked>(({ run }) =>
         engine
           .client()
           .taxonomy({ run, thresholds: TAXONOMY_THRESHOLDS, filter: NO_FILTER, limit: MOST_CASES, fresh: true }),
@@ -78,51 +78,53 @@ export function registerAssistantTools(services: Services): readonly Disposable[
     ),
     lm.registerTool(
       'c3_finding',
-      answering<{ readonly message: number }>(({ message }) =>
-        reading((reader, { findingOf }, folder) => findingOf(reader, folder, message)),
+      createReadingTool<{ readonly message: number }>(({ message }) =>
+        reading((reader, { buildLinkedFinding: findingOf }, folder) => findingOf(reader, folder, message)),
       ),
     ),
     lm.registerTool<SearchAsked>('c3_message_that_lost', {
       prepareInvocation: async ({ input }) => {
-        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const asking = { asked: input, folder: findFolderPath(), ...readSpendingLimit() };
         const { request, words } = await engine.client().assistantSearch(asking);
         searches.add(input, request);
-        return agreed(words, { isLiteral: input.team !== undefined });
+        return createSearchConfirmation(words, { isLiteral: input.team !== undefined });
       },
       invoke: async ({ input }, token) => {
         const { message } = input;
         await reading((reader) => refuseServers(reader, reader.message(message).run));
         const found = await engine.client().blame(searches.take(input), token);
         store.touch();
-        return said(
-          await reading((reader, { linkedBlame }, folder) => linkedBlame(folder, reader.message(message).run, found)),
+        return toToolResult(
+          await reading((reader, { withBlameLink: linkedBlame }, folder) =>
+            linkedBlame(folder, reader.message(message).run, found),
+          ),
         );
       },
     }),
     lm.registerTool<RunSearchAsked>('c3_what_loses_episodes', {
       prepareInvocation: async ({ input }) => {
-        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const asking = { asked: input, folder: findFolderPath(), ...readSpendingLimit() };
         const { request, words } = await engine.client().assistantRunSearch(asking);
         runSearches.add(input, request);
-        return agreed(words, { isLiteral: input.team !== undefined });
+        return createSearchConfirmation(words, { isLiteral: input.team !== undefined });
       },
       invoke: async ({ input }, token) => {
         await reading((reader) => refuseServers(reader, input.run));
         const found = await engine.client().blameRun(runSearches.take(input), token);
         store.touch();
-        return said(await reading((_, { linkedLosses }, folder) => linkedLosses(folder, found)));
+        return toToolResult(await reading((_, { withLossLinks: linkedLosses }, folder) => linkedLosses(folder, found)));
       },
     }),
     lm.registerTool<ReplayAsked>('c3_replay_message', {
       prepareInvocation: async ({ input }) => {
-        const asking = { asked: input, folder: folderPath(), ...spendingLimit() };
+        const asking = { asked: input, folder: findFolderPath(), ...readSpendingLimit() };
         const { request, words } = await engine.client().assistantReplay(asking);
         shown.add(input, request);
         return {
           invocationMessage: `Replaying message ${input.message}`,
           confirmationMessages: {
             title: 'Replay this message?',
-            message: shownWords(words, { isLiteral: input.team !== undefined }),
+            message: toShownText(words, { isLiteral: input.team !== undefined }),
           },
         };
       },
@@ -133,7 +135,11 @@ export function registerAssistantTools(services: Services): readonly Disposable[
         }
         await engine.client().replay(shown.take(input), token);
         store.touch();
-        return said(await reading((reader, { findingOf }, folder) => findingOf(reader, folder, input.message)));
+        return toToolResult(
+          await reading((reader, { buildLinkedFinding: findingOf }, folder) =>
+            findingOf(reader, folder, input.message),
+          ),
+        );
       },
     }),
   ];
@@ -143,13 +149,13 @@ export function registerAssistantTools(services: Services): readonly Disposable[
  * Returns the user's confirmation of a search. @param words the question with its maximum cost,
  * without its period
  */
-const agreed = (words: string, how: { readonly isLiteral: boolean }) => ({
+const createSearchConfirmation = (words: string, how: { readonly isLiteral: boolean }) => ({
   invocationMessage: 'Searching',
-  confirmationMessages: { title: 'Search?', message: shownWords(words, how) },
+  confirmationMessages: { title: 'Search?', message: toShownText(words, how) },
 });
 
-/** @param isLiteral true if the text contains a command, in which no markup is interpreted */
-const shownWords = (words: string, { isLiteral }: { readonly isLiteral: boolean }): string | MarkdownString =>
+/** @param canBeLiteral true if the text contains a command, in which no markup is interpreted */
+const toShownText = (words: string, { isLiteral }: { readonly isLiteral: boolean }): string | MarkdownString =>
   isLiteral ? new MarkdownString().appendText(`${words}.`) : withoutLinks(`${words}.`);
 
 /** @throws C3Error('input') if servers answer for roles of the run */
@@ -160,11 +166,11 @@ function refuseServers(reader: StoreReader, run: string): void {
 }
 
 /** Returns an answer for a model. Keys of servers in it are masked. */
-const said = (value: unknown): LanguageModelToolResult =>
-  new LanguageModelToolResult([new LanguageModelTextPart(masked(JSON.stringify(value)).text)]);
+const toToolResult = (value: unknown): LanguageModelToolResult =>
+  new LanguageModelToolResult([new LanguageModelTextPart(maskText(JSON.stringify(value)).text)]);
 
-const answering = <Input>(answer: (input: Input) => Promise<unknown>): LanguageModelTool<Input> => ({
-  invoke: async ({ input }) => said(await answer(input)),
+const createReadingTool = <Input>(answer: (input: Input) => Promise<unknown>): LanguageModelTool<Input> => ({
+  invoke: async ({ input }) => toToolResult(await answer(input)),
 });
 
-const folderPath = (): string => workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';
+const findFolderPath = (): string => workspace.workspaceFolders?.[0]?.uri.fsPath ?? '';

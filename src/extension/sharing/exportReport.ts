@@ -5,7 +5,7 @@ import { findingReport, reportJson, reportPage, runReport } from '../../report/r
 import type { Subject } from '../../shared/links.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { messageOfBucket } from './links.ts';
+import { findBucketMessage } from './links.ts';
 import { REPORT_EDITOR } from './reportEditor.ts';
 
 /** Asks for a file, writes the report and offers to open it. Writes nothing if the user cancels. */
@@ -13,7 +13,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
   const target = await window.showSaveDialog({
     title: 'Export report',
     saveLabel: 'Export',
-    ...defaultPlace(subject),
+    ...proposeReportFile(subject),
     filters: { 'Web page': ['html'], 'Data (JSON)': ['json'] },
   });
   if (target === undefined) {
@@ -24,7 +24,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
     const found =
       subject.kind === 'run'
         ? runReport(reader, subject.run)
-        : findingReport(reader, subject.kind === 'message' ? subject.id : (messageOfBucket(reader, subject.id) ?? 0));
+        : findingReport(reader, subject.kind === 'message' ? subject.id : (findBucketMessage(reader, subject.id) ?? 0));
     await workspace.fs.writeFile(target, new TextEncoder().encode(json ? reportJson(found) : reportPage(found)));
   });
   const open = 'Open';
@@ -37,7 +37,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
   if (json) {
     await commands.executeCommand('vscode.open', target);
   } else {
-    await show(target);
+    await showReportFile(target);
   }
 }
 
@@ -45,7 +45,7 @@ export async function exportReport(reader: StoreReader, subject: Subject): Promi
  * Opens a page in the browser if the file is on the user's machine. Otherwise opens it in the editor,
  * which can show files of a remote machine.
  */
-async function show(target: Uri): Promise<void> {
+async function showReportFile(target: Uri): Promise<void> {
   const here = env.uiKind === UIKind.Desktop && env.remoteName === undefined;
   if (here && (await env.openExternal(target))) {
     return;
@@ -54,7 +54,7 @@ async function show(target: Uri): Promise<void> {
 }
 
 /** Proposes a file in the workspace folder, named after the subject. */
-function defaultPlace(subject: Subject): { readonly defaultUri?: Uri } {
+function proposeReportFile(subject: Subject): { readonly defaultUri?: Uri } {
   const folder = workspace.workspaceFolders?.[0]?.uri;
   const name = `${subject.kind}-${subject.kind === 'run' ? subject.run : String(subject.id)}`
     .replaceAll(/[^\w.-]/gu, '_')

@@ -1,10 +1,10 @@
 /** The command "Import agent log", which imports recordings of other programs as runs. */
 import { ProgressLocation, window, type Uri } from 'vscode';
-import { importLines, importNotice, type LogImport } from '../../domain/episode.ts';
+import { describeImport, writeImportNotice, type LogImport } from '../../domain/episode.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import type { ImportLogParams } from '../../shared/protocols/engineProtocol.ts';
-import { renamesOf, type Rename } from '../../shared/speakerNames.ts';
+import { parseSpeakerRenames, type Rename } from '../../shared/speakerNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
@@ -41,7 +41,7 @@ export async function importLog(services: Services, views: ImportedViews): Promi
 
 const RENAME = 'Rename Speakers…';
 const SHOW_LOG = 'Show Log';
-const isRenamed = ({ by }: LogImport['speakers'][number]): boolean => by === 'renamed';
+const isRenamedSpeaker = ({ by }: LogImport['speakers'][number]): boolean => by === 'renamed';
 
 /** Asks for new names of a log's speakers. Returns none if the user canceled. */
 async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> {
@@ -52,22 +52,22 @@ async function askForNames({ speakers }: LogImport): Promise<readonly Rename[]> 
     ignoreFocusOut: true,
     validateInput: (text) => {
       try {
-        namesIn(text);
+        parseRenames(text);
         return null;
       } catch (error) {
-        return messageOf(error);
+        return toErrorMessage(error);
       }
     },
   });
-  return typed === undefined ? [] : namesIn(typed);
+  return typed === undefined ? [] : parseRenames(typed);
 }
 
 /**
  * Parses a list `old=new; …` and returns the names that differ. @throws C3Error('input') if it is
  * malformed
  */
-const namesIn = (text: string): readonly Rename[] =>
-  renamesOf(text.split(';').filter((one) => one.trim() !== '')).filter(([old, name]) => old !== name);
+const parseRenames = (text: string): readonly Rename[] =>
+  parseSpeakerRenames(text.split(';').filter((one) => one.trim() !== '')).filter(([old, name]) => old !== name);
 
 /**
  * Notifies about an import, and opens its transcript, or the list of episodes if there are several.
@@ -79,14 +79,14 @@ export async function showImported(
   report: LogImport,
   rename?: () => Promise<void>,
 ): Promise<void> {
-  for (const line of importLines(report)) {
+  for (const line of describeImport(report)) {
     log.info(line);
   }
-  const isRenamable = rename !== undefined && report.speakers.length > 0 && !report.speakers.some(isRenamed);
+  const isRenamable = rename !== undefined && report.speakers.length > 0 && !report.speakers.some(isRenamedSpeaker);
   void window
-    .showInformationMessage(withoutLinks(importNotice(report)), ...(isRenamable ? [RENAME] : []), SHOW_LOG)
+    .showInformationMessage(withoutLinks(writeImportNotice(report)), ...(isRenamable ? [RENAME] : []), SHOW_LOG)
     .then((choice) => (choice === RENAME ? rename?.() : choice === SHOW_LOG ? log.show() : undefined))
-    .then(undefined, (error: unknown) => window.showErrorMessage(withoutLinks(messageOf(error))));
+    .then(undefined, (error: unknown) => window.showErrorMessage(withoutLinks(toErrorMessage(error))));
   if (report.episodes === 0) {
     return;
   }

@@ -4,12 +4,12 @@ import type { Recorded } from '../../domain/episode.ts';
 import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
-import { counted } from '../../shared/text/words.ts';
+import { formatCounted } from '../../shared/text/words.ts';
 import { withoutIcons, withoutLinks } from '../common/plainText.ts';
-import { addressFault, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
+import { findAddressFault, parseCommand, guessCommand, formatCommand } from '../common/programs.ts';
 import type { Services } from '../services.ts';
 import { askForMasking, showImported, type ImportedViews } from './importLog.ts';
-import { answeredBy, recordRequest, usualServer } from './recordRequest.ts';
+import { describeAnsweringServers, createRecordRequest, describeUsualServer } from './recordRequest.ts';
 
 const TITLE = 'Record agents';
 
@@ -28,7 +28,7 @@ export async function recordAgents(services: Services, views: ImportedViews): Pr
   const [program] = wanted.command;
   const { report, ended } = await window.withProgress(
     { location: ProgressLocation.Notification, title: `Recording ${withoutLinks(program)}`, cancellable: true },
-    (progress, token) => following(services, client, wanted, progress.report.bind(progress), token),
+    (progress, token) => recordWithProgress(services, client, wanted, progress.report.bind(progress), token),
   );
   if (ended !== 0) {
     const how = typeof ended === 'number' ? `exit code ${ended}` : ended;
@@ -39,7 +39,7 @@ export async function recordAgents(services: Services, views: ImportedViews): Pr
 }
 
 /** Records a program. Its output goes to the log, and the notification counts the messages. */
-async function following(
+async function recordWithProgress(
   { engine, log }: Services,
   client: ReturnType<Services['engine']['client']>,
   wanted: RecordParams,
@@ -50,7 +50,7 @@ async function following(
     if ('line' in progress) {
       log.info(progress.line);
     } else {
-      say({ message: `${counted(progress.messages, 'message')} stored` });
+      say({ message: `${formatCounted(progress.messages, 'message')} stored` });
     }
   });
   try {
@@ -71,29 +71,30 @@ async function askForProgram(): Promise<RecordParams | null> {
     prompt:
       'The command that starts your program. It runs in the workspace folder, with OPENAI_BASE_URL, ANTHROPIC_BASE_URL and OTEL_EXPORTER_OTLP_ENDPOINT set to C3.',
     placeHolder: 'node team.mjs',
-    value: await likelyCommand(folder),
+    value: await guessCommand(folder),
     ignoreFocusOut: true,
-    validateInput: (text) => (commandIn(text) === null ? 'A program and its arguments, such as node team.mjs.' : null),
+    validateInput: (text) =>
+      parseCommand(text) === null ? 'A program and its arguments, such as node team.mjs.' : null,
   });
-  const command = commandIn(typed ?? '');
-  const answering = command === null ? undefined : await askForModel();
-  const right = answering === undefined ? undefined : await askForAnswer();
+  const command = parseCommand(typed ?? '');
+  const answering = command === null ? undefined : await askForServerOrTeam();
+  const right = answering === undefined ? undefined : await askForRightAnswer();
   if (command === null || answering === undefined || right === undefined) {
     return null;
   }
   const request = (maskSecrets: boolean): RecordParams =>
-    recordRequest({ command, folder, ...answering, right, maskSecrets }, process.env);
+    createRecordRequest({ command, folder, ...answering, right, maskSecrets }, process.env);
   // The last question says what will start.
-  const begins = `This starts ${typedCommand(command)}, and ${answeredBy(request(true))}.`;
+  const begins = `This starts ${formatCommand(command)}, and ${describeAnsweringServers(request(true))}.`;
   const maskSecrets = await askForMasking(`${TITLE} (4 of 4)`, `${begins} Mask what looks like a key?`);
   return maskSecrets === undefined ? null : request(maskSecrets);
 }
 
 /** Asks for the server, or for a model that is served here. Returns undefined if the user canceled. */
-async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> | undefined> {
+async function askForServerOrTeam(): Promise<Pick<RecordParams, 'upstream' | 'serve'> | undefined> {
   const usual = {
     label: 'The server that it asks now',
-    detail: withoutIcons(`${usualServer(process.env)} Your program gives its own key.`),
+    detail: withoutIcons(`${describeUsualServer(process.env)} Your program gives its own key.`),
     serve: null,
   };
   const other = { label: 'Another server…', detail: 'Any server with an OpenAI-compatible protocol.', serve: null };
@@ -125,13 +126,13 @@ async function askForModel(): Promise<Pick<RecordParams, 'upstream' | 'serve'> |
     prompt: 'The base address of the server.',
     placeHolder: 'http://127.0.0.1:8000/v1',
     ignoreFocusOut: true,
-    validateInput: addressFault,
+    validateInput: findAddressFault,
   });
   return upstream === undefined ? undefined : { upstream, serve: null };
 }
 
 /** Asks for the right answer. Returns null if it is left empty, or undefined if the user canceled. */
-async function askForAnswer(): Promise<RightAnswer | null | undefined> {
+async function askForRightAnswer(): Promise<RightAnswer | null | undefined> {
   const typed = await window.showInputBox({
     title: `${TITLE} (3 of 4)`,
     prompt:

@@ -40,9 +40,9 @@ class ReportEditor implements CustomReadonlyEditorProvider {
       }
       isBusy = true;
       // The stamp is read before the content, so that a write in between shows at the next check.
-      const stamp = await stampOf(uri);
+      const stamp = await readStamp(uri);
       if (stamp !== drawn) {
-        const page = shownInEditor(name, await contentOf(uri));
+        const page = shownInEditor(name, await readReportText(uri));
         if (!isClosed) {
           panel.webview.html = page;
           drawn = stamp;
@@ -63,7 +63,7 @@ class ReportEditor implements CustomReadonlyEditorProvider {
 }
 
 /** Returns a stamp that changes when the file is written, or null if there is no file. */
-async function stampOf(uri: Uri): Promise<string | null> {
+async function readStamp(uri: Uri): Promise<string | null> {
   try {
     const { mtime, size } = await workspace.fs.stat(uri);
     return `${mtime} ${size}`;
@@ -73,7 +73,7 @@ async function stampOf(uri: Uri): Promise<string | null> {
 }
 
 /** Returns the text of a file, an empty text if the file is too large, or null if it cannot be read. */
-async function contentOf(uri: Uri): Promise<string | null> {
+async function readReportText(uri: Uri): Promise<string | null> {
   try {
     if ((await workspace.fs.stat(uri)).size > MOST_BYTES) {
       return '';

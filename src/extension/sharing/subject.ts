@@ -7,7 +7,7 @@ import { oneLine } from '../common/oneLine.ts';
 import type { BucketNode } from '../sidebar/bucketsModel.ts';
 import { pickRun } from '../sidebar/pick.ts';
 import type { EpisodeNode, RunNode } from '../sidebar/runsModel.ts';
-import { messageOfBucket } from './links.ts';
+import { findBucketMessage } from './links.ts';
 
 /**
  * Finds the subject of a command, and asks if the argument names none.
@@ -15,13 +15,13 @@ import { messageOfBucket } from './links.ts';
  * @param looked the message selected in the active transcript
  * @returns undefined if the user canceled
  */
-export async function subjectOf(
+export async function findSubject(
   reader: StoreReader,
   argument: unknown,
   looked: number | null,
   title: string,
 ): Promise<Subject | undefined> {
-  const given = givenSubject(reader, argument);
+  const given = readGivenSubject(reader, argument);
   if (given !== undefined) {
     return given;
   }
@@ -42,40 +42,40 @@ export async function subjectOf(
 }
 
 /** Returns the subject of a tree item or of a panel's context, or undefined if it has none. */
-export function givenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
+export function readGivenSubject(reader: StoreReader, argument: unknown): Subject | undefined {
   if (typeof argument === 'string') {
     return { kind: 'run', run: reader.run(argument).id };
   }
   if (!isRecord(argument)) {
     return undefined;
   }
-  if (isNode<RunNode>(argument, 'run')) {
+  if (isSubjectNode<RunNode>(argument, 'run')) {
     return { kind: 'run', run: argument.run.id };
   }
-  if (isNode<BucketNode>(argument, 'bucket')) {
-    return bucketSubject(reader, argument.bucket);
+  if (isSubjectNode<BucketNode>(argument, 'bucket')) {
+    return toBucketSubject(reader, argument.bucket);
   }
-  if (isNode<EpisodeNode>(argument, 'episode')) {
+  if (isSubjectNode<EpisodeNode>(argument, 'episode')) {
     return { kind: 'message', id: argument.episode.leaf, run: argument.episode.run };
   }
-  const [message, bucket] = [numberIn(argument, 'message'), numberIn(argument, 'bucket')];
+  const [message, bucket] = [readNumberArgument(argument, 'message'), readNumberArgument(argument, 'bucket')];
   if (message !== undefined) {
     return { kind: 'message', id: message, run: reader.message(message).run };
   }
-  return bucket === undefined ? undefined : bucketSubject(reader, bucket);
+  return bucket === undefined ? undefined : toBucketSubject(reader, bucket);
 }
 
 /** Returns a bucket as a subject, or undefined if it has no message. */
-function bucketSubject(reader: Pick<StoreReader, 'bucketView' | 'message'>, bucket: number): Subject | undefined {
-  const about = messageOfBucket(reader, bucket);
+function toBucketSubject(reader: Pick<StoreReader, 'bucketView' | 'message'>, bucket: number): Subject | undefined {
+  const about = findBucketMessage(reader, bucket);
   return about === null ? undefined : { kind: 'bucket', id: bucket, run: reader.message(about).run };
 }
 
-function numberIn(argument: Readonly<Record<string, unknown>>, key: string): number | undefined {
+function readNumberArgument(argument: Readonly<Record<string, unknown>>, key: string): number | undefined {
   const value = argument[key];
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 }
 
-function isNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
+function isSubjectNode<T extends { readonly kind: string }>(value: unknown, kind: T['kind']): value is T {
   return isRecord(value) && value['kind'] === kind;
 }

@@ -1,16 +1,16 @@
 /** Formats buckets for the side bar, with the same signs and figures as the transcript. */
 import {
-  continuationWords,
+  describeOtherContinuation,
   OTHER_DISTRIBUTION,
-  ownWords,
-  distanceOf,
+  describeOwnContinuation,
+  measureDisagreement,
   type Alternative,
   type BucketFilter,
   type BucketKind,
   type BucketOrder,
   type RankedBucket,
 } from '../../domain/replay.ts';
-import { isDecided, sentence, type Headline } from '../../shared/credit/headline.ts';
+import { isDecided, describeHeadline, type Headline } from '../../shared/credit/headline.ts';
 import * as figures from '../../shared/text/figures.ts';
 import { oneLine } from '../common/oneLine.ts';
 
@@ -53,7 +53,7 @@ export interface BucketChoice {
 }
 
 /** Returns the filter choices of a run, with only the values that occur in it. */
-export function bucketChoices(
+export function listBucketChoices(
   kinds: readonly BucketKind[],
 ): readonly { readonly title: string; readonly choices: readonly BucketChoice[] }[] {
   const having = (test: (kind: BucketKind) => boolean): number =>
@@ -91,72 +91,77 @@ export function bucketChoices(
 }
 
 /** Formats a filter for the description of the view. Returns an empty text if it hides nothing. */
-export function bucketFilterWords({ roles, origins, credit }: BucketFilter): string {
+export function formatBucketFilter({ roles, origins, credit }: BucketFilter): string {
   return [...roles, ...origins.map((origin) => ORIGINS[origin]), ...credit.map((value) => CREDIT[value])].join(', ');
 }
 
 const MINUS = '\u2212';
 
 /** Formats a number with its sign and two digits, as the transcript does. */
-export function signed(value: number): string {
-  return figures.signed(value, 2);
+export function formatSignedCredit(value: number): string {
+  return figures.formatSigned(value, 2);
 }
 
 /** Formats the role and, if measured, the figure of the order. Both stay visible in a narrow side bar. */
-export function bucketLabel(ranked: RankedBucket, order: BucketOrder): string {
-  return isMeasured(ranked, order) ? `${ranked.role} ${figureOf(ranked, order)}` : ranked.role;
+export function formatBucketLabel(ranked: RankedBucket, order: BucketOrder): string {
+  return hasMeasuredFigure(ranked, order) ? `${ranked.role} ${formatBucketFigure(ranked, order)}` : ranked.role;
 }
 
 /** Formats the text beside a bucket: its message, the basis of the figure, and its origin. */
-export function bucketDescription(ranked: RankedBucket, order: BucketOrder): string {
+export function formatBucketDescription(ranked: RankedBucket, order: BucketOrder): string {
   return [
-    ...(isMeasured(ranked, order) ? [] : [figureOf(ranked, order)]),
+    ...(hasMeasuredFigure(ranked, order) ? [] : [formatBucketFigure(ranked, order)]),
     ...(ranked.text === '' ? [] : [oneLine(ranked.text)]),
-    ...basisOf(ranked, order),
-    placeOf(ranked),
+    ...describeFigureBasis(ranked, order),
+    describeBucketOrigin(ranked),
   ].join(' · ');
 }
 
 /** Formats the figure by which a bucket is ranked, or says that it was not measured. */
-export function figureOf({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
+export function formatBucketFigure({ credit, spread, removal }: RankedBucket, order: BucketOrder): string {
   switch (order) {
     case 'clearest':
     case 'credit':
       return credit === null
         ? 'credit not measured'
         : credit.verdict === 'alone'
-          ? sentence(credit)
-          : signed(credit.value);
+          ? describeHeadline(credit)
+          : formatSignedCredit(credit.value);
     case 'spread':
       return spread === null ? 'spread not measured' : `±${spread.toFixed(2)}`;
     case 'distance':
-      return removal === null ? 'remove not measured' : `${distanceOf(removal).toFixed(2)} apart`;
+      return removal === null ? 'remove not measured' : `${measureDisagreement(removal).toFixed(2)} apart`;
   }
 }
 
-function isMeasured({ credit, spread, removal }: RankedBucket, order: BucketOrder): boolean {
+function hasMeasuredFigure({ credit, spread, removal }: RankedBucket, order: BucketOrder): boolean {
   const measured = credit?.verdict === 'alone' ? null : credit;
   return { clearest: measured, credit: measured, spread, distance: removal }[order] !== null;
 }
 
 /** Describes the basis of the figure. */
-function basisOf({ credit, spread, returns, removal }: RankedBucket, order: BucketOrder): readonly string[] {
+function describeFigureBasis(
+  { credit, spread, returns, removal }: RankedBucket,
+  order: BucketOrder,
+): readonly string[] {
   switch (order) {
     case 'clearest':
       return credit === null || credit.verdict === 'alone'
         ? []
-        : [isDecided(credit) ? sentence(credit) : 'undecided', `n = ${credit.n}`];
+        : [isDecided(credit) ? describeHeadline(credit) : 'undecided', `n = ${credit.n}`];
     case 'credit':
       return credit === null || credit.verdict === 'alone' ? [] : [`n = ${credit.n}`];
     case 'spread':
       return spread === null ? [] : [`${returns} returns`];
     case 'distance':
-      return removal === null ? [] : [`replace ${signed(removal.replace)}, remove ${signed(removal.remove)}`];
+      return removal === null
+        ? []
+        : [`replace ${formatSignedCredit(removal.replace)}, remove ${formatSignedCredit(removal.remove)}`];
   }
 }
 
 /** Describes the origin of a bucket. */
-export function placeOf({
+export function describeBucketOrigin({
   origin,
   iteration,
   continuation,
@@ -170,55 +175,56 @@ export function placeOf({
 }
 
 /** Formats all that is known of a bucket, one fact a line. */
-export function bucketTooltip(ranked: RankedBucket): string {
+export function formatBucketTooltip(ranked: RankedBucket): string {
   const { credit, question, text, bucket, continuation } = ranked;
   const lines = [
     question.slice(0, 500),
     '',
     text,
     '',
-    credit === null ? 'credit not measured' : creditWords(credit),
-    spoken(ranked, 'spread'),
-    spoken(ranked, 'distance'),
-    `bucket ${bucket}, ${placeOf({ ...ranked, continuation: null })}`,
-    ...(continuation === null ? [] : [continuationWords(continuation), ownWords(continuation)]),
+    credit === null ? 'credit not measured' : describeCredit(credit),
+    formatSpokenFigure(ranked, 'spread'),
+    formatSpokenFigure(ranked, 'distance'),
+    `bucket ${bucket}, ${describeBucketOrigin({ ...ranked, continuation: null })}`,
+    ...(continuation === null ? [] : [describeOtherContinuation(continuation), describeOwnContinuation(continuation)]),
   ];
   return lines.join('\n');
 }
 
 /** Describes a bucket for screen readers. */
-export function bucketSpoken(ranked: RankedBucket, order: BucketOrder): string {
+export function formatSpokenBucket(ranked: RankedBucket, order: BucketOrder): string {
   const said = ranked.text === '' ? ranked.role : `${ranked.role}: ${oneLine(ranked.text)}`;
-  return `${said}; ${spoken(ranked, order)}; ${placeOf(ranked)}`.replaceAll(MINUS, 'minus ');
+  return `${said}; ${formatSpokenFigure(ranked, order)}; ${describeBucketOrigin(ranked)}`.replaceAll(MINUS, 'minus ');
 }
 
-function spoken(ranked: RankedBucket, order: BucketOrder): string {
-  return `${ORDERS[order].label}: ${[figureOf(ranked, order).replace('±', ''), ...basisOf(ranked, order)].join(', ')}`;
+function formatSpokenFigure(ranked: RankedBucket, order: BucketOrder): string {
+  return `${ORDERS[order].label}: ${[formatBucketFigure(ranked, order).replace('±', ''), ...describeFigureBasis(ranked, order)].join(', ')}`;
 }
 
 /** Formats a credit with its interval, verdict, sample size and cost. */
-export function creditWords(credit: Headline): string {
+export function describeCredit(credit: Headline): string {
   const { value, low, high, n, effectiveN, evaluatorCalls, verdict } = credit;
   if (verdict === 'alone') {
-    return `credit not measured: ${sentence(credit)}`;
+    return `credit not measured: ${describeHeadline(credit)}`;
   }
-  const interval = low === null || high === null ? 'no interval' : `95 % ${signed(low)} to ${signed(high)}`;
+  const interval =
+    low === null || high === null ? 'no interval' : `95 % ${formatSignedCredit(low)} to ${formatSignedCredit(high)}`;
   const cost = `${evaluatorCalls} evaluator ${evaluatorCalls === 1 ? 'call' : 'calls'}`;
-  return `credit ${signed(value)}, ${interval}, ${sentence(credit)}, n = ${n} (${effectiveN} independent), ${cost}`;
+  return `credit ${formatSignedCredit(value)}, ${interval}, ${describeHeadline(credit)}, n = ${n} (${effectiveN} independent), ${cost}`;
 }
 
 /** Formats the credit and the mean return of a message of a bucket. */
-export function alternativeLabel({ credit, returns }: Alternative): string {
+export function formatAlternativeLabel({ credit, returns }: Alternative): string {
   const scored = returns.filter((value): value is number => value !== null);
   const mean =
     scored.length === 0
       ? 'return not measured'
       : `return ${(scored.reduce((sum, value) => sum + value, 0) / scored.length).toFixed(2)}`;
-  return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : signed(credit.value)}, ${mean}`;
+  return `${credit === null || credit.verdict === 'alone' ? 'credit not measured' : formatSignedCredit(credit.value)}, ${mean}`;
 }
 
 /** Formats the text beside that label. @param copies number of messages with the same text */
-export function alternativeDescription({ text, original }: Alternative, copies = 1): string {
+export function formatAlternativeDescription({ text, original }: Alternative, copies = 1): string {
   const said = [...(original ? ['as sampled'] : []), ...(copies > 1 ? [`said ${copies} times`] : [])];
   return `${said.length === 0 ? '' : `${said.join(', ')}: `}${oneLine(text) || 'empty message'}`;
 }

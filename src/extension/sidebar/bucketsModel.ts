@@ -1,6 +1,6 @@
 /** The model of the view "Buckets": the buckets of one run by rank, and their messages, in pages. */
 import {
-  equalAlternatives,
+  groupEqualAlternatives,
   ALL_BUCKETS,
   type Alternative,
   type BucketFilter,
@@ -46,7 +46,7 @@ export type BucketsNode = BucketNode | AlternativeNode | MoreBucketsNode;
 type Reader = Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketView'>;
 
 /** Returns the buckets of a run, or the messages of a bucket. */
-export function bucketsOf(
+export function listBucketNodes(
   reader: Reader,
   run: string,
   order: BucketOrder,
@@ -55,12 +55,12 @@ export function bucketsOf(
   filter: BucketFilter = ALL_BUCKETS,
 ): readonly BucketsNode[] {
   if (node === null) {
-    return topOf(reader, run, order, limits, filter);
+    return listTopBuckets(reader, run, order, limits, filter);
   }
-  return node.kind === 'bucket' ? alternativesOf(reader, node, limits) : [];
+  return node.kind === 'bucket' ? listAlternativeNodes(reader, node, limits) : [];
 }
 
-function topOf(
+function listTopBuckets(
   reader: Reader,
   run: string,
   order: BucketOrder,
@@ -79,12 +79,12 @@ function topOf(
       bucket: ranked.bucket,
       ...(ranked.message === null ? {} : { message: ranked.message }),
     }));
-  return withMore(shown, list, null, reader.countRanked(run, order, filter));
+  return appendMoreBuckets(shown, list, null, reader.countRanked(run, order, filter));
 }
 
-function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): readonly BucketsNode[] {
+function listAlternativeNodes(reader: Reader, node: BucketNode, limits: Limits): readonly BucketsNode[] {
   const { alternatives } = reader.bucketView(node.bucket);
-  const groups = equalAlternatives(alternatives);
+  const groups = groupEqualAlternatives(alternatives);
   const shown = groups.slice(0, limits.of(node.id)).map(({ first, all }): AlternativeNode => {
     const original = all.find((one) => one.original) ?? first;
     return {
@@ -96,10 +96,10 @@ function alternativesOf(reader: Reader, node: BucketNode, limits: Limits): reado
       message: original.message,
     };
   });
-  return withMore(shown, node.id, node, groups.length);
+  return appendMoreBuckets(shown, node.id, node, groups.length);
 }
 
-function withMore(
+function appendMoreBuckets(
   shown: readonly BucketsNode[],
   list: string,
   parent: BucketNode | null,

@@ -20,36 +20,36 @@ import {
   type BucketFilter,
   type BucketOrder,
   type BucketOrigin,
-  passes,
+  isBucketKindShown,
   type BucketKind,
 } from '../../domain/replay.ts';
-import { judgeWordsIn } from '../../domain/run.ts';
+import { describeStoredJudge } from '../../domain/run.ts';
 import { C3Error, hasCode } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables } from '../common/disposables.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import {
-  alternativeDescription,
-  alternativeLabel,
-  bucketDescription,
-  bucketFilterWords,
-  bucketLabel,
-  bucketSpoken,
-  bucketTooltip,
-  creditWords,
+  formatAlternativeDescription,
+  formatAlternativeLabel,
+  formatBucketDescription,
+  formatBucketFilter,
+  formatBucketLabel,
+  formatSpokenBucket,
+  formatBucketTooltip,
+  describeCredit,
   ORDERS,
-  bucketChoices,
+  listBucketChoices,
   type BucketChoice,
 } from './bucketWords.ts';
 import {
-  bucketsOf,
+  listBucketNodes,
   type AlternativeNode,
   type BucketNode,
   type BucketsNode,
   type MoreBucketsNode,
 } from './bucketsModel.ts';
-import { askLive } from './liveFilter.ts';
+import { askForLiveFilter } from './liveFilter.ts';
 import { Limits } from './runsModel.ts';
 
 const ORDER_KEY = 'c3.bucketOrder';
@@ -123,7 +123,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       return;
     }
     const before = this.filter;
-    const chosen = await askForBuckets(reader.bucketKinds(run.id), before, (filter) => this.apply(filter));
+    const chosen = await askForBucketFilter(reader.bucketKinds(run.id), before, (filter) => this.apply(filter));
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }
@@ -135,7 +135,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   }
 
   private apply(filter: BucketFilter): void {
-    this.filter = bucketFilterWords(filter) === '' ? ALL_BUCKETS : filter;
+    this.filter = formatBucketFilter(filter) === '' ? ALL_BUCKETS : filter;
     this.limits = new Limits();
     this.changed.fire(undefined);
   }
@@ -154,12 +154,12 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
       const children =
         reader === null || run === undefined
           ? []
-          : bucketsOf(reader, run.id, this.order, node ?? null, this.limits, this.filter);
+          : listBucketNodes(reader, run.id, this.order, node ?? null, this.limits, this.filter);
       if (node === undefined) {
         this.updateContext(
           run !== undefined && (children.length > 0 || (reader?.countBuckets({ run: run.id }) ?? 0) > 0),
           run?.title,
-          reader === null || run === undefined ? null : judgeWordsIn(reader.runConfig(run.id)),
+          reader === null || run === undefined ? null : describeStoredJudge(reader.runConfig(run.id)),
         );
       }
       return [...children];
@@ -178,11 +178,11 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   getTreeItem(node: BucketsNode): TreeItem {
     switch (node.kind) {
       case 'bucket':
-        return bucketItem(node);
+        return createBucketItem(node);
       case 'alternative':
-        return alternativeItem(node);
+        return createAlternativeItem(node);
       case 'moreBuckets':
-        return moreItem(node);
+        return createMoreBucketsItem(node);
     }
   }
 
@@ -206,7 +206,7 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
 
   private updateContext(hasBuckets: boolean, title: string | undefined, judge: string | null): void {
     void commands.executeCommand('setContext', 'c3.noBuckets', !hasBuckets);
-    const filter = hasBuckets ? bucketFilterWords(this.filter) : '';
+    const filter = hasBuckets ? formatBucketFilter(this.filter) : '';
     void commands.executeCommand('setContext', 'c3.bucketsFiltered', filter !== '');
     // Names the judge above the credits that rest on its scores.
     this.view.message = (hasBuckets ? judge : null) ?? '';
@@ -218,17 +218,17 @@ export class BucketsTree implements TreeDataProvider<BucketsNode> {
   }
 }
 
-function bucketItem(node: BucketNode): TreeItem {
+function createBucketItem(node: BucketNode): TreeItem {
   const { ranked, order } = node;
   const item = new TreeItem(
-    bucketLabel(ranked, order),
+    formatBucketLabel(ranked, order),
     ranked.message === null ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
   );
   item.id = node.id;
   item.iconPath = new ThemeIcon(ICONS[ranked.origin]);
-  item.description = bucketDescription(ranked, order);
-  item.tooltip = bucketTooltip(ranked);
-  item.accessibilityInformation = { label: bucketSpoken(ranked, order) };
+  item.description = formatBucketDescription(ranked, order);
+  item.tooltip = formatBucketTooltip(ranked);
+  item.accessibilityInformation = { label: formatSpokenBucket(ranked, order) };
   item.contextValue = ranked.message === null ? 'bucket empty' : 'bucket';
   if (ranked.message !== null) {
     item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
@@ -236,10 +236,10 @@ function bucketItem(node: BucketNode): TreeItem {
   return item;
 }
 
-function alternativeItem(node: AlternativeNode): TreeItem {
+function createAlternativeItem(node: AlternativeNode): TreeItem {
   const { alternative, copies } = node;
   const value = alternative.credit?.value ?? 0;
-  const item = new TreeItem(alternativeLabel(alternative), TreeItemCollapsibleState.None);
+  const item = new TreeItem(formatAlternativeLabel(alternative), TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath =
     value > 0
@@ -247,21 +247,21 @@ function alternativeItem(node: AlternativeNode): TreeItem {
       : value < 0
         ? new ThemeIcon('arrow-down', new ThemeColor('charts.red'))
         : new ThemeIcon('dash');
-  item.description = alternativeDescription(alternative, copies);
+  item.description = formatAlternativeDescription(alternative, copies);
   item.tooltip = [
     alternative.text.slice(0, 1000),
     '',
-    alternative.credit === null ? 'credit not measured' : creditWords(alternative.credit),
+    alternative.credit === null ? 'credit not measured' : describeCredit(alternative.credit),
   ].join('\n');
   item.accessibilityInformation = {
-    label: `${alternativeDescription(alternative, copies)}; ${alternativeLabel(alternative)}`,
+    label: `${formatAlternativeDescription(alternative, copies)}; ${formatAlternativeLabel(alternative)}`,
   };
   item.contextValue = 'alternative';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;
 }
 
-function moreItem(node: MoreBucketsNode): TreeItem {
+function createMoreBucketsItem(node: MoreBucketsNode): TreeItem {
   const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = new ThemeIcon('ellipsis');
@@ -282,14 +282,14 @@ interface ChoiceItem extends QuickPickItem {
  * @param apply called with each change while the question is open
  * @returns the chosen filter, or undefined if the user canceled
  */
-function askForBuckets(
+function askForBucketFilter(
   kinds: readonly BucketKind[],
   present: BucketFilter,
   apply: (filter: BucketFilter) => void,
 ): Promise<BucketFilter | undefined> {
   const pick = window.createQuickPick<ChoiceItem>();
   const counted = (of: readonly BucketKind[]): number => of.reduce((sum, { count }) => sum + count, 0);
-  const items = bucketChoices(kinds).flatMap(({ title, choices }): ChoiceItem[] => [
+  const items = listBucketChoices(kinds).flatMap(({ title, choices }): ChoiceItem[] => [
     { label: title, kind: QuickPickItemKind.Separator },
     ...choices.map((choice): ChoiceItem => ({
       label: withoutIcons(choice.label),
@@ -307,8 +307,8 @@ function askForBuckets(
   pick.placeholder = 'Select roles, origins and whether credit was measured; press Enter to apply';
   pick.items = items;
   pick.selectedItems = items.filter(({ picked }) => picked === true);
-  return askLive(pick, current, (filter) => {
-    pick.title = `Filter buckets: ${counted(kinds.filter((kind) => passes(filter, kind)))} of ${counted(kinds)}`;
+  return askForLiveFilter(pick, current, (filter) => {
+    pick.title = `Filter buckets: ${counted(kinds.filter((kind) => isBucketKindShown(filter, kind)))} of ${counted(kinds)}`;
     apply(filter);
   });
 }

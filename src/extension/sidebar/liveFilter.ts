@@ -6,7 +6,7 @@ import type { QuickPick, QuickPickItem } from 'vscode';
  * @param changed called with the initial filter and with each change while the question is open
  * @returns the chosen filter, or undefined if the user canceled
  */
-export function askLive<Filter>(
+export function askForLiveFilter<Filter>(
   pick: QuickPick<QuickPickItem>,
   current: () => Filter,
   changed: (filter: Filter) => void,

@@ -29,7 +29,7 @@ export function isFiltering({ words, methods, statuses }: RunsFilter): boolean {
  * Returns true if a run is shown. Each word must occur in its title, tags, note, method, status or id,
  * ignoring case.
  */
-export function passes({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
+export function passesRunsFilter({ words, methods, statuses }: RunsFilter, { run, status }: FilteredRun): boolean {
   if (methods.length > 0 && !methods.includes(run.method)) {
     return false;
   }
@@ -44,12 +44,12 @@ export function passes({ words, methods, statuses }: RunsFilter, { run, status }
 }
 
 /** Formats the filter for the description of the view. */
-export function filterWords({ words, methods, statuses }: RunsFilter): string {
+export function formatRunsFilter({ words, methods, statuses }: RunsFilter): string {
   return [...(words.trim() === '' ? [] : [`“${words.trim()}”`]), ...statuses, ...methods].join(', ');
 }
 
 /** Counts equal values, in the order of their first occurrence. */
-export function counted<T extends string>(
+export function countValues<T extends string>(
   values: readonly T[],
 ): readonly { readonly value: T; readonly count: number }[] {
   const counts = new Map<T, number>();

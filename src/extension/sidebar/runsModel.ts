@@ -6,17 +6,17 @@ import {
   shownStatus,
   type RunRecord,
   type ShownStatus,
-  sectionOf,
-  storedRecipe,
+  readSection,
+  parseStoredRecipe,
 } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';
-import { outcomeOf, type Outcome } from '../../shared/credit/returns.ts';
+import { toOutcome, type Outcome } from '../../shared/credit/returns.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { RunJob } from '../../shared/protocols/jobs.ts';
 import { POLICY_KINDS } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { isBeingWritten } from '../engine/storeOwner.ts';
-import { isFiltering, NO_FILTER, passes, type RunsFilter } from './runsFilter.ts';
+import { isFiltering, NO_FILTER, passesRunsFilter, type RunsFilter } from './runsFilter.ts';
 
 /** Number of items shown at first, and added by each "Load more". */
 export const PAGE = 100;
@@ -112,20 +112,20 @@ export class Limits {
  * Returns the children of a node, or the top of the tree if it is null. @param filter filters the runs
  * at the top
  */
-export function childrenOf(
+export function listChildren(
   reader: Reader,
   node: RunsNode | null,
   limits: Limits,
   filter: RunsFilter = NO_FILTER,
 ): readonly RunsNode[] {
   if (node === null) {
-    return runs(reader, limits, filter);
+    return listRunNodes(reader, limits, filter);
   }
   if (node.kind === 'run') {
-    return rounds(reader, node, limits);
+    return listRoundNodes(reader, node, limits);
   }
   if (node.kind === 'round') {
-    return episodes(reader, node, limits);
+    return listEpisodeNodes(reader, node, limits);
   }
   return [];
 }
@@ -134,7 +134,7 @@ export function childrenOf(
  * Returns the queued runs, the last one first, as they stand above the runs that began before. Leaves
  * out resumed runs, which are listed already.
  */
-export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
+export function toQueuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
   return jobs
     .filter(({ kind }) => kind === 'start')
     .map((job): QueuedNode => ({ kind: 'queued', id: `queued:${job.id}`, job }))
@@ -142,12 +142,12 @@ export function queuedNodes(jobs: readonly RunJob[]): readonly QueuedNode[] {
 }
 
 /** Returns all runs, newest first. */
-export function allRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
-  return runNodes(reader, reader.countRuns());
+export function listAllRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return readRunNodes(reader, reader.countRuns());
 }
 
 /** Returns the run of a node, or of its ancestor. */
-export function runOfNode(node: RunsNode): string | undefined {
+export function findRunOfNode(node: RunsNode): string | undefined {
   switch (node.kind) {
     case 'run':
       return node.run.id;
@@ -156,30 +156,30 @@ export function runOfNode(node: RunsNode): string | undefined {
     case 'episode':
       return node.episode.run;
     case 'more':
-      return node.parent === null ? undefined : runOfNode(node.parent);
+      return node.parent === null ? undefined : findRunOfNode(node.parent);
     case 'queued':
       return undefined;
   }
 }
 
-function runs(reader: Reader, limits: Limits, filter: RunsFilter): readonly RunsNode[] {
+function listRunNodes(reader: Reader, limits: Limits, filter: RunsFilter): readonly RunsNode[] {
   if (isFiltering(filter)) {
-    const passing = allRuns(reader).filter((node) => passes(filter, node));
-    return withMore(passing.slice(0, limits.of(TOP)), TOP, null, passing.length);
+    const passing = listAllRuns(reader).filter((node) => passesRunsFilter(filter, node));
+    return appendMoreNode(passing.slice(0, limits.of(TOP)), TOP, null, passing.length);
   }
-  return withMore(runNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
+  return appendMoreNode(readRunNodes(reader, limits.of(TOP)), TOP, null, reader.countRuns());
 }
 
 /** Returns the parent of a node, or undefined at the top. */
-export function parentOf(reader: Reader, node: RunsNode): RunsNode | undefined {
+export function findParent(reader: Reader, node: RunsNode): RunsNode | undefined {
   switch (node.kind) {
     case 'run':
     case 'queued':
       return undefined;
     case 'round':
-      return runNode(reader, node.run);
+      return readRunNode(reader, node.run);
     case 'episode':
-      return roundNode(reader, node.episode);
+      return readRoundNode(reader, node.episode);
     case 'more':
       return node.parent ?? undefined;
   }
@@ -196,8 +196,8 @@ export function findRound(
   limits: Limits,
   filter: RunsFilter = NO_FILTER,
 ): { readonly node: RoundNode; readonly filter: RunsFilter } | undefined {
-  const run = runNode(reader, round.run);
-  const found = roundNode(reader, round);
+  const run = readRunNode(reader, round.run);
+  const found = readRoundNode(reader, round);
   if (found === undefined) {
     return undefined;
   }
@@ -213,27 +213,27 @@ export function findRound(
   if (round.phase === 'train') {
     limits.atLeast(run.id, round.iteration);
   }
-  return { node: found, filter: passes(filter, run) ? filter : NO_FILTER };
+  return { node: found, filter: passesRunsFilter(filter, run) ? filter : NO_FILTER };
 }
 
-function runNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
+function readRunNode(reader: Pick<Reader, 'path' | 'run'>, id: string): RunNode {
   const run = reader.run(id);
   return { kind: 'run', id: run.id, run, status: shownStatus(run, isBeingWritten(reader.path)) };
 }
 
-function roundNode(
+function readRoundNode(
   reader: Reader,
   { run, phase, iteration }: Pick<Episode, 'run' | 'phase' | 'iteration'>,
 ): RoundNode | undefined {
   if (phase === 'train') {
     const [step] = iteration < 1 ? [] : reader.steps(run, iteration - 1, 1);
-    return step?.iteration === iteration ? stepNode(run, step, reader.runConfig(run)) : undefined;
+    return step?.iteration === iteration ? toStepNode(run, step, reader.runConfig(run)) : undefined;
   }
   const round = phase === 'evaluate' ? evaluationRound(iteration) : null;
-  return round === null ? undefined : evaluationNode(reader, run, round);
+  return round === null ? undefined : readEvaluationNode(reader, run, round);
 }
 
-function stepNode(run: string, step: Step, runConfig: string): RoundNode {
+function toStepNode(run: string, step: Step, runConfig: string): RoundNode {
   return {
     kind: 'round',
     id: `${run}/train/${step.iteration}`,
@@ -243,12 +243,12 @@ function stepNode(run: string, step: Step, runConfig: string): RoundNode {
     label: `Step ${step.iteration}`,
     episodes: step.episodes,
     step,
-    turns: stepTurnLines(runConfig, step.iteration),
+    turns: formatStepTurns(runConfig, step.iteration),
   };
 }
 
 /** Returns undefined if nothing was evaluated. */
-function evaluationNode(
+function readEvaluationNode(
   reader: Pick<Reader, 'countEpisodes'>,
   run: string,
   round: EvaluationRound,
@@ -271,23 +271,23 @@ function evaluationNode(
 }
 
 /** Returns all runs that can be resumed, newest first. */
-export function resumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
-  return allRuns(reader).filter(({ status }) => isResumable(status));
+export function listResumableRuns(reader: Pick<Reader, 'path' | 'runs' | 'countRuns'>): readonly RunNode[] {
+  return listAllRuns(reader).filter(({ status }) => isResumable(status));
 }
 
-function runNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonly RunNode[] {
+function readRunNodes(reader: Pick<Reader, 'path' | 'runs'>, limit: number): readonly RunNode[] {
   const beingWritten = isBeingWritten(reader.path);
   return reader.runs(0, limit).map((run) => ({ kind: 'run', id: run.id, run, status: shownStatus(run, beingWritten) }));
 }
 
-function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {
+function listRoundNodes(reader: Reader, node: RunNode, limits: Limits): readonly RunsNode[] {
   const run = node.run.id;
   const known = roundsInOrder(reader.evaluationNumbers(run));
   const evaluations = (which: (round: EvaluationRound) => boolean): readonly RoundNode[] =>
-    known.filter(which).flatMap((round) => evaluationNode(reader, run, round) ?? []);
+    known.filter(which).flatMap((round) => readEvaluationNode(reader, run, round) ?? []);
   const runConfig = reader.runConfig(run);
-  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => stepNode(run, step, runConfig));
-  const [last] = withMore(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
+  const steps = reader.steps(run, 0, limits.of(node.id)).map((step) => toStepNode(run, step, runConfig));
+  const [last] = appendMoreNode(steps, node.id, node, reader.countSteps(run)).slice(steps.length);
   return [
     ...evaluations(({ stage }) => stage === 'before'),
     ...steps.flatMap((step) => [
@@ -299,7 +299,7 @@ function rounds(reader: Reader, node: RunNode, limits: Limits): readonly RunsNod
   ];
 }
 
-function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
+function listEpisodeNodes(reader: Reader, node: RoundNode, limits: Limits): readonly RunsNode[] {
   const { run, phase, iteration } = node;
   const scale = reader.returnScale(run);
   const shown = reader
@@ -308,13 +308,13 @@ function episodes(reader: Reader, node: RoundNode, limits: Limits): readonly Run
       kind: 'episode',
       id: `${node.id}/${episode.id}`,
       episode,
-      outcome: episode.return === null ? null : outcomeOf(episode.return, scale),
+      outcome: episode.return === null ? null : toOutcome(episode.return, scale),
       text: reader.message(episode.leaf).text,
     }));
-  return withMore(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
+  return appendMoreNode(shown, node.id, node, reader.countEpisodes({ run, phase, iteration }));
 }
 
-function withMore(
+function appendMoreNode(
   shown: readonly RunsNode[],
   list: string,
   parent: RunNode | RoundNode | null,
@@ -345,22 +345,24 @@ interface RoleTurn {
  * @param step the number of the step, from 1
  * @returns no lines for another method, or if the team cannot be read
  */
-export function stepTurnLines(runConfig: string, step: number): readonly string[] {
-  const recipe = storedRecipe(runConfig);
-  const config = sectionOf(recipe, 'config');
-  const roles = config['method'] === 'teamtr' ? rolesIn(recipe['protocolText']) : [];
-  const policies = sectionOf(config, 'policies');
-  const learning = roles.filter((role) => learnsIn(sectionOf(policies, role)['kind']));
+export function formatStepTurns(runConfig: string, step: number): readonly string[] {
+  const recipe = parseStoredRecipe(runConfig);
+  const config = readSection(recipe, 'config');
+  const roles = config['method'] === 'teamtr' ? readProtocolRoles(recipe['protocolText']) : [];
+  const policies = readSection(config, 'policies');
+  const learning = roles.filter((role) => canKindLearn(readSection(policies, role)['kind']));
   if (learning.length === 0) {
     return [];
   }
-  const { order = 'fixed', resample_every: every = 1 } = sectionOf(config, 'teamtr');
-  const ordered = inOrder(learning, order, step);
+  const { order = 'fixed', resample_every: every = 1 } = readSection(config, 'teamtr');
+  const ordered = orderRoles(learning, order, step);
   if (ordered === null) {
     return [`One role learned after the other; which was first is not stored (order: ${String(order)}).`];
   }
-  const apart = sectionOf(config, 'adapter')['per'] === 'role';
-  return turnsOf(ordered, roles, typeof every === 'number' ? every : null).map((turn) => turnWords(turn, apart));
+  const apart = readSection(config, 'adapter')['per'] === 'role';
+  return listRoleTurns(ordered, roles, typeof every === 'number' ? every : null).map((turn) =>
+    describeTurn(turn, apart),
+  );
 }
 
 /**
@@ -368,7 +370,7 @@ export function stepTurnLines(runConfig: string, step: number): readonly string[
  * @param all all roles of the team, including those that do not learn
  * @param every number of turns that share rollouts; null if all turns of a step share them
  */
-function turnsOf(ordered: readonly string[], all: readonly string[], every: number | null): readonly RoleTurn[] {
+function listRoleTurns(ordered: readonly string[], all: readonly string[], every: number | null): readonly RoleTurn[] {
   return ordered.map((role, place) => {
     const stage = every === null ? 0 : Math.floor(place / every);
     const begun = stage * (every ?? 0);
@@ -387,24 +389,24 @@ function turnsOf(ordered: readonly string[], all: readonly string[], every: numb
  * Describes a turn in one sentence.
  * @param apart true if each role has its own weights; otherwise an update of one changes all
  */
-function turnWords({ role, stage, updated, old, since }: RoleTurn, apart: boolean): string {
-  const late = since.length === 0 ? '' : `; ${listed(since)} ${since.length === 1 ? 'was' : 'were'} updated since`;
-  return `Stage ${stage}: ${role} learned from episodes with ${teamWords(updated, old, apart)}${late}`;
+function describeTurn({ role, stage, updated, old, since }: RoleTurn, apart: boolean): string {
+  const late = since.length === 0 ? '' : `; ${joinNames(since)} ${since.length === 1 ? 'was' : 'were'} updated since`;
+  return `Stage ${stage}: ${role} learned from episodes with ${describeTurnTeam(updated, old, apart)}${late}`;
 }
 
-function teamWords(updated: readonly string[], old: readonly string[], apart: boolean): string {
+function describeTurnTeam(updated: readonly string[], old: readonly string[], apart: boolean): string {
   if (updated.length === 0) {
     return 'the team as it was before the step';
   }
   if (!apart) {
     const turns = updated.length === 1 ? 'turn' : 'turns';
-    return `the weights that all roles share, after the ${turns} of ${listed(updated)}`;
+    return `the weights that all roles share, after the ${turns} of ${joinNames(updated)}`;
   }
-  return `${listed(updated)} as updated in this step${old.length === 0 ? '' : ` and ${listed(old)} as before it`}`;
+  return `${joinNames(updated)} as updated in this step${old.length === 0 ? '' : ` and ${joinNames(old)} as before it`}`;
 }
 
 /** Returns the roles in the order of a step, or null if the store does not contain that order. */
-function inOrder(roles: readonly string[], order: unknown, step: number): readonly string[] | null {
+function orderRoles(roles: readonly string[], order: unknown, step: number): readonly string[] | null {
   switch (order) {
     case 'fixed':
       return roles;
@@ -420,7 +422,7 @@ function inOrder(roles: readonly string[], order: unknown, step: number): readon
 }
 
 /** Returns the roles of a protocol in its order, or none if it cannot be read. */
-function rolesIn(text: unknown): readonly string[] {
+function readProtocolRoles(text: unknown): readonly string[] {
   try {
     const protocol: unknown = typeof text === 'string' ? JSON.parse(text) : null;
     const roles = isRecord(protocol) ? protocol['roles'] : null;
@@ -433,8 +435,8 @@ function rolesIn(text: unknown): readonly string[] {
   }
 }
 
-const learnsIn = (kind: unknown): boolean =>
+const canKindLearn = (kind: unknown): boolean =>
   POLICY_KINDS.find(({ name }) => name === kind)?.capabilities.learns ?? true;
 
-const listed = (names: readonly string[]): string =>
+const joinNames = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;

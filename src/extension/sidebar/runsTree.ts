@@ -25,28 +25,28 @@ import type { Log } from '../common/log.ts';
 import { oneLine } from '../common/oneLine.ts';
 import type { StoreAccess } from '../engine/storeAccess.ts';
 import type { RunController } from '../run/runController.ts';
-import { askLive } from './liveFilter.ts';
-import { runDescription, episodeLabel, episodeReturn, roundDescription } from './runWords.ts';
+import { askForLiveFilter } from './liveFilter.ts';
+import { formatRunDescription, formatEpisodeLabel, formatEpisodeReturn, formatRoundDescription } from './runWords.ts';
 import {
-  filterWords,
+  formatRunsFilter,
   isFiltering,
   isRunsFilter,
   NO_FILTER,
   type RunsFilter,
-  counted,
-  passes,
+  countValues,
+  passesRunsFilter,
   STATUSES,
   type FilteredRun,
 } from './runsFilter.ts';
 import { findChangedRuns, isSameList, type List } from './runsList.ts';
 import {
-  allRuns,
-  childrenOf,
+  listAllRuns,
+  listChildren,
   findRound,
   Limits,
-  parentOf,
-  queuedNodes,
-  runOfNode,
+  findParent,
+  toQueuedNodes,
+  findRunOfNode,
   TOP,
   type MoreNode,
   type RunNode,
@@ -114,7 +114,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.disposables.add(this.view.onDidCollapseElement(({ element }) => this.expanded.delete(element.id)));
     this.disposables.add(
       this.view.onDidChangeSelection(({ selection: [node] }) => {
-        const run = node === undefined ? undefined : runOfNode(node);
+        const run = node === undefined ? undefined : findRunOfNode(node);
         if (run !== undefined) {
           this.chosen.fire(run);
         }
@@ -129,7 +129,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
       return;
     }
     const before = this.filter;
-    const chosen = await askForFilter(allRuns(reader), before, (filter) => this.apply(filter));
+    const chosen = await askForRunsFilter(listAllRuns(reader), before, (filter) => this.apply(filter));
     this.apply(chosen ?? before);
     void this.memory.update(FILTER_KEY, this.filter);
   }
@@ -213,11 +213,16 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   private read(node: RunsNode | undefined): List {
     try {
       const reader = this.store.reader();
-      const stored = reader === null ? [] : childrenOf(reader, node ?? null, this.limits, this.filter);
-      const children = node === undefined ? [...queuedNodes(this.running.queued), ...stored] : stored;
+      const stored = reader === null ? [] : listChildren(reader, node ?? null, this.limits, this.filter);
+      const children = node === undefined ? [...toQueuedNodes(this.running.queued), ...stored] : stored;
       const hasRuns = children.length > 0 || (reader?.countRuns() ?? 0) > 0;
       // Without the remaining time, which changes constantly and which `follow` updates.
-      return { children, hasRuns, error: null, words: children.map((child) => JSON.stringify(itemOf(child, null))) };
+      return {
+        children,
+        hasRuns,
+        error: null,
+        words: children.map((child) => JSON.stringify(createTreeItem(child, null))),
+      };
     } catch (error) {
       if (!(error instanceof C3Error)) {
         throw error;
@@ -228,7 +233,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
 
   getParent(node: RunsNode): RunsNode | undefined {
     const reader = this.store.reader();
-    return reader === null ? undefined : parentOf(reader, node);
+    return reader === null ? undefined : findParent(reader, node);
   }
 
   /**
@@ -256,7 +261,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   /** The run of the selected item. */
   get selectedRun(): string | undefined {
     const [node] = this.view.selection;
-    return node === undefined ? undefined : runOfNode(node);
+    return node === undefined ? undefined : findRunOfNode(node);
   }
 
   /** Expands a run. Repeats the request, since the editor ignores it while it updates the list. */
@@ -273,18 +278,18 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
   getTreeItem(node: RunsNode): TreeItem {
     const { current } = this.running;
     if (node.kind !== 'run') {
-      return itemOf(node, current);
+      return createTreeItem(node, current);
     }
     const now = this.newest.get(node.id) ?? node;
     if (now.status === 'running') {
-      this.live = { node, words: runDescription(now, current) };
+      this.live = { node, words: formatRunDescription(now, current) };
     }
-    return itemOf(now, current);
+    return createTreeItem(now, current);
   }
 
   /** Updates the queue, and the item of the run in progress if its description has changed. */
   private follow(): void {
-    const queue = queuedNodes(this.running.queued)
+    const queue = toQueuedNodes(this.running.queued)
       .map(({ id }) => id)
       .join(' ');
     if (queue !== this.queue) {
@@ -298,7 +303,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     if (live === null || live.node.run.id !== current?.run) {
       return;
     }
-    const words = runDescription(this.newest.get(live.node.id) ?? live.node, current);
+    const words = formatRunDescription(this.newest.get(live.node.id) ?? live.node, current);
     if (words === live.words) {
       return;
     }
@@ -322,7 +327,7 @@ export class RunsTree implements TreeDataProvider<RunsNode> {
     this.fault = fault;
     const filtering = hasRuns && isFiltering(this.filter);
     void commands.executeCommand('setContext', 'c3.runsFiltered', filtering);
-    this.view.description = filtering ? filterWords(this.filter) : '';
+    this.view.description = filtering ? formatRunsFilter(this.filter) : '';
     // A message replaces the welcome text, which has a button for this.
     this.view.message = error instanceof OlderStoreError ? '' : (fault ?? '');
   }
@@ -339,13 +344,13 @@ interface FilterItem extends QuickPickItem {
  * @param apply called with each change while the question is open
  * @returns the chosen filter, or undefined if the user canceled
  */
-function askForFilter(
+function askForRunsFilter(
   runs: readonly FilteredRun[],
   present: RunsFilter,
   apply: (filter: RunsFilter) => void,
 ): Promise<RunsFilter | undefined> {
   const pick = window.createQuickPick<FilterItem>();
-  const items = itemsOf(runs);
+  const items = createFilterItems(runs);
   const current = (): RunsFilter => ({
     words: pick.value.slice(0, 200),
     methods: pick.selectedItems.flatMap(({ method }) => method ?? []),
@@ -360,36 +365,36 @@ function askForFilter(
       (status !== undefined && present.statuses.includes(status)) ||
       (method !== undefined && present.methods.includes(method)),
   );
-  return askLive(pick, current, (filter) => {
-    pick.title = `Filter runs: ${runs.filter((run) => passes(filter, run)).length} of ${runs.length}`;
+  return askForLiveFilter(pick, current, (filter) => {
+    pick.title = `Filter runs: ${runs.filter((run) => passesRunsFilter(filter, run)).length} of ${runs.length}`;
     apply(filter);
   });
 }
 
 /** Returns the items of the quick pick. All stay visible, since the typed text filters the runs. */
-function itemsOf(runs: readonly FilteredRun[]): readonly FilterItem[] {
-  const statuses = counted(runs.map(({ status }) => status));
+function createFilterItems(runs: readonly FilteredRun[]): readonly FilterItem[] {
+  const statuses = countValues(runs.map(({ status }) => status));
   return [
     { label: 'Status', kind: QuickPickItemKind.Separator },
     ...STATUSES.flatMap((status) => statuses.filter(({ value }) => value === status)).map(
       ({ value, count }): FilterItem => ({
         label: value,
-        description: runsWord(count),
+        description: formatRunCount(count),
         alwaysShow: true,
         status: value,
       }),
     ),
     { label: 'Method', kind: QuickPickItemKind.Separator },
-    ...counted(runs.map(({ run }) => run.method)).map(({ value, count }): FilterItem => ({
+    ...countValues(runs.map(({ run }) => run.method)).map(({ value, count }): FilterItem => ({
       label: value,
-      description: runsWord(count),
+      description: formatRunCount(count),
       alwaysShow: true,
       method: value,
     })),
   ];
 }
 
-function runsWord(count: number): string {
+function formatRunCount(count: number): string {
   return count === 1 ? '1 run' : `${count} runs`;
 }
 
@@ -411,24 +416,24 @@ const EPISODE_ICONS: Readonly<Record<Outcome | 'masked', ThemeIcon>> = {
 };
 
 /** Returns the tree item of a node. @param current the newest progress of the run in progress */
-function itemOf(node: RunsNode, current: RunProgress | null): TreeItem {
+function createTreeItem(node: RunsNode, current: RunProgress | null): TreeItem {
   switch (node.kind) {
     case 'run':
-      return runItem(node, current);
+      return createRunItem(node, current);
     case 'queued':
-      return queuedItem(node);
+      return createQueuedItem(node);
     case 'round':
-      return roundItem(node);
+      return createRoundItem(node);
     case 'episode':
-      return episodeItem(node);
+      return createEpisodeItem(node);
     case 'more':
-      return moreItem(node);
+      return createMoreItem(node);
   }
 }
 
-function runItem(node: RunNode, current: RunProgress | null): TreeItem {
+function createRunItem(node: RunNode, current: RunProgress | null): TreeItem {
   const { run, status } = node;
-  const description = runDescription(node, current);
+  const description = formatRunDescription(node, current);
   const item = new TreeItem(run.title, TreeItemCollapsibleState.Collapsed);
   item.id = node.id;
   item.iconPath = RUN_ICONS[status];
@@ -440,7 +445,7 @@ function runItem(node: RunNode, current: RunProgress | null): TreeItem {
   return item;
 }
 
-function queuedItem({ id, job }: QueuedNode): TreeItem {
+function createQueuedItem({ id, job }: QueuedNode): TreeItem {
   const item = new TreeItem(job.title, TreeItemCollapsibleState.None);
   item.id = id;
   item.iconPath = new ThemeIcon('clock');
@@ -451,36 +456,38 @@ function queuedItem({ id, job }: QueuedNode): TreeItem {
   return item;
 }
 
-function roundItem(node: RoundNode): TreeItem {
+function createRoundItem(node: RoundNode): TreeItem {
   const item = new TreeItem(
     node.label,
     node.episodes === 0 ? TreeItemCollapsibleState.None : TreeItemCollapsibleState.Collapsed,
   );
   item.id = node.id;
   item.iconPath = new ThemeIcon(node.phase === 'evaluate' ? 'checklist' : 'git-commit');
-  item.description = roundDescription(node);
+  item.description = formatRoundDescription(node);
   if (node.turns.length > 0) {
-    item.tooltip = [`${node.label}: ${roundDescription(node)}`, '', ...node.turns].join('\n');
+    item.tooltip = [`${node.label}: ${formatRoundDescription(node)}`, '', ...node.turns].join('\n');
   }
-  item.accessibilityInformation = { label: [`${node.label}, ${roundDescription(node)}`, ...node.turns].join('. ') };
+  item.accessibilityInformation = {
+    label: [`${node.label}, ${formatRoundDescription(node)}`, ...node.turns].join('. '),
+  };
   item.contextValue = node.episodes === 0 ? 'round empty' : 'round';
   return item;
 }
 
-function episodeItem(node: EpisodeNode): TreeItem {
+function createEpisodeItem(node: EpisodeNode): TreeItem {
   const { episode } = node;
-  const item = new TreeItem(episodeLabel(episode), TreeItemCollapsibleState.None);
+  const item = new TreeItem(formatEpisodeLabel(episode), TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = EPISODE_ICONS[node.outcome ?? 'masked'];
   item.description = oneLine(node.text);
-  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${episodeReturn(episode)}, expected ${episode.answer}`;
-  item.accessibilityInformation = { label: `${episodeReturn(episode)}: ${episodeLabel(episode)}` };
+  item.tooltip = `${episode.question}\n\n${node.text.slice(0, 1000)}\n${formatEpisodeReturn(episode)}, expected ${episode.answer}`;
+  item.accessibilityInformation = { label: `${formatEpisodeReturn(episode)}: ${formatEpisodeLabel(episode)}` };
   item.contextValue = 'episode';
   item.command = { command: 'c3.openTranscript', title: 'Open transcript', arguments: [node] };
   return item;
 }
 
-function moreItem(node: MoreNode): TreeItem {
+function createMoreItem(node: MoreNode): TreeItem {
   const item = new TreeItem('Load more', TreeItemCollapsibleState.None);
   item.id = node.id;
   item.iconPath = new ThemeIcon('ellipsis');

@@ -11,7 +11,7 @@ import {
   type TaxonomyThresholds,
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
-import { hasCode, messageOf } from '../../shared/errors.ts';
+import { hasCode, toErrorMessage } from '../../shared/errors.ts';
 import {
   CASES_SHOWN,
   ALTERNATIVE_PREVIEW,
@@ -19,9 +19,9 @@ import {
   type CaseDetail,
   type TaxonomyFromHost,
 } from '../../shared/protocols/taxonomyProtocol.ts';
-import { beginning } from '../../shared/text/visible.ts';
+import { takeBeginning } from '../../shared/text/visible.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
+import { attemptForPage, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
 
 /** The part of the engine that is used here. */
 export interface TaxonomyEngine {
@@ -55,13 +55,13 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
   private again = false;
   private buckets: number | null = null;
   readonly answers: AnswersOf<typeof TAXONOMY_PANEL> = {
-    case: ({ bucket }) => caseDetail(this.around.reader(), bucket),
+    case: ({ bucket }) => readCaseDetail(this.around.reader(), bucket),
     label: (given) => this.label(given),
   };
   readonly events: EventsOf<typeof TAXONOMY_PANEL> = {
     ready: async ({ filter, limit }) => {
       this.choice = { thresholds: this.around.thresholds.get(), filter, limit };
-      attempt(this.page, () => {
+      attemptForPage(this.page, () => {
         const { id, title } = this.around.reader().run(this.run);
         this.page.post({ type: 'opened', run: id, title: 'Failure taxonomy', subtitle: title });
       });
@@ -143,7 +143,7 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
       await this.around.engine().label(given);
       return null;
     } catch (error) {
-      const message = messageOf(error);
+      const message = toErrorMessage(error);
       this.around.log.error(message);
       return hasCode(error, 'storeHeld') ? `Labels cannot be written now: ${message}` : message;
     }
@@ -151,14 +151,14 @@ export class TaxonomySession implements SessionOf<typeof TAXONOMY_PANEL> {
 }
 
 /** Reads a case from the store, with texts of a limited length. */
-export function caseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBucket'>, bucket: number): CaseDetail {
+export function readCaseDetail(reader: Pick<StoreReader, 'bucketView' | 'labelsOfBucket'>, bucket: number): CaseDetail {
   const { alternatives } = reader.bucketView(bucket);
   const real = alternatives.find(({ original }) => original) ?? alternatives[0];
   return {
     bucket,
     alternatives: alternatives.map(({ message, text, returns, evaluatorCalls, credit }) => ({
       message,
-      text: beginning(text, ALTERNATIVE_PREVIEW),
+      text: takeBeginning(text, ALTERNATIVE_PREVIEW),
       cut: text.length > ALTERNATIVE_PREVIEW,
       real: message === real?.message,
       returns,

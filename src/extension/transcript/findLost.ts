@@ -6,11 +6,11 @@ import { env, ProgressLocation, window, type CancellationToken, type Progress } 
 import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';
 import { asksServers } from '../../domain/run.ts';
-import { isDecided, sentence } from '../../shared/credit/headline.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { isDecided, describeHeadline } from '../../shared/credit/headline.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
-import { signed } from '../../shared/text/figures.ts';
-import { episodeThrough } from '../../shared/transcript/episodeThrough.ts';
+import { formatSigned } from '../../shared/text/figures.ts';
+import { readEpisodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutLinks } from '../common/plainText.ts';
 import type { Services } from '../services.ts';
@@ -36,14 +36,16 @@ export interface FindPlace {
  */
 export async function findLost(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   const { run } = place.reader().message(message);
-  await (asksServers(place.reader().runConfig(run)) ? settleAll(place, message, show) : search(place, message, show));
+  await (asksServers(place.reader().runConfig(run))
+    ? settleAll(place, message, show)
+    : searchLostMessage(place, message, show));
 }
 
 /**
  * Searches with the models of this machine, or with the team of a recording after the user has named
  * it and agreed to its cost. The transcript shows the samples as they are stored.
  */
-async function search(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
+async function searchLostMessage(place: FindPlace, message: number, show: (message: number) => void): Promise<void> {
   try {
     const request = { message, budget: BLAME_BUDGET.usual };
     const team = await place.replay.agreedTeam(message, (named) =>
@@ -52,8 +54,8 @@ async function search(place: FindPlace, message: number, show: (message: number)
     if (team === null) {
       return;
     }
-    const blame = await inNotification((progress, token) =>
-      asked(place.engine, { ...request, ...team }, progress, token),
+    const blame = await withNotification((progress, token) =>
+      askForBlame(place.engine, { ...request, ...team }, progress, token),
     );
     // One update of the views, rather than one for each of a dozen requests.
     place.store.touch();
@@ -65,19 +67,19 @@ async function search(place: FindPlace, message: number, show: (message: number)
     // With a button, the editor shows the whole text, otherwise only one line.
     void window.showInformationMessage(withoutLinks(blame.sentence), further).then(async (chosen) => {
       if (chosen === 'Search Further') {
-        await search(place, message, show);
+        await searchLostMessage(place, message, show);
       } else if (chosen === 'Copy Answer') {
         await env.clipboard.writeText(blame.sentence);
       }
     });
   } catch (error) {
     if (!(error instanceof CancelledError)) {
-      void window.showErrorMessage(withoutLinks(messageOf(error)));
+      void window.showErrorMessage(withoutLinks(toErrorMessage(error)));
     }
   }
 }
 
-async function asked(
+async function askForBlame(
   engine: Services['engine'],
   request: BlameParams,
   progress: Progress<{ message: string }>,
@@ -91,7 +93,7 @@ async function asked(
   }
 }
 
-const inNotification = <Result>(
+const withNotification = <Result>(
   work: (progress: Progress<{ message: string }>, token: CancellationToken) => Promise<Result>,
 ): Thenable<Result> =>
   window.withProgress({ location: ProgressLocation.Notification, title: TITLE, cancellable: true }, work);
@@ -102,12 +104,12 @@ async function settleAll(
   message: number,
   show: (message: number) => void,
 ): Promise<void> {
-  const open = episodeThrough(reader(), message)
+  const open = readEpisodeThrough(reader(), message)
     .slice(0, MOST_MESSAGES)
     .filter(({ credit }) => credit === null || !isDecided(credit))
     .map(({ id }) => id);
   const settled = await replay.settleEach(open, MOST_REPLAYS, async (work) =>
-    inNotification((progress, token) => {
+    withNotification((progress, token) => {
       token.onCancellationRequested(() => replay.cancel());
       return work((number, id) => {
         const { role } = reader().message(id);
@@ -124,18 +126,18 @@ async function settleAll(
     return;
   }
   show(found.message);
-  void window.showInformationMessage(withoutLinks(wordsOf(found, reader().message(found.message))));
+  void window.showInformationMessage(withoutLinks(describeLostMessage(found, reader().message(found.message))));
 }
 
-function wordsOf(
+function describeLostMessage(
   { value, decided }: NonNullable<ReturnType<StoreReader['costliestThrough']>>,
   { role, credit }: Message,
 ): string {
   const interval =
     credit === null || credit.low === null || credit.high === null
       ? ''
-      : ` [${signed(credit.low, 2)}, ${signed(credit.high, 2)}], ${sentence(credit)}`;
-  const worth = `credit ${signed(value, 2)}${interval}`;
+      : ` [${formatSigned(credit.low, 2)}, ${formatSigned(credit.high, 2)}], ${describeHeadline(credit)}`;
+  const worth = `credit ${formatSigned(value, 2)}${interval}`;
   return decided
     ? `The message of ${role} lost it: ${worth}.`
     : `No message is known to have lost it. The clearest candidate is that of ${role}: ${worth}.`;

@@ -1,12 +1,12 @@
 /** The command "Find message", which searches all stored messages and questions while the user types. */
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import type { Message } from '../../domain/message.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import type { FoundQuestion, StoreReader } from '../../store/read/reader.ts';
 import { oneLine } from '../common/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
 import { Throttle } from '../common/throttle.ts';
-import { foundWords } from './foundMessage.ts';
+import { describeFoundMessage } from './foundMessage.ts';
 
 const SHOWN = 100;
 const SHOWN_QUESTIONS = 20;
@@ -30,19 +30,19 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
       const { total, more, messages } = reader.searchMessages({ query: pick.value, offset: 0, limit: SHOWN });
       const questions = reader.searchQuestions({ query: pick.value, limit: SHOWN_QUESTIONS });
       pick.items = [
-        ...groupOf('questions', questions.map(questionItem)),
-        ...groupOf(
+        ...createItemGroup('questions', questions.map(createQuestionItem)),
+        ...createItemGroup(
           'messages',
-          messages.map((message) => itemOf(message, reader)),
+          messages.map((message) => createMessageItem(message, reader)),
         ),
       ];
       const shown = total > SHOWN ? `, the ${more ? 'newest' : 'best'} ${SHOWN} shown` : '';
       pick.title =
         pick.value.trim() === ''
           ? 'Find message'
-          : `Find message: ${more ? 'more than ' : ''}${total} found${shown}${questionWords(questions.length)}`;
+          : `Find message: ${more ? 'more than ' : ''}${total} found${shown}${describeQuestionCount(questions.length)}`;
     } catch (error) {
-      pick.title = messageOf(error);
+      pick.title = toErrorMessage(error);
     }
   });
   return new Promise((resolve) => {
@@ -61,7 +61,7 @@ export function findMessage(reader: StoreReader): Promise<number | undefined> {
 }
 
 /** Describes the number of questions that were found. The search stops at the maximum that is shown. */
-function questionWords(count: number): string {
+function describeQuestionCount(count: number): string {
   if (count === 0) {
     return '';
   }
@@ -69,22 +69,22 @@ function questionWords(count: number): string {
 }
 
 /** Puts a separator with a label above items. */
-function groupOf(label: string, items: readonly MessageItem[]): MessageItem[] {
+function createItemGroup(label: string, items: readonly MessageItem[]): MessageItem[] {
   return items.length === 0 ? [] : [{ label, kind: QuickPickItemKind.Separator, message: null }, ...items];
 }
 
-function questionItem({ run, phase, iteration, question, message }: FoundQuestion): MessageItem {
+function createQuestionItem({ run, phase, iteration, question, message }: FoundQuestion): MessageItem {
   const label = withoutIcons(oneLine(question));
   return { label, detail: `${withoutIcons(run)}, ${phase} ${iteration}`, alwaysShow: true, message };
 }
 
-function itemOf(message: Message, reader: StoreReader): MessageItem {
+function createMessageItem(message: Message, reader: StoreReader): MessageItem {
   const { question } = reader.problem(message.problem);
   // Always shown: the store has matched the words, and the editor must not filter by the label again.
   return {
     label: withoutIcons(message.role),
     description: withoutIcons(oneLine(message.text)),
-    detail: withoutIcons(foundWords(message, question, reader.run(message.run).title)),
+    detail: withoutIcons(describeFoundMessage(message, question, reader.run(message.run).title)),
     alwaysShow: true,
     message: message.id,
   };

@@ -1,13 +1,13 @@
 /** Formats a found message: its return, its question and its place. */
 import { BY_HAND } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /** Maximum length of a question beside its message, in characters. */
 const QUESTION = 120;
 
 /** @param run the title of the message's run */
-export function foundWords(
+export function describeFoundMessage(
   {
     phase,
     iteration,
@@ -23,5 +23,5 @@ export function foundWords(
     value === null
       ? 'return not measured'
       : `${mean} ${Math.round(1000 * value) / 1000}${byHand === true ? `, ${BY_HAND}` : ''}`;
-  return [outcome, oneLine(question, QUESTION), `${run}, ${phase} ${iteration}`].join(' · ');
+  return [outcome, toOneLine(question, QUESTION), `${run}, ${phase} ${iteration}`].join(' · ');
 }

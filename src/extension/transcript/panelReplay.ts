@@ -2,12 +2,12 @@
 import { CancellationTokenSource } from 'vscode';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { asksServers } from '../../domain/run.ts';
-import { type EndpointCost, summedCosts } from '../../shared/endpointCost.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { type EndpointCost, sumCostsByRole } from '../../shared/endpointCost.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { ReplayParams } from '../../shared/protocols/engineProtocol.ts';
 import type { ReplayState, TranscriptToHost } from '../../shared/protocols/transcriptProtocol.ts';
 import type { Disposable } from '../common/disposables.ts';
-import { spendingLimit } from '../common/settings.ts';
+import { readSpendingLimit } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import { confirmCosts } from '../webview/confirmCosts.ts';
 import { RecordedTeam } from './recordedTeam.ts';
@@ -17,7 +17,9 @@ import { confirmReplayModel } from './replayModel.ts';
 type RecordedChoice = Pick<ReplayParams, 'team' | 'spending'>;
 
 /** Runs several replays and shows their progress. */
-type Around = (work: (begins: (number: number, message: number) => void) => Promise<boolean>) => PromiseLike<boolean>;
+type ShowProgress = (
+  work: (begins: (number: number, message: number) => void) => Promise<boolean>,
+) => PromiseLike<boolean>;
 
 export class PanelReplay implements Disposable {
   private readonly services: Pick<Services, 'engine' | 'log' | 'store' | 'modelFolders' | 'programs'>;
@@ -74,14 +76,14 @@ export class PanelReplay implements Disposable {
   /**
    * Asks for the team that continues a recorded message, and for consent to the maximum cost of its
    * servers. Returns null if the user canceled.
-   * @param costsOf returns the maximum cost of a team
+   * @param estimateTeamsCosts returns the maximum cost of a team
    */
   async agreedTeam(
     message: number,
     costsOf: (team: RecordedChoice) => Promise<readonly EndpointCost[]>,
   ): Promise<RecordedChoice | null> {
     const named = await this.team.of(message);
-    const recorded = named === null ? null : { ...named, ...spendingLimit() };
+    const recorded = named === null ? null : { ...named, ...readSpendingLimit() };
     return recorded !== null && (await confirmReplayCosts(await costsOf(recorded))) ? recorded : null;
   }
 
@@ -93,24 +95,24 @@ export class PanelReplay implements Disposable {
    */
   private async start(
     all: readonly ReplayParams[],
-    around: Around = (work) => work(() => undefined),
+    around: ShowProgress = (work) => work(() => undefined),
   ): Promise<boolean> {
     const [first] = all;
     if (first === undefined || this.current?.status === 'running') {
       return first === undefined;
     }
     const client = this.services.engine.client();
-    const wanted = all.map((params) => ({ ...params, ...spendingLimit() }));
+    const wanted = all.map((params) => ({ ...params, ...readSpendingLimit() }));
     const reader = this.services.store.reader();
     const asks =
       first.team !== undefined || (reader !== null && asksServers(reader.runConfig(reader.message(first.message).run)));
     try {
-      if (asks && !(await confirmReplayCosts(await costsOfAll(wanted, (params) => client.replayCosts(params))))) {
+      if (asks && !(await confirmReplayCosts(await sumReplayCosts(wanted, (params) => client.replayCosts(params))))) {
         return false;
       }
     } catch (error) {
-      this.services.log.error(messageOf(error));
-      this.set({ ...begun(first), status: 'failed', error: messageOf(error) });
+      this.services.log.error(toErrorMessage(error));
+      this.set({ ...createInitialState(first), status: 'failed', error: toErrorMessage(error) });
       return false;
     }
     return await around(async (begins) => {
@@ -133,7 +135,7 @@ export class PanelReplay implements Disposable {
   private async replay(client: ReturnType<Services['engine']['client']>, params: ReplayParams): Promise<boolean> {
     const cancellation = new CancellationTokenSource();
     this.cancellation = cancellation;
-    this.set(begun(params));
+    this.set(createInitialState(params));
     try {
       const bucket = await client.replay(params, cancellation.token);
       // A replay that is canceled during the verification still returns all its results.
@@ -144,8 +146,8 @@ export class PanelReplay implements Disposable {
       if (error instanceof CancelledError) {
         this.end('cancelled', null, null);
       } else {
-        this.services.log.error(messageOf(error));
-        this.end('failed', null, messageOf(error));
+        this.services.log.error(toErrorMessage(error));
+        this.end('failed', null, toErrorMessage(error));
       }
       return false;
     }
@@ -153,7 +155,7 @@ export class PanelReplay implements Disposable {
 
   /** Replays a message in pairs until its credit is decided or the replays are used up. */
   settle(message: number, replays: number): Promise<void> {
-    return this.begin(settling(message, replays));
+    return this.begin(createSettleParams(message, replays));
   }
 
   /**
@@ -161,13 +163,13 @@ export class PanelReplay implements Disposable {
    * @param around receives the work and shows its progress: the work announces each message
    * @returns false if a replay failed or the user canceled
    */
-  async settleEach(messages: readonly number[], replays: number, around: Around): Promise<boolean> {
+  async settleEach(messages: readonly number[], replays: number, around: ShowProgress): Promise<boolean> {
     const [first] = messages;
     const recorded = first === undefined ? {} : await this.team.of(first);
     return (
       recorded !== null &&
       this.start(
-        messages.map((message) => ({ ...settling(message, replays), ...recorded })),
+        messages.map((message) => ({ ...createSettleParams(message, replays), ...recorded })),
         around,
       )
     );
@@ -206,7 +208,7 @@ export class PanelReplay implements Disposable {
   }
 }
 
-const settling = (message: number, replays: number): ReplayParams => ({
+const createSettleParams = (message: number, replays: number): ReplayParams => ({
   message,
   alternatives: 0,
   replays: 1,
@@ -217,7 +219,7 @@ const settling = (message: number, replays: number): ReplayParams => ({
 });
 
 /** Returns the initial state of a replay. */
-function begun({ message, settle }: ReplayParams): ReplayState {
+function createInitialState({ message, settle }: ReplayParams): ReplayState {
   return {
     message,
     status: 'running',
@@ -236,13 +238,13 @@ const confirmReplayCosts = (costs: readonly EndpointCost[]): Promise<boolean> =>
   confirmCosts(costs, 'Replay with the help of servers?', 'Replay');
 
 /**
- * Returns the maximum cost of several replays together, by role. @param costsOf returns that of one
+ * Returns the maximum cost of several replays together, by role. @param estimateTeamsCosts returns that of one
  * replay
  */
-async function costsOfAll<Params>(
+async function sumReplayCosts<Params>(
   all: readonly Params[],
   costsOf: (params: Params) => Promise<readonly EndpointCost[]>,
 ): Promise<readonly EndpointCost[]> {
   const costs = (await Promise.all(all.map(costsOf))).flat();
-  return summedCosts(costs);
+  return sumCostsByRole(costs);
 }

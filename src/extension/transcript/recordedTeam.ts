@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { Uri, window, workspace } from 'vscode';
 import { IMPORTED } from '../../domain/episode.ts';
-import { evaluatorOfAnswer } from '../../domain/problem.ts';
+import { chooseAnswerEvaluator } from '../../domain/problem.ts';
 import { readSmall, writeNew } from '../../files/newFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
-import { addressFault, commandIn, likelyCommand, typedCommand } from '../common/programs.ts';
+import { findAddressFault, parseCommand, guessCommand, formatCommand } from '../common/programs.ts';
 import { loadService, type Service } from '../configuration/load.ts';
 import type { Services } from '../services.ts';
 
@@ -86,23 +86,23 @@ export class RecordedTeam {
     const typed = await window.showInputBox({
       title: TITLE,
       prompt: 'The command that was recorded. It is started in the workspace folder for each replay.',
-      value: recorded === undefined ? await likelyCommand(folder) : typedCommand(recorded),
+      value: recorded === undefined ? await guessCommand(folder) : formatCommand(recorded),
       ignoreFocusOut: true,
-      validateInput: (text) => (commandIn(text) === null ? 'A program and its arguments.' : null),
+      validateInput: (text) => (parseCommand(text) === null ? 'A program and its arguments.' : null),
     });
-    const command = commandIn(typed ?? '');
-    const answering = command === null ? undefined : await whoAnswers(reader, run);
+    const command = parseCommand(typed ?? '');
+    const answering = command === null ? undefined : await askForAnswering(reader, run);
     if (command === null || answering === undefined) {
       return undefined;
     }
     const { answer } = reader.problem(reader.fullMessage(message).problem);
     const { programTeam } = await loadService();
-    return newTeamFile(folder, programTeam({ command, answering, evaluator: evaluatorOfAnswer(answer) }));
+    return writeTeamFile(folder, programTeam({ command, answering, evaluator: chooseAnswerEvaluator(answer) }));
   }
 }
 
 /** Returns the model for the program: the recorded bundled team, or a server that the user names. */
-async function whoAnswers(reader: StoreReader, run: string): Promise<Answering | undefined> {
+async function askForAnswering(reader: StoreReader, run: string): Promise<Answering | undefined> {
   const model = reader.snapshots(IMPORTED).find((snapshot) => snapshot.run === run)?.base ?? '';
   const task = TEAM_TASKS.find((one) => model === `c3-${one}`);
   if (task !== undefined) {
@@ -113,13 +113,13 @@ async function whoAnswers(reader: StoreReader, run: string): Promise<Answering |
     prompt: `The base address of the server that answers as ${model}. Its key is set with C3: Set endpoint key.`,
     value: process.env['OPENAI_BASE_URL'] ?? 'https://api.openai.com/v1',
     ignoreFocusOut: true,
-    validateInput: addressFault,
+    validateInput: findAddressFault,
   });
   return endpoint === undefined ? undefined : { endpoint, model };
 }
 
 /** Returns a file with this content, an existing or a new one. Overwrites no file and follows no link. */
-function newTeamFile(folder: string, content: string): Uri {
+function writeTeamFile(folder: string, content: string): Uri {
   for (let number = 1; number <= MOST_FILES; number++) {
     const path = join(folder, number === 1 ? 'team.yaml' : `team-${number}.yaml`);
     try {

@@ -1,7 +1,7 @@
 /** Asks for another model than that of the run, with which a replay is continued. */
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { Services } from '../services.ts';
-import { confirmed } from '../webview/confirm.ts';
+import { askForConfirmation } from '../webview/confirm.ts';
 
 export type ModelFolders = Services['modelFolders'];
 
@@ -18,8 +18,8 @@ export async function chooseReplayModel(folders: ModelFolders): Promise<string |
  * @returns true if the user confirmed it
  */
 export async function confirmReplayModel(folder: string, folders: ModelFolders): Promise<boolean> {
-  const yes = await confirmed(
-    `Load the model in ${oneLine(folder, 300)} and continue this replay with it?`,
+  const yes = await askForConfirmation(
+    `Load the model in ${toOneLine(folder, 300)} and continue this replay with it?`,
     'Load model',
   );
   if (yes) {

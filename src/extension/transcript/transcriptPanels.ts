@@ -10,13 +10,13 @@ import {
 } from '../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { runCommand } from '../common/runCommand.ts';
-import { replayDefaults } from '../common/settings.ts';
+import { readReplayDefaults } from '../common/settings.ts';
 import type { Services } from '../services.ts';
 import type { Page } from '../webview/panelSession.ts';
 import { openSession } from '../webview/panels.ts';
 import { createPanel } from '../webview/webviewDoor.ts';
 import { findLost } from './findLost.ts';
-import { protocolReader } from './message/protocolReader.ts';
+import { loadProtocolReader } from './message/protocolReader.ts';
 import { PanelReplay } from './panelReplay.ts';
 import type { ClassMembers } from './reading/transcriptReading.ts';
 import { chooseReplayModel } from './replayModel.ts';
@@ -99,7 +99,7 @@ export class TranscriptPanels {
   }
 
   private adopt(tab: WebviewPanel, target: TranscriptTarget, message: number | null): TranscriptSession {
-    const session = begin(tab, this.services, target, message);
+    const session = beginTranscriptSession(tab, this.services, target, message);
     const transcript = { tab, session };
     this.panels.push(transcript);
     tab.onDidChangeViewState(() => {
@@ -121,14 +121,14 @@ export class TranscriptPanels {
   }
 }
 
-function begin(
+function beginTranscriptSession(
   tab: WebviewPanel,
   services: Services,
   target: TranscriptTarget,
   selected: number | null,
 ): TranscriptSession {
   const { engine, store, comparing, verifier, modelFolders } = services;
-  const reader = (): ReturnType<typeof transcriptStore> => transcriptStore(services);
+  const reader = (): ReturnType<typeof requireTranscriptStore> => requireTranscriptStore(services);
   return openSession(
     tab,
     TRANSCRIPT_PANEL,
@@ -136,13 +136,13 @@ function begin(
     (page: Page<TranscriptFromHost>) =>
       new TranscriptSession(target, selected, page, {
         reader,
-        protocols: protocolReader,
+        protocols: loadProtocolReader,
         replays: (changed) => new PanelReplay(services, changed),
         comparing,
-        classesOf: (run) => classMembers(services, run),
+        classesOf: (run) => readClassMembers(services, run),
         chooseModel: async () => (await chooseReplayModel(modelFolders)) ?? null,
         findLost: (replay, message, show) => findLost({ engine, store, replay, reader }, message, show),
-        defaults: () => ({ ...replayDefaults(), unavailable: engine.unavailable() }),
+        defaults: () => ({ ...readReplayDefaults(), unavailable: engine.unavailable() }),
         verify: async (message) => await verifier.verify(message),
         command: runCommand,
         say: (words) => void window.showInformationMessage(words),
@@ -157,7 +157,7 @@ function begin(
 // The members of the failure classes, for the filter by class
 
 /** Asks the engine to classify the cases of a run with the workspace's thresholds. */
-async function classMembers(
+async function readClassMembers(
   { engine, thresholds }: Pick<Services, 'engine' | 'thresholds'>,
   run: string,
 ): Promise<ClassMembers> {
@@ -173,7 +173,7 @@ async function classMembers(
 }
 
 /** Returns the reader of a transcript's store. @throws C3Error('store') if the store no longer exists */
-function transcriptStore({ store }: Pick<Services, 'store'>): StoreReader {
+function requireTranscriptStore({ store }: Pick<Services, 'store'>): StoreReader {
   const reader = store.reader();
   if (reader === null) {
     throw new C3Error('store', 'The store of this transcript no longer exists: open a transcript from the Runs view.');

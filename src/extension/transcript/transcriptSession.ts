@@ -9,20 +9,20 @@ import {
   type TranscriptTarget,
   type TranscriptToHost,
 } from '../../shared/protocols/transcriptProtocol.ts';
-import { closesWithVote, seenByVoters } from '../../shared/transcript/protocolGraph.ts';
+import { closesWithVote, listSeenByVoters } from '../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
 import type { Disposable } from '../common/disposables.ts';
 import type { Services } from '../services.ts';
-import { attempt, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
-import { headerOf, markedRows, messageDetail, rolesOf } from './message/messageDetail.ts';
+import { attemptForPage, type Page, type SessionOf, type AnswersOf, type EventsOf } from '../webview/panelSession.ts';
+import { readTranscriptHeader, addMarks, readMessageDetail, listProtocolRoles } from './message/messageDetail.ts';
 import type { ProtocolReader } from './message/protocolReader.ts';
-import { KnownVotes, votedRows } from './message/shownVote.ts';
-import { remembering } from './message/verificationMarks.ts';
-import { whyLost } from './message/whyLost.ts';
+import { KnownVotes, addVotes } from './message/shownVote.ts';
+import { cacheMessages } from './message/verificationMarks.ts';
+import { summarizeLoss } from './message/whyLost.ts';
 import type { PanelReplay } from './panelReplay.ts';
 import { PanelReading } from './reading/panelReading.ts';
-import { isOpen } from './reading/transcriptFilter.ts';
-import { targetOf } from './reading/transcriptOutline.ts';
+import { isOpenFilter } from './reading/transcriptFilter.ts';
+import { findTranscriptTarget } from './reading/transcriptOutline.ts';
 import type { ClassMembers } from './reading/transcriptReading.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
@@ -77,13 +77,13 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       if (revision !== this.shown.revision) {
         return null;
       }
-      const knowing = remembering(this.around.reader());
+      const knowing = cacheMessages(this.around.reader());
       const graph = this.protocols?.(knowing, this.shown.target.run) ?? null;
-      const rows = markedRows(knowing, this.shown.reading.target, graph, this.shown.reading.window(knowing, offset));
-      return graph !== null && closesWithVote(graph) ? await votedRows(knowing, rows, this.votes) : rows;
+      const rows = addMarks(knowing, this.shown.reading.target, graph, this.shown.reading.window(knowing, offset));
+      return graph !== null && closesWithVote(graph) ? await addVotes(knowing, rows, this.votes) : rows;
     },
-    detail: ({ message }) => messageDetail(this.around.reader(), this.shown.target, this.protocols, message),
-    why: ({ message }) => whyLost(this.around.reader(), message),
+    detail: ({ message }) => readMessageDetail(this.around.reader(), this.shown.target, this.protocols, message),
+    why: ({ message }) => summarizeLoss(this.around.reader(), message),
     search: ({ revision, query }) =>
       revision === this.shown.revision ? this.shown.reading.search(this.around.reader(), query) : null,
     chooseModel: () => this.around.chooseModel(),
@@ -146,7 +146,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     this.around = around;
     this.shown = new PanelReading(around.reader, target, (run) => {
       const graph = this.protocols?.(around.reader(), run) ?? null;
-      return graph === null ? null : seenByVoters(graph);
+      return graph === null ? null : listSeenByVoters(graph);
     });
     this.selected = selected;
     this.replay = around.replays((state) => page.postNewest({ type: 'replay', state }));
@@ -169,7 +169,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
 
   /** Shows a message of this or another transcript. */
   show(target: TranscriptTarget, message: number | null): void {
-    attempt(this.page, () => {
+    attemptForPage(this.page, () => {
       this.selected = message;
       this.wanted = null;
       if (!this.shows(target)) {
@@ -194,7 +194,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
    * @param orSay true to show a text about the result
    */
   goToCostliestMessage({ orSay = true }: { readonly orSay?: boolean } = {}): void {
-    attempt(this.page, () => {
+    attemptForPage(this.page, () => {
       const found = this.costliest.find(this.around.reader(), this.shown.target, this.selected);
       if (typeof found === 'string') {
         if (orSay) {
@@ -219,13 +219,13 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
   /** Finds the message that lost an episode, and goes there. */
   findLost(message: number): Promise<void> {
     return this.around.findLost(this.replay, message, (found) =>
-      this.show(targetOf(this.around.reader(), found), found),
+      this.show(findTranscriptTarget(this.around.reader(), found), found),
     );
   }
 
   /** Shows the comparison of two branches. */
   showComparison(left: number, right: number): void {
-    attempt(this.page, () => this.compare(left, right));
+    attemptForPage(this.page, () => this.compare(left, right));
   }
 
   /**
@@ -233,7 +233,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
    * keep in view.
    */
   storeChanged(): void {
-    attempt(this.page, () => {
+    attemptForPage(this.page, () => {
       if (this.shown.catchUp()) {
         this.page.postNewest({ type: 'changed' });
       }
@@ -258,7 +258,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     this.restored = true;
     // Changes that arrived while no page was listening.
     this.shown.catchUp();
-    if (fresh && !isOpen(message.filter)) {
+    if (fresh && !isOpenFilter(message.filter)) {
       this.change(message);
     } else {
       this.open(message.collapsed, message.others);
@@ -343,7 +343,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     const reader = this.around.reader();
     const { target, filter } = this.shown;
     const landmarks = this.selected === null ? others : [...others, this.selected];
-    const header = headerOf(reader, target, this.protocols);
+    const header = readTranscriptHeader(reader, target, this.protocols);
     this.around.title(header.question.replaceAll(/\s+/gu, ' ').slice(0, 40));
     this.page.post({
       type: 'opened',
@@ -354,7 +354,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
       defaults: this.around.defaults(),
       replay: this.replay.state,
       filter,
-      choices: { roles: rolesOf(header), labels: reader.labelNames(target.run) },
+      choices: { roles: listProtocolRoles(header), labels: reader.labelNames(target.run) },
       marked: this.around.comparing.marked,
     });
     this.sentRevision = this.shown.revision;
@@ -368,7 +368,7 @@ export class TranscriptSession implements SessionOf<typeof TRANSCRIPT_PANEL> {
     }
     const { reading } = this.shown;
     if (reading.place(message) === null && !reading.hides(message)) {
-      this.show(targetOf(this.around.reader(), message), message);
+      this.show(findTranscriptTarget(this.around.reader(), message), message);
     } else {
       this.reveal(message);
     }
@@ -392,14 +392,14 @@ class Costliest {
    */
   private last: { readonly message: number; readonly of: number | null } | null = null;
 
-  /** Works like `costliestMessage`. @param selected the selected message, or null */
+  /** Works like `findCostliestMessage`. @param selected the selected message, or null */
   find(
-    reader: Parameters<typeof costliestMessage>[0],
+    reader: Parameters<typeof findCostliestMessage>[0],
     target: TranscriptTarget,
     selected: number | null,
   ): LowestCredit | string {
     const of = this.last?.message === selected ? this.last.of : selected;
-    const found = costliestMessage(reader, target, of);
+    const found = findCostliestMessage(reader, target, of);
     if (typeof found !== 'string') {
       this.last = { message: found.message, of };
     }
@@ -413,7 +413,7 @@ class Costliest {
  * @param chosen the message, or null for the whole transcript
  * @returns the message, or one sentence if there is none
  */
-export function costliestMessage(
+export function findCostliestMessage(
   reader: Pick<StoreReader, 'costliestOf' | 'costliestThrough'>,
   target: TranscriptTarget,
   chosen: number | null,

@@ -3,18 +3,18 @@ import { window, type QuickPickItem } from 'vscode';
 import type { Sampling } from '../../domain/message.ts';
 import {
   DECODING,
-  decodingNumber,
-  decodingWords,
+  parseDecodingNumber,
+  describeDecodingRange,
   NO_CHANGE,
   type PolicyChange,
   type ServerChange,
   type TeamChange,
   type WeightsChange,
 } from '../../domain/trial.ts';
-import { plainEndpoint } from '../../shared/endpointAddress.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { trimEndpoint } from '../../shared/endpointAddress.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
-import { addressFault, modelNameFault, snapshotFault } from './trialFaults.ts';
+import { findServerAddressFault, findModelNameFault, findSnapshotFault } from './trialFaults.ts';
 
 export interface ChangeQuestions {
   /** The roles of the team, in order. */
@@ -40,7 +40,7 @@ interface WhatItem extends QuickPickItem {
 const SHOWN = 80;
 /** The user may look something up meanwhile, and a panel may take the focus late. */
 const ignoreFocusOut = true;
-const title = (step: number, of = 3): string => `Try a change (${step} of ${of})`;
+const formatStepTitle = (step: number, of = 3): string => `Try a change (${step} of ${of})`;
 
 /**
  * Asks for a change. Returns the change, the role whose prompt is to be edited, or undefined if the
@@ -63,15 +63,15 @@ export async function askForChange(
       return role === null ? undefined : { promptOf: role };
     case 'snapshot': {
       const snapshot = await askForSnapshot(questions);
-      return snapshot === undefined ? undefined : { change: weightsChange(role, { snapshot }) };
+      return snapshot === undefined ? undefined : { change: createWeightsChange(role, { snapshot }) };
     }
     case 'model': {
       const model = await questions.askForModel();
-      return model === undefined ? undefined : { change: weightsChange(role, { model }) };
+      return model === undefined ? undefined : { change: createWeightsChange(role, { model }) };
     }
     case 'server': {
       const server = role === null ? undefined : await askForServer();
-      return role === null || server === undefined ? undefined : { change: roleChange(role, server) };
+      return role === null || server === undefined ? undefined : { change: createRoleChange(role, server) };
     }
     default: {
       const value = await askForNumber(what, questions.sampling[what.of]);
@@ -80,22 +80,25 @@ export async function askForChange(
   }
 }
 
-const roleChange = (role: string, policy: PolicyChange): TeamChange => ({ ...NO_CHANGE, roles: { [role]: policy } });
+const createRoleChange = (role: string, policy: PolicyChange): TeamChange => ({
+  ...NO_CHANGE,
+  roles: { [role]: policy },
+});
 
-const weightsChange = (role: string | null, policy: WeightsChange): TeamChange =>
-  role === null ? { ...NO_CHANGE, policy } : roleChange(role, policy);
+const createWeightsChange = (role: string | null, policy: WeightsChange): TeamChange =>
+  role === null ? { ...NO_CHANGE, policy } : createRoleChange(role, policy);
 
 async function askForRole({ roles }: ChangeQuestions): Promise<string | null | undefined> {
   const items: RoleItem[] = [
     ...roles.map(({ name, prompt }): RoleItem => ({
       label: withoutIcons(name),
-      description: withoutIcons(oneLine(prompt, SHOWN)),
+      description: withoutIcons(toOneLine(prompt, SHOWN)),
       role: name,
     })),
     { label: 'The whole team', description: 'temperature and the rest of the decoding, snapshot, model', role: null },
   ];
   const chosen = await window.showQuickPick(items, {
-    title: title(1),
+    title: formatStepTitle(1),
     placeHolder: 'Which role is changed?',
     ignoreFocusOut,
   });
@@ -124,7 +127,7 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
           { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
         ];
   const chosen = await window.showQuickPick(items, {
-    title: title(2),
+    title: formatStepTitle(2),
     placeHolder: `What is changed ${whose}?`,
     ignoreFocusOut,
   });
@@ -140,9 +143,9 @@ const LABELS: Readonly<Record<(typeof DECODING)[number]['key'], string>> = {
 
 async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<string | undefined> {
   const given = await window.showInputBox({
-    title: title(3),
+    title: formatStepTitle(3),
     prompt: `A step from 0 to ${steps}, or the first digits of a snapshot`,
-    validateInput: (text) => snapshotFault(text, steps, snapshots),
+    validateInput: (text) => findSnapshotFault(text, steps, snapshots),
     ignoreFocusOut,
   });
   return given?.trim();
@@ -150,41 +153,41 @@ async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<st
 
 async function askForServer(): Promise<ServerChange | undefined> {
   const address = await window.showInputBox({
-    title: title(3, 4),
+    title: formatStepTitle(3, 4),
     prompt: 'The base address of the server. Its key is set with C3: Set endpoint key.',
     placeHolder: 'https://api.example.com/v1',
-    validateInput: addressFault,
+    validateInput: findServerAddressFault,
     ignoreFocusOut,
   });
   const model =
     address === undefined
       ? undefined
       : await window.showInputBox({
-          title: title(4, 4),
+          title: formatStepTitle(4, 4),
           prompt: 'The name of the model on the server',
-          validateInput: modelNameFault,
+          validateInput: findModelNameFault,
           ignoreFocusOut,
         });
   return address === undefined || model === undefined
     ? undefined
-    : { endpoint: plainEndpoint(address), model_name: model.trim() };
+    : { endpoint: trimEndpoint(address), model_name: model.trim() };
 }
 
 async function askForNumber(decoding: (typeof DECODING)[number], now: number | undefined): Promise<number | undefined> {
   const given = await window.showInputBox({
-    title: title(3),
-    prompt: `${LABELS[decoding.key]} (${decoding.key}): ${decodingWords(decoding)}`,
+    title: formatStepTitle(3),
+    prompt: `${LABELS[decoding.key]} (${decoding.key}): ${describeDecodingRange(decoding)}`,
     ...(now === undefined ? {} : { value: String(now) }),
-    validateInput: (text) => numberFault(decoding, text, now),
+    validateInput: (text) => findNumberFault(decoding, text, now),
     ignoreFocusOut,
   });
-  return given === undefined ? undefined : (decodingNumber(decoding, given) ?? undefined);
+  return given === undefined ? undefined : (parseDecodingNumber(decoding, given) ?? undefined);
 }
 
-function numberFault(decoding: (typeof DECODING)[number], text: string, now: number | undefined): string | null {
-  const value = decodingNumber(decoding, text);
+function findNumberFault(decoding: (typeof DECODING)[number], text: string, now: number | undefined): string | null {
+  const value = parseDecodingNumber(decoding, text);
   if (value === null) {
-    return `${decoding.key} is ${decodingWords(decoding)}.`;
+    return `${decoding.key} is ${describeDecodingRange(decoding)}.`;
   }
   return value === now ? `The run has ${now} already.` : null;
 }

@@ -1,7 +1,7 @@
 /** The button "Keep", which writes a change that was tried into a configuration in the editor. */
 import { dirname } from 'node:path';
 import { Range, window, workspace, WorkspaceEdit, type QuickPickItem, type TextDocument, type Uri } from 'vscode';
-import { changeWords } from '../../domain/trial.ts';
+import { describeTeamChange } from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { StoreReader } from '../../store/read/reader.ts';
@@ -38,8 +38,8 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
     service.keptKeys(change, { run, stored, protocol }, folder);
   // Throws before the question if a configuration cannot express the change.
   keysFor(workspace.workspaceFolders?.[0]?.uri.fsPath ?? '');
-  const chosen = await window.showQuickPick(itemsOf(service, stored), {
-    title: `Keep: ${withoutIcons(changeWords(change))}`,
+  const chosen = await window.showQuickPick(listConfigurationItems(service, stored), {
+    title: `Keep: ${withoutIcons(describeTeamChange(change))}`,
     placeHolder: 'In which configuration?',
     matchOnDescription: true,
     ignoreFocusOut: true,
@@ -52,18 +52,18 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
     if (text === null) {
       throw new C3Error('input', 'This run has no configuration that could be written.');
     }
-    await openConfiguration(service.withKeys(text, keysFor(folderOf(stored))));
+    await openConfiguration(service.withKeys(text, keysFor(readRunFolder(stored))));
     return 'a new configuration, which is not saved yet';
   }
   const document = await workspace.openTextDocument(chosen.file);
-  return write(document, service.withKeys(document.getText(), keysFor(dirname(chosen.file.fsPath))));
+  return writeConfigurationEdit(document, service.withKeys(document.getText(), keysFor(dirname(chosen.file.fsPath))));
 }
 
 /** Returns the configurations, those that differ least from that of the run first. */
-async function itemsOf(service: Service, stored: string): Promise<FileItem[]> {
+async function listConfigurationItems(service: Service, stored: string): Promise<FileItem[]> {
   const files = await workspace.findFiles(CONFIGURATIONS, ELSEWHERE, MOST_FILES);
   const compared = await Promise.all(
-    files.map(async (file) => ({ file, keys: service.differingKeys(await textOf(file), stored) })),
+    files.map(async (file) => ({ file, keys: service.differingKeys(await readEditorText(file), stored) })),
   );
   const isThere = compared.some(({ keys }) => keys?.length === 0);
   const ordered = compared
@@ -72,7 +72,7 @@ async function itemsOf(service: Service, stored: string): Promise<FileItem[]> {
   return [
     ...ordered.map(({ file, label, keys }): FileItem => ({
       label: withoutIcons(label),
-      description: withoutIcons(differenceWords(keys)),
+      description: withoutIcons(describeDifference(keys)),
       file,
     })),
     {
@@ -85,7 +85,7 @@ async function itemsOf(service: Service, stored: string): Promise<FileItem[]> {
 
 const NOT_THERE = 'no file here is what the run used; this one would be, with the change';
 
-function differenceWords(keys: readonly string[] | null): string {
+function describeDifference(keys: readonly string[] | null): string {
   if (keys === null) {
     return 'cannot be compared with the run: it has problems';
   }
@@ -96,23 +96,23 @@ function differenceWords(keys: readonly string[] | null): string {
 }
 
 /** Returns the text of a file, as it is in the editor if it is open. */
-async function textOf(file: Uri): Promise<string> {
+async function readEditorText(file: Uri): Promise<string> {
   const open = workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
   return open?.getText() ?? new TextDecoder().decode(await workspace.fs.readFile(file));
 }
 
 /** Returns the folder that the paths of a run's configuration are relative to. */
-function folderOf(stored: string): string {
+function readRunFolder(stored: string): string {
   const recipe: unknown = JSON.parse(stored);
   return isRecord(recipe) && typeof recipe['folder'] === 'string' ? recipe['folder'] : '';
 }
 
-async function write(document: TextDocument, text: string): Promise<string> {
+async function writeConfigurationEdit(document: TextDocument, text: string): Promise<string> {
   const name = workspace.asRelativePath(document.uri);
   const wasDirty = document.isDirty;
   const before = document.getText();
-  const start = commonStart(before, text);
-  const end = commonStart(reversed(before.slice(start)), reversed(text.slice(start)));
+  const start = countCommonStart(before, text);
+  const end = countCommonStart(reverseText(before.slice(start)), reverseText(text.slice(start)));
   const edit = new WorkspaceEdit();
   edit.replace(
     document.uri,
@@ -128,10 +128,10 @@ async function write(document: TextDocument, text: string): Promise<string> {
   return isSaved ? name : `${name}, which is not saved yet`;
 }
 
-const reversed = (text: string): string => text.split('').reverse().join('');
+const reverseText = (text: string): string => text.split('').reverse().join('');
 
 /** Returns the length of the common start of two texts, in UTF-16 units. */
-function commonStart(one: string, other: string): number {
+function countCommonStart(one: string, other: string): number {
   const most = Math.min(one.length, other.length);
   let at = 0;
   while (at < most && one[at] === other[at]) {

@@ -53,24 +53,24 @@ export class LastTrial {
 export const SIDES = ['without', 'with'] as const;
 
 /** Returns the path of the document for one side of a pair. */
-export const casePath = ({ number }: KeptTrial, index: number, side: (typeof SIDES)[number]): string =>
+export const formatCasePath = ({ number }: KeptTrial, index: number, side: (typeof SIDES)[number]): string =>
   `${number}/${index}/${side} the change`;
 
 /**
  * Formats one side of a pair for the diff editor: the question, each message below its role, and the
  * return.
- * @param path a path of `casePath`
+ * @param path a path of `formatCasePath`
  */
-export function caseText(last: KeptTrial | null, path: string): string {
+export function formatCaseText(last: KeptTrial | null, path: string): string {
   const [, number = '', index = '', side = ''] = /^(\d+)\/(\d+)\/(\w+) /u.exec(path) ?? [];
   const found = last?.number === Number(number) ? last.trial.cases[Number(index)] : undefined;
   if (index === '' || found === undefined) {
     return 'This trial is not kept any more: try the change again.';
   }
-  return episodeText(found.question, side === 'with' ? found.after : found.before);
+  return formatTrialEpisode(found.question, side === 'with' ? found.after : found.before);
 }
 
-function episodeText(question: string, { messages, return: value }: TrialEpisode): string {
+function formatTrialEpisode(question: string, { messages, return: value }: TrialEpisode): string {
   return [
     '──── question',
     question,

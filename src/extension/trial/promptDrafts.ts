@@ -45,11 +45,11 @@ export class PromptDrafts {
 }
 
 /** Returns the path of a prompt's document. Its last part is the title of the tab. */
-export const promptPath = ({ run, role }: PromptPlace): string =>
+export const formatPromptPath = ({ run, role }: PromptPlace): string =>
   `/${encodeURIComponent(run)}/${encodeURIComponent(role)}/prompt of ${role.replaceAll(/[\\/]/gu, '\u00b7')}`;
 
 /** Returns the run and the role of a prompt's path, or null for another path. */
-export function placeOfPrompt(path: string): PromptPlace | null {
+export function parsePromptPath(path: string): PromptPlace | null {
   const [, run = '', role = ''] = /^\/([^/]+)\/([^/]+)\/[^/]+$/u.exec(path) ?? [];
   try {
     return run === '' ? null : { run: decodeURIComponent(run), role: decodeURIComponent(role) };
@@ -62,7 +62,7 @@ export function placeOfPrompt(path: string): PromptPlace | null {
  * Adapts a text of the editor to the run's prompt: its line ends, and no added final line end.
  * @param own the run's prompt
  */
-export function writtenPrompt(text: string, own: string): string {
+export function normalizePrompt(text: string, own: string): string {
   const lines = own.includes('\r\n') ? text : text.replaceAll('\r\n', '\n');
   return own.endsWith('\n') ? lines : lines.replace(/\n+$/u, '');
 }

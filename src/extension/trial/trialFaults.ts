@@ -1,8 +1,8 @@
 /** Checks a change before it is tried, and describes each fault in one sentence. Pure. */
 import { IMPORTED } from '../../domain/episode.ts';
-import { stepNamed } from '../../domain/replay.ts';
+import { parseStepName } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/run.ts';
-import { endpointFault } from '../../shared/endpointAddress.ts';
+import { findEndpointFault } from '../../shared/endpointAddress.ts';
 
 /** Minimum number of digits of a snapshot. Fewer could be a step. */
 const LEAST_DIGITS = 4;
@@ -16,7 +16,7 @@ interface RunRows {
 }
 
 /** Returns the reason why no change of a run's team can be tried, or null if one can. */
-export function runFault(reader: RunRows, run: string): string | null {
+export function findRunFault(reader: RunRows, run: string): string | null {
   const { title, method } = reader.run(run);
   if (method === IMPORTED) {
     return `The run "${title}" was recorded elsewhere; a change is tried on runs whose team is known here.`;
@@ -30,9 +30,9 @@ export function runFault(reader: RunRows, run: string): string | null {
  * Returns the fault of a text that should name a snapshot, or null. @param snapshots hashes of the
  * run's snapshots
  */
-export function snapshotFault(text: string, steps: number, snapshots: readonly string[]): string | null {
+export function findSnapshotFault(text: string, steps: number, snapshots: readonly string[]): string | null {
   const name = text.trim();
-  const step = stepNamed(name);
+  const step = parseStepName(name);
   if (step !== null) {
     return step > steps ? `The run has ${steps} steps.` : null;
   }
@@ -48,13 +48,13 @@ export function snapshotFault(text: string, steps: number, snapshots: readonly s
 }
 
 /** Returns the fault of a server's address, or null if it is valid. */
-export function addressFault(text: string): string | null {
-  const fault = endpointFault(text);
+export function findServerAddressFault(text: string): string | null {
+  const fault = findEndpointFault(text);
   return fault === null ? null : `The address ${fault}.`;
 }
 
 /** Returns the fault of the name of a server's model, or null if it is valid. */
-export function modelNameFault(text: string): string | null {
+export function findModelNameFault(text: string): string | null {
   const { length } = text.trim();
   return length > 0 && length <= MOST_MODEL_NAME
     ? null

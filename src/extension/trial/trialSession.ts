@@ -1,5 +1,5 @@
 /** The session of the trial panel. */
-import { changeWords } from '../../domain/trial.ts';
+import { describeTeamChange } from '../../domain/trial.ts';
 import type { ShownTrial, TRIAL_PANEL, TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';
 import type { KeptTrial } from './keptTrial.ts';
@@ -29,7 +29,7 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
     keep: () => this.around.keep(this.last),
     further: () => this.around.tryAgain(this.last, 2 * this.last.budget),
     edit: async () => {
-      const role = changedPrompt(this.last);
+      const role = findChangedRole(this.last);
       if (role !== null) {
         await this.around.editPrompt(this.last.trial.run, role);
       }
@@ -54,24 +54,24 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
   }
 
   private tell(): void {
-    this.page.postNewest({ type: 'trial', trial: shownTrial(this.last) });
+    this.page.postNewest({ type: 'trial', trial: toShownTrial(this.last) });
   }
 }
 
-function changedPrompt({ change: { prompts } }: KeptTrial): string | null {
+function findChangedRole({ change: { prompts } }: KeptTrial): string | null {
   return Object.keys(prompts)[0] ?? null;
 }
 
 /** Converts a trial for its page. */
-function shownTrial(last: KeptTrial): ShownTrial {
+function toShownTrial(last: KeptTrial): ShownTrial {
   const { cases, ...trial } = last.trial;
   const { low, high, n } = trial.difference;
   return {
     ...trial,
     run: last.title,
-    change: changeWords(last.change),
+    change: describeTeamChange(last.change),
     cases: cases.map(({ question, before, after }) => ({ question, before: before.return, after: after.return })),
-    prompt: changedPrompt(last),
+    prompt: findChangedRole(last),
     isOpen: n > 0 && low <= 0 && high >= 0,
     kept: last.kept,
   };

@@ -18,7 +18,7 @@ import {
   type FileSystemProvider,
   type TextDocument,
 } from 'vscode';
-import { NO_CHANGE, recordedSampling, TRIAL_BUDGET, type TeamChange, type Trial } from '../../domain/trial.ts';
+import { NO_CHANGE, readRecordedSampling, TRIAL_BUDGET, type TeamChange, type Trial } from '../../domain/trial.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
 import { TRIAL_PANEL, type TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
@@ -26,9 +26,9 @@ import type { StoreReader } from '../../store/read/reader.ts';
 import { Disposables, type Disposable } from '../common/disposables.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 import { withoutLinks } from '../common/plainText.ts';
-import { spendingLimit } from '../common/settings.ts';
+import { readSpendingLimit } from '../common/settings.ts';
 import { loadService, type Service } from '../configuration/load.ts';
-import { sourceUri } from '../documents/documents.ts';
+import { createSourceUri } from '../documents/documents.ts';
 import { FlatFiles } from '../documents/flatFiles.ts';
 import { askForModelFolder } from '../model/chooseModel.ts';
 import type { Services } from '../services.ts';
@@ -36,16 +36,16 @@ import { confirmCosts } from '../webview/confirmCosts.ts';
 import { SinglePanel } from '../webview/panels.ts';
 import { askForChange } from './askForChange.ts';
 import { keepChange } from './keepChange.ts';
-import { casePath, caseText, LastTrial, SIDES, type KeptTrial } from './keptTrial.ts';
+import { formatCasePath, formatCaseText, LastTrial, SIDES, type KeptTrial } from './keptTrial.ts';
 import {
-  placeOfPrompt,
+  parsePromptPath,
   PromptDrafts,
-  promptPath,
-  writtenPrompt,
+  formatPromptPath,
+  normalizePrompt,
   type PromptPlace,
   LONGEST_PROMPT,
 } from './promptDrafts.ts';
-import { runFault } from './trialFaults.ts';
+import { findRunFault } from './trialFaults.ts';
 import { TrialSession } from './trialSession.ts';
 
 /** Maximum length of a question in the title of its diff, in characters. */
@@ -78,9 +78,9 @@ export class Trials {
 
   /** Returns the texts of the documents, by path. */
   readonly documents = {
-    trial: (path: string): string => caseText(this.last.value, path),
+    trial: (path: string): string => formatCaseText(this.last.value, path),
     prompt: (path: string): Promise<string> => {
-      const place = placeOfPrompt(`/${path}`);
+      const place = parsePromptPath(`/${path}`);
       return place === null ? Promise.resolve('There is no such prompt.') : this.ownPrompt(place);
     },
   };
@@ -119,7 +119,7 @@ export class Trials {
     if (run === undefined) {
       return;
     }
-    const fault = runFault(reader, run);
+    const fault = findRunFault(reader, run);
     if (fault !== null) {
       throw new C3Error('input', fault);
     }
@@ -127,7 +127,7 @@ export class Trials {
     const asked = await askForChange(
       {
         roles: team.roles,
-        sampling: recordedSampling(reader.runConfig(run)),
+        sampling: readRecordedSampling(reader.runConfig(run)),
         steps: reader.run(run).steps,
         snapshots: reader.snapshotsOfRun(run).map(({ id }) => id),
         askForModel: () => askForModelFolder(this.services.modelFolders),
@@ -147,14 +147,14 @@ export class Trials {
    * @param argument the address of the document; by default the active one
    */
   async tryPrompt(argument: unknown): Promise<void> {
-    const place = placeOfDocument(argument);
-    const document = await workspace.openTextDocument(promptUri(place));
+    const place = readPromptPlace(argument);
+    const document = await workspace.openTextDocument(createPromptUri(place));
     this.services.engine.client();
     const { run, role } = place;
     const own = await this.ownPrompt(place);
-    const prompt = writtenPrompt(document.getText(), own);
+    const prompt = normalizePrompt(document.getText(), own);
     const fault =
-      runFault(this.reader(), run) ??
+      findRunFault(this.reader(), run) ??
       (await loadService()).promptFault(await this.team(run), role, prompt) ??
       (prompt === own ? `The prompt of ${role} is the same as in the run: change it first.` : null);
     if (fault !== null) {
@@ -165,17 +165,17 @@ export class Trials {
 
   /** Compares a prompt with that of its run. */
   async comparePrompt(argument: unknown): Promise<void> {
-    const place = placeOfDocument(argument);
+    const place = readPromptPlace(argument);
     await commands.executeCommand(
       'vscode.diff',
-      sourceUri('prompt', promptPath(place).slice(1)),
-      promptUri(place),
+      createSourceUri('prompt', formatPromptPath(place).slice(1)),
+      createPromptUri(place),
       `Prompt of ${place.role}: the run's ↔ yours`,
     );
   }
 
   private async openPrompt(place: PromptPlace): Promise<void> {
-    await window.showTextDocument(promptUri(place), { preview: false, viewColumn: ViewColumn.Active });
+    await window.showTextDocument(createPromptUri(place), { preview: false, viewColumn: ViewColumn.Active });
   }
 
   /** Tries a change and shows the result in the panel. */
@@ -187,7 +187,7 @@ export class Trials {
     try {
       const { title } = this.reader().run(run);
       const most = Math.min(budget, TRIAL_BUDGET.most);
-      const trial = await this.tried({ run, change, problems: 'all', budget: most, ...spendingLimit() });
+      const trial = await this.tried({ run, change, problems: 'all', budget: most, ...readSpendingLimit() });
       if (trial === null) {
         return;
       }
@@ -267,7 +267,7 @@ export class Trials {
 /** Shows both sides of a pair in the diff editor. */
 async function openCase(last: KeptTrial, index: number): Promise<void> {
   const question = last.trial.cases[index]?.question ?? '';
-  const [before, after] = SIDES.map((side) => sourceUri('trial', casePath(last, index, side)));
+  const [before, after] = SIDES.map((side) => createSourceUri('trial', formatCasePath(last, index, side)));
   await commands.executeCommand(
     'vscode.diff',
     before,
@@ -278,9 +278,9 @@ async function openCase(last: KeptTrial, index: number): Promise<void> {
 }
 
 /** @throws C3Error('input') if the document is not a prompt */
-function placeOfDocument(argument: unknown): PromptPlace {
+function readPromptPlace(argument: unknown): PromptPlace {
   const uri = argument instanceof Uri ? argument : window.activeTextEditor?.document.uri;
-  const place = uri?.scheme === PROMPT_SCHEME ? placeOfPrompt(uri.path) : null;
+  const place = uri?.scheme === PROMPT_SCHEME ? parsePromptPath(uri.path) : null;
   if (place === null) {
     throw new C3Error('input', 'Open a prompt first, with "C3: Try a change".');
   }
@@ -300,7 +300,7 @@ const MARK = '\uFEFF';
 const GAP = '\u00a0';
 const TOP = new Range(0, 0, 0, 0);
 
-const promptUri = (place: PromptPlace): Uri => Uri.from({ scheme: PROMPT_SCHEME, path: promptPath(place) });
+const createPromptUri = (place: PromptPlace): Uri => Uri.from({ scheme: PROMPT_SCHEME, path: formatPromptPath(place) });
 
 class PromptDocuments extends FlatFiles implements FileSystemProvider {
   private readonly changed = this.disposables.add(new EventEmitter<FileChangeEvent[]>());
@@ -322,7 +322,7 @@ class PromptDocuments extends FlatFiles implements FileSystemProvider {
   }
 
   async readFile(uri: Uri): Promise<Uint8Array> {
-    const place = placeOf(uri);
+    const place = requirePromptPlace(uri);
     return new TextEncoder().encode(`${MARK}${this.drafts.of(place) ?? (await this.ownPrompt(place))}`);
   }
 
@@ -331,13 +331,13 @@ class PromptDocuments extends FlatFiles implements FileSystemProvider {
     if (text.length > LONGEST_PROMPT) {
       throw new C3Error('input', `A prompt has up to ${LONGEST_PROMPT.toLocaleString('en-US')} characters.`);
     }
-    await this.drafts.set(placeOf(uri), text);
+    await this.drafts.set(requirePromptPlace(uri), text);
     this.saves.set(uri.path, (this.saves.get(uri.path) ?? 0) + 1);
   }
 }
 
-function placeOf(uri: Uri): PromptPlace {
-  const place = placeOfPrompt(uri.path);
+function requirePromptPlace(uri: Uri): PromptPlace {
+  const place = parsePromptPath(uri.path);
   if (place === null) {
     throw FileSystemError.FileNotFound(uri);
   }
@@ -350,13 +350,13 @@ function registerPrompts(drafts: PromptDrafts, ownPrompt: (place: PromptPlace) =
   const documents = registered.add(new PromptDocuments(drafts, ownPrompt));
   registered.add(workspace.registerFileSystemProvider(PROMPT_SCHEME, documents, { isCaseSensitive: true }));
   // The editor opens such an address as plain text, also after a reload.
-  registered.add(workspace.onDidOpenTextDocument(asPrompt));
-  workspace.textDocuments.forEach(asPrompt);
+  registered.add(workspace.onDidOpenTextDocument(setPromptLanguage));
+  workspace.textDocuments.forEach(setPromptLanguage);
   registered.add(languages.registerCodeLensProvider({ scheme: PROMPT_SCHEME }, { provideCodeLenses }));
   return registered;
 }
 
-function asPrompt(document: TextDocument): void {
+function setPromptLanguage(document: TextDocument): void {
   if (document.uri.scheme === PROMPT_SCHEME && document.languageId !== LANGUAGE) {
     void languages.setTextDocumentLanguage(document, LANGUAGE);
   }

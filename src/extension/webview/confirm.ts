@@ -14,7 +14,7 @@ let asking = false;
  * @param detail further text below the question
  * @returns false if the user declined or another question is open
  */
-export async function confirmed(question: string, action: string, detail?: string): Promise<boolean> {
+export async function askForConfirmation(question: string, action: string, detail?: string): Promise<boolean> {
   if (asking) {
     return false;
   }

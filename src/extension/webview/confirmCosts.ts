@@ -1,6 +1,6 @@
 /** Asks for consent to the cost of servers, before work begins. */
-import { costWords, type EndpointCost } from '../../shared/endpointCost.ts';
-import { confirmed } from './confirm.ts';
+import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
+import { askForConfirmation } from './confirm.ts';
 
 /**
  * Asks for consent to a cost. Returns true without a question if all servers are local and free.
@@ -9,6 +9,6 @@ import { confirmed } from './confirm.ts';
  */
 export async function confirmCosts(costs: readonly EndpointCost[], question: string, action: string): Promise<boolean> {
   return costs.some(({ local, money }) => !local || money > 0)
-    ? confirmed(question, action, costs.map(costWords).join('\n'))
+    ? askForConfirmation(question, action, costs.map(describeCost).join('\n'))
     : true;
 }

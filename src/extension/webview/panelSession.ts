@@ -2,7 +2,7 @@
  * The session of an open panel: its handlers for events of the page and its answers to requests. A
  * session does not depend on the editor.
  */
-import type { EventOf, Events, Panel } from '../../shared/protocols/panel.ts';
+import type { PanelEvent, Events, Panel } from '../../shared/protocols/panel.ts';
 import {
   replyTo,
   type Answers,
@@ -13,7 +13,7 @@ import {
 
 /** The handlers for the events of a page. */
 type EventHandlers<E extends Events> = {
-  readonly [Type in keyof E & string]: (event: EventOf<E, Type>) => void | Promise<void>;
+  readonly [Type in keyof E & string]: (event: PanelEvent<E, Type>) => void | Promise<void>;
 };
 
 export interface Session<E extends Events = Events, R extends Requests = Requests> {
@@ -49,14 +49,14 @@ export interface Page<FromHost> {
 }
 
 /** Passes a message of the page to its session. Never rejects: failures are shown. */
-export async function receive<E extends Events, R extends Requests>(
+export async function receiveMessage<E extends Events, R extends Requests>(
   session: Session<E, R>,
-  message: EventOf<E> | RequestMessage<R>,
+  message: PanelEvent<E> | RequestMessage<R>,
   page: Pick<Page<ReplyMessage>, 'post' | 'fail' | 'report'>,
 ): Promise<void> {
   try {
     if (!isRequest(message)) {
-      await handle(session.events, message);
+      await handleEvent(session.events, message);
     } else if (session.answers !== undefined) {
       page.post(await replyTo(session.answers, message));
     }
@@ -70,7 +70,7 @@ export async function receive<E extends Events, R extends Requests>(
 }
 
 /** Runs work for a page, and shows a failure in the page. */
-export function attempt(page: Pick<Page<never>, 'fail'>, work: () => void): void {
+export function attemptForPage(page: Pick<Page<never>, 'fail'>, work: () => void): void {
   try {
     work();
   } catch (error) {
@@ -79,10 +79,10 @@ export function attempt(page: Pick<Page<never>, 'fail'>, work: () => void): void
 }
 
 const isRequest = <E extends Events, R extends Requests>(
-  message: EventOf<E> | RequestMessage<R>,
+  message: PanelEvent<E> | RequestMessage<R>,
 ): message is RequestMessage<R> => message.type === 'request';
 
-const handle = <E extends Events, Type extends keyof E & string>(
+const handleEvent = <E extends Events, Type extends keyof E & string>(
   events: EventHandlers<E>,
-  event: EventOf<E, Type>,
+  event: PanelEvent<E, Type>,
 ): void | Promise<void> => events[event.type](event);

@@ -3,9 +3,9 @@ import { ViewColumn, type Event, type Tab, type WebviewPanel, commands, TabInput
 import type { Panel } from '../../shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../shared/protocols/requests.ts';
 import { Disposables } from '../common/disposables.ts';
-import { report } from '../common/report.ts';
+import { showError } from '../common/report.ts';
 import { Throttle } from '../common/throttle.ts';
-import { receive, type Page, type SessionOf } from './panelSession.ts';
+import { receiveMessage, type Page, type SessionOf } from './panelSession.ts';
 import { createPanel, WebviewDoor, type DoorContext } from './webviewDoor.ts';
 
 /** The part of the extension that every panel needs. */
@@ -29,7 +29,7 @@ export function openSession<P extends Panel, Sent extends FromHost, Opened exten
     tab,
     kind,
     context,
-    (message) => void receive(session, message, door),
+    (message) => void receiveMessage(session, message, door),
   );
   const session = begin(door);
   const { following } = session;
@@ -107,11 +107,11 @@ export class SinglePanel<
       this.tab.reveal();
       return;
     }
-    const [kept] = tabsOfPanel(this.kind.view);
+    const [kept] = findPanelTabs(this.kind.view);
     if (kept === undefined) {
       this.create(opening);
     } else {
-      void this.bringBack(kept, opening).catch((error: unknown) => report(error, this.context.log));
+      void this.bringBack(kept, opening).catch((error: unknown) => showError(error, this.context.log));
     }
   }
 
@@ -137,7 +137,7 @@ export class SinglePanel<
   /** Shows the tab that was kept from before a reload, or a new one if that fails. */
   private async bringBack(kept: Tab, opening: Opening): Promise<void> {
     this.wanted = opening;
-    if (await bringBack(kept)) {
+    if (await restoreTab(kept)) {
       return;
     }
     this.wanted = null;
@@ -165,7 +165,7 @@ export class SinglePanel<
 const GROUPS = ['First', 'Second', 'Third', 'Fourth', 'Fifth', 'Sixth', 'Seventh', 'Eighth'] as const;
 
 /** Returns the tabs of a kind of panel. The editor adds its own prefix to the view type. */
-function tabsOfPanel(viewType: string): readonly Tab[] {
+function findPanelTabs(viewType: string): readonly Tab[] {
   return window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
     .filter(({ input }) => input instanceof TabInputWebview && input.viewType.endsWith(viewType));
@@ -175,7 +175,7 @@ function tabsOfPanel(viewType: string): readonly Tab[] {
  * Shows a tab that was kept from before a reload. Closes it if that fails.
  * @returns false if it could not be shown
  */
-async function bringBack(tab: Tab): Promise<boolean> {
+async function restoreTab(tab: Tab): Promise<boolean> {
   if (await showTab(tab)) {
     return true;
   }

@@ -3,14 +3,14 @@
  * the page are validated. Messages are sent only while the page is listening.
  */
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
-import { messageOf } from '../../shared/errors.ts';
-import { toHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
+import { guardToHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';
 import { Disposables } from '../common/disposables.ts';
 import type { Log } from '../common/log.ts';
-import { report } from '../common/report.ts';
+import { showError } from '../common/report.ts';
 import { Newest } from './newest.ts';
 import type { Page } from './panelSession.ts';
-import { webviewPage } from './webviewPage.ts';
+import { createWebviewPage } from './webviewPage.ts';
 
 /** The part of the extension that every connection needs. */
 export interface DoorContext {
@@ -42,13 +42,13 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
     this.panel = panel;
     this.log = context.log;
     const { bundle, icon } = kind;
-    const guard = toHost(kind);
-    const folder = webviewFolder(context.extensionUri);
+    const guard = guardToHost(kind);
+    const folder = findWebviewFolder(context.extensionUri);
     const { webview } = panel;
     webview.options = { enableScripts: true, localResourceRoots: [folder] };
     const load = (): void => {
       // New nonces make the HTML differ each time, so that the editor loads it again.
-      webview.html = webviewPage({
+      webview.html = createWebviewPage({
         title: panel.title,
         cspSource: webview.cspSource,
         script: webview.asWebviewUri(Uri.joinPath(folder, `${bundle}.js`)).toString(),
@@ -137,12 +137,12 @@ export class WebviewDoor<P extends Panel, FromHost extends { readonly type: stri
 
   /** Shows an error in a notification, and logs it. */
   report(error: unknown): void {
-    void report(error, this.log);
+    void showError(error, this.log);
   }
 
   /** Shows an error in the page, and logs it. */
   fail(error: unknown): void {
-    const message = messageOf(error);
+    const message = toErrorMessage(error);
     this.log.error(message);
     if (this.listening) {
       void this.panel.webview.postMessage({ type: 'failed', message });
@@ -158,12 +158,12 @@ export function createPanel(
 ): WebviewPanel {
   return window.createWebviewPanel(view, title, where, {
     enableScripts: true,
-    localResourceRoots: [webviewFolder(extensionUri)],
+    localResourceRoots: [findWebviewFolder(extensionUri)],
   });
 }
 
 /** Returns the folder of the panels' bundles, the only folder from which they can load resources. */
-function webviewFolder(extensionUri: Uri): Uri {
+function findWebviewFolder(extensionUri: Uri): Uri {
   return Uri.joinPath(extensionUri, 'dist', 'webview');
 }
 

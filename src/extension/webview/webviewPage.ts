@@ -16,7 +16,7 @@ export interface PageParts {
  * nonce of the `csp-nonce` tag. That nonce differs from the script's, so that no markup reveals a
  * nonce that could run a script.
  */
-export function webviewPage({ title, cspSource, script, style }: PageParts): string {
+export function createWebviewPage({ title, cspSource, script, style }: PageParts): string {
   const scriptNonce = randomBytes(24).toString('base64url');
   const styleNonce = randomBytes(24).toString('base64url');
   const policy = `default-src 'none'; script-src 'nonce-${scriptNonce}'; style-src ${cspSource} 'nonce-${styleNonce}'`;

@@ -5,7 +5,7 @@
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { LongWait } from '../../shared/longWait.ts';
-import { Unanswered, waitWords } from './failure.ts';
+import { Unanswered, describeLongWait } from './failure.ts';
 import type { LongWaits } from './longWaits.ts';
 
 /** Milliseconds that an address rests after its first failure in a row, and at most. */
@@ -171,7 +171,7 @@ export class Addresses {
   private decide(wait: LongWait): void {
     const { waits } = this.settings;
     if (waits.decision(wait) === false) {
-      this.refuse(new Unanswered(waitWords(wait.milliseconds, waits.silent), false));
+      this.refuse(new Unanswered(describeLongWait(wait.milliseconds, waits.silent), false));
       return;
     }
     if (this.asking !== null) {

@@ -5,10 +5,10 @@
  */
 import { request as plainRequest, type Agent as PlainAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as secureRequest, type Agent as SecureAgent } from 'node:https';
-import { messageOf } from '../../shared/errors.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 
 /** A request. */
-export interface Asking {
+export interface ServerRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -32,21 +32,25 @@ export interface NoReply {
  * A reply whose body is still to be read. Reading throws if the reply breaks off, except that one
  * without a length is then not `complete`.
  */
-export type Asked = { readonly reply: IncomingMessage } | NoReply;
+export type ServerReply = { readonly reply: IncomingMessage } | NoReply;
 
 /**
  * Sends a request and waits for the beginning of the reply.
  * @param signal cancels the request and the reply
  */
-export async function askServer(asking: Asking, signal: AbortSignal, connections?: Connections): Promise<Asked> {
+export async function askServer(
+  asking: ServerRequest,
+  signal: AbortSignal,
+  connections?: Connections,
+): Promise<ServerReply> {
   for (let attempt = 1; ; attempt++) {
     let request: ClientRequest;
     try {
-      request = sent(asking, signal, connections);
+      request = startRequest(asking, signal, connections);
     } catch (error) {
-      return { why: messageOf(error), code: null, isReached: false };
+      return { why: toErrorMessage(error), code: null, isReached: false };
     }
-    const asked = await beginning(request);
+    const asked = await waitForReply(request);
     // A server may end a kept connection just when it is used again. It has then read nothing.
     const isStale = 'why' in asked && (asked.code === 'ECONNRESET' || asked.code === 'EPIPE') && request.reusedSocket;
     if (!isStale || attempt > 1 || signal.aborted) {
@@ -55,7 +59,11 @@ export async function askServer(asking: Asking, signal: AbortSignal, connections
   }
 }
 
-function sent({ url, method, headers, body }: Asking, signal: AbortSignal, connections?: Connections): ClientRequest {
+function startRequest(
+  { url, method, headers, body }: ServerRequest,
+  signal: AbortSignal,
+  connections?: Connections,
+): ClientRequest {
   const [to, agent] =
     url.protocol === 'https:' ? [secureRequest, connections?.secure] : [plainRequest, connections?.plain];
   const request = to(url, { method, headers, signal, agent });
@@ -64,7 +72,7 @@ function sent({ url, method, headers, body }: Asking, signal: AbortSignal, conne
   return request;
 }
 
-function beginning(request: ClientRequest): Promise<Asked> {
+function waitForReply(request: ClientRequest): Promise<ServerReply> {
   return new Promise((resolve) => {
     let why = 'it ended the connection without an answer';
     let code: string | null = null;
@@ -76,7 +84,7 @@ function beginning(request: ClientRequest): Promise<Asked> {
       });
     });
     request.once('error', (error: NodeJS.ErrnoException) => {
-      why = messageOf(error);
+      why = toErrorMessage(error);
       code = error.code ?? null;
     });
     request.once('response', (reply) => {

@@ -5,8 +5,8 @@ import { C3Error, CancelledError, type ErrorAction } from '../../shared/errors.t
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { Addresses, type Rests } from './addresses.ts';
 import { exchange, type Exchange } from './exchange.ts';
-import { EndpointFailure, serverWords, Unanswered } from './failure.ts';
-import { REFUSED_WAITS, type LongWaits } from './longWaits.ts';
+import { EndpointFailure, quoteServer, Unanswered } from './failure.ts';
+import { NO_LONG_WAITS, type LongWaits } from './longWaits.ts';
 import type { Reply } from './reply.ts';
 import type { Spending, TokenCount } from './spending.ts';
 
@@ -47,7 +47,7 @@ export class EndpointClient {
     this.addresses = new Addresses(settings.bases, {
       ...settings,
       rests: this.rests,
-      waits: settings.waits ?? REFUSED_WAITS,
+      waits: settings.waits ?? NO_LONG_WAITS,
     });
   }
 
@@ -129,7 +129,7 @@ export class EndpointClient {
           if (error.kind === 'again') {
             this.addresses.failed(address, error.retryAfter, error.dead);
           }
-          throw new EndpointFailure(error.kind, `${hostOf(address.base)} ${error.message}`, error);
+          throw new EndpointFailure(error.kind, `${readAddressHost(address.base)} ${error.message}`, error);
         }
         // A cancelled request may be charged.
         used = error instanceof CancelledError ? most : null;
@@ -148,7 +148,7 @@ export class EndpointClient {
     if (model !== null && model !== this.servedAs) {
       throw new EndpointFailure(
         'refused',
-        `answers as the model ${serverWords(model, null)}, and not as ${serverWords(this.servedAs ?? '', null)} as before`,
+        `answers as the model ${quoteServer(model, null)}, and not as ${quoteServer(this.servedAs ?? '', null)} as before`,
         { charged: true },
       );
     }
@@ -168,7 +168,7 @@ export class EndpointClient {
 }
 
 /** Returns the host of an address. */
-export const hostOf = (base: string): string => new URL(base).host;
+export const readAddressHost = (base: string): string => new URL(base).host;
 
 /**
  * Returns the error for a failure that no attempt can help.

@@ -45,11 +45,11 @@ export const isPacked = (encoding: string | undefined): boolean =>
  * @param most bytes of the unpacked body
  * @throws Error if the encoding is unknown, the body is damaged, or it has more bytes
  */
-export async function unpackedBody(bytes: Buffer, encoding: string | undefined, most: number): Promise<Buffer> {
+export async function unpackBody(bytes: Buffer, encoding: string | undefined, most: number): Promise<Buffer> {
   if (!isPacked(encoding) || bytes.length === 0) {
     return bytes;
   }
-  const name = packedAs(encoding);
+  const name = findEncoding(encoding);
   const finishFlush = name === 'br' ? constants.BROTLI_OPERATION_FLUSH : constants.Z_SYNC_FLUSH;
   return UNPACKERS[name](bytes, { finishFlush, maxOutputLength: most });
 }
@@ -58,11 +58,11 @@ export async function unpackedBody(bytes: Buffer, encoding: string | undefined, 
  * Returns the unpacked bytes of a body as a stream. A reader that stops early destroys the body.
  * @throws Error if the encoding is unknown; reading throws if the body is damaged or breaks off
  */
-export function unpackedChunks(body: Readable, encoding: string | undefined): Readable {
-  return isPacked(encoding) ? pipeline(body, STREAMS[packedAs(encoding)](), () => undefined) : body;
+export function unpackChunks(body: Readable, encoding: string | undefined): Readable {
+  return isPacked(encoding) ? pipeline(body, STREAMS[findEncoding(encoding)](), () => undefined) : body;
 }
 
-function packedAs(encoding = ''): keyof typeof UNPACKERS {
+function findEncoding(encoding = ''): keyof typeof UNPACKERS {
   const name = encoding.trim().toLowerCase();
   if (!isKnown(name)) {
     throw new Error(`packed as ${name.slice(0, 40)}, which is not read`);

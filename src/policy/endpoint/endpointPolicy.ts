@@ -4,7 +4,7 @@ import type { Sampling } from '../../domain/message.ts';
 import { withController } from '../../shared/cancellation.ts';
 import { CancelledError, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
-import { promptMessages, type RenderedContext } from '../../team/render.ts';
+import { toPromptMessages, type RenderedContext } from '../../team/render.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import { refusedError, type EndpointClient } from './client.ts';
@@ -52,20 +52,21 @@ const chatSchema = z.union([
 ]);
 
 /** Returns the context of a role that is asked by messages, as JSON that can be read back. */
-export const messagesContext = (context: RenderedContext): string => JSON.stringify(promptMessages(context), null, 1);
+export const writeMessagesContext = (context: RenderedContext): string =>
+  JSON.stringify(toPromptMessages(context), null, 1);
 
 /** Upper limits of the tokens that a server's template adds to a prompt and a message. */
 const OVERHEAD = 64;
 const OVERHEAD_OF_MESSAGE = 16;
 
 /** Returns the most that one attempt can cost. A text has no more tokens than bytes. */
-export const mostOf = (context: string, maxNewTokens: number): TokenCount => ({
+export const computeHighestCost = (context: string, maxNewTokens: number): TokenCount => ({
   prompt: Buffer.byteLength(context) + OVERHEAD + OVERHEAD_OF_MESSAGE * (context.match(/"role"/gu)?.length ?? 0),
   completion: maxNewTokens,
 });
 
 /** Returns 31 bits of a stream's name. Every server with seeds accepts them. */
-export const seedOf = (streamKey: string): number => Number.parseInt(streamKey.slice(0, 8), 16) >>> 1;
+export const toSeed = (streamKey: string): number => Number.parseInt(streamKey.slice(0, 8), 16) >>> 1;
 
 /**
  * Sampling keys with neutral values. For missing keys, servers of open models use the model's
@@ -79,7 +80,7 @@ const NEUTRAL = { top_k: -1, min_p: 0, repetition_penalty: 1, presence_penalty: 
  * Returns the body of a request.
  * @param seed null for none
  */
-export function bodyOf(
+export function buildRequestBody(
   { api, model, stream }: { readonly api: EndpointApi; readonly model: string; readonly stream: boolean },
   { logprobs, likeliest = 1, token_ids: tokenIds, length_key: lengthKey, neutral = false }: EndpointForm,
   context: string,
@@ -159,11 +160,14 @@ export class EndpointPolicy implements RolePolicy {
   private async ask(request: PolicyRequest, index: number, signal: AbortSignal): Promise<PolicyAnswer> {
     const { client, role, probe, place: action } = this.settings;
     const { context, sampling, streamKey, place = '' } = request;
-    const seed = this.seeded && streamKey !== '' ? seedOf(streamKey) : null;
-    const body = bodyOf(this.settings, probe, context, sampling, seed);
+    const seed = this.seeded && streamKey !== '' ? toSeed(streamKey) : null;
+    const body = buildRequestBody(this.settings, probe, context, sampling, seed);
     try {
       const name = `${place} ${streamKey} ${index}`;
-      return await this.said(await client.ask(name, body, mostOf(context, sampling.maxNewTokens), signal), request);
+      return await this.said(
+        await client.ask(name, body, computeHighestCost(context, sampling.maxNewTokens), signal),
+        request,
+      );
     } catch (error) {
       if (error instanceof Unanswered) {
         return lostAnswer(error);

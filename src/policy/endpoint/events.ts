@@ -5,7 +5,7 @@
  * @param most characters of one event
  * @throws RangeError if an event is longer
  */
-export async function* eventsIn(
+export async function* readEventStream(
   chunks: AsyncIterable<Uint8Array>,
   most: number,
 ): AsyncGenerator<string, void, undefined> {

@@ -1,14 +1,14 @@
 /** Sends one request and reads the reply, with limits on time and length, without retries. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { anyOf } from '../../shared/cancellation.ts';
-import { CancelledError, messageOf } from '../../shared/errors.ts';
+import { combineSignals } from '../../shared/cancellation.ts';
+import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { askServer, type NoReply } from './asking.ts';
-import { unpackedChunks } from './contentEncoding.ts';
-import { eventsIn } from './events.ts';
-import { EndpointFailure, retryAfterOf, statusFailure } from './failure.ts';
-import { errorWords, ReplyReader, type Reply } from './reply.ts';
+import { unpackChunks } from './contentEncoding.ts';
+import { readEventStream } from './events.ts';
+import { EndpointFailure, parseRetryAfter, toStatusFailure } from './failure.ts';
+import { readErrorMessage, ReplyReader, type Reply } from './reply.ts';
 
 /** The most bytes of one answer, and characters of one event. */
 const MOST_BYTES = 32 * 2 ** 20;
@@ -48,26 +48,26 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
       },
       body: Buffer.from(JSON.stringify(body)),
     };
-    const asked = await askServer(asking, anyOf(signal, late.signal));
+    const asked = await askServer(asking, combineSignals(signal, late.signal));
     if ('why' in asked) {
       throw new NotReached(asked);
     }
     ({ reply } = asked);
     const { statusCode: status = 0, headers } = reply;
-    const chunks = unpackedChunks(reply, headers['content-encoding']);
+    const chunks = unpackChunks(reply, headers['content-encoding']);
     if (status < 200 || status > 299) {
-      const words = errorWords(await textOf(chunks, MOST_ERROR, true), key);
-      throw statusFailure(status, words, retryAfterOf(headers['retry-after'] ?? null, Date.now()));
+      const words = readErrorMessage(await readBodyText(chunks, MOST_ERROR, true), key);
+      throw toStatusFailure(status, words, parseRetryAfter(headers['retry-after'] ?? null, Date.now()));
     }
     const reader = new ReplyReader(key);
     if (/^text\/event-stream\b/iu.test(headers['content-type'] ?? '')) {
-      for await (const event of eventsIn(boundedChunks(chunks, MOST_BYTES), MOST_EVENT)) {
+      for await (const event of readEventStream(boundedChunks(chunks, MOST_BYTES), MOST_EVENT)) {
         if (!reader.add(event)) {
           break;
         }
       }
     } else {
-      reader.addWhole(await textOf(chunks, MOST_BYTES, false));
+      reader.addWhole(await readBodyText(chunks, MOST_BYTES, false));
     }
     return reader.end();
   } catch (error) {
@@ -85,7 +85,7 @@ export async function exchange({ base, api, key, body, timeLimit }: Exchange, si
           dead: true,
           absent: error.absent,
         })
-      : new EndpointFailure('again', `broke off its answer (${causeOf(error)})`, { charged: true });
+      : new EndpointFailure('again', `broke off its answer (${describeCause(error)})`, { charged: true });
   } finally {
     clearTimeout(timer);
     reply?.destroy();
@@ -107,16 +107,16 @@ class NotReached extends Error {
 }
 
 /** Returns the error code or the message of a broken connection. */
-const causeOf = (error: unknown): string =>
+const describeCause = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
-    : messageOf(error).slice(0, 200);
+    : toErrorMessage(error).slice(0, 200);
 
 /**
  * Reads a body as text.
  * @param cut true to cut a body that is too long; otherwise it is refused
  */
-async function textOf(body: Readable, most: number, cut: boolean): Promise<string> {
+async function readBodyText(body: Readable, most: number, cut: boolean): Promise<string> {
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of boundedChunks(body, most)) {

@@ -1,6 +1,6 @@
 /** The failures of an endpoint, and if asking again may help. */
-import { LONGEST_WAIT, secondsWords } from '../../shared/longWait.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { LONGEST_WAIT, formatWholeSeconds } from '../../shared/longWait.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 
 /**
  * again: the same request may be answered later, or elsewhere; refused: neither it nor similar ones
@@ -66,12 +66,12 @@ export class Unanswered extends Error {
  * @param wait milliseconds
  * @param most milliseconds
  */
-export const waitWords = (wait: number, most: number): string =>
-  `the server asks to wait ${secondsWords(wait)} s, and at most ${secondsWords(most)} s are allowed unless the user agrees to more (set ${LONGEST_WAIT}=${Math.ceil(wait / 1000)} to allow it)`;
+export const describeLongWait = (wait: number, most: number): string =>
+  `the server asks to wait ${formatWholeSeconds(wait)} s, and at most ${formatWholeSeconds(most)} s are allowed unless the user agrees to more (set ${LONGEST_WAIT}=${Math.ceil(wait / 1000)} to allow it)`;
 
 /** Returns a server's own words on one line of limited length, with the key masked. */
-export const serverWords = (text: string, key: string | null): string =>
-  oneLine(key === null ? text : text.replaceAll(key, '***'), 300);
+export const quoteServer = (text: string, key: string | null): string =>
+  toOneLine(key === null ? text : text.replaceAll(key, '***'), 300);
 
 /** Statuses that deserve another attempt: too early, too many, too slow, or the server's own fault. */
 const AGAIN: ReadonlySet<number> = new Set([408, 409, 425, 429]);
@@ -80,7 +80,7 @@ const AGAIN: ReadonlySet<number> = new Set([408, 409, 425, 429]);
  * Returns the failure for an HTTP status other than success.
  * @param words of the server
  */
-export function statusFailure(status: number, words: string, retryAfter: number | null): EndpointFailure {
+export function toStatusFailure(status: number, words: string, retryAfter: number | null): EndpointFailure {
   const said = words === '' ? '' : `: ${words}`;
   const options = { retryAfter, status };
   if (AGAIN.has(status) || status >= 500) {
@@ -102,7 +102,7 @@ export function statusFailure(status: number, words: string, retryAfter: number 
 const MOST_SECONDS = 1e9;
 
 /** Returns the milliseconds of a Retry-After header, or null if it is invalid. */
-export function retryAfterOf(header: string | null, now: number): number | null {
+export function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) {
     return null;
   }

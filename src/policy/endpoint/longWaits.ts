@@ -47,4 +47,4 @@ export class LongWaits {
 }
 
 /** Refuses every long wait without asking. */
-export const REFUSED_WAITS = new LongWaits(() => Promise.resolve(false));
+export const NO_LONG_WAITS = new LongWaits(() => Promise.resolve(false));

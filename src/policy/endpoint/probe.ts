@@ -3,7 +3,13 @@ import type { Sampling } from '../../domain/message.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { refusedError, type EndpointClient } from './client.ts';
-import { bodyOf, messagesContext, mostOf, type EndpointForm, type EndpointProbe } from './endpointPolicy.ts';
+import {
+  buildRequestBody,
+  writeMessagesContext,
+  computeHighestCost,
+  type EndpointForm,
+  type EndpointProbe,
+} from './endpointPolicy.ts';
 import { EndpointFailure, Unanswered } from './failure.ts';
 import type { Reply } from './reply.ts';
 
@@ -50,14 +56,14 @@ export async function probeEndpoint(
   const { role, api, place: action } = settings;
   const context =
     api === 'chat'
-      ? messagesContext({ system: '', user: '', messages: [{ role: 'user', content: QUESTION }] })
+      ? writeMessagesContext({ system: '', user: '', messages: [{ role: 'user', content: QUESTION }] })
       : QUESTION;
   const replies: Reply[] = [];
   const ask: Ask = async (form, seed, attempt, sampling = SAMPLING) => {
     const reply = await client.ask(
       `probe ${String(seed)} ${attempt}`,
-      bodyOf(settings, form, context, sampling, seed),
-      mostOf(context, sampling.maxNewTokens),
+      buildRequestBody(settings, form, context, sampling, seed),
+      computeHighestCost(context, sampling.maxNewTokens),
       signal,
       // After its first answer the endpoint is known to exist, so an address that cannot be reached
       // may be busy.
@@ -67,9 +73,9 @@ export async function probeEndpoint(
     return reply;
   };
   try {
-    const known = await knownForm(ask);
+    const known = await findForm(ask);
     const { form, reply } = api === 'completions' ? await withLikeliest(known, ask) : known;
-    const seeds = await seedsOf(form, ask);
+    const seeds = await probeSeeds(form, ask);
     const logprobs = form.logprobs && reply.logprobs !== null;
     const ids = new Set(replies.flatMap(({ promptTokens }) => (promptTokens === null ? [] : [promptTokens.join()])));
     if (ids.size > 1) {
@@ -83,7 +89,7 @@ export async function probeEndpoint(
       seeds,
       logprobs,
       ...(api === 'completions' && { likeliest: form.likeliest ?? 0 }),
-      ...(logprobs && { logprobs_at: temperatureOf(await ask(form, null, ATTEMPTS, COLD), replies) }),
+      ...(logprobs && { logprobs_at: probeTemperature(await ask(form, null, ATTEMPTS, COLD), replies) }),
       token_ids: form.token_ids && reply.tokens !== null,
       length_key: form.length_key,
       neutral: form.neutral ?? false,
@@ -107,7 +113,7 @@ interface KnownForm {
   readonly reply: Reply;
 }
 
-async function knownForm(ask: Ask): Promise<KnownForm> {
+async function findForm(ask: Ask): Promise<KnownForm> {
   let last: unknown;
   for (const [attempt, form] of FORMS.entries()) {
     try {
@@ -146,13 +152,13 @@ export const MOST_PROBES = ATTEMPTS + 1 + 3 * SEEDS.length + OTHERS;
 const isRefusedForm = (error: unknown): boolean =>
   error instanceof EndpointFailure && (error.status === 400 || error.status === 422);
 
-const saidBy = ({ text, finish }: Reply): string => JSON.stringify([text, finish]);
+const makeAnswerKey = ({ text, finish }: Reply): string => JSON.stringify([text, finish]);
 
 /** Finds out if seeds determine answers, alone and beside other requests in a batch. */
-async function seedsOf(form: EndpointForm, ask: Ask): Promise<EndpointProbe['seeds']> {
+async function probeSeeds(form: EndpointForm, ask: Ask): Promise<EndpointProbe['seeds']> {
   const ofSeed = async (seed: number): Promise<readonly string[] | null> => {
     try {
-      return (await Promise.all([ask(form, seed, 0), ask(form, seed, 1)])).map(saidBy);
+      return (await Promise.all([ask(form, seed, 0), ask(form, seed, 1)])).map(makeAnswerKey);
     } catch (error) {
       // A server that refuses the key `seed` has no seeds.
       if (isRefusedForm(error)) {
@@ -174,7 +180,7 @@ async function seedsOf(form: EndpointForm, ask: Ask): Promise<EndpointProbe['see
   // do not matter.
   const others = Array.from({ length: OTHERS }, (_, index) => ask(form, index % 2 === 0 ? null : 100 + index, 2));
   const [beside] = await Promise.all([Promise.all(again), Promise.allSettled(others)]);
-  return beside.every((reply, index) => saidBy(reply) === answers[index]?.[0]) ? 'exact' : 'none';
+  return beside.every((reply, index) => makeAnswerKey(reply) === answers[index]?.[0]) ? 'exact' : 'none';
 }
 
 /**
@@ -184,9 +190,9 @@ async function seedsOf(form: EndpointForm, ask: Ask): Promise<EndpointProbe['see
  * @param cold an answer that was sampled near 0
  * @param warm answers that were sampled at 1
  */
-function temperatureOf(cold: Reply, warm: readonly Reply[]): 'sampling' | 'one' | 'unknown' {
-  const near = medianOf(cold.logprobs ?? []);
-  const far = medianOf(warm.filter((reply) => reply !== cold).flatMap(({ logprobs }) => logprobs ?? []));
+function probeTemperature(cold: Reply, warm: readonly Reply[]): 'sampling' | 'one' | 'unknown' {
+  const near = findMedian(cold.logprobs ?? []);
+  const far = findMedian(warm.filter((reply) => reply !== cold).flatMap(({ logprobs }) => logprobs ?? []));
   if (near === null || far === null || far > UNCERTAIN) {
     // If the model is also certain at 1, the two cannot be told apart.
     return 'unknown';
@@ -194,6 +200,6 @@ function temperatureOf(cold: Reply, warm: readonly Reply[]): 'sampling' | 'one' 
   return near > CERTAIN ? 'sampling' : near < UNCERTAIN ? 'one' : 'unknown';
 }
 
-function medianOf(values: readonly number[]): number | null {
+function findMedian(values: readonly number[]): number | null {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
 }

@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { ChoiceReader, withoutReasoning } from '../../chat/choices.ts';
 import { listAtKey, textAt, type Fields } from '../../chat/fields.ts';
-import { finishOf } from '../../chat/finish.ts';
-import { answerOf, parsedMessages } from '../../chat/messages.ts';
-import { bodyIn, saysError, STREAM_END } from '../../chat/streams.ts';
-import { tokensIn } from '../../chat/usage.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { toFinish } from '../../chat/finish.ts';
+import { joinAnswerPieces, parseMessages } from '../../chat/messages.ts';
+import { parseBody, saysError, STREAM_END } from '../../chat/streams.ts';
+import { readTokens } from '../../chat/usage.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { EndpointFailure, serverWords } from './failure.ts';
+import { EndpointFailure, quoteServer } from './failure.ts';
 
 /** A complete answer. */
 export interface Reply {
@@ -32,12 +32,12 @@ const errorSchema = z.union([
 ]);
 
 /** Returns the message in the body of a refusal, or the beginning of a body of unknown form. */
-export function errorWords(text: string, key: string | null): string {
+export function readErrorMessage(text: string, key: string | null): string {
   try {
     const parsed = errorSchema.safeParse(JSON.parse(text));
-    return serverWords(parsed.success ? parsed.data : text, key);
+    return quoteServer(parsed.success ? parsed.data : text, key);
   } catch {
-    return serverWords(text, key);
+    return quoteServer(text, key);
   }
 }
 
@@ -107,7 +107,7 @@ export class ReplyReader {
    * @throws EndpointFailure as `add` does
    */
   addWhole(text: string): void {
-    const value = bodyIn(text);
+    const value = parseBody(text);
     if (!Array.isArray(value)) {
       this.addBody(value ?? parse(text));
       this.closed = true;
@@ -133,15 +133,15 @@ export class ReplyReader {
   end(): Reply {
     const { message, finish } = this.reader.choice;
     const word = finish?.toLowerCase() ?? null;
-    const text = readable(() => textOf(withoutReasoning(message)) || textOf(message));
+    const text = runReadable(() => readMessageText(withoutReasoning(message)) || readMessageText(message));
     if (word === null && (!this.closed || text === '')) {
       throw new EndpointFailure('again', 'ended its answer in the middle', { charged: true });
     }
-    const words = serverWords(finish ?? '', this.key);
+    const words = quoteServer(finish ?? '', this.key);
     if (word !== null && FAILURES.has(word)) {
       throw new EndpointFailure('again', `failed within its answer: it ended with ${words}`, { charged: true });
     }
-    if (text === '' && word !== null && !ENDS.has(word) && finishOf(word) !== 'length') {
+    if (text === '' && word !== null && !ENDS.has(word) && toFinish(word) !== 'length') {
       throw new EndpointFailure('withheld', `gave no text: it ended with ${words}`, { charged: true });
     }
     const { model, usage, promptTokens } = this;
@@ -150,7 +150,7 @@ export class ReplyReader {
     return {
       text,
       model,
-      finish: finishOf(word),
+      finish: toFinish(word),
       tokens,
       promptTokens,
       // Log-probabilities without matching tokens are dropped.
@@ -170,25 +170,25 @@ export class ReplyReader {
     if (choices !== undefined && choices !== null && !Array.isArray(choices)) {
       throw malformed('choices: it is no list');
     }
-    const { prompt, completion } = tokensIn(body);
+    const { prompt, completion } = readTokens(body);
     if (prompt !== null && completion !== null) {
       this.usage = { prompt, completion };
     }
     this.model ??= textAt(body, 'model')?.slice(0, LONGEST_MODEL) ?? null;
-    const choice = readable(() => this.reader.add(listAtKey(body, 'choices')));
-    this.promptTokens ??= idsIn(body['prompt_token_ids']) ?? idsIn(choice?.['prompt_token_ids']);
+    const choice = runReadable(() => this.reader.add(listAtKey(body, 'choices')));
+    this.promptTokens ??= readTokenIds(body['prompt_token_ids']) ?? readTokenIds(choice?.['prompt_token_ids']);
     if (choice === null) {
       return;
     }
     if (saysError(choice['error'])) {
       throw this.failed(choice);
     }
-    this.tokens.add(listOf(choice['token_ids']), isId);
-    this.logprobs.add(logprobsIn(choice['logprobs']), isLogprob);
+    this.tokens.add(toList(choice['token_ids']), isId);
+    this.logprobs.add(readLogprobs(choice['logprobs']), isLogprob);
   }
 
   private failed(body: Fields): EndpointFailure {
-    const words = errorWords(JSON.stringify(body), this.key);
+    const words = readErrorMessage(JSON.stringify(body), this.key);
     return new EndpointFailure('again', `failed within its answer: ${words}`, { charged: true });
   }
 }
@@ -222,14 +222,14 @@ const isId = (value: unknown): value is number => Number.isSafeInteger(value) &&
 const isLogprob = (value: unknown): value is number => typeof value === 'number' && value > NO_LOGPROB && value <= 0;
 
 /** Returns a list, or null for none. A value of another kind becomes a list with an invalid item. */
-const listOf = (value: unknown): readonly unknown[] | null =>
+const toList = (value: unknown): readonly unknown[] | null =>
   Array.isArray(value) ? value : value === undefined || value === null ? null : [value];
 
-const idsIn = (value: unknown): readonly number[] | null =>
+const readTokenIds = (value: unknown): readonly number[] | null =>
   Array.isArray(value) && value.every((one) => isId(one)) ? value : null;
 
 /** Returns the log-probabilities of the tokens, in the form of chats or of completions, or null. */
-function logprobsIn(value: unknown): readonly unknown[] | null {
+function readLogprobs(value: unknown): readonly unknown[] | null {
   if (!isRecord(value)) {
     return null;
   }
@@ -242,13 +242,13 @@ function logprobsIn(value: unknown): readonly unknown[] | null {
 }
 
 /** Returns the text of a message with a line for each tool call, as in imported messages. */
-const textOf = (message: Fields): string => answerOf(parsedMessages([message])).said?.text ?? '';
+const readMessageText = (message: Fields): string => joinAnswerPieces(parseMessages([message])).said?.text ?? '';
 
 /**
  * Runs some work on an answer.
  * @throws EndpointFailure if the answer exceeds a limit
  */
-function readable<T>(work: () => T): T {
+function runReadable<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -260,9 +260,9 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json) as unknown;
   } catch (error) {
-    throw malformed(messageOf(error));
+    throw malformed(toErrorMessage(error));
   }
 }
 
 const malformed = (why: string): EndpointFailure =>
-  new EndpointFailure('again', `gave an answer that cannot be read (${serverWords(why, null)})`, { charged: true });
+  new EndpointFailure('again', `gave an answer that cannot be read (${quoteServer(why, null)})`, { charged: true });

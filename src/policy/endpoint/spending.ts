@@ -32,7 +32,7 @@ export interface Spent extends TokenCount {
 const ROUNDING = 1e-9;
 
 /** Returns the price of tokens. */
-export const moneyOf = ({ prompt, completion }: TokenCount, { input, output }: Prices): number =>
+export const computePrice = ({ prompt, completion }: TokenCount, { input, output }: Prices): number =>
   (prompt * input + completion * output) / 1e6;
 
 export class Spending {
@@ -59,7 +59,7 @@ export class Spending {
   }
 
   get spent(): Spent {
-    return { ...this.spentTokens, calls: this.calls, money: moneyOf(this.spentTokens, this.prices) };
+    return { ...this.spentTokens, calls: this.calls, money: computePrice(this.spentTokens, this.prices) };
   }
 
   /**
@@ -105,7 +105,7 @@ export class Spending {
     const { tokens, money } = this.limit;
     return (
       (tokens === null || prompt + completion <= tokens) &&
-      (money === null || moneyOf({ prompt, completion }, this.prices) <= money + ROUNDING)
+      (money === null || computePrice({ prompt, completion }, this.prices) <= money + ROUNDING)
     );
   }
 

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { readModelFile } from './modelFile.ts';
 import { SafetensorsFile, type OnPart, type TensorTarget } from './safetensorsFile.ts';
 
@@ -31,7 +31,7 @@ export interface Reading {
 }
 
 /** Milliseconds between two reports of progress. */
-const PACE = 100;
+const PROGRESS_INTERVAL_MILLISECONDS = 100;
 
 /**
  * Reads every target from the weights of a folder.
@@ -47,8 +47,8 @@ export async function readWeights(
 ): Promise<void> {
   const single = join(folder, WEIGHTS_FILE);
   const indexPath = join(folder, INDEX_FILE);
-  const singleBytes = await sizeOf(single);
-  if (singleBytes !== null || (await sizeOf(indexPath)) === null) {
+  const singleBytes = await readFileSize(single);
+  if (singleBytes !== null || (await readFileSize(indexPath)) === null) {
     const progress = new FileProgress(singleBytes ?? 0, reading);
     await readTensors(single, targets, ignored, progress.onPart);
     progress.fileDone(singleBytes ?? 0);
@@ -58,7 +58,7 @@ export async function readWeights(
   const known = new Set(targets.map(({ name }) => name));
   const surplus = Object.keys(places).find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
   if (surplus !== undefined) {
-    throw unexpected(indexPath, surplus);
+    throw unexpectedTensorError(indexPath, surplus);
   }
   const shards = Map.groupBy(targets, ({ name }) => {
     const shard = Object.hasOwn(places, name) ? places[name] : undefined;
@@ -79,7 +79,7 @@ export async function readWeights(
   // A missing file is named before gigabytes of the others are read.
   const sizes = new Map<string, number>();
   for (const [shard, [first]] of shards) {
-    const size = await sizeOf(join(folder, shard));
+    const size = await readFileSize(join(folder, shard));
     if (size === null) {
       throw new C3Error(
         'model',
@@ -111,9 +111,9 @@ const COMPARED = 1 << 18;
  * not stored.
  * @throws C3Error('model') for the reasons of readWeights
  */
-export async function sameTensors(folder: string, first: string, second: string): Promise<boolean | null> {
+export async function haveSameNumbers(folder: string, first: string, second: string): Promise<boolean | null> {
   const single = join(folder, WEIGHTS_FILE);
-  const places = (await sizeOf(single)) === null ? await readIndex(join(folder, INDEX_FILE)) : null;
+  const places = (await readFileSize(single)) === null ? await readIndex(join(folder, INDEX_FILE)) : null;
   const pathOf = (name: string): string | null => {
     const shard = places === null ? WEIGHTS_FILE : Object.hasOwn(places, name) ? places[name] : undefined;
     return shard === undefined || !(places === null || SHARD_NAME.test(shard)) ? null : join(folder, shard);
@@ -123,11 +123,11 @@ export async function sameTensors(folder: string, first: string, second: string)
     return null;
   }
   return SafetensorsFile.reading(one, (left) =>
-    SafetensorsFile.reading(other, (right) => compared(left, first, right, second)),
+    SafetensorsFile.reading(other, (right) => compareTensors(left, first, right, second)),
   );
 }
 
-async function compared(
+async function compareTensors(
   left: SafetensorsFile,
   first: string,
   right: SafetensorsFile,
@@ -181,7 +181,7 @@ class FileProgress {
   private report(): void {
     const done = this.finished + this.inFile;
     const now = performance.now();
-    if (done < this.total && now - this.reported < PACE) {
+    if (done < this.total && now - this.reported < PROGRESS_INTERVAL_MILLISECONDS) {
       return;
     }
     this.reported = now;
@@ -206,24 +206,24 @@ export async function readTensors(
     }
     const surplus = [...file.tensors.keys()].find((name) => !known.has(name) && !ignored(name) && !DERIVED.test(name));
     if (surplus !== undefined) {
-      throw unexpected(path, surplus);
+      throw unexpectedTensorError(path, surplus);
     }
   });
 }
 
 /** An unknown tensor is an error: the result without it would not be the result of the model. */
-const unexpected = (path: string, name: string): C3Error =>
+const unexpectedTensorError = (path: string, name: string): C3Error =>
   new C3Error(
     'model',
     `${path}: tensor ${shown(name)} has no place in the architecture that config.json describes; the weights do not belong to it.`,
   );
 
 /** The message of a parser on one short line, because it may quote the text. */
-const oneLine = (error: unknown): string => messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+const oneLine = (error: unknown): string => toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 200);
 
 const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
 
-async function sizeOf(path: string): Promise<number | null> {
+async function readFileSize(path: string): Promise<number | null> {
   return stat(path).then(
     ({ size }) => size,
     () => null,
@@ -233,7 +233,7 @@ async function sizeOf(path: string): Promise<number | null> {
 async function readIndex(path: string): Promise<Readonly<Record<string, string>>> {
   const wrong = (what: string): C3Error =>
     new C3Error('model', `${path} ${what}; copy the weights again from their source.`);
-  if (((await sizeOf(path)) ?? 0) > MAX_INDEX_BYTES) {
+  if (((await readFileSize(path)) ?? 0) > MAX_INDEX_BYTES) {
     throw wrong('is too long for an index');
   }
   const bytes = await readModelFile(path, MAX_INDEX_BYTES, 'copy the weights again from their source');

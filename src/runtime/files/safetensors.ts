@@ -1,5 +1,5 @@
 /** The safetensors format: an 8-byte little-endian header length, a JSON header, then the tensors. */
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 export interface NamedTensor {
   readonly name: string;
@@ -16,7 +16,7 @@ const MAX_AXES = 8;
 const PIECE_BYTES = 16 * 1024 * 1024;
 
 /** The text of a file for an error message: one line of bounded length. */
-const shown = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
+const quoteFileText = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, 100);
 
 /** Bytes in front of the header that hold its length. */
 export const HEADER_LENGTH_BYTES = 8;
@@ -34,7 +34,7 @@ export interface StoredTensor {
   readonly end: number;
 }
 
-const damaged = (place: string, what: string): C3Error =>
+const damagedFileError = (place: string, what: string): C3Error =>
   new C3Error('model', `${place}: ${what}; copy the weights again from their source.`);
 
 /**
@@ -43,16 +43,19 @@ const damaged = (place: string, what: string): C3Error =>
  * @param fileBytes length of the whole file
  * @throws C3Error('model') if the file cannot hold such a header
  */
-export function headerLength(start: Uint8Array, fileBytes: number, place: string): number {
+export function readHeaderLength(start: Uint8Array, fileBytes: number, place: string): number {
   if (start.length < HEADER_LENGTH_BYTES) {
-    throw damaged(place, 'the file is too short for a safetensors header');
+    throw damagedFileError(place, 'the file is too short for a safetensors header');
   }
   const length = Number(new DataView(start.buffer, start.byteOffset, start.byteLength).getBigUint64(0, true));
   if (HEADER_LENGTH_BYTES + length > fileBytes) {
-    throw damaged(place, 'the safetensors header is truncated');
+    throw damagedFileError(place, 'the safetensors header is truncated');
   }
   if (length > MAX_HEADER_BYTES) {
-    throw damaged(place, `the safetensors header has ${length} bytes, more than the ${MAX_HEADER_BYTES} that are read`);
+    throw damagedFileError(
+      place,
+      `the safetensors header has ${length} bytes, more than the ${MAX_HEADER_BYTES} that are read`,
+    );
   }
   return length;
 }
@@ -67,12 +70,12 @@ export function parseHeader(
   dataBytes: number,
   place: string,
 ): { tensors: Map<string, StoredTensor>; metadata: Record<string, string> } {
-  const fail = (what: string): C3Error => damaged(place, what);
+  const fail = (what: string): C3Error => damagedFileError(place, what);
   let header: unknown;
   try {
     header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
-    throw fail(`the safetensors header is not JSON (${shown(messageOf(error))})`);
+    throw fail(`the safetensors header is not JSON (${quoteFileText(toErrorMessage(error))})`);
   }
   if (typeof header !== 'object' || header === null || Array.isArray(header)) {
     throw fail('the safetensors header is not an object');
@@ -90,27 +93,27 @@ export function parseHeader(
       }
       for (const [key, value] of Object.entries(entry) as [string, unknown][]) {
         if (typeof value !== 'string') {
-          throw fail(`the safetensors metadata gives ${shown(key)} a value that is not text`);
+          throw fail(`the safetensors metadata gives ${quoteFileText(key)} a value that is not text`);
         }
         metadata[key] = value;
       }
       continue;
     }
-    const tensor = checkedEntry(entry, name, fail);
+    const tensor = parseTensorEntry(entry, name, fail);
     const needed = tensor.shape.reduce((product, dim) => product * dim, 1) * ELEMENT_BYTES[tensor.dtype];
     const stored = tensor.end - tensor.start;
     if (tensor.end > dataBytes) {
-      throw fail(`tensor ${shown(name)} is truncated`);
+      throw fail(`tensor ${quoteFileText(name)} is truncated`);
     }
     if (stored !== needed) {
-      throw fail(`tensor ${shown(name)} has ${stored} bytes where its shape needs ${needed}`);
+      throw fail(`tensor ${quoteFileText(name)} has ${stored} bytes where its shape needs ${needed}`);
     }
     tensors.set(name, tensor);
   }
   let end = 0;
   for (const [name, tensor] of [...tensors].sort(([, a], [, b]) => a.start - b.start || a.end - b.end)) {
     if (tensor.start < end) {
-      throw fail(`tensor ${shown(name)} overlaps the tensor before it`);
+      throw fail(`tensor ${quoteFileText(name)} overlaps the tensor before it`);
     }
     end = tensor.end;
   }
@@ -127,7 +130,7 @@ export function readSafetensors(
   file: Uint8Array,
   place: string,
 ): { tensors: Map<string, NamedTensor>; metadata: Record<string, string> } {
-  const data = HEADER_LENGTH_BYTES + headerLength(file, file.length, place);
+  const data = HEADER_LENGTH_BYTES + readHeaderLength(file, file.length, place);
   const { tensors, metadata } = parseHeader(file.subarray(HEADER_LENGTH_BYTES, data), file.length - data, place);
   const read = [...tensors].map(
     ([name, { dtype, shape, start, end }]) =>
@@ -136,7 +139,7 @@ export function readSafetensors(
   return { tensors: new Map(read), metadata };
 }
 
-function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Error): StoredTensor {
+function parseTensorEntry(entry: unknown, name: string, fail: (what: string) => C3Error): StoredTensor {
   const {
     dtype,
     shape,
@@ -146,21 +149,21 @@ function checkedEntry(entry: unknown, name: string, fail: (what: string) => C3Er
     typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
   if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') {
     throw fail(
-      `tensor ${shown(name)} has the unsupported type ${typeof dtype === 'string' ? shown(dtype) : typeof dtype}`,
+      `tensor ${quoteFileText(name)} has the unsupported type ${typeof dtype === 'string' ? quoteFileText(dtype) : typeof dtype}`,
     );
   }
   if (!Array.isArray(shape) || !shape.every(isLength)) {
-    throw fail(`tensor ${shown(name)} has no valid shape`);
+    throw fail(`tensor ${quoteFileText(name)} has no valid shape`);
   }
   if (shape.length > MAX_AXES) {
-    throw fail(`tensor ${shown(name)} has ${shape.length} dimensions, more than the ${MAX_AXES} that are read`);
+    throw fail(`tensor ${quoteFileText(name)} has ${shape.length} dimensions, more than the ${MAX_AXES} that are read`);
   }
   if (!Array.isArray(offsets) || offsets.length !== 2 || !offsets.every(isLength)) {
-    throw fail(`tensor ${shown(name)} has no valid offsets`);
+    throw fail(`tensor ${quoteFileText(name)} has no valid offsets`);
   }
   const [start, end] = offsets as [number, number];
   if (end < start) {
-    throw fail(`tensor ${shown(name)} has no valid offsets`);
+    throw fail(`tensor ${quoteFileText(name)} has no valid offsets`);
   }
   return { dtype, shape, start, end };
 }
@@ -267,8 +270,8 @@ export function* writeSafetensors(
   start.fill(0x20, HEADER_LENGTH_BYTES).set(json, HEADER_LENGTH_BYTES);
   yield start;
   for (const { data } of tensors) {
-    for (const piece of piecesOf(data, Math.floor(pieceBytes / width))) {
-      yield bytesOf(dtype === 'F32' ? piece : Uint16Array.from(piece, floatToHalf));
+    for (const piece of splitNumbers(data, Math.floor(pieceBytes / width))) {
+      yield viewBytes(dtype === 'F32' ? piece : Uint16Array.from(piece, floatToHalf));
     }
   }
 }
@@ -278,16 +281,16 @@ export function* writeSafetensors(
  * write a large vector in parts.
  */
 export function* bytePieces(data: Float32Array, pieceBytes = PIECE_BYTES): Generator<Uint8Array, undefined> {
-  for (const piece of piecesOf(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) {
-    yield bytesOf(piece);
+  for (const piece of splitNumbers(data, Math.floor(pieceBytes / ELEMENT_BYTES.F32))) {
+    yield viewBytes(piece);
   }
 }
 
-function* piecesOf(data: Float32Array, elements: number): Generator<Float32Array, undefined> {
+function* splitNumbers(data: Float32Array, elements: number): Generator<Float32Array, undefined> {
   for (let from = 0; from < data.length; from += elements) {
     yield data.subarray(from, from + elements);
   }
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array =>
+const viewBytes = ({ buffer, byteOffset, byteLength }: Float32Array | Uint16Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);

@@ -1,11 +1,11 @@
 /** Reads tensors of safetensors files piece by piece into existing memory, never a whole file. */
 import type { FileHandle } from 'node:fs/promises';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { openModelFile } from './modelFile.ts';
 import {
   ELEMENT_BYTES,
   HEADER_LENGTH_BYTES,
-  headerLength,
+  readHeaderLength,
   parseHeader,
   type StoredTensor,
   halfTable,
@@ -74,9 +74,13 @@ export class SafetensorsFile {
   ): Promise<Result> {
     const { file, size } = await openModelFile(path, advice);
     try {
-      const header = headerLength(await bytesAt(file, 0, Math.min(size, HEADER_LENGTH_BYTES), path), size, path);
+      const header = readHeaderLength(
+        await readBytesAt(file, 0, Math.min(size, HEADER_LENGTH_BYTES), path),
+        size,
+        path,
+      );
       const start = HEADER_LENGTH_BYTES + header;
-      const contents = parseHeader(await bytesAt(file, HEADER_LENGTH_BYTES, header, path), size - start, path);
+      const contents = parseHeader(await readBytesAt(file, HEADER_LENGTH_BYTES, header, path), size - start, path);
       return await work(new SafetensorsFile(path, file, contents, start));
     } finally {
       await file.close();
@@ -116,10 +120,10 @@ export class SafetensorsFile {
         next.catch(() => undefined);
       }
       const numbers = part instanceof Float32Array ? part : this.widened.subarray(0, part.length);
-      if (!convertInto(bytes, tensor.dtype, numbers)) {
-        throw notFinite(this.path, name);
+      if (!convertToFloats(bytes, tensor.dtype, numbers)) {
+        throw notFiniteError(this.path, name);
       }
-      if (!(part instanceof Float32Array) && !roundInto(numbers, part)) {
+      if (!(part instanceof Float32Array) && !roundToHalves(numbers, part)) {
         throw new C3Error(
           'model',
           `${this.path}: tensor ${name} holds a value outside the range of float16; set device.precision: float32.`,
@@ -140,9 +144,9 @@ export class SafetensorsFile {
     }
     const width = ELEMENT_BYTES[tensor.dtype];
     const bytes = new Uint8Array(into.length * width);
-    await fill(this.file, bytes, this.start + tensor.start + from * width, this.path);
-    if (!convertInto(bytes, tensor.dtype, into)) {
-      throw notFinite(this.path, name);
+    await fillBytes(this.file, bytes, this.start + tensor.start + from * width, this.path);
+    if (!convertToFloats(bytes, tensor.dtype, into)) {
+      throw notFiniteError(this.path, name);
     }
   }
 
@@ -161,7 +165,7 @@ export class SafetensorsFile {
       dtype === 'F32' && into instanceof Float32Array
         ? new Uint8Array(into.buffer, into.byteOffset + from * width, length)
         : this.otherBuffer();
-    return fill(this.file, buffer.subarray(0, length), this.start + start + from * width, this.path);
+    return fillBytes(this.file, buffer.subarray(0, length), this.start + start + from * width, this.path);
   }
 
   private otherBuffer(): Uint8Array<ArrayBuffer> {
@@ -170,17 +174,21 @@ export class SafetensorsFile {
   }
 }
 
-const notFinite = (path: string, name: string): C3Error =>
+const notFiniteError = (path: string, name: string): C3Error =>
   new C3Error(
     'model',
     `${path}: tensor ${name} holds a value that is not a finite number; copy the weights again from their source.`,
   );
 
-const bytesAt = (file: FileHandle, position: number, length: number, path: string): Promise<Uint8Array<ArrayBuffer>> =>
-  fill(file, new Uint8Array(length), position, path);
+const readBytesAt = (
+  file: FileHandle,
+  position: number,
+  length: number,
+  path: string,
+): Promise<Uint8Array<ArrayBuffer>> => fillBytes(file, new Uint8Array(length), position, path);
 
 /** Fills `bytes` from the given position of the file. */
-async function fill(
+async function fillBytes(
   file: FileHandle,
   bytes: Uint8Array<ArrayBuffer>,
   position: number,
@@ -191,7 +199,7 @@ async function fill(
     try {
       ({ bytesRead: read } = await file.read(bytes, done, bytes.length - done, position + done));
     } catch (error) {
-      throw unreadable(path, error);
+      throw unreadableFileError(path, error);
     }
     if (read === 0) {
       throw new C3Error('model', `${path} became shorter while it was read; copy the weights again from their source.`);
@@ -201,8 +209,8 @@ async function fill(
   return bytes;
 }
 
-const unreadable = (path: string, error: unknown): C3Error =>
-  new C3Error('model', `Cannot read ${path}: ${messageOf(error)}; ${ADVICE}.`, { cause: error });
+const unreadableFileError = (path: string, error: unknown): C3Error =>
+  new C3Error('model', `Cannot read ${path}: ${toErrorMessage(error)}; ${ADVICE}.`, { cause: error });
 
 /** The exponent bits of a float32. All of them are set only in an infinity or a NaN. */
 const EXPONENT = 0x7f800000;
@@ -216,10 +224,10 @@ const LOWEST_EXPONENT = 0x00800000;
  *   `into`
  * @returns true if all elements are finite
  */
-export function convertInto(bytes: Uint8Array<ArrayBuffer>, dtype: StoredType, into: Float32Array): boolean {
+export function convertToFloats(bytes: Uint8Array<ArrayBuffer>, dtype: StoredType, into: Float32Array): boolean {
   const bits = new Int32Array(into.buffer, into.byteOffset, into.length);
   if (dtype === 'BF16') {
-    return convertBrain(bytes, bits);
+    return convertBfloat16(bytes, bits);
   }
   if (dtype === 'F16') {
     convertHalves(new Uint16Array(bytes.buffer, bytes.byteOffset, into.length), into);
@@ -234,7 +242,7 @@ export function convertInto(bytes: Uint8Array<ArrayBuffer>, dtype: StoredType, i
 }
 
 /** bfloat16 is the upper half of a float32; two are read at a time. */
-function convertBrain(bytes: Uint8Array<ArrayBuffer>, bits: Int32Array): boolean {
+function convertBfloat16(bytes: Uint8Array<ArrayBuffer>, bits: Int32Array): boolean {
   const pairs = new Int32Array(bytes.buffer, bytes.byteOffset, bits.length >> 1);
   let signs = 0;
   for (let index = 0; index < pairs.length; index++) {
@@ -272,7 +280,7 @@ const REBIAS = 0x38000000;
  * @param into receives the bits, one element for each number
  * @returns true if all numbers fit float16, whose largest number is 65,504
  */
-export function roundInto(numbers: Float32Array, into: Uint16Array): boolean {
+export function roundToHalves(numbers: Float32Array, into: Uint16Array): boolean {
   const bits = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length);
   let largest = 0;
   for (let index = 0; index < bits.length; index++) {

@@ -2,7 +2,7 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE, unfinishedName } from '../../files/newFile.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 /**
  * Writes a file that only the user can read: into a temporary file in the same folder, which is forced
@@ -12,7 +12,7 @@ import { C3Error, messageOf } from '../../shared/errors.ts';
  * @throws C3Error('store') if it cannot be written; the temporary file is removed and an existing file
  *   stays unchanged
  */
-export async function writeWhole(path: string, content: Uint8Array | Iterable<Uint8Array>): Promise<void> {
+export async function writeFileAtomically(path: string, content: Uint8Array | Iterable<Uint8Array>): Promise<void> {
   const temporary = unfinishedName(path);
   try {
     const file = await open(temporary, 'wx', PRIVATE_FILE);
@@ -26,7 +26,7 @@ export async function writeWhole(path: string, content: Uint8Array | Iterable<Ui
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw new C3Error('store', `Cannot write ${path}: ${messageOf(error)}; free space or choose another folder.`, {
+    throw new C3Error('store', `Cannot write ${path}: ${toErrorMessage(error)}; free space or choose another folder.`, {
       cause: error,
     });
   }

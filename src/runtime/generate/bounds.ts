@@ -9,7 +9,7 @@ export const MAX_PREFILL_TOKENS = 4096;
 export const LEAST_CACHE_BYTES = 256 * 2 ** 20;
 
 /** Bytes of one slot of one row in the key-value cache. */
-export const slotBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
+export const cacheSlotBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig): number =>
   2 * Float32Array.BYTES_PER_ELEMENT * layers * keyValueHeads * headDim;
 
 /**
@@ -18,5 +18,5 @@ export const slotBytes = ({ layers, keyValueHeads, headDim }: TransformerConfig)
  * @param slots of the longest row
  * @param bytes that the key-value cache may take
  */
-export const rowsTogether = (config: TransformerConfig, rows: number, slots: number, bytes: number): number =>
-  Math.max(2, Math.min(MAX_ROWS, rows, Math.floor(bytes / (slotBytes(config) * slots))));
+export const countRowsTogether = (config: TransformerConfig, rows: number, slots: number, bytes: number): number =>
+  Math.max(2, Math.min(MAX_ROWS, rows, Math.floor(bytes / (cacheSlotBytes(config) * slots))));

@@ -11,7 +11,15 @@ import {
   PROJECTION_PARTS,
   type TransformerConfig,
 } from '../model/transformer.ts';
-import { floatData, floats, ints, longs, Session, type DeviceSettings, type Outputs } from '../session/session.ts';
+import {
+  floatData,
+  floatTensor,
+  int32Tensor,
+  int64Tensor,
+  Session,
+  type DeviceSettings,
+  type Outputs,
+} from '../session/session.ts';
 import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import {
   buildEnterGraph,
@@ -19,11 +27,11 @@ import {
   buildMiddleGraph,
   buildPrefillGraph,
   cacheNames,
-  nextName,
+  nextLayerInputName,
 } from './generationGraph.ts';
 import { CacheMemory, KeyValueCache } from './keyValueCache.ts';
 import { planPrefill, type Decoder, type Prefilled, type PrefillPlan, type RowBatch } from './rowBatch.ts';
-import { sharedPrefixes } from './sharedPrefixes.ts';
+import { groupBySharedPrefix } from './sharedPrefixes.ts';
 
 type TensorFeeds = Readonly<Record<string, Tensor>>;
 
@@ -130,7 +138,7 @@ class DecodeBatch implements RowBatch {
         ...OUTPUT_PARTS.map((part) => [part, partName(layer, part)] as const),
         ...(layer === config.layers - 1
           ? [[FINAL_NORM, FINAL_NORM] as const, [headName(config), headName(config)] as const]
-          : PROJECTION_PARTS.map((part) => [nextName(part), partName(layer + 1, part)] as const)),
+          : PROJECTION_PARTS.map((part) => [nextLayerInputName(part), partName(layer + 1, part)] as const)),
       ]),
     );
     this.cache = new KeyValueCache(config, capacity, roundUp(slots, TIME_MULTIPLE), sessions.memory);
@@ -143,7 +151,7 @@ class DecodeBatch implements RowBatch {
     const { feeds, time, places, reused } = planPrefill(
       prompts,
       temperatures,
-      sharedPrefixes(this.sessions.config, prompts),
+      groupBySharedPrefix(this.sessions.config, prompts),
     );
     const outputs = await this.sessions.prefill.run({ ...this.weights, ...feeds });
     this.computed = { outputs, time, places };
@@ -195,10 +203,10 @@ class DecodeBatch implements RowBatch {
     for (let row = 0; row < rows; row++) {
       this.cache.show(row, Number(this.positions[row]) + 1);
     }
-    const positions = longs(this.positions.subarray(0, count), [count, 1]);
+    const positions = int64Tensor(this.positions.subarray(0, count), [count, 1]);
     let stage = await enter.run({
       ...this.enterWeights,
-      tokens: ints(this.tokens.subarray(0, count), [count, 1]),
+      tokens: int32Tensor(this.tokens.subarray(0, count), [count, 1]),
       positions,
     });
     for (let layer = 0; layer < config.layers; layer++) {
@@ -206,7 +214,7 @@ class DecodeBatch implements RowBatch {
       const feeds = { ...this.stageWeights[layer], ...this.cache.feeds(layer, count), ...stageFeeds(stage) };
       stage =
         layer === config.layers - 1
-          ? await exit.run({ ...feeds, temperature: floats(this.temperatures.subarray(0, count), [count, 1]) })
+          ? await exit.run({ ...feeds, temperature: floatTensor(this.temperatures.subarray(0, count), [count, 1]) })
           : await middle.run({ ...feeds, positions });
     }
     return floatData(stage, 'logprobs');

@@ -4,18 +4,26 @@ import { HIDDEN } from '../graph/ops/attention.ts';
 import { cast, div, equal, lessOrEqual, select } from '../graph/ops/elementwise.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape, unsqueeze } from '../graph/ops/shape.ts';
-import { embed, layerOutput, logits, project, tablesOf } from '../model/decoder.ts';
+import { embed, layerOutput, logits, project, buildRotaryTables } from '../model/decoder.ts';
 import { DeviceWeights } from '../model/deviceWeights.ts';
 import { exactThreads } from '../model/exactThreads.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { type TransformerConfig, layerWeights, parameterInputs } from '../model/transformer.ts';
-import { found, type Held } from '../session/deviceMemory.ts';
+import { requireTensor, type DeviceTensors } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
-import { floatData, floats, ints, longs, Session, type DeviceSettings, type Results } from '../session/session.ts';
+import {
+  floatData,
+  floatTensor,
+  int32Tensor,
+  int64Tensor,
+  Session,
+  type DeviceSettings,
+  type Results,
+} from '../session/session.ts';
 import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import { buildPrefillGraph, cacheNames } from './generationGraph.ts';
 import { planPrefill, type Decoder, type Prefilled, type RowBatch } from './rowBatch.ts';
-import { separately } from './sharedPrefixes.ts';
+import { groupSeparately } from './sharedPrefixes.ts';
 
 /** Extra slots, so that the cache does not grow at every step. */
 const GROWTH = TIME_MULTIPLE;
@@ -57,8 +65,8 @@ export class DeviceSessions implements Decoder {
     weights?: DeviceWeights,
   ): Promise<DeviceSessions> {
     const exact = { ...device, threads: exactThreads(config, device.threads) };
-    const parts = cacheParts(config);
-    const next = parts.map(nextPart);
+    const parts = listCacheParts(config);
+    const next = parts.map(nextPartName);
     return new DeviceSessions(
       config,
       weights ?? new DeviceWeights(config, device),
@@ -86,7 +94,7 @@ export class DeviceSessions implements Decoder {
 
 /** Cache tensors by part, [rows, key-value heads, slots, width]. */
 interface Cache {
-  readonly held: Held;
+  readonly held: DeviceTensors;
   readonly rows: number;
   readonly slots: number;
 }
@@ -97,7 +105,7 @@ class DeviceBatch implements RowBatch {
   /** A step moves the cache of new rows to their places and frees the other prefilled prompts. */
   readonly keepsPrefilled = false;
   private readonly sessions: DeviceSessions;
-  private readonly weights: Held;
+  private readonly weights: DeviceTensors;
   /** Slots of the longest row that may come. */
   private readonly limit: number;
   private cache = NOTHING;
@@ -108,7 +116,7 @@ class DeviceBatch implements RowBatch {
   private readonly positions: BigInt64Array;
   private readonly temperatures: Float32Array;
 
-  constructor(sessions: DeviceSessions, weights: Held, capacity: number, slots: number) {
+  constructor(sessions: DeviceSessions, weights: DeviceTensors, capacity: number, slots: number) {
     this.sessions = sessions;
     this.weights = weights;
     this.limit = roundUp(slots, TIME_MULTIPLE);
@@ -122,7 +130,7 @@ class DeviceBatch implements RowBatch {
       await this.arrange(this.sources.length, 0);
     }
     // A row is gathered whole here, so every prompt has a row of its own.
-    const { feeds, time, reused } = planPrefill(prompts, temperatures, separately(prompts));
+    const { feeds, time, reused } = planPrefill(prompts, temperatures, groupSeparately(prompts));
     const { outputs, kept } = await this.sessions.prefill.runKeeping({ ...this.weights, ...feeds });
     this.fresh = { held: kept, rows: prompts.length, slots: time };
     return { logprobs: floatData(outputs, 'logprobs'), reused };
@@ -159,15 +167,15 @@ class DeviceBatch implements RowBatch {
     const { outputs, kept } = await this.sessions.step.runKeeping({
       ...this.weights,
       ...this.cache.held,
-      tokens: ints(this.tokens.subarray(0, count), [count, 1]),
-      positions: longs(positions, [count, 1]),
-      places: ints(places, [count, 1]),
-      slots: ints(
+      tokens: int32Tensor(this.tokens.subarray(0, count), [count, 1]),
+      positions: int64Tensor(positions, [count, 1]),
+      places: int32Tensor(places, [count, 1]),
+      slots: int32Tensor(
         Int32Array.from({ length: slots }, (_, slot) => slot),
         [slots],
       ),
-      ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
-      temperature: floats(this.temperatures.subarray(0, count), [count, 1]),
+      ones: floatTensor(new Float32Array(2 * slots).fill(1), [slots, 2]),
+      temperature: floatTensor(this.temperatures.subarray(0, count), [count, 1]),
     });
     this.replace(kept, count, slots);
     return floatData(outputs, 'logprobs');
@@ -200,17 +208,17 @@ class DeviceBatch implements RowBatch {
 
   private arranged(sources: Int32Array, slots: number): Promise<Results> {
     const { cache, fresh } = this;
-    const sorted = ints(sources, [sources.length]);
-    const parts = cacheParts(this.sessions.config);
-    const room = (from: Cache): ReturnType<typeof longs> =>
-      longs(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, BigInt(slots - from.slots), 0n), [8]);
+    const sorted = int32Tensor(sources, [sources.length]);
+    const parts = listCacheParts(this.sessions.config);
+    const room = (from: Cache): ReturnType<typeof int64Tensor> =>
+      int64Tensor(BigInt64Array.of(0n, 0n, 0n, 0n, 0n, 0n, BigInt(slots - from.slots), 0n), [8]);
     if (fresh === NOTHING) {
       return this.sessions.rearrange.runKeeping({ ...cache.held, pads: room(cache), sources: sorted });
     }
     if (cache === NOTHING) {
       return this.sessions.rearrange.runKeeping({ ...fresh.held, pads: room(fresh), sources: sorted });
     }
-    const added = Object.fromEntries(parts.map((part) => [freshPart(part), found(fresh.held, part)]));
+    const added = Object.fromEntries(parts.map((part) => [freshPartName(part), requireTensor(fresh.held, part)]));
     return this.sessions.extend.runKeeping({
       ...cache.held,
       ...added,
@@ -220,10 +228,10 @@ class DeviceBatch implements RowBatch {
     });
   }
 
-  private replace(kept: Held, rows: number, slots: number): void {
+  private replace(kept: DeviceTensors, rows: number, slots: number): void {
     disposeAll(Object.values(this.cache.held));
     const held = Object.fromEntries(
-      cacheParts(this.sessions.config).map((part) => [part, found(kept, nextPart(part))]),
+      listCacheParts(this.sessions.config).map((part) => [part, requireTensor(kept, nextPartName(part))]),
     );
     this.cache = { held, rows, slots };
   }
@@ -233,13 +241,13 @@ class DeviceBatch implements RowBatch {
 // device.
 
 /** Lists the names of all cache tensors, layer by layer. */
-const cacheParts = ({ layers }: TransformerConfig): string[] =>
+const listCacheParts = ({ layers }: TransformerConfig): string[] =>
   Array.from({ length: layers }, (_, layer) => Object.values(cacheNames(layer))).flat();
 
 /** Returns the name of a cache tensor as an output of a graph. */
-const nextPart = (part: string): string => `next.${part}`;
+const nextPartName = (part: string): string => `next.${part}`;
 /** Returns the name of a cache tensor of prompts that were just prefilled. */
-const freshPart = (part: string): string => `fresh.${part}`;
+const freshPartName = (part: string): string => `fresh.${part}`;
 
 /**
  * Builds a decoding step. Inputs: the parameters; tokens int32 [rows, 1]; positions int64 [rows, 1]
@@ -258,7 +266,7 @@ export function buildStepGraph(config: TransformerConfig): Graph {
   const seen = unsqueeze(g, lessOrEqual(g, slots, places), [1, 2]);
   const mask = { bias: select(g, seen, g.scalar(0), g.scalar(HIDDEN)), visible: cast(g, seen, 'float32') };
   const written = equal(g, unsqueeze(g, slots, [0, 1, 3]), unsqueeze(g, places, [1, 3]));
-  const tables = tablesOf(g, config);
+  const tables = buildRotaryTables(g, config);
   let hidden = embed(g, parameters, g.input('tokens', 'int32', ['rows', 1]));
   for (let layer = 0; layer < config.layers; layer++) {
     const weights = layerWeights(parameters, layer);
@@ -271,7 +279,7 @@ export function buildStepGraph(config: TransformerConfig): Graph {
         fresh,
         g.floatInput(name, ['rows', config.keyValueHeads, 'slots', config.headDim]),
       );
-      g.output(nextPart(name), cache);
+      g.output(nextPartName(name), cache);
       return cache;
     };
     const attended = { keys: extended(names.keys, own.keys), values: extended(names.values, own.values), mask, ones };
@@ -302,20 +310,20 @@ export function buildArrangeGraph(config: TransformerConfig, fresh: boolean): Gr
     });
   const pads = g.input('pads', 'int64', [8]);
   const freshPads = fresh ? g.input('freshPads', 'int64', [8]) : undefined;
-  for (const name of cacheParts(config)) {
+  for (const name of listCacheParts(config)) {
     const cache = padded(name, 'rows', 'slots', pads);
     const all =
       freshPads === undefined
         ? cache
         : g.apply({
             op: 'Concat',
-            inputs: [cache, padded(freshPart(name), 'prompts', 'time', freshPads)],
+            inputs: [cache, padded(freshPartName(name), 'prompts', 'time', freshPads)],
             attributes: { axis: 0 },
             dtype: 'float32',
             shape: ['all', keyValueHeads, 'room', headDim],
           });
     g.output(
-      nextPart(name),
+      nextPartName(name),
       g.apply({
         op: 'Gather',
         inputs: [all, sources],

@@ -1,13 +1,13 @@
 /** Continuous batching: distinct prompts are prefilled once, and waiting rows replace ended ones. */
 import type { AbortFlag } from '../../shared/cancellation.ts';
-import { traitsOf } from '../../shared/devices.ts';
+import { findTraits } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { checkTokens, type TransformerConfig } from '../model/transformer.ts';
 import { Stream } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
-import { MAX_PREFILL_TOKENS, rowsTogether } from './bounds.ts';
+import { MAX_PREFILL_TOKENS, countRowsTogether } from './bounds.ts';
 import { DecodeSessions } from './decodeSessions.ts';
 import { DeviceSessions } from './deviceSessions.ts';
 import { CacheMemory } from './keyValueCache.ts';
@@ -89,7 +89,7 @@ export class Generator {
     weights?: DeviceWeights,
     memory = new CacheMemory(),
   ): Promise<Generator> {
-    const { accelerator } = traitsOf(device);
+    const { accelerator } = findTraits(device);
     return new Generator(
       accelerator
         ? await DeviceSessions.create(config, device, weights)
@@ -114,10 +114,10 @@ export class Generator {
       return [];
     }
     const slots = Math.max(...requests.map(({ prompt, maxNewTokens }) => prompt.length + maxNewTokens));
-    const capacity = rowsTogether(this.config, requests.length, slots, this.memory.limit);
+    const capacity = countRowsTogether(this.config, requests.length, slots, this.memory.limit);
     const batch = await this.decoder.batch(weights, capacity, slots);
     try {
-      return await new Wave(requests, batch, capacity, this.config.vocabularySize, control).run();
+      return await new GenerationRun(requests, batch, capacity, this.config.vocabularySize, control).run();
     } finally {
       batch.release();
       this.memory.trim();
@@ -155,7 +155,7 @@ export function checkRequest(
 }
 
 /** One call of `generate`: rows leave when they end, and waiting prompts take their places. */
-class Wave {
+class GenerationRun {
   private readonly requests: readonly GenerationRequest[];
   private readonly batch: RowBatch;
   private readonly capacity: number;
@@ -237,7 +237,7 @@ class Wave {
       const first = groups.map((group) => this.request(group[0] ?? 0));
       const { logprobs, reused } = await this.batch.prefill(
         first.map(({ prompt }) => prompt),
-        first.map(scaledBy),
+        first.map(logprobTemperature),
       );
       groups.forEach((group, prompt) => {
         group.forEach((index, sibling) => {
@@ -289,7 +289,7 @@ class Wave {
           index,
           row.tokens[row.length - 1] ?? 0,
           row.request.prompt.length + row.length - 1,
-          scaledBy(row.request),
+          logprobTemperature(row.request),
         );
       }
     }
@@ -323,7 +323,7 @@ class Wave {
       if (row === undefined) {
         continue;
       }
-      const ended = ends(row.request, row.tokens[row.length - 1]);
+      const ended = isEndToken(row.request, row.tokens[row.length - 1]);
       if (!ended && row.length < row.request.maxNewTokens) {
         continue;
       }
@@ -346,11 +346,11 @@ class Wave {
   }
 }
 
-const ends = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean =>
+const isEndToken = ({ endToken, otherEndTokens = [] }: GenerationRequest, token: number | undefined): boolean =>
   token !== undefined && (token === endToken || otherEndTokens.includes(token));
 
 /** Returns the temperature of the log-probabilities. Greedy tokens are reported at temperature 1. */
-const scaledBy = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
+const logprobTemperature = ({ temperature }: GenerationRequest): number => (temperature === 0 ? 1 : temperature);
 
 /** Groups request indices by prompt and temperature, short prompts first, so similar rows run together. */
 function groupByPrompt(requests: readonly GenerationRequest[]): number[][] {

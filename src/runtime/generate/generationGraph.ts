@@ -7,7 +7,7 @@ import { div } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';
 import { logSoftmax } from '../graph/ops/normalise.ts';
 import { reshape } from '../graph/ops/shape.ts';
-import { embed, forward, layerOutput, logits, project, tablesOf, type Projections } from '../model/decoder.ts';
+import { embed, forward, layerOutput, logits, project, buildRotaryTables, type Projections } from '../model/decoder.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
@@ -29,7 +29,7 @@ export const cacheNames = (layer: number): { keys: string; values: string } => (
 });
 
 /** Returns the input name of a part of the next layer in a graph that has two layers. */
-export const nextName = (part: LayerPart): string => `next.${part}`;
+export const nextLayerInputName = (part: LayerPart): string => `next.${part}`;
 
 /**
  * Builds the prefill graph. Inputs: tokens, segments int32 [rows, time] (segment 0, or -1 for
@@ -81,7 +81,11 @@ export function buildEnterGraph(config: TransformerConfig): Graph {
 export function buildMiddleGraph(config: TransformerConfig): Graph {
   const g = new Graph('middle');
   const hidden = stageOutput(g, config);
-  publishStage(g, hidden, projectWith(g, config, hidden, layerParameterInputs(g, config, PROJECTION_PARTS, nextName)));
+  publishStage(
+    g,
+    hidden,
+    projectWith(g, config, hidden, layerParameterInputs(g, config, PROJECTION_PARTS, nextLayerInputName)),
+  );
   return g;
 }
 
@@ -109,7 +113,14 @@ function projectWith(
   hidden: Value,
   weights: ReadonlyMap<LayerPart, Value>,
 ): Projections {
-  return project(g, config, partsOf(weights), hidden, g.input('positions', 'int64', ['rows', 1]), tablesOf(g, config));
+  return project(
+    g,
+    config,
+    makePartReader(weights),
+    hidden,
+    g.input('positions', 'int64', ['rows', 1]),
+    buildRotaryTables(g, config),
+  );
 }
 
 function stageOutput(g: Graph, config: TransformerConfig): Value {
@@ -122,10 +133,17 @@ function stageOutput(g: Graph, config: TransformerConfig): Value {
     visible: g.floatInput('visible', ['rows', 1, 1, 'slots']),
   };
   const attended = { keys: cache('keys'), values: cache('values'), mask, ones: g.floatInput('ones', ['slots', 2]) };
-  return layerOutput(g, config, partsOf(layerParameterInputs(g, config, OUTPUT_PARTS)), hidden, queries, attended);
+  return layerOutput(
+    g,
+    config,
+    makePartReader(layerParameterInputs(g, config, OUTPUT_PARTS)),
+    hidden,
+    queries,
+    attended,
+  );
 }
 
-function partsOf(weights: ReadonlyMap<LayerPart, Value>): (part: LayerPart) => Value {
+function makePartReader(weights: ReadonlyMap<LayerPart, Value>): (part: LayerPart) => Value {
   return (part) => {
     const value = weights.get(part);
     if (value === undefined) {

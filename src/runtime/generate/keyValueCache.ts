@@ -2,7 +2,7 @@
 import type { Tensor } from 'onnxruntime-node';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
-import { floats } from '../session/session.ts';
+import { floatTensor } from '../session/session.ts';
 import { roundUp } from '../train/graph/pack.ts';
 import { LEAST_CACHE_BYTES } from './bounds.ts';
 import type { PromptPlace } from './rowBatch.ts';
@@ -190,11 +190,11 @@ export class KeyValueCache {
     const shape = [rows, heads, slots, width];
     const length = rows * heads * slots * width;
     return {
-      keys: floats(keys.subarray(0, length), shape),
-      values: floats(values.subarray(0, length), shape),
-      bias: floats(this.bias.subarray(0, rows * slots), [rows, 1, 1, slots]),
-      visible: floats(this.visible.subarray(0, rows * slots), [rows, 1, 1, slots]),
-      ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
+      keys: floatTensor(keys.subarray(0, length), shape),
+      values: floatTensor(values.subarray(0, length), shape),
+      bias: floatTensor(this.bias.subarray(0, rows * slots), [rows, 1, 1, slots]),
+      visible: floatTensor(this.visible.subarray(0, rows * slots), [rows, 1, 1, slots]),
+      ones: floatTensor(new Float32Array(2 * slots).fill(1), [slots, 2]),
     };
   }
 

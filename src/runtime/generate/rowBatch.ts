@@ -1,7 +1,7 @@
 /** Rows that are decoded together, with their key-value cache in ordinary or in device memory. */
 import type { PolicyWeights } from '../model/lora.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
-import { floats, ints, type Feeds } from '../session/session.ts';
+import { floatTensor, int32Tensor, type Feeds } from '../session/session.ts';
 import { roundUp, rowFeeds, TIME_MULTIPLE } from '../train/graph/pack.ts';
 import type { PrefixGroup } from './sharedPrefixes.ts';
 
@@ -75,7 +75,7 @@ export interface PrefillPlan {
 /**
  * Lays out prompts in rows.
  * @param groups prompts that share a row, by index, and the length of their common prefix; see
- *   `sharedPrefixes`
+ *   `groupBySharedPrefix`
  */
 export function planPrefill(
   prompts: readonly Int32Array[],
@@ -114,8 +114,8 @@ export function planPrefill(
   });
   const feeds = {
     ...rowFeeds(tokens, positions, segments, groups.length, time),
-    last: ints(last, [last.length]),
-    temperature: floats(temperature, [last.length, 1]),
+    last: int32Tensor(last, [last.length]),
+    temperature: floatTensor(temperature, [last.length, 1]),
   };
   return { feeds, time, places, reused };
 }

@@ -23,15 +23,15 @@ export function sampleToken(row: Float32Array, sampling: TokenSampling, uniform:
   if (sampling.temperature === 0) {
     return argmax(row);
   }
-  const kept = truncated(row, sampling);
-  return kept === undefined ? fromAll(row, uniform) : fromSome(row, kept, uniform);
+  const kept = truncateTokens(row, sampling);
+  return kept === undefined ? sampleFromAll(row, uniform) : sampleFromKept(row, kept, uniform);
 }
 
 /**
  * Samples from all tokens. The probabilities add up to 1, so the search stops as soon as the
  * cumulative sum exceeds `uniform`.
  */
-function fromAll(row: Float32Array, uniform: number): number {
+function sampleFromAll(row: Float32Array, uniform: number): number {
   let cumulative = 0;
   let last = 0;
   for (let token = 0; token < row.length; token++) {
@@ -48,7 +48,7 @@ function fromAll(row: Float32Array, uniform: number): number {
   return last;
 }
 
-function fromSome(row: Float32Array, kept: Ids, uniform: number): number {
+function sampleFromKept(row: Float32Array, kept: Ids, uniform: number): number {
   let total = 0;
   for (const token of kept) {
     total += Math.exp(row[token] ?? -Infinity);
@@ -80,16 +80,16 @@ function argmax(row: Float32Array): number {
 }
 
 /** Returns the ids that top-k and top-p keep, in token order, or undefined if they keep all. */
-function truncated(row: Float32Array, { topP, topK }: TokenSampling): Ids | undefined {
+function truncateTokens(row: Float32Array, { topP, topK }: TokenSampling): Ids | undefined {
   const isCut = topK > 0 && topK < row.length;
   if (topP >= 1) {
-    return isCut ? mostLikely(row, topK).sort() : undefined;
+    return isCut ? selectMostLikely(row, topK).sort() : undefined;
   }
   if (!isCut) {
-    return nucleus(row, topP);
+    return selectNucleus(row, topP);
   }
-  const likely = [...mostLikely(row, topK)].sort((a, b) => (row[b] ?? 0) - (row[a] ?? 0) || a - b);
-  const count = nucleusSize(
+  const likely = [...selectMostLikely(row, topK)].sort((a, b) => (row[b] ?? 0) - (row[a] ?? 0) || a - b);
+  const count = countNucleus(
     likely.map((token) => row[token] ?? -Infinity),
     topP,
   );
@@ -100,7 +100,7 @@ function truncated(row: Float32Array, { topP, topK }: TokenSampling): Ids | unde
  * Returns the length of the shortest prefix with the share `topP` of the mass.
  * @param likely log-probabilities, the most likely first
  */
-function nucleusSize(likely: ArrayLike<number>, topP: number): number {
+function countNucleus(likely: ArrayLike<number>, topP: number): number {
   let mass = 0;
   for (let place = 0; place < likely.length; place++) {
     mass += Math.exp(likely[place] ?? -Infinity);
@@ -120,9 +120,9 @@ function nucleusSize(likely: ArrayLike<number>, topP: number): number {
  * `topP` of the mass, in token order. It sorts values instead of ids, because a typed array sorts
  * twenty times faster. Of the ids that tie with the least likely value, the lowest are kept.
  */
-function nucleus(row: Float32Array, topP: number): number[] {
+function selectNucleus(row: Float32Array, topP: number): number[] {
   const sorted = row.slice().sort().reverse();
-  const count = nucleusSize(sorted, topP);
+  const count = countNucleus(sorted, topP);
   const least = sorted[count - 1] ?? -Infinity;
   let equal = count - sorted.indexOf(least);
   const kept: number[] = [];
@@ -136,7 +136,7 @@ function nucleus(row: Float32Array, topP: number): number[] {
 }
 
 /** Returns the ids of the `count` most likely tokens, unordered; ties go to the lower id. */
-function mostLikely(row: Float32Array, count: number): Int32Array {
+function selectMostLikely(row: Float32Array, count: number): Int32Array {
   // A heap with the least likely kept token at its root.
   const kept = Int32Array.from({ length: count }, (_, token) => token);
   const at = (place: number): number => row[kept[place] ?? 0] ?? -Infinity;

@@ -15,7 +15,7 @@ export interface PrefixGroup {
 const WORTHWHILE_SHARE = 0.5;
 
 /** Puts every prompt in a row of its own. */
-export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
+export const groupSeparately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
   prompts.map(({ length }, index) => ({ members: [index], prefix: length - 1, length }));
 
 /**
@@ -24,11 +24,11 @@ export const separately = (prompts: readonly Int32Array[]): PrefixGroup[] =>
  * reach another slice of attention's sums than in a row of their own (see exactSlots), so sharing
  * changes no bit.
  */
-export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int32Array[]): readonly PrefixGroup[] {
+export function groupBySharedPrefix(config: TransformerConfig, prompts: readonly Int32Array[]): readonly PrefixGroup[] {
   const order = prompts.map((_, index) => index).sort((a, b) => compare(prompts[a], prompts[b]) || a - b);
   const groups: PrefixGroup[] = [];
   for (const index of order) {
-    const joined = groups.length === 0 ? undefined : join(config, prompts, groups[groups.length - 1], index);
+    const joined = groups.length === 0 ? undefined : extendGroup(config, prompts, groups[groups.length - 1], index);
     if (joined === undefined) {
       groups.push({ members: [index], prefix: (prompts[index]?.length ?? 1) - 1, length: prompts[index]?.length ?? 0 });
     } else {
@@ -36,12 +36,12 @@ export function sharedPrefixes(config: TransformerConfig, prompts: readonly Int3
     }
   }
   const slots = (of: readonly PrefixGroup[]): number => of.length * Math.max(...of.map(({ length }) => length));
-  const alone = separately(prompts);
+  const alone = groupSeparately(prompts);
   return slots(groups) < slots(alone) ? groups : alone;
 }
 
 /** Returns the group with one more member, or undefined if that does not pay or would not be exact. */
-function join(
+function extendGroup(
   config: TransformerConfig,
   prompts: readonly Int32Array[],
   group: PrefixGroup | undefined,
@@ -51,7 +51,7 @@ function join(
   if (group === undefined || first === undefined || added === undefined) {
     return undefined;
   }
-  const prefix = Math.min(group.prefix, common(first, added));
+  const prefix = Math.min(group.prefix, countCommonTokens(first, added));
   const members = [...group.members, index];
   const lengths = members.map((member) => prompts[member]?.length ?? 0);
   if (prefix < WORTHWHILE_SHARE * Math.max(...lengths)) {
@@ -62,7 +62,7 @@ function join(
 }
 
 /** Counts the leading tokens that both prompts have. Each prompt keeps at least one token of its own. */
-function common(a: Int32Array, b: Int32Array): number {
+function countCommonTokens(a: Int32Array, b: Int32Array): number {
   const longest = Math.min(a.length, b.length) - 1;
   let length = 0;
   while (length < longest && a[length] === b[length]) {

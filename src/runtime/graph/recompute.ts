@@ -13,8 +13,8 @@ import { reshape } from './ops/shape.ts';
 type Build = (x: Value) => Value;
 
 /** Returns `build(x)`. The backward pass builds it again, and finishes it before it continues. */
-export function recomputed(g: Graph, x: Value, build: Build): Value {
-  const { y, outside } = asOne(g, x, build);
+export function recomputeBackward(g: Graph, x: Value, build: Build): Value {
+  const { y, outside } = buildOpaquePiece(g, x, build);
   const inputs = [x, ...outside];
   g.nodes.push({
     inputs,
@@ -23,8 +23,8 @@ export function recomputed(g: Graph, x: Value, build: Build): Value {
       if (dy === undefined) {
         return inputs.map(() => undefined);
       }
-      const [dx, ...others] = gradientsAgain(g, after(g, x, [dy]), build, dy, outside, wanted);
-      return [dx && after(g, dx, present(others)), ...others];
+      const [dx, ...others] = rebuildGradients(g, delayUntil(g, x, [dy]), build, dy, outside, wanted);
+      return [dx && delayUntil(g, dx, withoutUndefined(others)), ...others];
     },
   });
   return y;
@@ -38,7 +38,7 @@ export function recomputed(g: Graph, x: Value, build: Build): Value {
  *   kernel
  * @param targets int [rows, 1]
  */
-export function inChunks(
+export function computeInChunks(
   g: Graph,
   count: number,
   x: Value,
@@ -55,7 +55,7 @@ export function inChunks(
   const results: Value[] = [];
   let outside: readonly Value[] = [];
   for (const chunk of chunks) {
-    const piece = asOne(g, after(g, chunk.rows, results.slice(-1)), chunk.build);
+    const piece = buildOpaquePiece(g, delayUntil(g, chunk.rows, results.slice(-1)), chunk.build);
     results.push(piece.y);
     outside = piece.outside;
   }
@@ -77,8 +77,8 @@ export function inChunks(
         if (part === undefined) {
           return;
         }
-        const turn = after(g, chunk.rows, [part, ...rows.slice(-1), ...present(sums)]);
-        const [dx, ...others] = gradientsAgain(g, turn, chunk.build, part, outside, wanted);
+        const turn = delayUntil(g, chunk.rows, [part, ...rows.slice(-1), ...withoutUndefined(sums)]);
+        const [dx, ...others] = rebuildGradients(g, turn, chunk.build, part, outside, wanted);
         if (dx !== undefined) {
           rows.push(dx);
         }
@@ -87,7 +87,7 @@ export function inChunks(
           return own === undefined || known === undefined ? own : add(g, known, own);
         });
       });
-      return [rows.length === 0 ? undefined : after(g, joinRows(g, rows, x), present(sums)), ...sums];
+      return [rows.length === 0 ? undefined : delayUntil(g, joinRows(g, rows, x), withoutUndefined(sums)), ...sums];
     },
   });
   return y;
@@ -97,7 +97,7 @@ export function inChunks(
  * Builds a piece that autodiff treats as one node.
  * @returns its result, and the float values other than x that it reads from outside
  */
-function asOne(g: Graph, x: Value, build: Build): { readonly y: Value; readonly outside: readonly Value[] } {
+function buildOpaquePiece(g: Graph, x: Value, build: Build): { readonly y: Value; readonly outside: readonly Value[] } {
   const start = g.nodes.length;
   const y = build(x);
   const nodes = g.nodes.splice(start);
@@ -107,7 +107,7 @@ function asOne(g: Graph, x: Value, build: Build): { readonly y: Value; readonly 
 }
 
 /** Builds a piece again and returns the wanted cotangents of x and of the outside values. */
-function gradientsAgain(
+function rebuildGradients(
   g: Graph,
   x: Value,
   build: Build,
@@ -129,7 +129,7 @@ function gradientsAgain(
  * element of each. (Adding the zero would turn -0 into 0, and a product with 0 would pass on a NaN or
  * an infinity.)
  */
-function after(g: Graph, x: Value, others: readonly Value[]): Value {
+function delayUntil(g: Graph, x: Value, others: readonly Value[]): Value {
   const zero = (other: Value): Value => cast(g, lessOrEqual(g, abs(g, firstElement(g, other)), g.scalar(-1)), g.float);
   return others.reduce((value, other) => sub(g, value, zero(other)), x);
 }
@@ -173,4 +173,5 @@ const joinRows = (g: Graph, parts: readonly Value[], like: Value): Value =>
     shape: [like.shape[0] ?? 1, ...(parts[0]?.shape.slice(1) ?? [])],
   });
 
-const present = (values: readonly (Value | undefined)[]): readonly Value[] => values.flatMap((value) => value ?? []);
+const withoutUndefined = (values: readonly (Value | undefined)[]): readonly Value[] =>
+  values.flatMap((value) => value ?? []);

@@ -10,13 +10,13 @@ import { gatherRows } from '../graph/ops/gather.ts';
 import { linear } from '../graph/ops/linear.ts';
 import { rmsNorm } from '../graph/ops/normalise.ts';
 import { reshape, slice, split, transpose, concat } from '../graph/ops/shape.ts';
-import { recomputed } from '../graph/recompute.ts';
+import { recomputeBackward } from '../graph/recompute.ts';
 import {
   EMBEDDING,
   FINAL_NORM,
   headName,
   layerWeights,
-  needed,
+  requireParameter,
   type AdapterModule,
   type LayerPart,
   type LayerWeights,
@@ -68,8 +68,11 @@ export function forward(
   recompute = false,
 ): ForwardOutputs {
   const projections: Projections[] = [];
-  const tables = tablesOf(g, config);
-  const mask = { bias: forGroups(g, config, inputs.mask.bias), visible: forGroups(g, config, inputs.mask.visible) };
+  const tables = buildRotaryTables(g, config);
+  const mask = {
+    bias: repeatForGroups(g, config, inputs.mask.bias),
+    visible: repeatForGroups(g, config, inputs.mask.visible),
+  };
   let hidden = embed(g, parameters, inputs.tokens);
   for (let layer = 0; layer < config.layers; layer++) {
     const weights = layerWeights(parameters, layer);
@@ -86,7 +89,7 @@ export function forward(
       };
     };
     if (recompute) {
-      hidden = recomputed(g, hidden, (x) => through(x).output);
+      hidden = recomputeBackward(g, hidden, (x) => through(x).output);
       continue;
     }
     const { projected, output } = through(hidden);
@@ -96,15 +99,15 @@ export function forward(
   return { hidden, projections };
 }
 
-export const tablesOf = (g: Graph, config: TransformerConfig): RotaryTables =>
-  rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, scaledFrequency(config.ropeScaling));
+export const buildRotaryTables = (g: Graph, config: TransformerConfig): RotaryTables =>
+  rotaryTables(g, config.maxPositions, config.headDim, config.ropeTheta, makeFrequencyScale(config.ropeScaling));
 
 /** Builds the token embeddings, [...tokens, hidden]. */
 export const embed = (g: Graph, parameters: Parameters, tokens: Value): Value =>
-  widened(g, gatherRows(g, needed(parameters, EMBEDDING), tokens));
+  widenHalves(g, gatherRows(g, requireParameter(parameters, EMBEDDING), tokens));
 
 /** Converts float16 to the graph's float type. Other types stay. */
-const widened = (g: Graph, x: Value): Value => (x.dtype === 'float16' ? cast(g, x, g.float) : x);
+const widenHalves = (g: Graph, x: Value): Value => (x.dtype === 'float16' ? cast(g, x, g.float) : x);
 
 /**
  * Projects the normalized input of a layer to queries, keys and values. Queries and keys are rotated,
@@ -122,10 +125,10 @@ export function project(
   const normed = rmsNorm(g, hidden, weights('input_layernorm'), config.rmsEpsilon);
   const { heads, keyValueHeads, headDim } = config;
   const headNorm = (x: Value, part: LayerPart): Value =>
-    config.queryKeyNorm === true ? normaliseHeads(g, x, weights(part), config.rmsEpsilon) : x;
+    config.queryKeyNorm === true ? normalizeHeads(g, x, weights(part), config.rmsEpsilon) : x;
   const turn = (x: Value, part: LayerPart): Value => rotate(g, headNorm(x, part), positions, tables);
   const adapted = (x: Value, module: 'q_proj' | 'k_proj' | 'v_proj'): Value =>
-    withLowRank(g, config, weights, `self_attn.${module}`, normed, x);
+    addLowRankTerm(g, config, weights, `self_attn.${module}`, normed, x);
   const product = linear(g, normed, weights('self_attn.qkv_proj'));
   const projected = config.attentionBias === true ? add(g, product, weights('self_attn.qkv_proj.bias')) : product;
   const [queries, keys, values] = split(g, projected, 2, [
@@ -153,7 +156,7 @@ export function layerOutput(
   attended: Attended,
 ): Value {
   const product = (x: Value, matrix: AdaptedPart): Value =>
-    withLowRank(g, config, weights, matrix, x, linear(g, x, weights(matrix)));
+    addLowRankTerm(g, config, weights, matrix, x, linear(g, x, weights(matrix)));
   const between = add(g, hidden, product(groupedAttention(g, config, queries, attended), 'self_attn.o_proj'));
   const normed = rmsNorm(g, between, weights('post_attention_layernorm'), config.rmsEpsilon);
   const gated = swiglu(g, product(normed, 'mlp.gate_proj'), product(normed, 'mlp.up_proj'));
@@ -171,7 +174,7 @@ type AdaptedPlace = AdaptedPart | `self_attn.${'q_proj' | 'k_proj' | 'v_proj'}`;
  * Adds the term of the low-rank factors to x W^T: (alpha / rank) x A^T B^T.
  * @param product x W^T
  */
-function withLowRank(
+function addLowRankTerm(
   g: Graph,
   { adapter }: TransformerConfig,
   weights: LayerWeights,
@@ -198,16 +201,16 @@ const MODULES: Readonly<Record<AdaptedPlace, AdapterModule>> = {
 
 /** Builds the logits of hidden states [rows, hidden]: final normalization, then the output projection. */
 export function logits(g: Graph, config: TransformerConfig, parameters: Parameters, hidden: Value): Value {
-  const head = needed(parameters, headName(config));
+  const head = requireParameter(parameters, headName(config));
   return linear(
     g,
-    rmsNorm(g, hidden, needed(parameters, FINAL_NORM), config.rmsEpsilon),
-    config.halves === 'widened' ? widened(g, head) : head,
+    rmsNorm(g, hidden, requireParameter(parameters, FINAL_NORM), config.rmsEpsilon),
+    config.halves === 'widened' ? widenHalves(g, head) : head,
   );
 }
 
 /** Applies RMSNorm to every head of [rows, time, heads * width], weight [width]. */
-function normaliseHeads(g: Graph, x: Value, weight: Value, epsilon: number): Value {
+function normalizeHeads(g: Graph, x: Value, weight: Value, epsilon: number): Value {
   const [rows, time] = leading(x);
   const width = Number(weight.shape[0]);
   const heads = Number(x.shape[2]) / width;
@@ -238,7 +241,7 @@ function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, a
   const { heads, keyValueHeads, headDim } = config;
   const [rows] = leading(queries);
   const time = queries.shape[2] ?? 1;
-  const grouped = reshape(g, queries, [rows, keyValueHeads, times(time, heads / keyValueHeads), headDim]);
+  const grouped = reshape(g, queries, [rows, keyValueHeads, multiplyDim(time, heads / keyValueHeads), headDim]);
   if (time === 1 && heads === keyValueHeads) {
     const twice = g.apply({
       op: 'Concat',
@@ -264,7 +267,7 @@ function groupedAttention(g: Graph, config: TransformerConfig, queries: Value, a
  * Repeats a mask [rows, 1, time, slots] for every query head of a group. In decoding (time 1) it
  * broadcasts instead.
  */
-function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
+function repeatForGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
   const group = config.heads / config.keyValueHeads;
   const [rows] = leading(mask);
   const time = mask.shape[2] ?? 1;
@@ -276,11 +279,11 @@ function forGroups(g: Graph, config: TransformerConfig, mask: Value): Value {
     inputs: Array.from({ length: group }, () => mask),
     attributes: { axis: 2 },
     dtype: mask.dtype,
-    shape: [rows, 1, times(time, group), mask.shape[3] ?? 1],
+    shape: [rows, 1, multiplyDim(time, group), mask.shape[3] ?? 1],
   });
 }
 
-function times(dim: Dim, factor: number): Dim {
+function multiplyDim(dim: Dim, factor: number): Dim {
   if (factor === 1) {
     return dim;
   }
@@ -330,7 +333,7 @@ export function rotaryTables(
  * those from original / low on by the factor, and interpolates between them linearly in original /
  * wavelength (Transformers, modeling_rope_utils, _compute_llama3_parameters).
  */
-function scaledFrequency(scaling: RopeScaling | undefined): FrequencyScale {
+function makeFrequencyScale(scaling: RopeScaling | undefined): FrequencyScale {
   if (scaling === undefined) {
     return (frequency) => frequency;
   }

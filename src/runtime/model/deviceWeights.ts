@@ -1,5 +1,5 @@
 /** Parameters on the device, so that a snapshot is uploaded once instead of with every call. */
-import { DeviceMemory, type Held } from '../session/deviceMemory.ts';
+import { DeviceMemory, type DeviceTensors } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import type { DeviceSettings } from '../session/session.ts';
 import type { PolicyWeights } from './lora.ts';
@@ -17,7 +17,7 @@ class DeviceVectors {
   private readonly views: readonly ParameterView[];
   private readonly kept: number;
   /** Device copies by their source vector, the least recently used first. */
-  private readonly sets = new Map<ModelNumbers, Held>();
+  private readonly sets = new Map<ModelNumbers, DeviceTensors>();
 
   constructor(views: readonly ParameterView[], kept: number, device: DeviceSettings) {
     this.views = views;
@@ -25,13 +25,13 @@ class DeviceVectors {
     this.memory = new DeviceMemory(device);
   }
 
-  async of(flat: ModelNumbers): Promise<Held> {
+  async of(flat: ModelNumbers): Promise<DeviceTensors> {
     const held = this.sets.get(flat) ?? (await this.memory.upload(viewFeeds(this.views, flat)));
     this.put(flat, held);
     return held;
   }
 
-  put(flat: ModelNumbers, held: Held): void {
+  put(flat: ModelNumbers, held: DeviceTensors): void {
     this.sets.delete(flat);
     this.sets.set(flat, held);
     for (const [oldest, tensors] of this.sets) {
@@ -77,7 +77,7 @@ export class DeviceWeights {
   }
 
   /** Returns all weight inputs of a graph. This object keeps the ownership of the tensors. */
-  async of(weights: PolicyWeights): Promise<Held> {
+  async of(weights: PolicyWeights): Promise<DeviceTensors> {
     if (!('adapter' in weights)) {
       return this.models.of(weights);
     }

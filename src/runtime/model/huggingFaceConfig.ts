@@ -1,6 +1,6 @@
 /** Reads config.json of a Hugging Face model folder, and refuses settings that are not computed. */
 import { z } from 'zod';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { totalParameters, type RopeScaling, type TransformerConfig } from './transformer.ts';
 
 export const CONFIG_FILE = 'config.json';
@@ -86,11 +86,11 @@ const NEUTRAL: readonly (readonly [key: string, values: readonly unknown[], mean
 export function parseConfig(bytes: Uint8Array, path: string): TransformerConfig {
   const fail = (what: string): C3Error => new C3Error('model', `${path}: ${what}.`);
   const json = readObject(bytes, path);
-  const family = familyOf(json, fail);
-  const c = understood(configSchema, json, '', fail);
+  const family = readFamily(json, fail);
+  const c = parseSection(configSchema, json, '', fail);
   refuseLarge(c, fail);
   refuseUnsupported(json, fail);
-  const headDim = c.head_dim ?? derivedHeadDim(c, family, fail);
+  const headDim = c.head_dim ?? deriveHeadDim(c, family, fail);
   refuseLarge({ head_dim: headDim }, fail);
   if (headDim % 2 !== 0) {
     throw fail(`head_dim: ${headDim} is odd, and rotary positions turn pairs`);
@@ -158,12 +158,12 @@ function readObject(bytes: Uint8Array, path: string): Readonly<Record<string, un
       return parsed.data;
     }
   } catch (error) {
-    throw new C3Error('model', `${path} is not JSON: ${messageOf(error)}.`);
+    throw new C3Error('model', `${path} is not JSON: ${toErrorMessage(error)}.`);
   }
   throw new C3Error('model', `${path} is not a JSON object.`);
 }
 
-function understood<Schema extends z.ZodType>(
+function parseSection<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   place: string,
@@ -179,7 +179,7 @@ function understood<Schema extends z.ZodType>(
   );
 }
 
-function familyOf(json: Readonly<Record<string, unknown>>, fail: (what: string) => C3Error): Family {
+function readFamily(json: Readonly<Record<string, unknown>>, fail: (what: string) => C3Error): Family {
   const type = json['model_type'];
   const known = Object.keys(FAMILIES);
   const family = (known as Family[]).find((name) => name === type);
@@ -208,7 +208,7 @@ function refuseUnsupported(json: Readonly<Record<string, unknown>>, fail: (what:
   }
 }
 
-function derivedHeadDim(c: ConfigJson, family: Family, fail: (what: string) => C3Error): number {
+function deriveHeadDim(c: ConfigJson, family: Family, fail: (what: string) => C3Error): number {
   if (family === 'qwen3') {
     throw fail('head_dim: missing');
   }
@@ -243,12 +243,12 @@ function readRope(
     return { theta, scaling: undefined };
   }
   if (type === 'linear') {
-    return { theta, scaling: { type, factor: understood(linearSchema, rope, key, fail).factor } };
+    return { theta, scaling: { type, factor: parseSection(linearSchema, rope, key, fail).factor } };
   }
   if (type !== 'llama3') {
     throw fail(`${key}: the scaling ${shown(type)} is not supported; choose a model with default, linear or llama3`);
   }
-  const scaling = understood(llama3Schema, rope, key, fail);
+  const scaling = parseSection(llama3Schema, rope, key, fail);
   if (scaling.high_freq_factor <= scaling.low_freq_factor) {
     throw fail(`${key}.high_freq_factor: must be above low_freq_factor`);
   }

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
-import { traitsOf } from '../../shared/devices.ts';
-import { C3Error, nearestName } from '../../shared/errors.ts';
+import { findTraits } from '../../shared/devices.ts';
+import { C3Error, findNearestName } from '../../shared/errors.ts';
 import { Stream, streamKey } from '../random.ts';
 import type { DeviceSettings } from '../session/session.ts';
 import { consecutiveViews, parameterFeeds, viewFeeds, type ModelNumbers, type ParameterView } from './model.ts';
@@ -44,18 +44,18 @@ export const withAdapter = (
 
 /** Returns the architecture with its weights in the precision of the device. */
 export const withHalves = (config: TransformerConfig, device: DeviceSettings): TransformerConfig =>
-  (device.precision ?? 'float32') === 'float32' ? config : { ...config, halves: traitsOf(device).halves };
+  (device.precision ?? 'float32') === 'float32' ? config : { ...config, halves: findTraits(device).halves };
 
 /**
  * Checks the names of target modules.
  * @param place name of the list in error messages
  * @throws C3Error('input') for an empty list or a name that is not a target module
  */
-export function adapterModules(names: readonly string[], place: string): AdapterModule[] {
+export function parseAdapterModules(names: readonly string[], place: string): AdapterModule[] {
   const isModule = (name: string): name is AdapterModule => ADAPTER_MODULES.some((module) => module === name);
   const unknown = names.find((name) => !isModule(name));
   if (unknown !== undefined) {
-    const nearest = nearestName(unknown, ADAPTER_MODULES);
+    const nearest = findNearestName(unknown, ADAPTER_MODULES);
     throw new C3Error(
       'input',
       `${place}: ${JSON.stringify(unknown.slice(0, 100))} is not a target module; ${nearest === undefined ? `choose from ${ADAPTER_MODULES.join(', ')}.` : `did you mean ${nearest}?`}`,
@@ -100,7 +100,7 @@ export function initialAdapter(
 ): Float32Array {
   const flat = new Float32Array(adapterParameterCount(config, settings));
   for (const { name, shape, offset, length } of adapterViews(config, settings)) {
-    if (isB(name)) {
+    if (isFactorB(name)) {
       continue;
     }
     const bound = 1 / Math.sqrt(shape[1] ?? 1);
@@ -122,7 +122,7 @@ export function adapterSnapshotId(
   { settings, base }: AdapterOrigin,
   adapters: ReadonlyMap<string, Float32Array>,
 ): string {
-  const factors = adapterViews(config, settings).filter(({ name }) => isB(name));
+  const factors = adapterViews(config, settings).filter(({ name }) => isFactorB(name));
   const moved = [...adapters.values()].some((flat) =>
     factors.some(({ offset, length }) => flat.subarray(offset, offset + length).some((value) => value !== 0)),
   );
@@ -140,4 +140,4 @@ export function adapterSnapshotId(
   return hash.digest('hex');
 }
 
-const isB = (name: string): boolean => name.endsWith('.lora_B.weight');
+const isFactorB = (name: string): boolean => name.endsWith('.lora_B.weight');

@@ -8,12 +8,12 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RE2JS } from 're2js';
 import { z } from 'zod';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { readModelFile } from '../files/modelFile.ts';
 import { writeSafetensors, type StoredTensor } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import { writeWhole } from '../files/wholeFile.ts';
-import { adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin, adapterModules } from './lora.ts';
+import { writeFileAtomically } from '../files/wholeFile.ts';
+import { adapterParameterCount, adapterViews, WHOLE_TEAM, type AdapterOrigin, parseAdapterModules } from './lora.ts';
 import type { ParameterView } from './model.ts';
 import { ADAPTER_MODULES, type AdapterSettings, type TransformerConfig, type AdapterModule } from './transformer.ts';
 
@@ -97,7 +97,7 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw fail(`this is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)})`);
+    throw fail(`this is not JSON (${toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 200)})`);
   }
   const parsed = settingsSchema.safeParse(json);
   if (!parsed.success) {
@@ -122,7 +122,7 @@ export function parseAdapterSettings(text: string, place: string, layers = 1): A
   return {
     rank: parsed.data.r,
     alpha: parsed.data.lora_alpha,
-    targetModules: targetedModules(parsed.data.target_modules, layers, place),
+    targetModules: selectTargetModules(parsed.data.target_modules, layers, place),
   };
 }
 
@@ -150,7 +150,7 @@ export async function saveAdapterFile(
       data: parameters.subarray(offset, offset + length),
     }));
   });
-  await writeWhole(
+  await writeFileAtomically(
     path,
     writeSafetensors(tensors, 'F32', {
       format: 'pt',
@@ -197,13 +197,13 @@ export async function saveAdapters(
     try {
       await mkdir(place, { recursive: true });
     } catch (error) {
-      throw new C3Error('store', `Cannot make the folder ${place}: ${messageOf(error)}; choose another one.`, {
+      throw new C3Error('store', `Cannot make the folder ${place}: ${toErrorMessage(error)}; choose another one.`, {
         cause: error,
       });
     }
     // The configuration is written last, so a folder that has one is complete.
     await saveAdapterFile(join(place, ADAPTER_WEIGHTS_FILE), config, origin, new Map([[WHOLE_TEAM, parameters]]));
-    await writeWhole(
+    await writeFileAtomically(
       join(place, ADAPTER_CONFIG_FILE),
       Buffer.from(`${JSON.stringify(role === WHOLE_TEAM ? json : { ...json, c3_agent: role }, null, 2)}\n`),
     );
@@ -227,7 +227,7 @@ export async function isAdapterFile(path: string): Promise<boolean> {
  */
 export async function loadAdapters(folder: string, config: TransformerConfig): Promise<StoredAdapters> {
   if (existsSync(join(folder, ADAPTER_CONFIG_FILE))) {
-    const { settings, parameters, base } = await loadOne(folder, config);
+    const { settings, parameters, base } = await loadAdapterFolder(folder, config);
     return { settings, adapters: new Map([[WHOLE_TEAM, parameters]]), base };
   }
   const below = (await readdir(folder).catch(() => []))
@@ -239,7 +239,7 @@ export async function loadAdapters(folder: string, config: TransformerConfig): P
       `${folder} has no ${ADAPTER_CONFIG_FILE}, nor have the folders in it; choose a folder with ${ADAPTER_CONFIG_FILE} and ${ADAPTER_WEIGHTS_FILE}.`,
     );
   }
-  const all = await Promise.all(below.map((name) => loadOne(join(folder, name), config)));
+  const all = await Promise.all(below.map((name) => loadAdapterFolder(join(folder, name), config)));
   const [first = { settings: { rank: 1, alpha: 1, targetModules: [] }, base: null }] = all;
   const other = all.find(
     ({ settings, base }) =>
@@ -268,7 +268,7 @@ interface OneAdapter {
 
 const namedSchema = z.looseObject({ c3_agent: z.string().optional() });
 
-async function loadOne(folder: string, config: TransformerConfig): Promise<OneAdapter> {
+async function loadAdapterFolder(folder: string, config: TransformerConfig): Promise<OneAdapter> {
   const path = join(folder, ADAPTER_CONFIG_FILE);
   const text = (await readModelFile(path, MAX_CONFIG_BYTES, ADVICE)).toString('utf8');
   const settings = parseAdapterSettings(text, path, config.layers);
@@ -282,7 +282,7 @@ async function loadOne(folder: string, config: TransformerConfig): Promise<OneAd
       folder,
       role: named.data.c3_agent ?? basename(folder),
       settings,
-      parameters: (await parametersIn(file, config, settings, [''])).get('') ?? new Float32Array(),
+      parameters: (await readAdapterParameters(file, config, settings, [''])).get('') ?? new Float32Array(),
       base: file.metadata['c3_base'] ?? null,
     }),
     ADVICE,
@@ -307,7 +307,7 @@ export async function loadAdapterFile(path: string, config: TransformerConfig): 
       const settings = parseAdapterSettings(settingsText, path);
       const roles = rolesText === undefined ? null : parseRoles(rolesText, path);
       const prefixes = roles === null ? [''] : roles.map((_, index) => rolePrefix(index));
-      const parameters = await parametersIn(file, config, settings, prefixes);
+      const parameters = await readAdapterParameters(file, config, settings, prefixes);
       return {
         settings,
         adapters: new Map(
@@ -334,7 +334,7 @@ function parseRoles(text: string, path: string): string[] {
  * Reads the flat vectors of the adapters in a file, one for each prefix. It checks all tensors before
  * it reads any; every tensor must belong to an adapter.
  */
-async function parametersIn(
+async function readAdapterParameters(
   file: SafetensorsFile,
   config: TransformerConfig,
   settings: AdapterSettings,
@@ -419,17 +419,21 @@ const fullName = (module: AdapterModule, layer: number): string =>
  * @throws C3Error('model') for a pattern that is invalid, matches nothing, or does not match the
  *   same modules in every layer
  */
-export function targetedModules(targets: string | readonly string[], layers: number, place: string): AdapterModule[] {
+export function selectTargetModules(
+  targets: string | readonly string[],
+  layers: number,
+  place: string,
+): AdapterModule[] {
   if (targets === ALL_LINEAR) {
     return [...ADAPTER_MODULES];
   }
   const isPattern = typeof targets === 'string';
-  const matches = isPattern ? patternOf(targets, place) : endsWithOneOf(targets);
+  const matches = isPattern ? compileTargetPattern(targets, place) : endsWithOneOf(targets);
   // In the order of the list.
   const named = isPattern
     ? ADAPTER_MODULES
-    : adapterModules(
-        targets.map((end) => moduleAt(end, layers) ?? end),
+    : parseAdapterModules(
+        targets.map((end) => findModuleByEnd(end, layers) ?? end),
         place,
       );
   const asks = (what: string): C3Error =>
@@ -456,14 +460,14 @@ export function targetedModules(targets: string | readonly string[], layers: num
 
 type Matches = (name: string) => boolean;
 
-function patternOf(source: string, place: string): Matches {
+function compileTargetPattern(source: string, place: string): Matches {
   try {
     const pattern = RE2JS.compile(source.slice(0, MAX_PATTERN));
     return (name) => pattern.matches(name);
   } catch (error) {
     throw new C3Error(
       'model',
-      `${place}: target_modules is not a valid regular expression (${messageOf(error).replaceAll(/\s+/gu, ' ').slice(0, 200)}); name the modules in a list.`,
+      `${place}: target_modules is not a valid regular expression (${toErrorMessage(error).replaceAll(/\s+/gu, ' ').slice(0, 200)}); name the modules in a list.`,
       { cause: error },
     );
   }
@@ -477,7 +481,7 @@ const endsWithOneOf =
     ends.some((end) => isEnd(name, end));
 
 /** Returns the module whose full name in some layer ends with `end`. */
-const moduleAt = (end: string, layers: number): AdapterModule | undefined =>
+const findModuleByEnd = (end: string, layers: number): AdapterModule | undefined =>
   ADAPTER_MODULES.find((module) =>
     Array.from({ length: layers }, (_, layer) => fullName(module, layer)).some((name) => isEnd(name, end)),
   );

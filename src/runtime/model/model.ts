@@ -8,20 +8,20 @@ import { join } from 'node:path';
 import type { Tensor } from 'onnxruntime-node';
 import { type AbortFlag, NEVER } from '../../shared/cancellation.ts';
 import type { Precision } from '../../shared/devices.ts';
-import { C3Error, CancelledError, messageOf } from '../../shared/errors.ts';
+import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import {
   readTensors,
   readWeights,
-  sameTensors,
+  haveSameNumbers,
   WEIGHTS_FILE,
   type OnLoadProgress,
 } from '../files/huggingFaceWeights.ts';
 import { readModelFile } from '../files/modelFile.ts';
 import { writeSafetensors } from '../files/safetensors.ts';
 import type { TensorTarget } from '../files/safetensorsFile.ts';
-import { writeWhole } from '../files/wholeFile.ts';
+import { writeFileAtomically } from '../files/wholeFile.ts';
 import { Stream, streamKey } from '../random.ts';
-import { floats, halves } from '../session/session.ts';
+import { floatTensor, halfTensor } from '../session/session.ts';
 import { CONFIG_FILE, configToJson, MAX_CONFIG_BYTES, parseConfig } from './huggingFaceConfig.ts';
 import {
   EMBEDDING,
@@ -84,8 +84,8 @@ export function viewFeeds(
 ): Record<string, Tensor> {
   const tensor = ({ shape, offset, length }: ParameterView): Tensor =>
     flat instanceof Float32Array
-      ? floats(flat.subarray(offset, offset + length), shape)
-      : halves(flat.subarray(offset, offset + length), shape);
+      ? floatTensor(flat.subarray(offset, offset + length), shape)
+      : halfTensor(flat.subarray(offset, offset + length), shape);
   return Object.fromEntries(views.map((view) => [rename(view.name), tensor(view)]));
 }
 
@@ -157,7 +157,7 @@ class SnapshotHash {
   }
 }
 
-export interface LoadedModel<Numbers extends ModelNumbers = Float32Array> {
+export interface ModelWithParameters<Numbers extends ModelNumbers = Float32Array> {
   readonly config: TransformerConfig;
   readonly parameters: Numbers;
 }
@@ -179,21 +179,21 @@ export interface LoadOptions {
 export async function loadModel(
   folder: string,
   options?: LoadOptions & { readonly precision?: 'float32' },
-): Promise<LoadedModel & { readonly snapshot: string }>;
+): Promise<ModelWithParameters & { readonly snapshot: string }>;
 export async function loadModel(
   folder: string,
   options?: LoadOptions,
-): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }>;
+): Promise<ModelWithParameters<ModelNumbers> & { readonly snapshot: string }>;
 export async function loadModel(
   folder: string,
   { precision = 'float32', onProgress, signal = NEVER }: LoadOptions = {},
-): Promise<LoadedModel<ModelNumbers> & { readonly snapshot: string }> {
+): Promise<ModelWithParameters<ModelNumbers> & { readonly snapshot: string }> {
   const config = await loadConfig(folder);
   // Checks names, shapes and lengths first, so that no memory is allocated for numbers that no file
   // holds.
-  await readWeights(folder, emptyTargets(config), unusedBy(config));
-  await refuseOtherHead(folder, config);
-  const parameters = roomFor(config, folder, precision);
+  await readWeights(folder, emptyTargets(config), makeUnusedTest(config));
+  await refuseUntiedHead(folder, config);
+  const parameters = allocateParameters(config, folder, precision);
   const hash = new SnapshotHash(config, parameters);
   const onPart = (part: ModelNumbers): void => {
     if (signal.aborted) {
@@ -201,7 +201,7 @@ export async function loadModel(
     }
     hash.filled(part);
   };
-  await readWeights(folder, targetsIn(config, parameters), unusedBy(config), { onPart, onProgress });
+  await readWeights(folder, listTargets(config, parameters), makeUnusedTest(config), { onPart, onProgress });
   return { config, parameters, snapshot: hash.id(signal) };
 }
 
@@ -209,7 +209,7 @@ export async function loadModel(
  * Allocates the memory of the parameters.
  * @throws C3Error('model') if there is not enough memory
  */
-function roomFor(
+function allocateParameters(
   config: TransformerConfig,
   folder: string,
   precision: Precision,
@@ -220,7 +220,7 @@ function roomFor(
   } catch (error) {
     throw new C3Error(
       'model',
-      `${folder}: ${count} parameters take more memory than is available (${messageOf(error)}); choose a smaller model.`,
+      `${folder}: ${count} parameters take more memory than is available (${toErrorMessage(error)}); choose a smaller model.`,
       { cause: error },
     );
   }
@@ -241,7 +241,7 @@ export async function loadConfig(folder: string): Promise<TransformerConfig> {
 /** Reads the parameters of a configuration from one safetensors file. */
 export async function loadParameters(config: TransformerConfig, path: string): Promise<Float32Array> {
   const flat = new Float32Array(parameterCount(config));
-  await readTensors(path, targetsIn(config, flat), unusedBy(config));
+  await readTensors(path, listTargets(config, flat), makeUnusedTest(config));
   return flat;
 }
 
@@ -249,7 +249,7 @@ export async function loadParameters(config: TransformerConfig, path: string): P
 export const emptyTargets = (config: TransformerConfig): TensorTarget[] =>
   parameterSpecs(config).map(({ name, shape }) => ({ name, shape, into: new Float32Array() }));
 
-const targetsIn = (
+const listTargets = (
   config: TransformerConfig,
   flat: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>,
 ): TensorTarget[] =>
@@ -260,7 +260,7 @@ const targetsIn = (
   }));
 
 /** Returns true for a stored output projection that is tied to the embeddings. */
-const unusedBy =
+const makeUnusedTest =
   ({ tieEmbeddings }: TransformerConfig) =>
   (name: string): boolean =>
     tieEmbeddings && name === HEAD;
@@ -270,8 +270,8 @@ const unusedBy =
  * versions of Transformers disagree on which of the two is used.
  * @throws C3Error('model')
  */
-export async function refuseOtherHead(folder: string, { tieEmbeddings }: TransformerConfig): Promise<void> {
-  if (tieEmbeddings && (await sameTensors(folder, EMBEDDING, HEAD)) === false) {
+export async function refuseUntiedHead(folder: string, { tieEmbeddings }: TransformerConfig): Promise<void> {
+  if (tieEmbeddings && (await haveSameNumbers(folder, EMBEDDING, HEAD)) === false) {
     throw new C3Error(
       'model',
       `${folder}: ${CONFIG_FILE} ties the output projection to the embeddings, and ${HEAD} is stored with other values; set tie_word_embeddings: false where it was trained, or leave it out of the weights.`,
@@ -291,12 +291,15 @@ export async function saveParameters(
     shape,
     data: flat.subarray(offset, offset + length),
   }));
-  await writeWhole(path, writeSafetensors(tensors, dtype, { format: 'pt' }));
+  await writeFileAtomically(path, writeSafetensors(tensors, dtype, { format: 'pt' }));
 }
 
 /** Writes a folder that loadModel reads. */
-export async function saveModel(folder: string, model: LoadedModel, dtype: 'F32' | 'F16'): Promise<void> {
+export async function saveModel(folder: string, model: ModelWithParameters, dtype: 'F32' | 'F16'): Promise<void> {
   await mkdir(folder, { recursive: true });
-  await writeWhole(join(folder, CONFIG_FILE), Buffer.from(`${JSON.stringify(configToJson(model.config), null, 2)}\n`));
+  await writeFileAtomically(
+    join(folder, CONFIG_FILE),
+    Buffer.from(`${JSON.stringify(configToJson(model.config), null, 2)}\n`),
+  );
   await saveParameters(model.config, model.parameters, join(folder, WEIGHTS_FILE), dtype);
 }

@@ -1,7 +1,7 @@
 /** Checks of models that cannot be loaded or trained here. */
 import { join } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
-import { bytesWords } from '../../shared/text/sizes.ts';
+import { formatBytes } from '../../shared/text/sizes.ts';
 import { tableBytes } from '../memoryPlan.ts';
 import { CONFIG_FILE } from './huggingFaceConfig.ts';
 import type { ModelNumbers } from './model.ts';
@@ -19,7 +19,7 @@ export function checkTables(config: TransformerConfig, folder: string): void {
   const key = `max_position_embeddings: ${config.maxPositions}`;
   throw new C3Error(
     'model',
-    `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${bytesWords(needed)} where ${bytesWords(free)} of memory are available; lower it, because no text is that long.`,
+    `${join(folder, CONFIG_FILE)}: ${key} makes tables of ${formatBytes(needed)} where ${formatBytes(free)} of memory are available; lower it, because no text is that long.`,
   );
 }
 
@@ -27,7 +27,7 @@ export function checkTables(config: TransformerConfig, folder: string): void {
  * Returns parameters that can be trained or saved.
  * @throws C3Error('model') for float16: trained and saved weights are float32
  */
-export function trainable(model: ModelNumbers): Float32Array {
+export function requireTrainable(model: ModelNumbers): Float32Array {
   if (model instanceof Float32Array) {
     return model;
   }

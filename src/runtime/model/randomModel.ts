@@ -21,7 +21,7 @@ const PIECE = 1024 * 1024;
 const ELEMENT = ELEMENT_BYTES.BF16;
 
 /** Returns the bytes of the tensors of such a checkpoint. */
-export const storedBytes = (config: TransformerConfig): number => bytesOf(parameterViews(config));
+export const storedBytes = (config: TransformerConfig): number => sumTensorBytes(parameterViews(config));
 
 export interface RandomModelSettings {
   readonly seed: number;
@@ -43,10 +43,12 @@ export async function writeRandomModel(
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, CONFIG_FILE), `${JSON.stringify(configToJson(config), null, 2)}\n`);
   const views = parameterViews(config);
-  const shards = shardsOf(views, shardBytes);
-  const total = bytesOf(views);
+  const shards = divideIntoShards(views, shardBytes);
+  const total = sumTensorBytes(views);
   const names = shards.map((_, shard) =>
-    shards.length === 1 ? WEIGHTS_FILE : `model-${padded(shard + 1)}-of-${padded(shards.length)}.safetensors`,
+    shards.length === 1
+      ? WEIGHTS_FILE
+      : `model-${padShardNumber(shard + 1)}-of-${padShardNumber(shards.length)}.safetensors`,
   );
   let done = 0;
   for (const [shard, members] of shards.entries()) {
@@ -65,12 +67,12 @@ export async function writeRandomModel(
   );
 }
 
-const bytesOf = (views: readonly ParameterView[]): number =>
+const sumTensorBytes = (views: readonly ParameterView[]): number =>
   views.reduce((bytes, { length }) => bytes + length * ELEMENT, 0);
-const padded = (number: number): string => String(number).padStart(5, '0');
+const padShardNumber = (number: number): string => String(number).padStart(5, '0');
 
 /** Divides the tensors, in order, among files that are as full as possible. */
-function shardsOf(views: readonly ParameterView[], limit: number): readonly (readonly ParameterView[])[] {
+function divideIntoShards(views: readonly ParameterView[], limit: number): readonly (readonly ParameterView[])[] {
   const shards: ParameterView[][] = [];
   let room = 0;
   for (const view of views) {
@@ -93,10 +95,10 @@ async function writeShard(
 ): Promise<void> {
   const file = await open(path, 'w');
   try {
-    await file.write(headerOf(members));
+    await file.write(buildShardHeader(members));
     const piece = new Uint16Array(PIECE);
     for (const { name, length } of members) {
-      const draw = drawer(name, seed);
+      const draw = makeWeightFiller(name, seed);
       for (let from = 0; from < length; from += PIECE) {
         const part = piece.subarray(0, Math.min(PIECE, length - from));
         draw(part, from);
@@ -115,7 +117,7 @@ async function writeAll(file: Awaited<ReturnType<typeof open>>, bytes: Uint8Arra
   }
 }
 
-function headerOf(members: readonly ParameterView[]): Uint8Array {
+function buildShardHeader(members: readonly ParameterView[]): Uint8Array {
   let offset = 0;
   const entries = members.map(({ name, shape, length }) => {
     const start = offset;
@@ -130,7 +132,7 @@ function headerOf(members: readonly ParameterView[]): Uint8Array {
 }
 
 /** Returns a function that fills a part of a tensor from element `from` on, an even number. */
-function drawer(name: string, seed: number): (part: Uint16Array, from: number) => void {
+function makeWeightFiller(name: string, seed: number): (part: Uint16Array, from: number) => void {
   if (name.endsWith('norm.weight')) {
     return (part) => part.fill(ONE);
   }
@@ -142,7 +144,7 @@ function drawer(name: string, seed: number): (part: Uint16Array, from: number) =
   const values = valueTable();
   return (part, from) => {
     for (let index = 0; index < part.length; index += 2) {
-      const bits = mixed(mixed(((from + index) >>> 1) ^ first) ^ second);
+      const bits = mixBits(mixBits(((from + index) >>> 1) ^ first) ^ second);
       part[index] = values[bits & (VALUES - 1)] ?? 0;
       if (index + 1 < part.length) {
         part[index + 1] = values[bits >>> 21] ?? 0;
@@ -155,7 +157,7 @@ function drawer(name: string, seed: number): (part: Uint16Array, from: number) =
  * Mixes the 32 bits of a counter, one to one (the finalizer of MurmurHash3). It is much faster than
  * Philox, and weights that are only timed need no better numbers.
  */
-function mixed(counter: number): number {
+function mixBits(counter: number): number {
   let bits = counter;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

@@ -205,14 +205,14 @@ export function weightInput(
   { name, shape }: ParameterSpec,
   inputName = name,
 ): Value {
-  if (halves === undefined || isFactor(name)) {
+  if (halves === undefined || isLowRankFactor(name)) {
     return g.floatInput(inputName, shape);
   }
   const held = g.input(inputName, 'float16', shape);
   return name === EMBEDDING || (halves === 'computed' && shape.length > 1) ? held : cast(g, held, g.float);
 }
 
-const isFactor = (name: string): boolean => /\.lora_[AB]\.weight$/.test(name);
+const isLowRankFactor = (name: string): boolean => /\.lora_[AB]\.weight$/.test(name);
 
 /** Declares the existing parts of a layer as inputs, under names without the layer number. */
 export function layerParameterInputs(
@@ -272,14 +272,14 @@ export const partName = (layer: number, part: LayerPart): string =>
 export type LayerWeights = (part: LayerPart) => Value;
 
 export function layerWeights(parameters: Parameters, layer: number): LayerWeights {
-  return (part) => needed(parameters, partName(layer, part));
+  return (part) => requireParameter(parameters, partName(layer, part));
 }
 
 /**
  * Returns a parameter.
  * @throws Error if it is missing
  */
-export function needed(parameters: Parameters, name: string): Value {
+export function requireParameter(parameters: Parameters, name: string): Value {
   const value = parameters.get(name);
   if (value === undefined) {
     throw new Error(`The graph has no parameter ${name}.`);

@@ -7,7 +7,7 @@ import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
 import { attention, HIDDEN } from '../graph/ops/attention.ts';
 import { linear } from '../graph/ops/linear.ts';
-import { floatData, floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import { floatData, floatTensor, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
 import { roundUp, TIME_MULTIPLE } from '../train/graph/pack.ts';
 
 export interface BatchInvariance {
@@ -57,8 +57,8 @@ export async function measureBatchInvariance(
 ): Promise<BatchInvariance> {
   const end = performance.now() + 1000 * seconds;
   const operators = [
-    ...products.map((shape) => () => productOf(...shape)),
-    ...ATTENTIONS.map((shape) => () => attentionOf(...shape)),
+    ...products.map((shape) => () => buildProductOperator(...shape)),
+    ...ATTENTIONS.map((shape) => () => buildAttentionOperator(...shape)),
   ];
   const total = { shapes: 0, elements: 0, differing: 0 };
   for (const build of operators) {
@@ -98,7 +98,7 @@ export async function compareBatches(
     const width = reference.length / largest;
     const count = { elements: 0, differing: 0 };
     for (const rows of batches) {
-      const first = (PLACES * rows) % (largest - rows + 1);
+      const first = (START_STRIDE * rows) % (largest - rows + 1);
       const values = await run(first, rows);
       count.elements += values.length;
       for (let index = 0; index < values.length; index++) {
@@ -114,22 +114,22 @@ export async function compareBatches(
 }
 
 /** A prime, so that batches start at different positions. */
-const PLACES = 7;
+const START_STRIDE = 7;
 
 /** Describes a measurement: `12 shapes, batches 1 to 64: 0 differing elements`. */
 export const describeInvariance = ({ shapes, differing }: BatchInvariance): string =>
   `${shapes} shapes, batches 1 to ${LARGEST}: ${differing} differing elements`;
 
 /** Builds rows @ weight^T. */
-export function productOf(inner: number, columns: number): RowOperator {
+export function buildProductOperator(inner: number, columns: number): RowOperator {
   const graph = new Graph('product');
   graph.output(
     'result',
     linear(graph, graph.floatInput('rows', ['rows', inner]), graph.floatInput('weight', [columns, inner])),
   );
-  const weight = floats(noiseRows(inner, columns)(0, columns), [columns, inner]);
+  const weight = floatTensor(noiseRows(inner, columns)(0, columns), [columns, inner]);
   const input = noiseRows(inner, inner);
-  return { graph, feeds: (first, rows) => ({ rows: floats(input(first, rows), [rows, inner]), weight }) };
+  return { graph, feeds: (first, rows) => ({ rows: floatTensor(input(first, rows), [rows, inner]), weight }) };
 }
 
 /**
@@ -137,7 +137,7 @@ export function productOf(inner: number, columns: number): RowOperator {
  * have different padding.
  * @param queries of each row and head
  */
-export function attentionOf(heads: number, width: number, used: number, queries = 2): RowOperator {
+export function buildAttentionOperator(heads: number, width: number, used: number, queries = 2): RowOperator {
   const graph = new Graph('attention');
   const cached = ['rows', heads, 'slots', width] as const;
   const result = attention(graph, {
@@ -162,19 +162,19 @@ export function attentionOf(heads: number, width: number, used: number, queries 
     for (let line = 0; line < rows * heads; line++) {
       cache.set(lines.subarray(line * length, (line + 1) * length), line * slots * width);
     }
-    return floats(cache, [rows, heads, slots, width]);
+    return floatTensor(cache, [rows, heads, slots, width]);
   };
   return {
     graph,
     feeds: (first, rows) => {
       const slots = roundUp(used, TIME_MULTIPLE) + TIME_MULTIPLE * (rows % PADDINGS);
       return {
-        queries: floats(query(first, rows), [rows, heads, queries, width]),
+        queries: floatTensor(query(first, rows), [rows, heads, queries, width]),
         keys: padded(key(first, rows), rows, slots),
         values: padded(value(first, rows), rows, slots),
-        bias: floats(new Float32Array(slots).fill(HIDDEN, used), [1, 1, 1, slots]),
-        visible: floats(new Float32Array(slots).fill(1, 0, used), [1, 1, 1, slots]),
-        ones: floats(new Float32Array(2 * slots).fill(1), [slots, 2]),
+        bias: floatTensor(new Float32Array(slots).fill(HIDDEN, used), [1, 1, 1, slots]),
+        visible: floatTensor(new Float32Array(slots).fill(1, 0, used), [1, 1, 1, slots]),
+        ones: floatTensor(new Float32Array(2 * slots).fill(1), [slots, 2]),
       };
     },
   };
@@ -191,13 +191,13 @@ export function noiseRows(width: number, seed: number): (first: number, rows: nu
   let known = new Float32Array();
   return (first, rows) => {
     if (known.length < (first + rows) * width) {
-      known = Float32Array.from({ length: (first + rows) * width }, (_, place) => hashed(place, seed));
+      known = Float32Array.from({ length: (first + rows) * width }, (_, place) => hashToUnit(place, seed));
     }
     return known.subarray(first * width, (first + rows) * width);
   };
 }
 
-function hashed(place: number, seed: number): number {
+function hashToUnit(place: number, seed: number): number {
   let mixed = Math.imul(place + 1, 0x9e3779b1) ^ Math.imul(seed + 1, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x85ebca6b);
   mixed ^= mixed >>> 13;

@@ -11,12 +11,12 @@ import {
   DEFAULT_PROVIDER,
   isDefaultRequest,
   PROVIDERS,
-  traitsOf,
+  findTraits,
   type DeviceRequest,
   type ProbeReport,
   type Provider,
 } from '../../shared/devices.ts';
-import { messageOf, CancelledError } from '../../shared/errors.ts';
+import { toErrorMessage, CancelledError } from '../../shared/errors.ts';
 import { Generator } from '../generate/generate.ts';
 import { initialParameters } from '../model/model.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
@@ -25,7 +25,7 @@ import { processorName, type DeviceSettings } from '../session/session.ts';
 import { Trainer } from '../train/trainer.ts';
 import { initialState } from '../train/trainingState.ts';
 import { describeInvariance, measureBatchInvariance } from './batchInvariance.ts';
-import { deviceSelfTest } from './selfTest.ts';
+import { testDevice } from './selfTest.ts';
 
 /** `auto` needs a clearly faster device, so that a busy moment does not change the choice. */
 const CLEARLY_FASTER = 1.5;
@@ -69,11 +69,11 @@ export async function resolveDevice(
   const automatic = request === AUTOMATIC;
   const reasons: string[] = [];
   for (const provider of asked) {
-    const { title } = traitsOf({ provider });
+    const { title } = findTraits({ provider });
     if (!offered.has(provider)) {
       // With `auto`, providers that this build lacks are not reported.
       if (!automatic) {
-        reasons.push(`${title}: ${notOffered()}`);
+        reasons.push(`${title}: ${describeMissingProvider()}`);
       }
       continue;
     }
@@ -95,7 +95,8 @@ export async function resolveDevice(
   };
 }
 
-export const notOffered = (): string => `not available in this build (${process.platform}-${process.arch})`;
+export const describeMissingProvider = (): string =>
+  `not available in this build (${process.platform}-${process.arch})`;
 
 /**
  * Examines a provider in this process.
@@ -105,23 +106,23 @@ export async function examineProvider(provider: Provider, threads: number, timed
   const name = await deviceName(provider);
   const device: DeviceSettings = { threads, provider, name };
   try {
-    const { passed, sentence } = await deviceSelfTest(device);
+    const { passed, sentence } = await testDevice(device);
     if (!passed) {
-      return { ...untested(sentence), name };
+      return { ...failedProbe(sentence), name };
     }
     const measured = await measureBatchInvariance(device, INVARIANCE_SECONDS);
     const invariance = describeInvariance(measured);
     if (measured.differing > 0) {
-      return { ...untested(`failed: results depend on the batch (${invariance})`), invariance, name };
+      return { ...failedProbe(`failed: results depend on the batch (${invariance})`), invariance, name };
     }
     return { passed, sentence, invariance, name, speedup: timed ? await measureSpeedup(device) : null };
   } catch (error) {
-    return { ...untested(plainReason(messageOf(error))), name };
+    return { ...failedProbe(shortenProviderError(toErrorMessage(error))), name };
   }
 }
 
 /** Returns the report of a provider that cannot be trusted. */
-export const untested = (sentence: string): ProbeReport => ({
+export const failedProbe = (sentence: string): ProbeReport => ({
   passed: false,
   sentence,
   invariance: null,
@@ -131,15 +132,15 @@ export const untested = (sentence: string): ProbeReport => ({
 
 /** Returns the speedup over the CPU, or null if the device is slower. */
 async function measureSpeedup(device: DeviceSettings): Promise<number | null> {
-  const cpu = await deviceSeconds({ threads: device.threads }, Infinity);
+  const cpu = await measureDeviceSeconds({ threads: device.threads }, Infinity);
   if (cpu === null) {
     return null;
   }
-  const seconds = await deviceSeconds(device, cpu);
+  const seconds = await measureDeviceSeconds(device, cpu);
   return seconds === null ? null : cpu / seconds;
 }
 
-export function plainReason(message: string): string {
+export function shortenProviderError(message: string): string {
   if (/No supported adapters|Failed to get a WebGPU adapter/.test(message)) {
     return 'no adapter found';
   }
@@ -147,7 +148,7 @@ export function plainReason(message: string): string {
     return 'its libraries are not installed';
   }
   if (/backend not found|no available backend/.test(message)) {
-    return notOffered();
+    return describeMissingProvider();
   }
   const line = message.replace(/\s+/g, ' ').trim();
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
@@ -170,33 +171,33 @@ export async function deviceName(
   root = '/',
 ): Promise<string> {
   // Apple's graphics are part of the processor.
-  if (!traitsOf({ provider }).accelerator || platform === 'darwin') {
+  if (!findTraits({ provider }).accelerator || platform === 'darwin') {
     return processorName();
   }
-  const names = await adapters(provider, platform, root).catch(() => []);
+  const names = await listGraphicsAdapters(provider, platform, root).catch(() => []);
   return (names.length === 0 ? UNNAMED : [...new Set(names)].join(', ')).slice(0, MAX_LENGTH);
 }
 
-async function adapters(provider: Provider, platform: NodeJS.Platform, root: string): Promise<string[]> {
+async function listGraphicsAdapters(provider: Provider, platform: NodeJS.Platform, root: string): Promise<string[]> {
   if (platform === 'win32') {
-    return driverDescriptions(
+    return parseDriverDescriptions(
       (await promisify(execFile)('reg', ['query', DISPLAY_CLASS, '/s', '/v', 'DriverDesc'], { timeout: 5000 })).stdout,
     );
   }
   const forced = process.env['VK_DRIVER_FILES'] ?? process.env['VK_ICD_FILENAMES'];
-  if (traitsOf({ provider }).vulkan && forced !== undefined && forced !== '') {
+  if (findTraits({ provider }).vulkan && forced !== undefined && forced !== '') {
     return forced.split(':').map((file) => `Vulkan driver ${basename(file, '.json')}`);
   }
-  const named = await nvidiaModels(root);
-  return named.length > 0 ? named : await pciAdapters(root);
+  const named = await readNvidiaModels(root);
+  return named.length > 0 ? named : await readPciAdapters(root);
 }
 
 /** Reads names from the registry's listing: `    DriverDesc    REG_SZ    Name`. */
-export const driverDescriptions = (listing: string): string[] =>
+export const parseDriverDescriptions = (listing: string): string[] =>
   Array.from(listing.matchAll(/^\s*DriverDesc\s+REG_SZ\s+(.+?)\s*$/gm), ([, name = '']) => name);
 
 /** Reads `Model: NVIDIA H100` from /proc/driver/nvidia/gpus/<address>/information. */
-async function nvidiaModels(root: string): Promise<string[]> {
+async function readNvidiaModels(root: string): Promise<string[]> {
   const folder = join(root, 'proc', 'driver', 'nvidia', 'gpus');
   const names: string[] = [];
   for (const address of (await readdir(folder).catch(() => [])).sort()) {
@@ -210,7 +211,7 @@ async function nvidiaModels(root: string): Promise<string[]> {
 }
 
 /** Reads the PCI identity of each card below /sys/class/drm. */
-async function pciAdapters(root: string): Promise<string[]> {
+async function readPciAdapters(root: string): Promise<string[]> {
   const folder = join(root, 'sys', 'class', 'drm');
   const names: string[] = [];
   for (const card of (await readdir(folder).catch(() => [])).filter((name) => /^card\d+$/.test(name)).sort()) {
@@ -252,7 +253,7 @@ const WARM_UP = 3;
  *   WARM_UP more
  * @returns null if it stopped
  */
-async function deviceSeconds(device: DeviceSettings, limit: number): Promise<number | null> {
+async function measureDeviceSeconds(device: DeviceSettings, limit: number): Promise<number | null> {
   const parameters = initialParameters(SHAPE, 1);
   const requests = Array.from({ length: ROWS }, (_, row) => ({
     prompt: Int32Array.from({ length: 16 }, (__, position) => (31 * row + 7 * position) % SHAPE.vocabularySize),

@@ -5,7 +5,7 @@ import { linear, matmul, swapLast } from '../graph/ops/linear.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { parameterFeeds } from '../model/model.ts';
 import { EMBEDDING, graphParameterSpecs, headName, type TransformerConfig } from '../model/transformer.ts';
-import { floats, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import { floatTensor, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
 
 /** Y = X W^T, dX = dY W or dW = dY^T X. */
 export type ProductKind = 'output' | 'inputGradient' | 'weightGradient';
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<Pass, readonly ProductKind[]>> = {
 };
 
 /** Lists every product of an architecture with a weight. The look-up of an embedding is not a product. */
-export function weightProducts(config: TransformerConfig, pass: Pass): WeightProduct[] {
+export function listWeightProducts(config: TransformerConfig, pass: Pass): WeightProduct[] {
   return graphParameterSpecs(config).flatMap(({ name, shape: [outputs, inputs] }) => {
     if (outputs === undefined || inputs === undefined || (name === EMBEDDING && name !== headName(config))) {
       return [];
@@ -44,7 +44,7 @@ export function weightProducts(config: TransformerConfig, pass: Pass): WeightPro
 }
 
 /** Counts floating-point operations: two for every row and element of a weight. */
-export function operations(products: readonly WeightProduct[], rows: number, predicted: number): number {
+export function countOperations(products: readonly WeightProduct[], rows: number, predicted: number): number {
   return products.reduce(
     (total, product) => total + 2 * product.outputs * product.inputs * (product.rows === 'rows' ? rows : predicted),
     0,
@@ -60,7 +60,7 @@ export const productName = ({ kind, weight }: WeightProduct): string => `${kind}
 /** Builds all products in one graph, as in the graphs of the model, with weights as inputs. */
 export function buildProductsGraph(config: TransformerConfig, pass: Pass): Graph {
   const g = new Graph('products');
-  for (const [weight, products] of Map.groupBy(weightProducts(config, pass), (product) => product.weight)) {
+  for (const [weight, products] of Map.groupBy(listWeightProducts(config, pass), (product) => product.weight)) {
     const [{ outputs, inputs, rows } = { outputs: 0, inputs: 0, rows: 'rows' }] = products;
     const w = g.floatInput(weight, [outputs, inputs]);
     const x = g.floatInput(inputName(weight), [rows, inputs]);
@@ -109,7 +109,7 @@ export class BareProducts {
     pass: Pass,
     held?: DeviceWeights,
   ): Promise<BareProducts> {
-    const products = weightProducts(config, pass);
+    const products = listWeightProducts(config, pass);
     const names = new Set(products.map(({ weight }) => weight));
     const weights = Object.fromEntries(
       Object.entries<Feeds[string]>(
@@ -140,7 +140,7 @@ export class BareProducts {
       const key = `${side}:${count}:${width}`;
       const known =
         made.get(key) ??
-        floats(
+        floatTensor(
           Float32Array.from({ length: count * width }, (_, index) => Math.sin(index + side.length)),
           [count, width],
         );

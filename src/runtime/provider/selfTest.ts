@@ -1,11 +1,19 @@
 /** Checks a provider: it agrees with the CPU, in any batch, and generation agrees with training. */
-import { traitsOf } from '../../shared/devices.ts';
+import { findTraits } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';
 import { initialParameters } from '../model/model.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import { Stream, streamKey } from '../random.ts';
-import { bools, floatData, floats, longs, Session, type DeviceSettings, type Feeds } from '../session/session.ts';
+import {
+  boolTensor,
+  floatData,
+  floatTensor,
+  int64Tensor,
+  Session,
+  type DeviceSettings,
+  type Feeds,
+} from '../session/session.ts';
 import type { TrainingContext } from '../train/graph/pack.ts';
 import { Trainer } from '../train/trainer.ts';
 import { initialState, type StepSettings } from '../train/trainingState.ts';
@@ -41,23 +49,35 @@ const NEVER = new AbortController().signal;
  * CPU, on the CPU too.
  * @throws C3Error('model') if the provider is not available
  */
-export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> {
+export async function testDevice(device: DeviceSettings): Promise<SelfTest> {
   const { threads } = device;
-  const { accelerator } = traitsOf(device);
+  const { accelerator } = findTraits(device);
   const cpu: DeviceSettings = { threads };
   try {
     if (accelerator) {
-      within(largestDifference(await runOperators(device), await runOperators(cpu)), 'operators and the CPU');
+      requireWithinTolerance(
+        largestDifference(await runOperators(device), await runOperators(cpu)),
+        'operators and the CPU',
+      );
     }
     const parameters = initialParameters(TINY, 1).map((value) => 6 * value);
-    const { contexts, completions } = await generation(device, parameters);
-    const agreement = within(await scoreDifference(device, parameters, contexts), 'sampler and trainer');
+    const { contexts, completions } = await generateInTwoOrders(device, parameters);
+    const agreement = requireWithinTolerance(
+      await scoreDifference(device, parameters, contexts),
+      'sampler and trainer',
+    );
     const count = `${completions} completions the same in two orders, sampler and trainer within ${agreement}`;
     if (!accelerator) {
       return { passed: true, sentence: `passed: ${count}` };
     }
-    const score = within(await scoreDifference(cpu, parameters, contexts), 'log-probabilities and the CPU');
-    const step = within(await stepDifference(device, cpu, parameters, contexts), 'a training step and the CPU');
+    const score = requireWithinTolerance(
+      await scoreDifference(cpu, parameters, contexts),
+      'log-probabilities and the CPU',
+    );
+    const step = requireWithinTolerance(
+      await stepDifference(device, cpu, parameters, contexts),
+      'a training step and the CPU',
+    );
     return { passed: true, sentence: `passed: ${count}, within ${score} of the CPU, a training step within ${step}` };
   } catch (error) {
     if (error instanceof Mismatch) {
@@ -70,7 +90,7 @@ export async function deviceSelfTest(device: DeviceSettings): Promise<SelfTest> 
 /** A failure that the self-test found. */
 class Mismatch extends Error {}
 
-function within(difference: number, what: string): string {
+function requireWithinTolerance(difference: number, what: string): string {
   if (!(difference <= TOLERANCE)) {
     throw new Mismatch(`${what} differ by ${difference.toExponential(1)}`);
   }
@@ -128,8 +148,8 @@ function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
     streamKey({ seed: 0, scope: 'self-test', uidSha: '', role: 'operators', turn: 0, sibling: 0 }),
   );
   let drawn = 0;
-  const draw = (...dims: number[]): ReturnType<typeof floats> =>
-    floats(
+  const draw = (...dims: number[]): ReturnType<typeof floatTensor> =>
+    floatTensor(
       Float32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, () => stream.normal(drawn++)),
       dims,
     );
@@ -139,13 +159,13 @@ function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
     x: draw(rows, inner),
     weight: draw(inner, columns),
     scale: draw(inner),
-    order: longs(BigInt64Array.from(order), [rows]),
-    slots: longs(
+    order: int64Tensor(BigInt64Array.from(order), [rows]),
+    slots: int64Tensor(
       BigInt64Array.from(order, (row) => 6n * row),
       [rows, 1],
     ),
     updates: draw(rows, 1),
-    mask: bools(
+    mask: boolTensor(
       Array.from(floatData({ mask }, 'mask'), (value) => value > 0),
       [rows, 1],
     ),
@@ -156,7 +176,7 @@ function operatorFeeds(rows: number, inner: number, columns: number): Feeds {
  * Generates completions of a small random model in two orders.
  * @throws Mismatch if they differ
  */
-async function generation(
+async function generateInTwoOrders(
   device: DeviceSettings,
   parameters: Float32Array,
 ): Promise<{ contexts: TrainingContext[]; completions: number }> {
@@ -173,7 +193,7 @@ async function generation(
   try {
     const together = await generator.generate(parameters, requests, { signal: NEVER });
     const reversed = (await generator.generate(parameters, [...requests].reverse(), { signal: NEVER })).reverse();
-    const differing = together.filter((completion, index) => !same(completion, reversed[index])).length;
+    const differing = together.filter((completion, index) => !isSameCompletion(completion, reversed[index])).length;
     if (differing > 0) {
       throw new Mismatch(`${differing} of ${requests.length} completions depend on their batch`);
     }
@@ -194,7 +214,7 @@ async function generation(
   }
 }
 
-const same = (a: Completion, b: Completion | undefined): boolean =>
+const isSameCompletion = (a: Completion, b: Completion | undefined): boolean =>
   a.tokens.join() === b?.tokens.join() && a.logprobs.join() === b.logprobs.join();
 
 /** Returns the largest difference between sampled log-probabilities and a device's scores. */

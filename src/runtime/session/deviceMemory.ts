@@ -8,9 +8,9 @@ import { DeviceTensor } from './deviceTensor.ts';
 import { keepsOutputs, Session, type DeviceSettings, type Outputs } from './session.ts';
 
 /** Device tensors by name. The owner of the record disposes of them. */
-export type Held = Readonly<Record<string, DeviceTensor>>;
+export type DeviceTensors = Readonly<Record<string, DeviceTensor>>;
 
-const copyOf = (name: string): string => `copy.${name}`;
+const copyName = (name: string): string => `copy.${name}`;
 
 export class DeviceMemory {
   private readonly device: DeviceSettings;
@@ -22,23 +22,23 @@ export class DeviceMemory {
   }
 
   /** Copies tensors to the device. On the CPU it returns them, and they must not change any more. */
-  async upload(tensors: Outputs): Promise<Held> {
+  async upload(tensors: Outputs): Promise<DeviceTensors> {
     if (!keepsOutputs(this.device)) {
       return Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, new DeviceTensor(tensor)]));
     }
     const { kept } = await (await this.mover('up', tensors)).runKeeping(tensors);
-    return Object.fromEntries(Object.keys(tensors).map((name) => [name, found(kept, copyOf(name))]));
+    return Object.fromEntries(Object.keys(tensors).map((name) => [name, requireTensor(kept, copyName(name))]));
   }
 
   /** Copies tensors to ordinary memory. On the CPU it returns the tensors themselves. */
-  async download(held: Held): Promise<Outputs> {
+  async download(held: DeviceTensors): Promise<Outputs> {
     const tensors = Object.fromEntries(Object.entries(held).map(([name, { tensor }]) => [name, tensor]));
     if (!keepsOutputs(this.device)) {
       return tensors;
     }
     // getData() of a device tensor ends the process, so an Identity graph copies it.
     const copies = await (await this.mover('down', tensors)).run(tensors);
-    return Object.fromEntries(Object.keys(held).map((name) => [name, found(copies, copyOf(name))]));
+    return Object.fromEntries(Object.keys(held).map((name) => [name, requireTensor(copies, copyName(name))]));
   }
 
   async release(): Promise<void> {
@@ -57,9 +57,9 @@ export class DeviceMemory {
     }
     const g = new Graph(direction);
     for (const [name, { type, dims }] of entries) {
-      g.output(copyOf(name), g.input(name, elementType(type), dims));
+      g.output(copyName(name), g.input(name, elementType(type), dims));
     }
-    const created = Session.create(g, this.device, direction === 'up' ? Object.keys(tensors).map(copyOf) : []);
+    const created = Session.create(g, this.device, direction === 'up' ? Object.keys(tensors).map(copyName) : []);
     this.movers.set(key, created);
     return created;
   }
@@ -76,7 +76,7 @@ function elementType(type: Tensor.Type): DType {
  * Returns an entry of a record.
  * @throws Error if it is missing
  */
-export function found<Value>(record: Readonly<Record<string, Value>>, name: string): Value {
+export function requireTensor<Value>(record: Readonly<Record<string, Value>>, name: string): Value {
   const value = record[name];
   if (value === undefined) {
     throw new Error(`There is no tensor ${name}.`);

@@ -21,7 +21,7 @@ const held = { tensors: 0, bytes: 0 };
  * Returns the number and bytes of the device tensors of this thread that were not disposed of. Those
  * of the CPU provider count too, so that its tests find leaks.
  */
-export const heldOnDevice = (): { readonly tensors: number; readonly bytes: number } => ({ ...held });
+export const countDeviceTensors = (): { readonly tensors: number; readonly bytes: number } => ({ ...held });
 
 /** A counter of the tensors of one origin that are in use. */
 export interface Origin {

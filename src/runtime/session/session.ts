@@ -3,8 +3,8 @@ import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
-import { DEFAULT_PROVIDER, traitsOf, type Precision, type Provider } from '../../shared/devices.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { DEFAULT_PROVIDER, findTraits, type Precision, type Provider } from '../../shared/devices.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import type { Graph } from '../graph/graph.ts';
 import { DeviceTensor, type Origin } from './deviceTensor.ts';
 
@@ -29,16 +29,16 @@ export interface Results {
   readonly kept: Readonly<Record<string, DeviceTensor>>;
 }
 
-export const floats = (data: Float32Array, dims: readonly number[]): Tensor => new Tensor('float32', data, dims);
+export const floatTensor = (data: Float32Array, dims: readonly number[]): Tensor => new Tensor('float32', data, dims);
 /**
  * Returns a float16 tensor from the bits of its numbers. The native binding takes no other array for
  * float16, and the constructor of the package would convert this one.
  */
-export const halves = (bits: Uint16Array, dims: readonly number[]): Tensor =>
+export const halfTensor = (bits: Uint16Array, dims: readonly number[]): Tensor =>
   Object.defineProperty(new Tensor('uint16', bits, dims), 'type', { value: 'float16' });
-export const longs = (data: BigInt64Array, dims: readonly number[]): Tensor => new Tensor('int64', data, dims);
-export const ints = (data: Int32Array, dims: readonly number[]): Tensor => new Tensor('int32', data, dims);
-export const bools = (data: readonly boolean[], dims: readonly number[]): Tensor =>
+export const int64Tensor = (data: BigInt64Array, dims: readonly number[]): Tensor => new Tensor('int64', data, dims);
+export const int32Tensor = (data: Int32Array, dims: readonly number[]): Tensor => new Tensor('int32', data, dims);
+export const boolTensor = (data: readonly boolean[], dims: readonly number[]): Tensor =>
   new Tensor('bool', Uint8Array.from(data, Number), dims);
 
 export function floatData(outputs: Outputs, name: string): Float32Array {
@@ -50,7 +50,7 @@ export function floatData(outputs: Outputs, name: string): Float32Array {
 }
 
 /** Returns true if outputs can stay on the device between calls. */
-export const keepsOutputs = (device: DeviceSettings): boolean => traitsOf(device).keptOutputs !== null;
+export const keepsOutputs = (device: DeviceSettings): boolean => findTraits(device).keptOutputs !== null;
 
 export class Session {
   private readonly session: InferenceSession;
@@ -70,7 +70,7 @@ export class Session {
    */
   static async create(graph: Graph, device: DeviceSettings, keep: readonly string[] = []): Promise<Session> {
     const { provider = DEFAULT_PROVIDER } = device;
-    const { keptOutputs } = traitsOf(device);
+    const { keptOutputs } = findTraits(device);
     try {
       const session = await InferenceSession.create(graph.toModel(), {
         executionProviders: [provider],
@@ -90,7 +90,7 @@ export class Session {
     } catch (error) {
       throw new C3Error(
         'model',
-        `ONNX Runtime refused a graph on ${provider}: ${messageOf(error)}; run \`c3 doctor\`.`,
+        `ONNX Runtime refused a graph on ${provider}: ${toErrorMessage(error)}; run \`c3 doctor\`.`,
         { cause: error },
       );
     }
@@ -101,14 +101,14 @@ export class Session {
     if (this.keep.size > 0) {
       throw new Error('This session keeps outputs on the device; call runKeeping.');
     }
-    return this.session.run(unwrap(feeds));
+    return this.session.run(unwrapFeeds(feeds));
   }
 
   /** Runs the graph. The outputs in `keep` are returned as device tensors, which the caller owns. */
   async runKeeping(feeds: Feeds): Promise<Results> {
     const outputs: Record<string, Tensor> = {};
     const kept: Record<string, DeviceTensor> = {};
-    for (const [name, tensor] of Object.entries(await this.session.run(unwrap(feeds)))) {
+    for (const [name, tensor] of Object.entries(await this.session.run(unwrapFeeds(feeds)))) {
       if (this.keep.has(name)) {
         kept[name] = new DeviceTensor(tensor, this.kept);
       } else {
@@ -130,7 +130,7 @@ export class Session {
   }
 }
 
-function unwrap(feeds: Feeds): Record<string, Tensor> {
+function unwrapFeeds(feeds: Feeds): Record<string, Tensor> {
   return Object.fromEntries(
     Object.entries(feeds).map(([name, value]) => [name, value instanceof DeviceTensor ? value.tensor : value]),
   );

@@ -5,10 +5,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import { writeWhole } from '../files/wholeFile.ts';
+import { writeFileAtomically } from '../files/wholeFile.ts';
 import { adapterParameterCount, type AdapterOrigin } from '../model/lora.ts';
 import { parseAdapterSettings, settingsToJson } from '../model/loraFolder.ts';
 import { parameterCount, type ModelNumbers } from '../model/model.ts';
@@ -34,7 +34,7 @@ const tensorName = (vector: (typeof VECTORS)[number], index: number): string =>
 const headTensorName = (vector: string): string => `value_head.${vector}`;
 
 /** Returns the vectors of a value head, which depend on its kind. */
-const vectorsOf = (head: ValueHead): Readonly<Record<string, Float32Array>> =>
+const headVectors = (head: ValueHead): Readonly<Record<string, Float32Array>> =>
   head.kind === 'gradient'
     ? { parameters: head.parameters, momentum: head.momentum, variance: head.variance }
     : { parameters: head.parameters, products: head.products, moments: head.moments };
@@ -54,14 +54,14 @@ export async function saveTrainingStates(states: TrainingStates, path: string, h
   const headTensors =
     head === undefined
       ? []
-      : Object.entries(vectorsOf(head)).map(([name, data]) => ({
+      : Object.entries(headVectors(head)).map(([name, data]) => ({
           name: headTensorName(name),
           shape: [data.length],
           data,
         }));
   const ofHead: Record<string, string> =
     head === undefined ? {} : { valueHeadStep: String(head.step), valueHeadSha256: headDigest(head) };
-  await writeWhole(
+  await writeFileAtomically(
     path,
     writeSafetensors([...tensors, ...headTensors], 'F32', {
       agents: roles,
@@ -85,13 +85,15 @@ export async function loadTrainingStates(
   try {
     await access(path, constants.R_OK);
   } catch (error) {
-    throw new C3Error('model', `Cannot read the checkpoint ${path}: ${messageOf(error)}; resume from an older one.`, {
-      cause: error,
-    });
+    throw new C3Error(
+      'model',
+      `Cannot read the checkpoint ${path}: ${toErrorMessage(error)}; resume from an older one.`,
+      { cause: error },
+    );
   }
   return SafetensorsFile.reading(path, async (file) => {
     const { metadata } = file;
-    const origin = originOf(metadata, path);
+    const origin = parseOrigin(metadata, path);
     const count = origin === undefined ? parameterCount(config) : adapterParameterCount(config, origin.settings);
     const vector = async (name: string): Promise<Float32Array> => {
       const shape = file.tensors.get(name)?.shape;
@@ -139,7 +141,7 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
       ? initialLeastSquares(hiddenSize)
       : initialValueHead(hiddenSize);
     const head: ValueHead = { ...initial, step: Number(valueHeadStep) };
-    for (const [name, vector] of Object.entries(vectorsOf(head))) {
+    for (const [name, vector] of Object.entries(headVectors(head))) {
       const into = new Float32Array(vector.length);
       await file.read({ name: headTensorName(name), shape: [into.length], into });
       vector.set(into);
@@ -156,7 +158,7 @@ export async function loadValueHead({ hiddenSize }: TransformerConfig, path: str
 
 function headDigest(head: ValueHead): string {
   const hash = createHash('sha256').update(`value head ${head.step}\n`);
-  for (const vector of Object.values(vectorsOf(head))) {
+  for (const vector of Object.values(headVectors(head))) {
     for (const piece of bytePieces(vector)) {
       hash.update(piece);
     }
@@ -176,7 +178,7 @@ function parseRoles(text: string, path: string): [role: string, step: number][] 
 const originToText = (origin: AdapterOrigin | undefined): Record<string, string> =>
   origin === undefined ? {} : { adapter: JSON.stringify(settingsToJson(origin.settings)), base: origin.base };
 
-function originOf({ adapter, base }: Readonly<Record<string, string>>, path: string): AdapterOrigin | undefined {
+function parseOrigin({ adapter, base }: Readonly<Record<string, string>>, path: string): AdapterOrigin | undefined {
   return adapter === undefined ? undefined : { settings: parseAdapterSettings(adapter, path), base: base ?? '' };
 }
 
@@ -186,12 +188,12 @@ function digest(roles: string, origin: Readonly<Record<string, string>>, states:
     hash.update(`${text}\n`);
   }
   for (const state of states) {
-    updateWith(hash, state);
+    hashState(hash, state);
   }
   return hash.digest('hex');
 }
 
-function updateWith(hash: Hash, state: Pick<TrainingState, (typeof VECTORS)[number]>): Hash {
+function hashState(hash: Hash, state: Pick<TrainingState, (typeof VECTORS)[number]>): Hash {
   for (const name of VECTORS) {
     for (const piece of bytePieces(state[name])) {
       hash.update(piece);

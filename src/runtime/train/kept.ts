@@ -7,10 +7,10 @@ import type { TrainingState } from './trainingState.ts';
  * Copies states whose moments are in ordinary memory. It copies only the moments: a step changes them
  * in place, but never the parameters.
  */
-export const copyOfStates = (states: TrainingStates): TrainingStates =>
-  new Map([...states].map(([role, state]) => [role, copyOf(state)]));
+export const copyStates = (states: TrainingStates): TrainingStates =>
+  new Map([...states].map(([role, state]) => [role, copyState(state)]));
 
-const copyOf = (state: TrainingState): TrainingState => ({
+const copyState = (state: TrainingState): TrainingState => ({
   ...state,
   momentum: state.momentum.slice(),
   variance: state.variance.slice(),
@@ -22,7 +22,7 @@ const copyOf = (state: TrainingState): TrainingState => ({
  *   share of the way from kept to current, with the current optimizer
  * @throws C3Error('input') for a share outside [0, 1]
  */
-export function movedBack(kept: TrainingStates, now: TrainingStates, share: number): TrainingStates {
+export function interpolateStates(kept: TrainingStates, now: TrainingStates, share: number): TrainingStates {
   if (!(share >= 0 && share <= 1)) {
     throw new C3Error(
       'input',
@@ -30,15 +30,15 @@ export function movedBack(kept: TrainingStates, now: TrainingStates, share: numb
     );
   }
   if (share === 0) {
-    return copyOfStates(kept);
+    return copyStates(kept);
   }
   return new Map(
     [...now].map(([role, state]) => {
       const from = kept.get(role)?.parameters ?? state.parameters;
-      const parameters = state.parameters.map((value, index) => between(from[index] ?? value, value, share));
-      return [role, { ...copyOf(state), parameters }];
+      const parameters = state.parameters.map((value, index) => interpolateNumber(from[index] ?? value, value, share));
+      return [role, { ...copyState(state), parameters }];
     }),
   );
 }
 
-const between = (from: number, to: number, share: number): number => from + share * (to - from);
+const interpolateNumber = (from: number, to: number, share: number): number => from + share * (to - from);

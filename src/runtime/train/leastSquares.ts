@@ -48,7 +48,7 @@ export function initialLeastSquares(hiddenSize: number): LeastSquaresHead {
  * computed in float64, in order, and stored in float32, so a head from a checkpoint continues as if it
  * had never been saved.
  */
-export function fitted(
+export function fitLeastSquares(
   head: LeastSquaresHead,
   samples: readonly ValueSample[],
   { ridge, keep }: LeastSquares,
@@ -71,11 +71,14 @@ export function fitted(
     }
   }
   const next = { products: Float32Array.from(products), moments: Float32Array.from(moments) };
-  return { ...next, kind: head.kind, parameters: solution(next, ridge), step: head.step + 1 };
+  return { ...next, kind: head.kind, parameters: solveWeights(next, ridge), step: head.step + 1 };
 }
 
 /** Solves for the weights by Cholesky decomposition. */
-function solution({ products, moments }: Pick<LeastSquaresHead, 'products' | 'moments'>, ridge: number): Float32Array {
+function solveWeights(
+  { products, moments }: Pick<LeastSquaresHead, 'products' | 'moments'>,
+  ridge: number,
+): Float32Array {
   const size = products.length;
   const at = (row: number, column: number): number => (row * (row + 1)) / 2 + column;
   // The sum of the squared bias features is the weighted number of examples.

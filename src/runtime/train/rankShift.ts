@@ -13,13 +13,13 @@ export interface RankSums {
   readonly after: Float64Array;
 }
 
-export const noRanks = (): RankSums => ({
+export const emptyRankSums = (): RankSums => ({
   tokens: 0,
   before: new Float64Array(SINGLE_RANKS + 1),
   after: new Float64Array(SINGLE_RANKS + 1),
 });
 
-export const addedRanks = (one: RankSums, other: RankSums): RankSums => ({
+export const addRankSums = (one: RankSums, other: RankSums): RankSums => ({
   tokens: one.tokens + other.tokens,
   before: one.before.map((value, rank) => value + (other.before[rank] ?? 0)),
   after: one.after.map((value, rank) => value + (other.after[rank] ?? 0)),
@@ -32,8 +32,13 @@ export const addedRanks = (one: RankSums, other: RankSums): RankSums => ({
  * @param after log-probabilities in the same layout
  * @param rows indices of the rows to count
  */
-export function rankSums(before: Float32Array, after: Float32Array, width: number, rows: Iterable<number>): RankSums {
-  const sums = noRanks();
+export function sumRanksOfRows(
+  before: Float32Array,
+  after: Float32Array,
+  width: number,
+  rows: Iterable<number>,
+): RankSums {
+  const sums = emptyRankSums();
   let tokens = 0;
   for (const row of rows) {
     tokens++;
@@ -74,14 +79,14 @@ export interface RankedPolicies {
  * @throws C3Error('input') if a context cannot be scored
  * @throws CancelledError between micro-batches
  */
-export async function rankSumsOf(
+export async function sumRanksOfContexts(
   config: TransformerConfig,
   { before, after }: RankedPolicies,
   contexts: readonly TrainingContext[],
   signal: AbortFlag,
 ): Promise<RankSums> {
   checkContexts(config, contexts);
-  let sums = noRanks();
+  let sums = emptyRankSums();
   for (const batch of packContexts(config, contexts, MICRO_BATCH_TOKENS, 0)) {
     if (signal.aborted) {
       throw new CancelledError();
@@ -89,7 +94,7 @@ export async function rankSumsOf(
     const rows = batch.placements.flatMap(({ context, message, start }) =>
       Array.from(contexts[context]?.messages[message]?.tokens ?? [], (_, place) => start + place),
     );
-    sums = addedRanks(sums, rankSums(await before(batch), await after(batch), config.vocabularySize, rows));
+    sums = addRankSums(sums, sumRanksOfRows(await before(batch), await after(batch), config.vocabularySize, rows));
   }
   return sums;
 }

@@ -2,10 +2,10 @@
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import type { AdapterSettings } from '../model/transformer.ts';
-import { type TrainingState, weightsOf } from './trainingState.ts';
+import { type TrainingState, selectPolicyWeights } from './trainingState.ts';
 
 /** The content of a snapshot: a model, alone or under adapters. */
-export interface Held {
+export interface SnapshotContent {
   readonly model: ModelNumbers;
   readonly team?: { readonly origin: AdapterOrigin; readonly adapters: ReadonlyMap<string, Float32Array> };
 }
@@ -21,16 +21,16 @@ export interface WeightsGroup {
 type Items = readonly { readonly role?: string }[];
 
 /** Returns the role whose state a speaker uses: its own, or that of the whole team. */
-export const stateOf = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEAM): string =>
+export const findStateRole = (training: ReadonlyMap<string, unknown>, role = WHOLE_TEAM): string =>
   training.has(role) ? role : WHOLE_TEAM;
 
 /** Returns the adapter base of a training, or undefined if whole models are trained. */
-export const adapterOf = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
+export const findAdapterBase = (training: ReadonlyMap<string, TrainingState>): TrainingState['adapter'] =>
   [...training.values()][0]?.adapter;
 
 /** Groups items by the weights that their roles use in a snapshot, in order of appearance. */
-export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] {
-  return grouped(
+export function groupBySnapshotWeights({ model, team }: SnapshotContent, items: Items): WeightsGroup[] {
+  return groupByRole(
     team?.adapters ?? new Map<string, Float32Array>(),
     items,
     (adapter) => (adapter === undefined ? model : { model, adapter }),
@@ -42,22 +42,22 @@ export function heldGroups({ model, team }: Held, items: Items): WeightsGroup[] 
  * Groups items by the state that is trained for their roles, in order of appearance.
  * @param training has a state for every role
  */
-export function trainedGroups(training: ReadonlyMap<string, TrainingState>, items: Items): WeightsGroup[] {
-  return grouped(
+export function groupByTrainedState(training: ReadonlyMap<string, TrainingState>, items: Items): WeightsGroup[] {
+  return groupByRole(
     training,
     items,
-    (state) => (state === undefined ? new Float32Array() : weightsOf(state)),
-    adapterOf(training)?.settings,
+    (state) => (state === undefined ? new Float32Array() : selectPolicyWeights(state)),
+    findAdapterBase(training)?.settings,
   );
 }
 
-function grouped<Owned>(
+function groupByRole<Owned>(
   owned: ReadonlyMap<string, Owned>,
   items: Items,
   weightsFor: (own: Owned | undefined) => PolicyWeights,
   settings: AdapterSettings | undefined,
 ): WeightsGroup[] {
-  return [...Map.groupBy(items.keys(), (index) => stateOf(owned, items[index]?.role))].map(([role, indices]) => {
+  return [...Map.groupBy(items.keys(), (index) => findStateRole(owned, items[index]?.role))].map(([role, indices]) => {
     const weights = weightsFor(owned.get(role));
     return { weights, settings: 'adapter' in weights ? settings : undefined, indices };
   });

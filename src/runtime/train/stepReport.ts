@@ -5,7 +5,7 @@ import type { StepResult } from './trainingState.ts';
 export type StepReport = Omit<StepResult, 'state'>;
 
 /** Combines the steps of several roles: means over all tokens, and the norm of all gradients. */
-export function together(results: readonly StepResult[]): StepReport {
+export function combineReports(results: readonly StepResult[]): StepReport {
   const tokens = results.reduce((total, result) => total + result.tokens, 0);
   const averaged = (key: 'loss' | 'kl' | 'penalty' | 'clipFraction' | 'effectiveClip' | 'padding'): number =>
     tokens === 0 ? 0 : results.reduce((total, result) => total + (result[key] ?? 0) * (result.tokens / tokens), 0);

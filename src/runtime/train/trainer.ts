@@ -8,28 +8,28 @@ import { exactThreads } from '../model/exactThreads.ts';
 import type { PolicyWeights } from '../model/lora.ts';
 import { consecutiveViews, viewFeeds, type ParameterView } from '../model/model.ts';
 import { trainedSpecs, type TransformerConfig } from '../model/transformer.ts';
-import type { Held } from '../session/deviceMemory.ts';
+import type { DeviceTensors } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
-import { floatData, floats, Session, type DeviceSettings } from '../session/session.ts';
+import { floatData, floatTensor, Session, type DeviceSettings } from '../session/session.ts';
 import {
-  distribute,
-  feedsOf,
-  numberOf,
-  renamed,
-  scalar,
+  distributeLogprobs,
+  selectFeeds,
+  readScalar,
+  renameTensors,
+  scalarTensor,
   scoreFeeds,
   STATE_INPUTS,
   supervisedFeeds,
 } from './graph/batchFeeds.ts';
-import { exactFault, rowDivergences } from './graph/klTerm.ts';
+import { explainNoExactKl, rowDivergences } from './graph/klTerm.ts';
 import {
   checkContexts,
   headChunks,
-  mostTargets,
+  largestTargetCount,
   memberFeeds,
   packContexts,
-  tokensIn,
-  weightOf,
+  countContextTokens,
+  sumTokenWeights,
   type MicroBatch,
   type TrainingContext,
 } from './graph/pack.ts';
@@ -44,11 +44,11 @@ import {
   gradientName,
 } from './graph/trainingGraph.ts';
 import {
-  weightsOf,
+  selectPolicyWeights,
   type PreparedStep,
   type StepResult,
   type StepSettings,
-  type Totals,
+  type StepTotals,
   type TrainingState,
 } from './trainingState.ts';
 import { Updates } from './updates.ts';
@@ -69,7 +69,7 @@ export class Trainer {
   private readonly ownsWeights: boolean;
   private readonly sessions = new Map<string, Promise<Session>>();
   private readonly updates: Updates;
-  private nothing: Held | undefined;
+  private nothing: DeviceTensors | undefined;
 
   /**
    * @param config if it has an adapter, only the adapter is trained
@@ -105,7 +105,7 @@ export class Trainer {
     const weights = await this.weights.of(policy);
     const result: Float32Array[][] = contexts.map(() => []);
     const batches = packContexts(this.config, contexts, MICRO_BATCH_TOKENS, 0);
-    const most = mostTargets(batches);
+    const most = largestTargetCount(batches);
     for (const batch of batches) {
       if (signal.aborted) {
         throw new CancelledError();
@@ -116,8 +116,12 @@ export class Trainer {
         () => buildScoreGraph(this.config, 'float32', { chunks }),
         this.exact,
       );
-      const feeds = { ...weights, ...scoreFeeds(batch), temperature: floats(new Float32Array([temperature]), [1]) };
-      distribute(floatData(await session.run(feeds), 'logprobs'), batch, contexts, result);
+      const feeds = {
+        ...weights,
+        ...scoreFeeds(batch),
+        temperature: floatTensor(new Float32Array([temperature]), [1]),
+      };
+      distributeLogprobs(floatData(await session.run(feeds), 'logprobs'), batch, contexts, result);
     }
     return result;
   }
@@ -130,8 +134,8 @@ export class Trainer {
     this.checkVocabulary();
     return async (batch) => {
       const session = await this.session('distribution', () => buildDistributionGraph(this.config), this.exact);
-      const feeds = { ...(await this.weights.of(policy)), ...feedsOf(batch, STATE_INPUTS) };
-      return floatData(await session.run({ ...feeds, temperature: scalar(temperature) }), 'distribution');
+      const feeds = { ...(await this.weights.of(policy)), ...selectFeeds(batch, STATE_INPUTS) };
+      return floatData(await session.run({ ...feeds, temperature: scalarTensor(temperature) }), 'distribution');
     };
   }
 
@@ -156,7 +160,7 @@ export class Trainer {
         throw new CancelledError();
       }
       const divergences = rowDivergences(await own(batch), await other(batch), this.config.vocabularySize);
-      distribute(divergences, batch, contexts, result);
+      distributeLogprobs(divergences, batch, contexts, result);
     }
     return result;
   }
@@ -182,7 +186,7 @@ export class Trainer {
         throw new CancelledError();
       }
       const session = await this.session('states', () => buildStateGraph(this.config), this.exact);
-      const states = floatData(await session.run({ ...weights, ...feedsOf(batch, STATE_INPUTS) }), 'states');
+      const states = floatData(await session.run({ ...weights, ...selectFeeds(batch, STATE_INPUTS) }), 'states');
       for (const { context, start } of batch.placements) {
         result[context] = states.slice(start * this.config.hiddenSize, (start + 1) * this.config.hiddenSize);
       }
@@ -224,7 +228,7 @@ export class Trainer {
       this.checkVocabulary();
     }
     const { sums, ...totals } = await this.gradients(
-      await this.weights.of(weightsOf(state)),
+      await this.weights.of(selectPolicyWeights(state)),
       contexts,
       settings,
       signal,
@@ -239,14 +243,14 @@ export class Trainer {
 
   /** Sums loss and gradients over all micro-batches. `sums` is undefined if there are no tokens. */
   private async gradients(
-    weights: Held,
+    weights: DeviceTensors,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
     signal: AbortFlag,
     anchor: Distributions | undefined,
-  ): Promise<Totals & { readonly sums: Held | undefined }> {
-    const tokens = tokensIn(contexts);
-    const totals: { -readonly [Key in keyof Totals]: Totals[Key] } = {
+  ): Promise<StepTotals & { readonly sums: DeviceTensors | undefined }> {
+    const tokens = countContextTokens(contexts);
+    const totals: { -readonly [Key in keyof StepTotals]: StepTotals[Key] } = {
       loss: 0,
       kl: 0,
       clipFraction: 0,
@@ -266,10 +270,10 @@ export class Trainer {
         this.views.map(({ name }) => gradientName(name)),
       );
     const batches = packContexts(this.config, contexts, microBatchTokens, 1 / tokens);
-    const weight = weightOf(contexts);
-    const most = mostTargets(batches);
+    const weight = sumTokenWeights(contexts);
+    const most = largestTargetCount(batches);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
-    let sums: Held | undefined;
+    let sums: DeviceTensors | undefined;
     try {
       for (const batch of batches) {
         if (signal.aborted) {
@@ -278,31 +282,31 @@ export class Trainer {
         const session = await gradientSession(exact ? 1 : headChunks(batch.targets, this.config.vocabularySize, most));
         const { outputs, kept } = await session.runKeeping({
           ...weights,
-          ...renamed(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
+          ...renameTensors(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
           ...(settings.loss === 'ppo'
-            ? { ...batch.feeds, klCoefficient: scalar(settings.klCoefficient) }
+            ? { ...batch.feeds, klCoefficient: scalarTensor(settings.klCoefficient) }
             : supervisedFeeds(batch)),
           ...(exact && anchor !== undefined && { anchor: this.anchorFeed(await anchor(batch)) }),
           ...((unit === 'message' || unit === 'message-mean') && memberFeeds(batch, contexts, unit === 'message-mean')),
-          temperature: scalar(settings.temperature),
+          temperature: scalarTensor(settings.temperature),
         });
         if (sums !== undefined) {
           disposeAll(Object.values(sums));
         }
         sums = kept;
         totals.tokens = tokens;
-        totals.loss += numberOf(outputs, 'loss');
+        totals.loss += readScalar(outputs, 'loss');
         totals.padding += batch.padding / slots;
         if (settings.loss === 'supervised') {
           continue;
         }
-        totals.kl += numberOf(outputs, 'kl') / weight;
+        totals.kl += readScalar(outputs, 'kl') / weight;
         if (policy?.kl !== undefined) {
-          totals.penalty = (totals.penalty ?? 0) + numberOf(outputs, 'penalty') / weight;
+          totals.penalty = (totals.penalty ?? 0) + readScalar(outputs, 'penalty') / weight;
         }
-        totals.clipFraction += numberOf(outputs, 'clipped') / weight;
-        totals.effectiveClip += numberOf(outputs, 'effective') / weight;
-        totals.ratioDeviation = Math.max(totals.ratioDeviation, numberOf(outputs, 'deviation'));
+        totals.clipFraction += readScalar(outputs, 'clipped') / weight;
+        totals.effectiveClip += readScalar(outputs, 'effective') / weight;
+        totals.ratioDeviation = Math.max(totals.ratioDeviation, readScalar(outputs, 'deviation'));
       }
     } catch (error) {
       if (sums !== undefined) {
@@ -347,18 +351,18 @@ export class Trainer {
 
   private anchorFeed(distributions: Float32Array): Tensor {
     const { vocabularySize } = this.config;
-    return floats(distributions, [distributions.length / vocabularySize, vocabularySize]);
+    return floatTensor(distributions, [distributions.length / vocabularySize, vocabularySize]);
   }
 
   private checkVocabulary(): void {
-    const fault = exactFault(this.config.vocabularySize);
+    const fault = explainNoExactKl(this.config.vocabularySize);
     if (fault !== null) {
       throw new C3Error('input', fault);
     }
   }
 
   /** Returns the zero sums before the first micro-batch. */
-  private async zeros(): Promise<Held> {
+  private async zeros(): Promise<DeviceTensors> {
     const numbers = this.views.reduce((total, { length }) => total + length, 0);
     this.nothing ??= await this.weights.memory.upload(viewFeeds(this.views, new Float32Array(numbers), gradientName));
     return this.nothing;

@@ -62,7 +62,7 @@ export const initialState = (parameters: Float32Array, adapter?: AdapterBase): T
   step: 0,
 });
 
-export const weightsOf = ({ adapter, parameters }: TrainingState): PolicyWeights =>
+export const selectPolicyWeights = ({ adapter, parameters }: TrainingState): PolicyWeights =>
   adapter === undefined ? parameters : { model: adapter.model, adapter: parameters };
 
 /** A step that is not applied yet. The caller calls exactly one of the two functions. */
@@ -72,4 +72,4 @@ export interface PreparedStep {
 }
 
 /** The results of a step before its update. */
-export type Totals = Omit<StepResult, 'state' | 'gradientNorm'>;
+export type StepTotals = Omit<StepResult, 'state' | 'gradientNorm'>;

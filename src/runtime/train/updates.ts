@@ -2,13 +2,13 @@
 import { C3Error } from '../../shared/errors.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { viewFeeds, type ParameterView } from '../model/model.ts';
-import { found, type Held } from '../session/deviceMemory.ts';
+import { requireTensor, type DeviceTensors } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import { floatData, keepsOutputs, type DeviceSettings, type Session } from '../session/session.ts';
 import { adamwStep, gradientNorm } from './adamw.ts';
-import { numberOf, scalar } from './graph/batchFeeds.ts';
+import { readScalar, scalarTensor } from './graph/batchFeeds.ts';
 import { ADAMW, gradientName, momentumName, updatedName, varianceName } from './graph/trainingGraph.ts';
-import type { StepResult, Totals, TrainingState } from './trainingState.ts';
+import type { StepResult, StepTotals, TrainingState } from './trainingState.ts';
 
 export interface UpdateParts {
   readonly device: DeviceSettings;
@@ -25,7 +25,7 @@ export class Updates {
   private readonly views: readonly ParameterView[];
   private readonly session: UpdateParts['session'];
   /** The moments on the device of states whose arrays do not have them yet. */
-  private readonly moments = new Map<TrainingState, Held>();
+  private readonly moments = new Map<TrainingState, DeviceTensors>();
 
   constructor({ device, weights, views, session }: UpdateParts) {
     this.device = device;
@@ -35,7 +35,7 @@ export class Updates {
   }
 
   /** Applies gradients and returns the new state. The given one changes only if the result is finite. */
-  apply(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  apply(state: TrainingState, sums: DeviceTensors, learningRate: number, totals: StepTotals): Promise<StepResult> {
     return keepsOutputs(this.device)
       ? this.onDevice(state, sums, learningRate, totals)
       : this.inMemory(state, sums, learningRate, totals);
@@ -55,7 +55,12 @@ export class Updates {
   }
 
   /** Applies AdamW in ordinary memory. The state changes only if the result is finite. */
-  private async inMemory(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  private async inMemory(
+    state: TrainingState,
+    sums: DeviceTensors,
+    learningRate: number,
+    totals: StepTotals,
+  ): Promise<StepResult> {
     const t = state.step + 1;
     const read = await this.weights.memory.download(sums);
     const gradients = this.views.map(({ name, offset }) => ({ offset, values: floatData(read, gradientName(name)) }));
@@ -69,7 +74,12 @@ export class Updates {
   }
 
   /** Applies AdamW on the device. The state changes only if the result is finite. */
-  private async onDevice(state: TrainingState, sums: Held, learningRate: number, totals: Totals): Promise<StepResult> {
+  private async onDevice(
+    state: TrainingState,
+    sums: DeviceTensors,
+    learningRate: number,
+    totals: StepTotals,
+  ): Promise<StepResult> {
     const t = state.step + 1;
     const names = this.views.map(({ name }) => name);
     const changed = names.flatMap((name) => [name, momentumName(name), varianceName(name)]);
@@ -79,19 +89,19 @@ export class Updates {
       ...(await this.weights.trained.of(state.parameters)),
       ...sums,
       ...moments,
-      learningRate: scalar(learningRate),
-      correction1: scalar(1 - ADAMW.beta1 ** t),
-      correction2: scalar(1 - ADAMW.beta2 ** t),
+      learningRate: scalarTensor(learningRate),
+      correction1: scalarTensor(1 - ADAMW.beta1 ** t),
+      correction2: scalarTensor(1 - ADAMW.beta2 ** t),
     });
-    const norm = numberOf(outputs, 'gradientNorm');
+    const norm = readScalar(outputs, 'gradientNorm');
     try {
       checkFinite(totals.loss + norm, t);
     } catch (error) {
       disposeAll(Object.values(kept));
       throw error;
     }
-    const pick = (tensors: readonly string[]): Held =>
-      Object.fromEntries(tensors.map((name) => [name, found(kept, updatedName(name))]));
+    const pick = (tensors: readonly string[]): DeviceTensors =>
+      Object.fromEntries(tensors.map((name) => [name, requireTensor(kept, updatedName(name))]));
     const updated = pick(names);
     const read = await this.weights.memory.download(updated);
     const parameters = new Float32Array(state.parameters.length);
@@ -106,7 +116,7 @@ export class Updates {
   }
 
   /** Returns the moments of a state on the device, which are copied there if necessary. */
-  private async momentsOf(state: TrainingState): Promise<Held> {
+  private async momentsOf(state: TrainingState): Promise<DeviceTensors> {
     const known = this.moments.get(state);
     if (known !== undefined) {
       return known;

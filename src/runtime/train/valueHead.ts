@@ -5,7 +5,7 @@
 import { adamwStep, gradientNorm, type AdamWState } from './adamw.ts';
 import { ADAMW } from './graph/trainingGraph.ts';
 import {
-  fitted,
+  fitLeastSquares,
   initialLeastSquares,
   type LeastSquares,
   type LeastSquaresHead,
@@ -65,7 +65,7 @@ export const initialValueHead = (hiddenSize: number): GradientHead => ({
  * Returns V of a hidden state, summed in float64 in order.
  * @param weights [hidden], or [hidden + 1] with the bias last
  */
-export function valueOf(weights: Float32Array, hidden: Float32Array): number {
+export function computeValue(weights: Float32Array, hidden: Float32Array): number {
   let value = weights.length > hidden.length ? (weights[hidden.length] ?? 0) : 0;
   for (let index = 0; index < hidden.length; index++) {
     value += (weights[index] ?? 0) * (hidden[index] ?? 0);
@@ -91,7 +91,7 @@ export function valueLoss(
   const gradient = new Float64Array(weights.length);
   let loss = 0;
   for (const { hidden, before, target } of targets) {
-    const value = valueOf(weights, hidden);
+    const value = computeValue(weights, hidden);
     const free = value - target;
     const held = Math.max(before - clip, Math.min(before + clip, value)) - target;
     loss += Math.max(free * free, held * held) / (2 * targets.length);
@@ -125,7 +125,7 @@ export function learnValueHead(
     if (hidden === undefined) {
       return [];
     }
-    const before = valueOf(head.parameters, hidden);
+    const before = computeValue(head.parameters, hidden);
     return [{ hidden, before, target: 'target' in example ? example.target : before + example.advantage }];
   });
   const [first] = targets;
@@ -139,13 +139,13 @@ export function learnValueHead(
   const { leastSquares } = settings;
   if (leastSquares !== undefined) {
     const before = head.kind === 'least squares' ? head : initialLeastSquares(first.hidden.length);
-    return { ...report, head: fitted(before, targets, leastSquares) };
+    return { ...report, head: fitLeastSquares(before, targets, leastSquares) };
   }
   const before = head.kind === 'gradient' ? head : initialValueHead(first.hidden.length);
-  return { ...report, head: descended(before, targets, settings) };
+  return { ...report, head: descendGradient(before, targets, settings) };
 }
 
-function descended(
+function descendGradient(
   head: GradientHead,
   targets: readonly ValueTarget[],
   { learningRate, epochs, clip }: ValueSettings,

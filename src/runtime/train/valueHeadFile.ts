@@ -1,9 +1,9 @@
 /** A file with the value head of one snapshot, for evaluation. Training uses checkpoints only. */
 import { createHash } from 'node:crypto';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';
 import { SafetensorsFile } from '../files/safetensorsFile.ts';
-import { writeWhole } from '../files/wholeFile.ts';
+import { writeFileAtomically } from '../files/wholeFile.ts';
 
 const TENSOR = 'value_head.parameters';
 
@@ -13,7 +13,7 @@ const TENSOR = 'value_head.parameters';
  * @throws C3Error('store')
  */
 export async function saveValueHeadFile(path: string, snapshot: string, parameters: Float32Array): Promise<void> {
-  await writeWhole(
+  await writeFileAtomically(
     path,
     writeSafetensors([{ name: TENSOR, shape: [parameters.length], data: parameters }], 'F32', {
       snapshot,
@@ -39,7 +39,7 @@ export async function loadValueHeadFile(path: string, snapshot: string, hiddenSi
   } catch (error) {
     throw new C3Error(
       'model',
-      `The value head ${path} cannot be read (${messageOf(error)}); delete it, and the training of its run is repeated to restore it.`,
+      `The value head ${path} cannot be read (${toErrorMessage(error)}); delete it, and the training of its run is repeated to restore it.`,
       { cause: error },
     );
   }

@@ -54,7 +54,7 @@ export interface HeadlineJson {
 const NO_DIFFERENCE = 0.05;
 
 /** Describes a headline in words: `helped`, `undecided: about 12 more replays would settle it`. */
-export function sentence({
+export function describeHeadline({
   verdict,
   more,
   value,
@@ -81,11 +81,11 @@ export const isDecided = ({ verdict }: Pick<Headline, 'verdict'>): boolean =>
   verdict === 'helped' || verdict === 'hurt';
 
 /** Returns true if an interval does not decide the sign of a credit: it contains 0, or there is none. */
-export const isOpen = ({ low, high }: Pick<Credit, 'low' | 'high'>): boolean =>
+export const isSignOpen = ({ low, high }: Pick<Credit, 'low' | 'high'>): boolean =>
   low === null || high === null || (low <= 0 && high >= 0);
 
 /** Returns the bound nearest to 0, with its sign, if the interval excludes 0; otherwise 0. */
-export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
+export function distanceFromZero({ verdict, low, high }: Pick<Headline, 'verdict' | 'low' | 'high'>): number {
   if (verdict === 'helped') {
     return low ?? 0;
   }
@@ -93,7 +93,7 @@ export function clearOf({ verdict, low, high }: Pick<Headline, 'verdict' | 'low'
 }
 
 /** Returns the form of a headline in JSON documents. */
-export function headlineJson(headline: Headline): HeadlineJson {
+export function toHeadlineJson(headline: Headline): HeadlineJson {
   const { value, low, high, n, effectiveN, verdict, more } = headline;
   return {
     value: verdict === 'alone' ? null : value,
@@ -103,6 +103,6 @@ export function headlineJson(headline: Headline): HeadlineJson {
     effectiveN,
     verdict,
     more,
-    sentence: sentence(headline),
+    sentence: describeHeadline(headline),
   };
 }

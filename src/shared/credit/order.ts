@@ -17,7 +17,7 @@ export const LEAST_HALF_WIDTH = 1e-9;
  * wide interval has the smallest amount.
  * @returns null if the interval has no bounds
  */
-export function standardized({ value, low, high }: Omit<Ordered, 'verdict'>): number | null {
+export function standardizeCredit({ value, low, high }: Omit<Ordered, 'verdict'>): number | null {
   return low === null || high === null ? null : value / Math.max((high - low) / 2, LEAST_HALF_WIDTH);
 }
 
@@ -27,8 +27,8 @@ export function standardized({ value, low, high }: Omit<Ordered, 'verdict'>): nu
  * and -1 / (1 + z), which is in [-1, 0).
  * @returns null for a message that is alone, and for an undecided one without bounds
  */
-export function clearness(credit: Ordered): number | null {
-  const own = standardized(credit);
+export function measureClearness(credit: Ordered): number | null {
+  const own = standardizeCredit(credit);
   if (credit.verdict === 'alone' || (own === null && !isDecided(credit))) {
     return null;
   }
@@ -46,16 +46,16 @@ export interface OrderedMessage {
  * Compares by clearness, the clearest first, and null last. The order is total: equal messages are in
  * the order of ids.
  */
-export function clearestFirst(a: OrderedMessage, b: OrderedMessage): number {
-  const of = ({ credit }: OrderedMessage): number => (credit === null ? null : clearness(credit)) ?? -Infinity;
+export function compareClearness(a: OrderedMessage, b: OrderedMessage): number {
+  const of = ({ credit }: OrderedMessage): number => (credit === null ? null : measureClearness(credit)) ?? -Infinity;
   const [left, right] = [of(a), of(b)];
   return left === right ? a.id - b.id : right - left;
 }
 
 /** Returns the clearest of some messages, or null if none has a clearness. */
-export function clearestOf<M extends OrderedMessage>(messages: readonly M[]): M | null {
-  const said = messages.filter(({ credit }) => credit !== null && clearness(credit) !== null);
-  return said.toSorted(clearestFirst)[0] ?? null;
+export function findClearest<M extends OrderedMessage>(messages: readonly M[]): M | null {
+  const said = messages.filter(({ credit }) => credit !== null && measureClearness(credit) !== null);
+  return said.toSorted(compareClearness)[0] ?? null;
 }
 
 /**
@@ -71,13 +71,13 @@ export const mayBeLowest = (credit: Ordered | null): credit is Ordered =>
  * credits are in the order of their values, then of their ids, so that the order is total. Only for
  * messages that may be lowest.
  */
-export function lowestFirst(
+export function compareLowness(
   a: { readonly id: number; readonly credit: Ordered },
   b: { readonly id: number; readonly credit: Ordered },
 ): number {
   const of = ({ id, credit }: typeof a): readonly number[] => [
     credit.verdict === 'hurt' ? 0 : 1,
-    standardized(credit) ?? 0,
+    standardizeCredit(credit) ?? 0,
     credit.value,
     id,
   ];

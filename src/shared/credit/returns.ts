@@ -36,7 +36,10 @@ export const isSolved = (value: number, solved: number): boolean => value >= sol
  * @param scale null if no evaluator is known, as in recordings of other programs: 1 and 0 are then
  *   success and failure, and other numbers belong to no outcome
  */
-export function returnsOf(outcome: Exclude<Outcome, 'between'>, scale: ReturnScale | null): readonly [number, number] {
+export function outcomeRange(
+  outcome: Exclude<Outcome, 'between'>,
+  scale: ReturnScale | null,
+): readonly [number, number] {
   if (scale === null) {
     const value = outcome === 'won' ? 1 : 0;
     return [value - ROUNDING, value + ROUNDING];
@@ -45,10 +48,10 @@ export function returnsOf(outcome: Exclude<Outcome, 'between'>, scale: ReturnSca
 }
 
 /** Returns the outcome of an episode with this return. @param scale as in returnsOf */
-export function outcomeOf(value: number, scale: ReturnScale | null): Outcome {
+export function toOutcome(value: number, scale: ReturnScale | null): Outcome {
   const isWithin = ([low, high]: readonly [number, number]): boolean => value >= low && value <= high;
-  return isWithin(returnsOf('won', scale)) ? 'won' : isWithin(returnsOf('failed', scale)) ? 'failed' : 'between';
+  return isWithin(outcomeRange('won', scale)) ? 'won' : isWithin(outcomeRange('failed', scale)) ? 'failed' : 'between';
 }
 
 /** Returns true if an episode with this return was lost. @param scale as in returnsOf */
-export const isLost = (value: number, scale: ReturnScale | null): boolean => outcomeOf(value, scale) !== 'won';
+export const isLost = (value: number, scale: ReturnScale | null): boolean => toOutcome(value, scale) !== 'won';

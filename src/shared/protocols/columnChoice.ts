@@ -15,7 +15,7 @@ export function isColumnShown({ shown, hidden }: ColumnChoice, name: string, usu
 }
 
 /** Returns the choice that shows or hides a column. It does not list a column that is as by default. */
-export function withColumn(choice: ColumnChoice, name: string, shown: boolean, usual: boolean): ColumnChoice {
+export function chooseColumn(choice: ColumnChoice, name: string, shown: boolean, usual: boolean): ColumnChoice {
   const others = (of: readonly string[]): string[] => of.filter((one) => one !== name);
   return {
     shown: [...others(choice.shown), ...(shown && !usual ? [name] : [])],

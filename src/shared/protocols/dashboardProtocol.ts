@@ -56,7 +56,7 @@ export interface RunChoice {
 }
 
 /** Returns the named runs that have the same task as another one. */
-export function ofSameTask(
+export function filterSameTask(
   named: readonly string[],
   run: string,
   taskOf: (run: string) => RunTask | undefined,

@@ -461,9 +461,9 @@ export type RequestName = keyof typeof REQUESTS;
 /** The parameters, result and error types of a request; one without parameters has only the last two. */
 type Parts<Name extends RequestName> = NonNullable<(typeof REQUESTS)[Name]['_']>;
 /** The parameters of a request, or undefined if it has none. */
-export type ParamsOf<Name extends RequestName> =
+export type RequestParams<Name extends RequestName> =
   Parts<Name> extends [infer Params, unknown, unknown, unknown] ? Params : undefined;
-export type ResultOf<Name extends RequestName> =
+export type RequestResult<Name extends RequestName> =
   Parts<Name> extends [unknown, infer Result, unknown, unknown] ? Result : Parts<Name>[0];
 
 /** Notifications to all clients. */

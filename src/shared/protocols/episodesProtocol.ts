@@ -13,7 +13,7 @@ import {
 } from '../../domain/problem.ts';
 import type { ShownStatus } from '../../domain/run.ts';
 import type { ReturnScale } from '../credit/returns.ts';
-import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { holdingKeys, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import { isColumnChoice, type ColumnChoice } from './columnChoice.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
@@ -125,7 +125,7 @@ export const EPISODES_REQUESTS = {
   rows: {
     asked: object({ revision: integer(), offset: integer() }),
     answer: nullable(
-      list(holding<ShownProblem>({ id: true, problem: true, problemClass: true, lost: true }), PROBLEM_WINDOW),
+      list(holdingKeys<ShownProblem>({ id: true, problem: true, problemClass: true, lost: true }), PROBLEM_WINDOW),
     ),
   },
 } as const satisfies Requests;

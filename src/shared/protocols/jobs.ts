@@ -72,11 +72,11 @@ export interface JobList {
 }
 
 /** Returns the job in progress. */
-export function jobInProgress(jobs: readonly RunJob[]): RunJob | null {
+export function findJobInProgress(jobs: readonly RunJob[]): RunJob | null {
   return jobs.find(({ state }) => state === 'running') ?? null;
 }
 
 /** Returns the jobs that wait for their turn, in order. */
-export function queuedJobs(jobs: readonly RunJob[]): readonly RunJob[] {
+export function listQueuedJobs(jobs: readonly RunJob[]): readonly RunJob[] {
   return jobs.filter(({ state }) => state === 'queued');
 }

@@ -3,7 +3,7 @@
  * page sends events and requests; each is one entry of a table here, and one of its session.
  */
 import { isRecord, literal, object, type Guard, type Guarded } from '../guard.ts';
-import { requestOf, type RequestMessage, type Requests } from './requests.ts';
+import { guardRequest, type RequestMessage, type Requests } from './requests.ts';
 
 /** The events that a page sends without waiting for an answer, by type, with their fields. */
 export type Events = Readonly<Record<string, Readonly<Record<string, Guard<unknown>>>>>;
@@ -22,16 +22,16 @@ export interface Panel<E extends Events = Events, R extends Requests = Requests>
 }
 
 /** An event on its way to the host. */
-export type EventOf<E extends Events, Type extends keyof E & string = keyof E & string> = {
+export type PanelEvent<E extends Events, Type extends keyof E & string = keyof E & string> = {
   readonly [T in Type]: { readonly type: T } & { readonly [Key in keyof E[T]]: Guarded<E[T][Key]> };
 }[Type];
 
 /** All messages that the page of a panel may send. */
-export type ToHost<P extends Panel> = EventOf<P['events']> | RequestMessage<P['requests']>;
+export type ToHost<P extends Panel> = PanelEvent<P['events']> | RequestMessage<P['requests']>;
 
 /** Returns a guard for the messages of the panel's page; all others are refused. */
-export function toHost<P extends Panel>({ events, requests }: P): Guard<ToHost<P>> {
-  const isRequest = requestOf(requests);
+export function guardToHost<P extends Panel>({ events, requests }: P): Guard<ToHost<P>> {
+  const isRequest = guardRequest(requests);
   const guards = new Map(
     Object.entries(events).map(([type, carried]) => [type, object({ type: literal(type), ...carried })]),
   );

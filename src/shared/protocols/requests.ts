@@ -35,7 +35,7 @@ export interface ReplyMessage {
 }
 
 /** Returns a guard for the requests of a table: one of its kinds, with the fields of that kind. */
-export function requestOf<R extends Requests>(requests: R): Guard<RequestMessage<R>> {
+export function guardRequest<R extends Requests>(requests: R): Guard<RequestMessage<R>> {
   const isKind = literal(...Object.keys(requests));
   return (value): value is RequestMessage<R> =>
     isRecord(value) &&

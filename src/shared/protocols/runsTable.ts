@@ -40,7 +40,7 @@ const VALUE_LIMIT = 400;
 const KEYS_MOST = 400;
 
 /** Reads the settings in a stored configuration, by dotted key; lists are one value. */
-export function settingsOf(stored: string): Readonly<Record<string, string>> {
+export function readSettings(stored: string): Readonly<Record<string, string>> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(stored);
@@ -69,7 +69,7 @@ export function settingsOf(stored: string): Readonly<Record<string, string>> {
  * Returns every key that some run sets, in alphabetical order, and the keys in which runs differ. A
  * key that only some runs have differs.
  */
-export function settingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): {
+export function listSettingKeys(rows: readonly Pick<RunTableRow, 'settings'>[]): {
   readonly all: readonly string[];
   readonly differing: readonly string[];
 } {
@@ -104,7 +104,7 @@ export type RunColumn = (typeof RUN_COLUMNS)[number];
 export const SETTING_PREFIX = 'setting:';
 
 /** Returns the value that a row is sorted by; null comes last in both directions. */
-export function sortValue(row: RunTableRow, column: string): number | string | null {
+export function readSortValue(row: RunTableRow, column: string): number | string | null {
   if (column.startsWith(SETTING_PREFIX)) {
     const key = column.slice(SETTING_PREFIX.length);
     const stored = Object.hasOwn(row.settings, key) ? row.settings[key] : undefined;
@@ -126,9 +126,9 @@ export function sortValue(row: RunTableRow, column: string): number | string | n
 }
 
 /** Returns the rows in order; equal rows keep their order. */
-export function sortedRuns(rows: readonly RunTableRow[], column: string, descending: boolean): readonly RunTableRow[] {
+export function sortRunRows(rows: readonly RunTableRow[], column: string, descending: boolean): readonly RunTableRow[] {
   return rows.toSorted((a, b) => {
-    const [x, y] = [sortValue(a, column), sortValue(b, column)];
+    const [x, y] = [readSortValue(a, column), readSortValue(b, column)];
     if (x === null || y === null) {
       return Number(x === null) - Number(y === null);
     }

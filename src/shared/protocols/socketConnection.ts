@@ -9,7 +9,7 @@ import {
 type Socket = ConstructorParameters<typeof SocketMessageReader>[0];
 
 /** Creates a connection over an open socket; the caller adds handlers and calls `listen`. */
-export function socketConnection(socket: Socket): MessageConnection {
+export function createSocketConnection(socket: Socket): MessageConnection {
   const reader = new SocketMessageReader(socket);
   // The reader's timer reports a message that is slow to come. It is set again and again after the
   // socket has closed within a message, for example when an engine is killed, and would keep the

@@ -1,6 +1,6 @@
 /** The writer of a store, as its lock file names it, and its description in words. */
 import { isRecord } from '../guard.ts';
-import { oneLine } from '../text/oneLine.ts';
+import { toOneLine } from '../text/oneLine.ts';
 
 /**
  * The kinds of writers. window: an engine that writes for a window. run: a run in progress. command: a
@@ -49,16 +49,16 @@ export function parseHolder(content: string): StoreHolder | null {
   const known = HOLDER_KINDS.find((name) => name === kind);
   return {
     pid,
-    host: oneLine(host, LONGEST_WHAT),
-    startedAt: typeof startedAt === 'string' ? oneLine(startedAt, LONGEST_WHAT) : 'an unknown time',
+    host: toOneLine(host, LONGEST_WHAT),
+    startedAt: typeof startedAt === 'string' ? toOneLine(startedAt, LONGEST_WHAT) : 'an unknown time',
     processStart: typeof processStart === 'string' ? processStart : null,
     purpose:
-      known === undefined || typeof what !== 'string' ? null : { kind: known, what: oneLine(what, LONGEST_WHAT) },
+      known === undefined || typeof what !== 'string' ? null : { kind: known, what: toOneLine(what, LONGEST_WHAT) },
   };
 }
 
 /** Describes the writer in words that fit into a sentence: `run c3-1-ab (process 12)`. */
-export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose'>): string {
+export function describeStoreHolder({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose'>): string {
   const process = `process ${pid}`;
   switch (purpose?.kind) {
     case undefined:
@@ -73,8 +73,8 @@ export function holderWords({ pid, purpose }: Pick<StoreHolder, 'pid' | 'purpose
 }
 
 /** Returns the text for users who wait for the store. */
-export function waitingWords(holder: Pick<StoreHolder, 'pid' | 'purpose'> | null): string {
+export function describeStoreWait(holder: Pick<StoreHolder, 'pid' | 'purpose'> | null): string {
   return holder === null
     ? 'Waiting for another process, which is writing to the store'
-    : `Waiting for ${holderWords(holder)}, which is writing to the store`;
+    : `Waiting for ${describeStoreHolder(holder)}, which is writing to the store`;
 }

@@ -8,7 +8,7 @@ import {
   type TaxonomyView,
 } from '../../domain/taxonomy.ts';
 import type { Headline } from '../credit/headline.ts';
-import { holding, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
+import { holdingKeys, integer, literal, nullable, number, object, text, type Guarded } from '../guard.ts';
 import type { Events, Panel, ToHost } from './panel.ts';
 import type { ReplyMessage, Requests } from './requests.ts';
 
@@ -82,7 +82,7 @@ export type TaxonomyFromHost =
 export const TAXONOMY_REQUESTS = {
   case: {
     asked: object({ bucket: integer() }),
-    answer: holding<CaseDetail>({ bucket: true, alternatives: true, labels: true }),
+    answer: holdingKeys<CaseDetail>({ bucket: true, alternatives: true, labels: true }),
   },
   /** An empty name removes the label. The answer is why it cannot be written, or null if it was. */
   label: {

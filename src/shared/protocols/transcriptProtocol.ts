@@ -22,7 +22,7 @@ import type { VerificationMark } from '../../domain/verification.ts';
 import type { Credit } from '../credit/credit.ts';
 import type { Headline } from '../credit/headline.ts';
 import type { Outcome, ReturnScale } from '../credit/returns.ts';
-import { holding, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
+import { holdingKeys, integer, list, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { PolicyKind } from '../rolePolicies.ts';
 import type { Comparison } from '../transcript/comparison.ts';
 import type { ProtocolGraph } from '../transcript/protocolGraph.ts';
@@ -64,7 +64,7 @@ export const QUERY_LIMIT = 500;
 const isRowKey = integer(-Number.MAX_SAFE_INTEGER);
 
 /** Returns the key of the lane with the replays of a message. */
-export function laneOf(message: number): number {
+export function toLaneKey(message: number): number {
   return -message;
 }
 
@@ -329,20 +329,20 @@ export const TRANSCRIPT_REQUESTS = {
   /** A window of rows. */
   rows: {
     asked: object({ revision: integer(), offset: integer() }),
-    answer: nullable(list(holding<MarkedRow>({ key: true, depth: true, descendants: true }), WINDOW)),
+    answer: nullable(list(holdingKeys<MarkedRow>({ key: true, depth: true, descendants: true }), WINDOW)),
   },
   detail: {
     asked: object({ message: integer() }),
-    answer: holding<MessageDetail>({ message: true, buckets: true, estimates: true, own: true, snapshots: true }),
+    answer: holdingKeys<MessageDetail>({ message: true, buckets: true, estimates: true, own: true, snapshots: true }),
   },
   /** The reason why the episode of a message was lost, or null if it was not. */
   why: {
     asked: object({ message: integer() }),
-    answer: nullable(holding<WhyLost>({ leaf: true, decided: true, decisive: true, best: true })),
+    answer: nullable(holdingKeys<WhyLost>({ leaf: true, decided: true, decisive: true, best: true })),
   },
   search: {
     asked: object({ revision: integer(), query: text(QUERY_LIMIT) }),
-    answer: nullable(holding<SearchHits>({ query: true, rows: true, total: true })),
+    answer: nullable(holdingKeys<SearchHits>({ query: true, rows: true, total: true })),
   },
   /** The folder of another model, or null if the user cancelled the question. */
   chooseModel: { asked: object({}), answer: nullable(text()) },

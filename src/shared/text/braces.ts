@@ -5,7 +5,7 @@
  * braces count, also those inside quotes.
  * @returns null if no brace is closed at that level
  */
-export function lastBraced(text: string): string | null {
+export function findLastBraced(text: string): string | null {
   let [depth, start] = [0, 0];
   let found: string | null = null;
   for (const { 0: brace, index } of text.matchAll(/[{}]/gu)) {

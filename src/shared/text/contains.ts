@@ -7,25 +7,25 @@ export function contains(text: string, part: string): boolean {
   if (part.length <= SHORT || part.length > text.length) {
     return text.includes(part);
   }
-  const borders = bordersOf(part);
+  const borders = computeBorders(part);
   let matched = 0;
   for (let at = 0; at < text.length && matched < part.length; at++) {
-    matched = longer(part, borders, matched, text.charCodeAt(at));
+    matched = extendMatch(part, borders, matched, text.charCodeAt(at));
   }
   return matched === part.length;
 }
 
 /** Returns, for each prefix of a text, the length of its longest proper suffix that is also a prefix. */
-function bordersOf(text: string): Uint32Array {
+function computeBorders(text: string): Uint32Array {
   const borders = new Uint32Array(text.length);
   for (let at = 1; at < text.length; at++) {
-    borders[at] = longer(text, borders, borders[at - 1] ?? 0, text.charCodeAt(at));
+    borders[at] = extendMatch(text, borders, borders[at - 1] ?? 0, text.charCodeAt(at));
   }
   return borders;
 }
 
 /** Returns the matched length after one more character, with `matched` characters before it. */
-function longer(text: string, borders: Uint32Array, matched: number, code: number): number {
+function extendMatch(text: string, borders: Uint32Array, matched: number, code: number): number {
   let length = matched;
   while (length > 0 && text.charCodeAt(length) !== code) {
     length = borders[length - 1] ?? 0;

@@ -7,11 +7,11 @@ export type CsvValue = string | number | boolean | null;
  * because texts come from models and other sources.
  * @returns lines that end in CRLF; null is an empty cell
  */
-export function csvOf(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
-  return [header, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+export function formatCsv(header: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
+  return [header, ...rows].map((row) => `${row.map(formatCsvCell).join(',')}\r\n`).join('');
 }
 
-function cellOf(value: CsvValue): string {
+function formatCsvCell(value: CsvValue): string {
   if (value === null) {
     return '';
   }

@@ -3,7 +3,7 @@
 const MINUS = '\u2212';
 
 /** Formats a decimal with a true minus sign, with an exponent if it would round to 0. */
-export function decimal(value: number, digits: number): string {
+export function formatDecimal(value: number, digits: number): string {
   if (!Number.isFinite(value)) {
     return String(value).replace('-', MINUS);
   }
@@ -12,6 +12,6 @@ export function decimal(value: number, digits: number): string {
 }
 
 /** Formats a number with its sign: `+0.25`, `−0.50`, `0.00`. */
-export function signed(value: number, digits: number): string {
-  return value > 0 ? `+${decimal(value, digits)}` : decimal(value, digits);
+export function formatSigned(value: number, digits: number): string {
+  return value > 0 ? `+${formatDecimal(value, digits)}` : formatDecimal(value, digits);
 }

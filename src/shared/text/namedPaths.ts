@@ -3,6 +3,6 @@
 export type NamedPath = 'folder' | 'protocol' | 'rows';
 
 /** Returns the message of the Problems panel and of a refused run. @param path absolute */
-export function absentPath(names: NamedPath, path: string): string {
+export function describeAbsentPath(names: NamedPath, path: string): string {
   return `There is no such ${names === 'folder' ? 'folder' : 'file'}: ${path}`;
 }

@@ -9,7 +9,7 @@ export const SLICE = /^\s*[\w.-]{1,60}\s*(?:\[\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?
  * @param length of the list
  * @returns offsets with `from <= to`, `to` exclusive; null if the text is not a slice
  */
-export function sliceBounds(slice: string, length: number): { readonly from: number; readonly to: number } | null {
+export function parseSlice(slice: string, length: number): { readonly from: number; readonly to: number } | null {
   const found = SLICE.exec(slice);
   if (found === null) {
     return null;

@@ -9,7 +9,7 @@ const MARK = /^[ \t]*(?:```|~~~)|^[ \t]*<think(?:ing)?>|<\/think(?:ing)?>/gimu;
  * before a first `</think>` at the beginning of a line, whose opening tag was in the prompt. Tags
  * within fenced code are code.
  */
-export function withoutThinking(message: string): string {
+export function removeThinking(message: string): string {
   let said = '';
   /** Start of the current part, said or thought. */
   let start = 0;

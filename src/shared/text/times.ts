@@ -27,7 +27,7 @@ const DAYS_WITH_HOURS = 4 * DAY;
  * Formats `5 s`, `40 s`, `2 min`, `1 h 10 min`, `2 days 4 h`, no finer than an estimate is. @param
  * seconds 0 or more
  */
-export function spanWords(seconds: number): string {
+export function formatSpan(seconds: number): string {
   if (seconds < 10) {
     return `${Math.max(1, Math.round(seconds))} s`;
   }
@@ -38,19 +38,19 @@ export function spanWords(seconds: number): string {
     return `${Math.max(2, Math.round(seconds / MINUTE))} min`;
   }
   if (seconds < HOURS_WITH_MINUTES - 5 * MINUTE) {
-    return pair(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
+    return formatTwoUnits(seconds, HOUR, 'h', 'h', 10 * MINUTE, MINUTE, 'min');
   }
   if (seconds < DAY - HOUR / 2) {
     return `${Math.round(seconds / HOUR)} h`;
   }
   if (seconds < DAYS_WITH_HOURS - HOUR / 2) {
-    return pair(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
+    return formatTwoUnits(seconds, DAY, 'day', 'days', HOUR, HOUR, 'h');
   }
   return `${Math.round(seconds / DAY)} days`;
 }
 
 /** Formats two units; the smaller one is rounded to `grain` and left out if it is 0. */
-function pair(
+function formatTwoUnits(
   seconds: number,
   size: number,
   one: string,
@@ -66,11 +66,11 @@ function pair(
 }
 
 /** Formats `about 2 min left` or `a few seconds left`; empty while the time is unknown. */
-export function remainingWords(seconds: number | null): string {
+export function formatRemaining(seconds: number | null): string {
   if (seconds === null) {
     return '';
   }
-  return seconds < 7.5 ? 'a few seconds left' : `about ${spanWords(seconds)} left`;
+  return seconds < 7.5 ? 'a few seconds left' : `about ${formatSpan(seconds)} left`;
 }
 
 const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
@@ -80,7 +80,7 @@ const BASES: Readonly<Record<TimeEstimate['basis'], string>> = {
 };
 
 /** Describes the basis of an estimate as the end of a sentence: `from 3 earlier runs like it`. */
-export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
+export function describeBasis({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>): string {
   if (basis !== 'earlier-runs') {
     return `from ${BASES[basis]}`;
   }
@@ -88,10 +88,10 @@ export function basisWords({ basis, runs }: Pick<TimeEstimate, 'basis' | 'runs'>
 }
 
 /** Formats `about 2 min (65 s to 3 min), from a short trial of the model on this machine`. */
-export function estimateWords(estimate: TimeEstimate | null): string {
+export function formatEstimate(estimate: TimeEstimate | null): string {
   if (estimate === null) {
     return 'unknown';
   }
-  const [low, high] = [spanWords(estimate.low), spanWords(estimate.high)];
-  return `about ${spanWords(estimate.value)}${low === high ? '' : ` (${low} to ${high})`}, ${basisWords(estimate)}`;
+  const [low, high] = [formatSpan(estimate.low), formatSpan(estimate.high)];
+  return `about ${formatSpan(estimate.value)}${low === high ? '' : ` (${low} to ${high})`}, ${describeBasis(estimate)}`;
 }

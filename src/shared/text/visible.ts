@@ -26,17 +26,17 @@ const NAMES: ReadonlyMap<string, string> = new Map([
  * Returns the text on one line: line feed, tab and carriage return by name, other invisible characters
  * by their code.
  */
-export function visible(text: string): string {
-  return text.replaceAll(HIDDEN, codeOf);
+export function showHidden(text: string): string {
+  return text.replaceAll(HIDDEN, formatCode);
 }
 
 /** Returns the text in its own lines, with invisible control characters replaced by their codes. */
-export function disarmed(text: string): string {
-  return text.replaceAll(ACTING, codesOf);
+export function showInvisibleControls(text: string): string {
+  return text.replaceAll(ACTING, formatCodes);
 }
 
 /** Returns true if a text contains invisible control characters. */
-export function hides(text: string): boolean {
+export function hasInvisibleControls(text: string): boolean {
   return text.search(ACTING) >= 0;
 }
 
@@ -50,7 +50,7 @@ export interface Shown {
  * Splits a text at its invisible control characters. Those after the first `most` are replaced by
  * their codes within one last piece.
  */
-export function pieces(text: string, most: number): readonly Shown[] {
+export function splitAtInvisible(text: string, most: number): readonly Shown[] {
   const cut: Shown[] = [];
   let at = 0;
   let found = 0;
@@ -62,27 +62,27 @@ export function pieces(text: string, most: number): readonly Shown[] {
     if (index > at) {
       cut.push({ text: text.slice(at, index), written: null });
     }
-    cut.push({ text: codesOf(written), written });
+    cut.push({ text: formatCodes(written), written });
     at = index + written.length;
   }
   const rest = text.slice(at);
   if (rest !== '') {
-    cut.push({ text: found === most ? disarmed(rest) : rest, written: null });
+    cut.push({ text: found === most ? showInvisibleControls(rest) : rest, written: null });
   }
   return cut;
 }
 
 /** Returns the first characters of a text without half of a surrogate pair. @param most UTF-16 units */
-export function beginning(text: string, most: number): string {
+export function takeBeginning(text: string, most: number): string {
   const code = text.charCodeAt(most - 1);
   const next = text.charCodeAt(most);
   return text.slice(0, code >= 0xd800 && code <= 0xdbff && next >= 0xdc00 && next <= 0xdfff ? most - 1 : most);
 }
 
-function codesOf(run: string): string {
-  return Array.from(run, codeOf).join('');
+function formatCodes(run: string): string {
+  return Array.from(run, formatCode).join('');
 }
 
-function codeOf(character: string): string {
+function formatCode(character: string): string {
   return NAMES.get(character) ?? `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }

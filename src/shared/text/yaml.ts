@@ -27,12 +27,12 @@ const MAX_DEPTH = 64;
  */
 export function parseYaml(text: string, lines = new LineCounter()): Document {
   if (text.length > MAX_YAML_CHARACTERS) {
-    return refused(0, `the text has ${text.length} characters; the limit is ${MAX_YAML_CHARACTERS}`);
+    return refuseDocument(0, `the text has ${text.length} characters; the limit is ${MAX_YAML_CHARACTERS}`);
   }
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
-  const deep = tooDeep(tokens);
+  const deep = findTooDeep(tokens);
   if (deep !== null) {
-    return refused(deep, `values are nested deeper than ${MAX_DEPTH}`);
+    return refuseDocument(deep, `values are nested deeper than ${MAX_DEPTH}`);
   }
   let document: Document | undefined;
   for (const composed of new Composer({ uniqueKeys: false }).compose(tokens, true, text.length)) {
@@ -43,9 +43,9 @@ export function parseYaml(text: string, lines = new LineCounter()): Document {
     document = composed;
   }
   if (document === undefined) {
-    return refused(0, 'the text holds no document');
+    return refuseDocument(0, 'the text holds no document');
   }
-  document.errors.push(...keyFaults(document.contents));
+  document.errors.push(...findKeyFaults(document.contents));
   document.errors.sort((a, b) => a.pos[0] - b.pos[0]);
   return document;
 }
@@ -54,7 +54,7 @@ const fault = (start: number, code: ErrorCode, message: string): YAMLParseError 
   new YAMLParseError([start, start + 1], code, message);
 
 /** Returns the plain value of a document. @throws its first error or warning */
-export function yamlValue(document: Document): unknown {
+export function readYamlValue(document: Document): unknown {
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault !== undefined) {
     throw fault;
@@ -62,14 +62,14 @@ export function yamlValue(document: Document): unknown {
   return document.toJS();
 }
 
-function refused(start: number, message: string): Document {
+function refuseDocument(start: number, message: string): Document {
   const document = new Document(null);
   document.errors.push(fault(start, 'RESOURCE_EXHAUSTION', message));
   return document;
 }
 
 /** Returns the offset at which nesting is too deep, or null. */
-function tooDeep(tokens: readonly CST.Token[]): number | null {
+function findTooDeep(tokens: readonly CST.Token[]): number | null {
   const open: (readonly [token: CST.Token, depth: number])[] = tokens.map((token) => [token, 0]);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const [token, depth] = next;
@@ -95,7 +95,7 @@ function tooDeep(tokens: readonly CST.Token[]): number | null {
 }
 
 /** Returns errors for repeated keys of a mapping, and for keys that are collections or aliases. */
-function keyFaults(contents: unknown): YAMLParseError[] {
+function findKeyFaults(contents: unknown): YAMLParseError[] {
   const found: YAMLParseError[] = [];
   const open = [contents];
   while (open.length > 0) {

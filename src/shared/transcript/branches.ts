@@ -44,8 +44,8 @@ export type Parting =
   | { readonly kind: 'end'; readonly index: number };
 
 /** Returns the first message and character at which two branches differ. */
-export function partingOf(left: Branch, right: Branch): Parting {
-  const question = firstDifference(left.question, right.question);
+export function findParting(left: Branch, right: Branch): Parting {
+  const question = findFirstDifference(left.question, right.question);
   if (question !== null) {
     return { kind: 'question', character: question.character };
   }
@@ -58,7 +58,7 @@ export function partingOf(left: Branch, right: Branch): Parting {
     if (one.role !== other.role) {
       return { kind: 'role', index };
     }
-    const difference = firstDifference(one.text, other.text);
+    const difference = findFirstDifference(one.text, other.text);
     if (difference !== null) {
       return { kind: 'text', index, character: difference.character };
     }
@@ -70,7 +70,7 @@ export function partingOf(left: Branch, right: Branch): Parting {
  * Returns the first difference of two texts, in code points and in UTF-16 units, never inside a
  * surrogate pair. Null for equal texts.
  */
-export function firstDifference(
+export function findFirstDifference(
   left: string,
   right: string,
 ): { readonly character: number; readonly unit: number } | null {
@@ -89,7 +89,7 @@ export function firstDifference(
 }
 
 /** Returns the total tokens and characters of a branch's messages; characters are code points. */
-export function lengthOf(branch: Branch): {
+export function measureBranch(branch: Branch): {
   readonly messages: number;
   readonly tokens: number;
   readonly characters: number;
@@ -97,11 +97,11 @@ export function lengthOf(branch: Branch): {
   return {
     messages: branch.messages.length,
     tokens: branch.messages.reduce((sum, message) => sum + message.tokens, 0),
-    characters: branch.messages.reduce((sum, message) => sum + codePoints(message.text), 0),
+    characters: branch.messages.reduce((sum, message) => sum + countCodePoints(message.text), 0),
   };
 }
 
-function codePoints(text: string): number {
+function countCodePoints(text: string): number {
   let points = 0;
   for (let unit = 0; unit < text.length; unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1) {
     points++;

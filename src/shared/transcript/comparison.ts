@@ -1,6 +1,6 @@
 /** The comparison of two branches in a panel: the place where they diverge, their returns and lengths. Pure. */
 import type { Outcome } from '../credit/returns.ts';
-import { firstDifference, lengthOf, partingOf, type Branch, type Parting } from './branches.ts';
+import { findFirstDifference, measureBranch, findParting, type Branch, type Parting } from './branches.ts';
 
 /** UTF-16 units shown before and after the first difference. */
 const BEFORE = 160;
@@ -35,12 +35,12 @@ export interface Comparison {
 }
 
 /** Compares two branches. */
-export function comparisonOf(left: Branch, right: Branch): Comparison {
-  const parting = partingOf(left, right);
-  return { left: sideOf(left, right, parting), right: sideOf(right, left, parting), parting };
+export function compareBranches(left: Branch, right: Branch): Comparison {
+  const parting = findParting(left, right);
+  return { left: toComparedSide(left, right, parting), right: toComparedSide(right, left, parting), parting };
 }
 
-function sideOf(own: Branch, other: Branch, parting: Parting): ComparedSide {
+function toComparedSide(own: Branch, other: Branch, parting: Parting): ComparedSide {
   const { message, title, outcome, otherContinuations } = own;
   return {
     message,
@@ -49,19 +49,19 @@ function sideOf(own: Branch, other: Branch, parting: Parting): ComparedSide {
     ...(own.byHand === true && { byHand: true }),
     outcome,
     otherContinuations,
-    ...lengthOf(own),
-    parted: 'index' in parting ? partedOf(own, other, parting.index) : null,
+    ...measureBranch(own),
+    parted: 'index' in parting ? cutAtParting(own, other, parting.index) : null,
   };
 }
 
-function partedOf(own: Branch, other: Branch, index: number): ComparedSide['parted'] {
+function cutAtParting(own: Branch, other: Branch, index: number): ComparedSide['parted'] {
   const mine = own.messages[index];
   if (mine === undefined) {
     return null;
   }
-  const from = firstDifference(mine.text, other.messages[index]?.text ?? '')?.unit ?? mine.text.length;
-  const start = whole(mine.text, Math.max(0, from - BEFORE));
-  const end = whole(mine.text, Math.min(mine.text.length, from + AFTER));
+  const from = findFirstDifference(mine.text, other.messages[index]?.text ?? '')?.unit ?? mine.text.length;
+  const start = avoidSurrogateCut(mine.text, Math.max(0, from - BEFORE));
+  const end = avoidSurrogateCut(mine.text, Math.min(mine.text.length, from + AFTER));
   return {
     message: mine.message,
     role: mine.role,
@@ -73,13 +73,13 @@ function partedOf(own: Branch, other: Branch, index: number): ComparedSide['part
 }
 
 /** Returns the same offset, or the one before it if a surrogate pair would be cut. */
-function whole(text: string, unit: number): number {
+function avoidSurrogateCut(text: string, unit: number): number {
   const code = text.charCodeAt(unit);
   return unit > 0 && code >= 0xdc00 && code <= 0xdfff ? unit - 1 : unit;
 }
 
 /** Describes the place where two branches diverge in one sentence. */
-export function partingText({ parting, left, right }: Comparison): string {
+export function describeParting({ parting, left, right }: Comparison): string {
   switch (parting.kind) {
     case 'same':
       return 'Both are the same, to the last character.';

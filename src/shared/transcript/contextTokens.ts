@@ -29,7 +29,11 @@ export interface TokenSpans {
  * character is grouped with those after it.
  * @param decode returns the text of some ids, including special tokens
  */
-export function spansOf(ids: readonly number[], text: string, decode: (ids: readonly number[]) => string): TokenSpans {
+export function groupTokens(
+  ids: readonly number[],
+  text: string,
+  decode: (ids: readonly number[]) => string,
+): TokenSpans {
   const spans: TokenSpan[] = [];
   let at = 0;
   for (let from = 0; from < ids.length;) {

@@ -19,7 +19,10 @@ interface EpisodeReader<Message> {
 }
 
 /** Returns the messages of the episode with a message; of several, the one with the least return. */
-export function episodeThrough<Message extends Said>(reader: EpisodeReader<Message>, id: number): readonly Message[] {
+export function readEpisodeThrough<Message extends Said>(
+  reader: EpisodeReader<Message>,
+  id: number,
+): readonly Message[] {
   const messages = [...reader.chain(id)];
   for (let last = messages.at(-1); last !== undefined && messages.length < MOST_MESSAGES;) {
     const { phase, iteration } = last;

@@ -11,7 +11,7 @@ interface Placed {
 }
 
 /** Returns its messages, or null if the message is in several episodes or in a very long one. */
-export function oneEpisode<Message extends Placed>(
+export function readOnlyEpisode<Message extends Placed>(
   reader: { readonly chain: (id: number) => readonly Message[]; readonly children: (id: number) => readonly Message[] },
   id: number,
 ): readonly Message[] | null {

@@ -34,13 +34,13 @@ export interface ProtocolGraph {
 }
 
 /** Returns the node of a message in its protocol or round; undefined if it has none. */
-export function nodeOf({ nodes }: ProtocolGraph, role: string, turn: number): ProtocolNode | undefined {
+export function findNode({ nodes }: ProtocolGraph, role: string, turn: number): ProtocolNode | undefined {
   const own = nodes.filter((node) => node.role === role);
   return own[own.length === 0 ? 0 : turn % own.length];
 }
 
 /** Returns the round of a message, from 1; null if the protocol has none. */
-export function roundOf({ nodes, rounds }: ProtocolGraph, role: string, turn: number): number | null {
+export function findMessageRound({ nodes, rounds }: ProtocolGraph, role: string, turn: number): number | null {
   const own = nodes.filter((node) => node.role === role).length;
   return rounds?.numbered === true && own > 0 ? Math.floor(turn / own) + 1 : null;
 }
@@ -54,7 +54,7 @@ export const closesWithVote = ({ rounds }: ProtocolGraph): boolean =>
  * a message is below the last one that it sees, so that voters on the same question are side by side.
  * @returns null for every other protocol, where each message is below the one before it
  */
-export function seenByVoters(graph: ProtocolGraph): ReadonlyMap<string, ReadonlySet<string>> | null {
+export function listSeenByVoters(graph: ProtocolGraph): ReadonlyMap<string, ReadonlySet<string>> | null {
   const { nodes, rounds } = graph;
   if (!closesWithVote(graph) || rounds?.once !== true || new Set(nodes.map(({ role }) => role)).size < nodes.length) {
     return null;

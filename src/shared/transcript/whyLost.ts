@@ -3,7 +3,7 @@
  * its place. Pure.
  */
 import type { Headline } from '../credit/headline.ts';
-import { lowestFirst, mayBeLowest } from '../credit/order.ts';
+import { compareLowness, mayBeLowest } from '../credit/order.ts';
 import type { Outcome } from '../credit/returns.ts';
 
 /** A message in the summary; its text is cut if it is too long for a comparison. */
@@ -39,7 +39,7 @@ export type Credited = { readonly credit: Headline | null };
  * candidate, which is the lowest of the undecided ones.
  * @returns null if no message was compared with others
  */
-export function decisiveOf<M extends Credited>(
+export function findDecisive<M extends Credited>(
   messages: readonly M[],
 ): { readonly message: M; readonly decided: boolean } | null {
   const hurt = messages.find(({ credit }) => credit?.verdict === 'hurt');
@@ -48,7 +48,7 @@ export function decisiveOf<M extends Credited>(
   }
   const [first] = messages
     .flatMap((message, id) => (mayBeLowest(message.credit) ? [{ id, message, credit: message.credit }] : []))
-    .toSorted(lowestFirst);
+    .toSorted(compareLowness);
   return first === undefined ? null : { message: first.message, decided: false };
 }
 
@@ -56,7 +56,7 @@ export function decisiveOf<M extends Credited>(
  * Returns the alternative with the highest credit among those with another text, if it is higher than
  * the message's own; otherwise null.
  */
-export function bestOf<A extends Credited & { readonly text: string }>(
+export function findBestAlternative<A extends Credited & { readonly text: string }>(
   of: { readonly text: string; readonly credit: Headline },
   alternatives: readonly A[],
 ): A | null {

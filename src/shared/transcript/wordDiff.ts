@@ -18,8 +18,8 @@ const MOST_WORDS = 600;
  * The parts other than `added` join to `before`, those other than `removed` to `after`, each cut at
  * DIFF_LIMIT.
  */
-export function wordDiff(before: string, after: string): readonly DiffPart[] {
-  const [a, b] = [wordsOf(before), wordsOf(after)];
+export function diffWords(before: string, after: string): readonly DiffPart[] {
+  const [a, b] = [splitDiffWords(before), splitDiffWords(after)];
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) {
     start++;
@@ -28,17 +28,17 @@ export function wordDiff(before: string, after: string): readonly DiffPart[] {
   while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) {
     end++;
   }
-  const middle = between(a.slice(start, a.length - end), b.slice(start, b.length - end));
-  return joined([part('same', a.slice(0, start)), ...middle, part('same', a.slice(a.length - end))]);
+  const middle = diffMiddle(a.slice(start, a.length - end), b.slice(start, b.length - end));
+  return joinNeighbors([toDiffPart('same', a.slice(0, start)), ...middle, toDiffPart('same', a.slice(a.length - end))]);
 }
 
 /** Splits a text into words, numbers, runs of white space and single signs. */
-function wordsOf(text: string): readonly string[] {
-  return cut(text).match(/[\p{L}\p{M}]+|\p{N}+|\s+|[^\p{L}\p{M}\p{N}\s]/gu) ?? [];
+function splitDiffWords(text: string): readonly string[] {
+  return cutAtLimit(text).match(/[\p{L}\p{M}]+|\p{N}+|\s+|[^\p{L}\p{M}\p{N}\s]/gu) ?? [];
 }
 
 /** Cuts a text between two characters, never within one. */
-function cut(text: string): string {
+function cutAtLimit(text: string): string {
   if (text.length <= DIFF_LIMIT) {
     return text;
   }
@@ -46,13 +46,13 @@ function cut(text: string): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? DIFF_LIMIT - 1 : DIFF_LIMIT);
 }
 
-function part(kind: DiffPart['kind'], words: readonly string[]): DiffPart {
+function toDiffPart(kind: DiffPart['kind'], words: readonly string[]): DiffPart {
   return { kind, text: words.join('') };
 }
 
-function between(a: readonly string[], b: readonly string[]): readonly DiffPart[] {
+function diffMiddle(a: readonly string[], b: readonly string[]): readonly DiffPart[] {
   if (a.length === 0 || b.length === 0 || a.length > MOST_WORDS || b.length > MOST_WORDS) {
-    return [part('removed', a), part('added', b)];
+    return [toDiffPart('removed', a), toDiffPart('added', b)];
   }
   const width = b.length + 1;
   // Lengths of the longest common subsequence of the rests from i and j on.
@@ -67,14 +67,14 @@ function between(a: readonly string[], b: readonly string[]): readonly DiffPart[
   let [i, j] = [0, 0];
   while (i < a.length || j < b.length) {
     if (i < a.length && j < b.length && a[i] === b[j]) {
-      parts.push(part('same', a.slice(i, i + 1)));
+      parts.push(toDiffPart('same', a.slice(i, i + 1)));
       i++;
       j++;
     } else if (i < a.length && (j === b.length || at(i + 1, j) >= at(i, j + 1))) {
-      parts.push(part('removed', a.slice(i, i + 1)));
+      parts.push(toDiffPart('removed', a.slice(i, i + 1)));
       i++;
     } else {
-      parts.push(part('added', b.slice(j, j + 1)));
+      parts.push(toDiffPart('added', b.slice(j, j + 1)));
       j++;
     }
   }
@@ -82,7 +82,7 @@ function between(a: readonly string[], b: readonly string[]): readonly DiffPart[
 }
 
 /** Joins neighbors of one kind. Between two common parts, removed text comes first. */
-function joined(parts: readonly DiffPart[]): readonly DiffPart[] {
+function joinNeighbors(parts: readonly DiffPart[]): readonly DiffPart[] {
   const result: DiffPart[] = [];
   let [removed, added, same] = ['', '', ''];
   const flush = (): void => {

@@ -11,11 +11,16 @@ import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { readSmall, replaceFile, unfinishedName, writeNew } from '../../files/newFile.ts';
-import { isAlive, processStartOf } from '../../files/processes.ts';
-import { realFile } from '../../files/realFile.ts';
+import { isAlive, readProcessStart } from '../../files/processes.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { holderWords, parseHolder, type HolderPurpose, type StoreHolder } from '../../shared/protocols/storeHolder.ts';
-import { codeOf, storeError } from './sqlite.ts';
+import {
+  describeStoreHolder,
+  parseHolder,
+  type HolderPurpose,
+  type StoreHolder,
+} from '../../shared/protocols/storeHolder.ts';
+import { storeErrorCode, toStoreError } from './sqlite.ts';
 
 const ATTEMPTS = 3;
 /** Longest lock file that is read. Real ones are much shorter. */
@@ -45,8 +50,8 @@ export interface StoreLock {
 const UNNAMED: HolderPurpose = { kind: 'command', what: 'c3' };
 
 /** Returns the lock file of a store. It lies beside the file itself, even if the path is a link. */
-export function lockPathOf(storePath: string): string {
-  return `${realFile(storePath)}.lock`;
+export function lockPath(storePath: string): string {
+  return `${resolveRealFile(storePath)}.lock`;
 }
 
 /**
@@ -56,12 +61,12 @@ export function lockPathOf(storePath: string): string {
  * @throws C3Error('store') if the holder cannot be determined
  */
 export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED): StoreLock {
-  const lock = lockPathOf(storePath);
+  const lock = lockPath(storePath);
   const owner = {
     pid: process.pid,
     host: hostname(),
     startedAt: new Date().toISOString(),
-    processStart: processStartOf(process.pid),
+    processStart: readProcessStart(process.pid),
   };
   const textOf = (now: HolderPurpose): string => `${JSON.stringify({ ...owner, ...now })}\n`;
   let content = textOf(purpose);
@@ -101,7 +106,7 @@ export function acquireLock(storePath: string, purpose: HolderPurpose = UNNAMED)
 export function lockHolder(storePath: string): StoreHolder | null {
   let content: string | null;
   try {
-    content = readIfThere(lockPathOf(storePath));
+    content = readIfThere(lockPath(storePath));
   } catch {
     // The process that takes the lock reports the reason.
     return null;
@@ -123,13 +128,13 @@ function refuseLiveOwner(storePath: string, lock: string, content: string): void
   }
   if (owner.host !== hostname()) {
     throw new StoreHeldError(
-      `The store ${storePath} is held by ${holderWords(owner)} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`,
+      `The store ${storePath} is held by ${describeStoreHolder(owner)} on the machine ${owner.host} since ${owner.startedAt}: stop it there, or delete ${lock} if it is gone.`,
       owner,
     );
   }
   if (isAlive(owner)) {
     throw new StoreHeldError(
-      `The store ${storePath} is being written by ${holderWords(owner)} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`,
+      `The store ${storePath} is being written by ${describeStoreHolder(owner)} since ${owner.startedAt}: wait for it or stop it; reading works meanwhile.`,
       owner,
     );
   }
@@ -180,7 +185,7 @@ function createExclusively(storePath: string, path: string, content: string): bo
     try {
       linkSync(prepared, path);
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') {
+      if (storeErrorCode(error) === 'EEXIST') {
         return false;
       }
       // On a file system without links, the file is empty for a moment.
@@ -188,10 +193,10 @@ function createExclusively(storePath: string, path: string, content: string): bo
     }
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') {
+    if (storeErrorCode(error) === 'EEXIST') {
       return false;
     }
-    throw storeError(storePath, error);
+    throw toStoreError(storePath, error);
   } finally {
     rmSync(prepared, { force: true });
   }
@@ -205,9 +210,9 @@ function readIfThere(path: string): string | null {
   try {
     return readSmall(path, LONGEST_LOCK) ?? '';
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') {
+    if (storeErrorCode(error) === 'ENOENT') {
       return null;
     }
-    throw storeError(path, error);
+    throw toStoreError(path, error);
   }
 }

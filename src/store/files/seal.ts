@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { readSmall, replaceFile } from '../../files/newFile.ts';
-import { codeOf, type Connection } from './sqlite.ts';
+import { storeErrorCode, type Connection } from './sqlite.ts';
 
 const PIECE_BYTES = 1 << 20;
 const LONGEST_SEAL = 1 << 12;
@@ -27,7 +27,7 @@ export type Seal = z.infer<typeof sealSchema>;
 /** The result of a comparison with the seal. `different` means damage or changes by another program. */
 export type SealState = { readonly state: 'whole' | 'different'; readonly seal: Seal } | { readonly state: 'none' };
 
-export function sealPathOf(path: string): string {
+export function sealPath(path: string): string {
   return `${path}.seal`;
 }
 
@@ -40,13 +40,14 @@ export function checkSeal(path: string): SealState {
   if (seal === null) {
     return { state: 'none' };
   }
-  const same = sizeOf(`${path}-wal`) === 0 && sizeOf(path) === seal.bytes && hashOfFile(path) === seal.sha256;
+  const same =
+    fileSizeOrZero(`${path}-wal`) === 0 && fileSizeOrZero(path) === seal.bytes && hashFile(path) === seal.sha256;
   return { state: same ? 'whole' : 'different', seal };
 }
 
 /** Returns true if there is a seal, whether it fits or not. */
 export function isSealed(path: string): boolean {
-  return existsSync(sealPathOf(path));
+  return existsSync(sealPath(path));
 }
 
 /** The functions by which a writer restores or renews the seal. */
@@ -69,18 +70,18 @@ export function takeSeal(path: string): SealKeeper {
   if (found.state === 'different') {
     return { seal: () => undefined, keep: () => undefined, undo: () => undefined };
   }
-  const before = stampOf(path);
+  const before = fileStamp(path);
   if (found.state === 'whole') {
-    rmSync(sealPathOf(path), { force: true });
+    rmSync(sealPath(path), { force: true });
   }
   const putBack = (): void => {
     if (found.state === 'whole') {
-      replaceFile(sealPathOf(path), textOf(found.seal));
+      replaceFile(sealPath(path), formatSeal(found.seal));
     }
   };
   // The rest of a log is not in the file.
-  const isFolded = (): boolean => sizeOf(`${path}-wal`) === 0;
-  const isUnchanged = (): boolean => found.state === 'whole' && stampOf(path) === before;
+  const isFolded = (): boolean => fileSizeOrZero(`${path}-wal`) === 0;
+  const isUnchanged = (): boolean => found.state === 'whole' && fileStamp(path) === before;
   return {
     undo: putBack,
     keep: () => {
@@ -97,8 +98,13 @@ export function takeSeal(path: string): SealKeeper {
           putBack();
         } else {
           replaceFile(
-            sealPathOf(path),
-            textOf({ version: 1, bytes: sizeOf(path), sha256: hashOfFile(path), closedAt: new Date().toISOString() }),
+            sealPath(path),
+            formatSeal({
+              version: 1,
+              bytes: fileSizeOrZero(path),
+              sha256: hashFile(path),
+              closedAt: new Date().toISOString(),
+            }),
           );
         }
       } catch {
@@ -112,7 +118,7 @@ export function takeSeal(path: string): SealKeeper {
  * Merges the log into the file, so that it can be sealed. An active reader or a full disk prevents
  * that: nothing is lost, but no seal is written.
  */
-export function foldLog(db: Connection): void {
+export function mergeLog(db: Connection): void {
   try {
     db.pragma(`busy_timeout = ${PATIENCE_MILLISECONDS}`);
     db.pragma('wal_checkpoint(TRUNCATE)');
@@ -123,31 +129,31 @@ export function foldLog(db: Connection): void {
 
 function readSeal(path: string): Seal | null {
   try {
-    return sealSchema.parse(JSON.parse(readSmall(sealPathOf(path), LONGEST_SEAL) ?? ''));
+    return sealSchema.parse(JSON.parse(readSmall(sealPath(path), LONGEST_SEAL) ?? ''));
   } catch (error) {
     // An invalid seal counts as none.
-    if (codeOf(error) === undefined || codeOf(error) === 'ENOENT') {
+    if (storeErrorCode(error) === undefined || storeErrorCode(error) === 'ENOENT') {
       return null;
     }
     throw error;
   }
 }
 
-const textOf = (seal: Seal): string => `${JSON.stringify(seal)}\n`;
+const formatSeal = (seal: Seal): string => `${JSON.stringify(seal)}\n`;
 
-function sizeOf(path: string): number {
+function fileSizeOrZero(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Returns a text that changes with every change to the file. */
-function stampOf(path: string): string {
+function fileStamp(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined
     ? ''
     : `${String(found.ino)} ${String(found.size)} ${String(found.mtimeNs)} ${String(found.ctimeNs)}`;
 }
 
-function hashOfFile(path: string): string {
+function hashFile(path: string): string {
   const hash = createHash('sha256');
   const piece = Buffer.alloc(PIECE_BYTES);
   const file = openSync(path, 'r');

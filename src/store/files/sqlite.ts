@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type Database from 'better-sqlite3';
 import { createNew } from '../../files/newFile.ts';
-import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 
 export type Connection = Database.Database;
 
@@ -39,7 +39,7 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
     try {
       // A CommonJS bundle has __filename and an empty import.meta.url; in a module it is the opposite.
       const here = typeof __filename === 'string' ? __filename : import.meta.url;
-      loaded = withAddresses(() => createRequire(here)('better-sqlite3') as typeof Database);
+      loaded = loadWithUris(() => createRequire(here)('better-sqlite3') as typeof Database);
     } catch (error) {
       throw new C3Error(
         'store',
@@ -55,7 +55,7 @@ export function loadSqlite(nodeVersion: string = process.versions.node): typeof 
  * Loads the native module with SQLite's URI file names enabled, which it reads once from the
  * environment. Only a URI can declare that a file does not change.
  */
-function withAddresses(load: () => typeof Database): typeof Database {
+function loadWithUris(load: () => typeof Database): typeof Database {
   const before = process.env[ADDRESSES];
   process.env[ADDRESSES] = '1';
   try {
@@ -87,14 +87,14 @@ export function connectForReading(path: string): ReadingConnection {
     return { db, fixed: false };
   } catch (error) {
     db.close();
-    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(codeOf(error) ?? '')) {
-      throw storeError(path, error);
+    if (!/^SQLITE_(?:CANTOPEN|READONLY)/.test(storeErrorCode(error) ?? '')) {
+      throw toStoreError(path, error);
     }
     const log = ['-wal', '-journal']
       .map((suffix) => path + suffix)
       .find((beside) => (statSync(beside, { throwIfNoEntry: false })?.size ?? 0) > 0);
     if (log === undefined) {
-      return { db: connectAt(path, `${pathToFileURL(path).href}?immutable=1`), fixed: true };
+      return { db: connectToUri(path, `${pathToFileURL(path).href}?immutable=1`), fixed: true };
     }
     const fault = `The store ${path} is in a folder that cannot be written and has a log (${log}) that must be merged into it before it can be read`;
     throw new C3Error(
@@ -121,7 +121,7 @@ export function connect(path: string, mode: 'read' | 'write'): Connection {
  * Opens a connection that reads a file by a URI.
  * @param path name of the file in errors
  */
-export const connectAt = (path: string, address: string): Connection => open(path, address, 'read');
+export const connectToUri = (path: string, address: string): Connection => open(path, address, 'read');
 
 /**
  * Opens a private database in an unnamed temporary file. It needs little memory and is deleted when it
@@ -136,13 +136,13 @@ export function connectTemporary(): Connection {
 function open(path: string, address: string, mode: 'read' | 'write'): Connection {
   const Sqlite = loadSqlite();
   const options = { readonly: mode === 'read', fileMustExist: mode === 'read', timeout: BUSY_MILLISECONDS };
-  const db = translate(path, () => new Sqlite(address, options));
+  const db = translateErrors(path, () => new Sqlite(address, options));
   try {
-    return translate(path, () => {
+    return translateErrors(path, () => {
       db.pragma('trusted_schema = OFF');
       db.pragma('cell_size_check = ON');
       db.pragma('foreign_keys = ON');
-      prepareWhenUsed(db);
+      prepareOnFirstUse(db);
       return db;
     });
   } catch (error) {
@@ -156,8 +156,8 @@ function makePrivate(path: string): void {
     closeSync(createNew(path));
   } catch (error) {
     // Opening the file reports what prevents its creation.
-    if (codeOf(error) !== 'EEXIST') {
-      throw storeError(path, error);
+    if (storeErrorCode(error) !== 'EEXIST') {
+      throw toStoreError(path, error);
     }
   }
 }
@@ -165,27 +165,27 @@ function makePrivate(path: string): void {
 const BUSY_MILLISECONDS = 5000;
 
 /** Runs `work` and converts SQLite errors to C3Error('store'). */
-export function translate<Result>(path: string, work: () => Result): Result {
+export function translateErrors<Result>(path: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    throw storeError(path, error);
+    throw toStoreError(path, error);
   }
 }
 
 /** Wraps a function so that its SQLite errors become C3Error('store') with the path of the store. */
-export function guarded<Args extends unknown[], Result>(
+export function withStoreErrors<Args extends unknown[], Result>(
   session: Session,
   work: (...args: Args) => Result,
 ): (...args: Args) => Result {
   return (...args) =>
-    translate(session.path, () => {
+    translateErrors(session.path, () => {
       try {
         return work(...args);
       } catch (error) {
         // Such an error means that a row holds another type of value than was stored.
         if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) {
-          throw damagedStore(session.path, oneLine(error), error);
+          throw damagedStoreError(session.path, oneLine(error), error);
         }
         throw error;
       }
@@ -193,12 +193,12 @@ export function guarded<Args extends unknown[], Result>(
 }
 
 /** Converts an SQLite or file-system error of the store to a C3Error; returns others unchanged. */
-export function storeError(path: string, error: unknown): unknown {
-  const code = codeOf(error);
+export function toStoreError(path: string, error: unknown): unknown {
+  const code = storeErrorCode(error);
   if (error instanceof C3Error || code === undefined) {
     return error;
   }
-  return new C3Error('store', describe(path, code, oneLine(error)), {
+  return new C3Error('store', describeStoreError(path, code, oneLine(error)), {
     cause: error,
     action: ELSEWHERE.test(code) ? CHOOSE_PLACE : undefined,
   });
@@ -211,7 +211,7 @@ export const ANOTHER_PLACE = 'choose another place with --store (in VS Code the 
 /** Error codes of a place that cannot be used or holds something else. */
 const ELSEWHERE = /^(?:SQLITE_(?:READONLY|CANTOPEN|NOTADB)|E(?!NOSPC|DQUOT))/;
 
-function describe(path: string, code: string, detail: string): string {
+function describeStoreError(path: string, code: string, detail: string): string {
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE' || code === 'ENOSPC' || code === 'EDQUOT') {
     return `The store ${path} could not be written because the disk or the store's size limit is full; the change was undone: free some space and try again.`;
   }
@@ -222,7 +222,7 @@ function describe(path: string, code: string, detail: string): string {
     return `The store ${path} cannot be opened or created there (${detail}): check that its folder exists and can be written, or ${ANOTHER_PLACE}.`;
   }
   if (code === 'SQLITE_NOTADB') {
-    return notAStore(path, 'it is not an SQLite database');
+    return notAStoreMessage(path, 'it is not an SQLite database');
   }
   if (code.startsWith('SQLITE_CORRUPT')) {
     return `The store ${path} is damaged (${detail}): restore it from a copy, or move it away to begin a new one.`;
@@ -249,7 +249,7 @@ function describe(path: string, code: string, detail: string): string {
  * Returns the error for a store that differs from what C3 writes.
  * @param what the fault, as a part of a sentence
  */
-export function damagedStore(path: string, what: string, cause?: unknown): C3Error {
+export function damagedStoreError(path: string, what: string, cause?: unknown): C3Error {
   return new C3Error(
     'store',
     `The store ${path} is damaged or was changed by another program (${what}) and was left unchanged: run \`c3 doctor\` for details.`,
@@ -258,12 +258,12 @@ export function damagedStore(path: string, what: string, cause?: unknown): C3Err
 }
 
 /** Returns the message for a file that is not a C3 store. */
-export function notAStore(path: string, why: string): string {
+export function notAStoreMessage(path: string, why: string): string {
   return `${path} is not a C3 store (${why}) and was left unchanged: ${ANOTHER_PLACE}.`;
 }
 
 /** Returns the code of an SQLite (SQLITE_...) or system error (E...), else undefined. */
-export function codeOf(error: unknown): string | undefined {
+export function storeErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') {
     return undefined;
   }
@@ -271,7 +271,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 function oneLine(error: unknown): string {
-  return messageOf(error).replace(/\s+/g, ' ').slice(0, 200);
+  return toErrorMessage(error).replace(/\s+/g, ' ').slice(0, 200);
 }
 
 // Statements are prepared on first use. A store has about 130 of them and a connection uses about ten.
@@ -279,15 +279,15 @@ function oneLine(error: unknown): string {
 // it.
 
 /** Makes a connection prepare statements on first use. Errors in a statement are then thrown there. */
-function prepareWhenUsed(db: Database.Database): void {
+function prepareOnFirstUse(db: Database.Database): void {
   const prepare = db.prepare.bind(db);
-  Object.defineProperty(db, 'prepare', { value: (sql: string) => later(() => prepare(sql)) });
+  Object.defineProperty(db, 'prepare', { value: (sql: string) => prepareLazily(() => prepare(sql)) });
 }
 
 /** The methods of a statement that the store uses. */
 type Used = Pick<Database.Statement, 'run' | 'get' | 'all' | 'iterate' | 'pluck'>;
 
-function later(prepare: () => Used): Used {
+function prepareLazily(prepare: () => Used): Used {
   let prepared: Used | undefined;
   const own = (): Used => (prepared ??= prepare());
   return {
@@ -295,6 +295,6 @@ function later(prepare: () => Used): Used {
     get: (...values) => own().get(...values),
     all: (...values) => own().all(...values),
     iterate: (...values) => own().iterate(...values),
-    pluck: (on = true) => later(() => own().pluck(on)) as Database.Statement,
+    pluck: (on = true) => prepareLazily(() => own().pluck(on)) as Database.Statement,
   };
 }

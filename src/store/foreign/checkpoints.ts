@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { C3Error } from '../../shared/errors.ts';
-import { connect, connectAt, type Connection } from '../files/sqlite.ts';
+import { connect, connectToUri, type Connection } from '../files/sqlite.ts';
 
 export interface CheckpointRow {
   /** Encoding of the value: `json` or `msgpack`. */
@@ -51,7 +51,7 @@ export class CheckpointDatabase {
     const hasLog = ['-wal', '-journal'].some(
       (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) > 0,
     );
-    this.db = hasLog ? connect(path, 'read') : connectAt(path, `${pathToFileURL(path).href}?immutable=1`);
+    this.db = hasLog ? connect(path, 'read') : connectToUri(path, `${pathToFileURL(path).href}?immutable=1`);
     const { db } = this;
     db.pragma('query_only = ON');
     const missing = this.missing('checkpoints', COLUMNS);

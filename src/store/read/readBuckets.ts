@@ -2,15 +2,15 @@
 import type { Phase } from '../../domain/episode.ts';
 import type { FinishReason } from '../../domain/message.ts';
 import type { Alternative, Bucket, BucketOrigin, BucketView, Replay } from '../../domain/replay.ts';
-import { markOf } from '../../domain/verification.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
-import { checkedPage, notFound } from '../rows.ts';
-import { differenceOf, type DifferenceColumns } from '../tables/verificationDifferences.ts';
+import { summarizeVerdicts } from '../../domain/verification.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
+import { checkPage, throwNotFound } from '../rows.ts';
+import { toDifference, type DifferenceColumns } from '../tables/verificationDifferences.ts';
 import type { RoleContext, Page, ReplayVerdict, StoredCredit, StoreReader, Verification } from '../types.ts';
-import type { ContinuationOf } from './readContinuations.ts';
-import type { HeadlineOf } from './readHeadlines.ts';
-import type { CreditOf } from './readMessages.ts';
-import type { TreeOf } from './readTrees.ts';
+import type { ReadContinuation } from './readContinuations.ts';
+import type { ReadHeadline } from './readHeadlines.ts';
+import type { ReadCredit } from './readMessages.ts';
+import type { ReadTree } from './readTrees.ts';
 
 type BucketReaders = Pick<
   StoreReader,
@@ -60,16 +60,16 @@ const REPLAY = `
   FROM replay`;
 
 /** Readers of data on buckets that other files provide. */
-interface BucketWords {
-  readonly creditOf: CreditOf;
-  readonly headlineOf: HeadlineOf;
-  readonly continuationOf: ContinuationOf;
+interface BucketDataReaders {
+  readonly creditOf: ReadCredit;
+  readonly headlineOf: ReadHeadline;
+  readonly continuationOf: ReadContinuation;
 }
 
 export function bucketReaders(
   session: Session,
-  treeOf: TreeOf,
-  { creditOf, headlineOf, continuationOf }: BucketWords,
+  treeOf: ReadTree,
+  { creditOf, headlineOf, continuationOf }: BucketDataReaders,
 ): BucketReaders {
   const { db } = session;
   const bucket = db.prepare<[number], Bucket>(`${BUCKET} WHERE bucket.id = ?`);
@@ -90,7 +90,7 @@ export function bucketReaders(
     LEFT JOIN verification_difference ON verification_difference.verification = verification.id
     WHERE bucket = ? ORDER BY alternative, replay_index`);
   const outcomesOf = (bucket: number): ReplayOutcome[] =>
-    outcomeRows.all(bucket).map(({ kind, token, ...row }) => ({ ...row, difference: differenceOf({ kind, token }) }));
+    outcomeRows.all(bucket).map(({ kind, token, ...row }) => ({ ...row, difference: toDifference({ kind, token }) }));
   const newestVerification = db.prepare<[], number>('SELECT coalesce(max(id), 0) FROM verification').pluck();
   const owner = db.prepare<[number], { bucket: number | null }>('SELECT bucket FROM decision WHERE id = ?');
   const sameContext = db
@@ -140,7 +140,7 @@ export function bucketReaders(
     FROM verification LEFT JOIN verification_difference ON verification_difference.verification = verification.id WHERE replay = ? ORDER BY id`);
 
   function bucketOf(id: number): Bucket {
-    return bucket.get(id) ?? notFound(session, 'bucket', id);
+    return bucket.get(id) ?? throwNotFound(session, 'bucket', id);
   }
 
   function viewOf(id: number, most = Infinity, own: number | null = null): BucketView {
@@ -170,40 +170,40 @@ export function bucketReaders(
       evaluatorCalls: scored.reduce((sum, outcome) => sum + outcome.evaluatorCalls, 0),
       credit: headlineOf(of.id, row.message),
       bucketCredit: creditOf(of.id, row.message),
-      verified: verdictOf(replays),
-      verification: markOf(replays),
+      verified: judgeReplays(replays),
+      verification: summarizeVerdicts(replays),
     };
   }
 
   return {
-    bucket: guarded(session, bucketOf),
-    bucketView: guarded(session, (id) => viewOf(id)),
-    bucketsFor: guarded(session, (message, most) => {
+    bucket: withStoreErrors(session, bucketOf),
+    bucketView: withStoreErrors(session, (id) => viewOf(id)),
+    bucketsFor: withStoreErrors(session, (message, most) => {
       if (owner.get(message) === undefined) {
-        notFound(session, 'message', message);
+        throwNotFound(session, 'message', message);
       }
       return sameContext.all({ message }).map((id) => viewOf(id, most, message));
     }),
-    bucketsOfContext: guarded(session, ({ run, role, contextKey, ...page }) =>
-      ofContext.all({ run, role, contextKey, ...checkedPage(page) }),
+    bucketsOfContext: withStoreErrors(session, ({ run, role, contextKey, ...page }) =>
+      ofContext.all({ run, role, contextKey, ...checkPage(page) }),
     ),
-    requestsOf: guarded(session, (run, uidSha) => requests.all(run, uidSha)),
-    bucketsOfRun: guarded(session, ({ run, origin = null, ...page }) =>
-      ofRun.all({ run, origin, ...checkedPage(page) }).map((id) => viewOf(id)),
+    requestsOf: withStoreErrors(session, (run, uidSha) => requests.all(run, uidSha)),
+    bucketsOfRun: withStoreErrors(session, ({ run, origin = null, ...page }) =>
+      ofRun.all({ run, origin, ...checkPage(page) }).map((id) => viewOf(id)),
     ),
-    countBuckets: guarded(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
-    replaysOfBucket: guarded(session, (id) => replaysOfBucket.all(id)),
-    replaysOfRun: guarded(session, (run, offset, limit) =>
-      replaysOfRun.all({ run, ...checkedPage({ offset, limit }) }),
+    countBuckets: withStoreErrors(session, ({ run, origin = null }) => countOfRun.get({ run, origin }) ?? 0),
+    replaysOfBucket: withStoreErrors(session, (id) => replaysOfBucket.all(id)),
+    replaysOfRun: withStoreErrors(session, (run, offset, limit) =>
+      replaysOfRun.all({ run, ...checkPage({ offset, limit }) }),
     ),
-    countReplays: guarded(session, (run, origin = null) => countReplays.get({ run, origin }) ?? 0),
-    credits: guarded(session, (id) => credits.all(id)),
-    verifications: guarded(session, (replay) =>
+    countReplays: withStoreErrors(session, (run, origin = null) => countReplays.get({ run, origin }) ?? 0),
+    credits: withStoreErrors(session, (id) => credits.all(id)),
+    verifications: withStoreErrors(session, (replay) =>
       verifications
         .all(replay)
-        .map(({ kind, token, ...row }) => ({ ...row, difference: differenceOf({ kind, token }) })),
+        .map(({ kind, token, ...row }) => ({ ...row, difference: toDifference({ kind, token }) })),
     ),
-    verdictsOfBucket: guarded(session, (id) =>
+    verdictsOfBucket: withStoreErrors(session, (id) =>
       outcomesOf(id).map(({ alternative, leaf, replayIndex, result, detail, difference }) => ({
         alternative,
         leaf,
@@ -213,13 +213,13 @@ export function bucketReaders(
         difference,
       })),
     ),
-    continuationOf: guarded(session, continuationOf),
-    newestVerification: guarded(session, () => newestVerification.get() ?? 0),
+    continuationOf: withStoreErrors(session, continuationOf),
+    newestVerification: withStoreErrors(session, () => newestVerification.get() ?? 0),
   };
 }
 
 /** Returns true if all measured replays were identical, false if not, null if none was measured. */
-function verdictOf(replays: readonly ReplayOutcome[]): boolean | null {
+function judgeReplays(replays: readonly ReplayOutcome[]): boolean | null {
   const measured = replays.filter((replay) => replay.result === 'identical' || replay.result === 'different');
   return measured.length === 0 ? null : measured.every((replay) => replay.result === 'identical');
 }

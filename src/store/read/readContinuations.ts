@@ -1,9 +1,9 @@
 /** Finds replay requests whose weights or temperature differ from those of their message. */
 import type { OtherContinuation } from '../../domain/replay.ts';
-import { OTHER_MODEL, stepOfWeights } from '../../domain/snapshot.ts';
+import { OTHER_MODEL, toWeightsStep } from '../../domain/snapshot.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
-import { notFound } from '../rows.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
+import { throwNotFound } from '../rows.ts';
 import type { StoreReader } from '../types.ts';
 
 interface OwnRow {
@@ -27,17 +27,17 @@ export function ownContinuationReader(session: Session): Pick<StoreReader, 'ownC
   const read = session.db.prepare<[number], OwnRow>(`
     SELECT own.weights AS snapshot, own.iteration AS step, ${OWN_TEMPERATURE} AS temperature FROM decision AS said JOIN snapshot AS own ON own.id = said.snapshot WHERE said.id = ?`);
   return {
-    ownContinuation: guarded(session, (message) => {
-      const { snapshot, step, temperature } = read.get(message) ?? notFound(session, 'message', message);
-      return { snapshot, step: stepOfWeights(step), temperature };
+    ownContinuation: withStoreErrors(session, (message) => {
+      const { snapshot, step, temperature } = read.get(message) ?? throwNotFound(session, 'message', message);
+      return { snapshot, step: toWeightsStep(step), temperature };
     }),
   };
 }
 
 /** Returns the continuation of a request if it differs from that of its message, else null. */
-export type ContinuationOf = (bucket: number) => OtherContinuation | null;
+export type ReadContinuation = (bucket: number) => OtherContinuation | null;
 
-export function continuationReader({ db }: Session): ContinuationOf {
+export function continuationReader({ db }: Session): ReadContinuation {
   const read = db.prepare<[number], Row>(`
     SELECT own.weights AS ownSnapshot, own.iteration AS ownStep, own.base AS ownBase, ${OWN_TEMPERATURE} AS ownTemperature,
       used.weights AS snapshot, used.iteration AS step, used.base AS base,
@@ -49,26 +49,26 @@ export function continuationReader({ db }: Session): ContinuationOf {
     if (row === undefined) {
       return null;
     }
-    const own = { snapshot: row.ownSnapshot, step: stepOfWeights(row.ownStep), temperature: row.ownTemperature };
+    const own = { snapshot: row.ownSnapshot, step: toWeightsStep(row.ownStep), temperature: row.ownTemperature };
     // If nothing was sampled yet, the temperature is that of the message.
     const temperature = row.temperature ?? own.temperature;
     const differs = {
       snapshot: row.snapshot !== own.snapshot,
       temperature: own.temperature !== null && temperature !== own.temperature,
-      model: modelOf(row.step, row.base) !== modelOf(row.ownStep, row.ownBase),
+      model: otherModelName(row.step, row.base) !== otherModelName(row.ownStep, row.ownBase),
     };
     if (!differs.snapshot && !differs.temperature) {
       return null;
     }
     return {
       snapshot: row.snapshot,
-      step: stepOfWeights(row.step),
+      step: toWeightsStep(row.step),
       temperature,
-      model: modelOf(row.step, row.base),
+      model: otherModelName(row.step, row.base),
       differs,
       own,
     };
   };
 }
 
-const modelOf = (iteration: number, base: string): string | null => (iteration === OTHER_MODEL ? base : null);
+const otherModelName = (iteration: number, base: string): string | null => (iteration === OTHER_MODEL ? base : null);

@@ -1,21 +1,21 @@
 /** Finds the message with the lowest credit. */
 import { IN_TREE } from '../conditions.ts';
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
+import { lowestFirstSql, mayBeLowestSql } from '../tables/creditOrder.ts';
 import type { CreditedMessage, StoreReader, TreeGroup } from '../types.ts';
 import { WITH_HEADLINE } from './readHeadlines.ts';
 
 type Row = Omit<CreditedMessage, 'decided'> & { readonly decided: 0 | 1 };
 
 /**
- * Selects the lowest of the rows `candidate (id)` in the order of `lowestFirst`: of those whose
+ * Selects the lowest of the rows `candidate (id)` in the order of `compareLowness`: of those whose
  * interval is below 0, or, if there are none, the clearest undecided candidate.
  */
 const LOWEST = `
   SELECT decision.id AS message, headline.value AS value, verdict = 'hurt' AS decided
   FROM candidate CROSS JOIN decision ON decision.id = candidate.id ${WITH_HEADLINE}
-  WHERE ${mayBeLowestOf('headline')} ORDER BY ${lowestFirstOf('headline', 'decision.id')} LIMIT 1`;
+  WHERE ${mayBeLowestSql('headline')} ORDER BY ${lowestFirstSql('headline', 'decision.id')} LIMIT 1`;
 
 export function costliestReaders(session: Session): Pick<StoreReader, 'costliestOf' | 'costliestThrough'> {
   const { db } = session;
@@ -37,9 +37,9 @@ export function costliestReaders(session: Session): Pick<StoreReader, 'costliest
   const found = (row: Row | undefined): CreditedMessage | null =>
     row === undefined ? null : { ...row, decided: row.decided === 1 };
   return {
-    costliestOf: guarded(session, ({ run, phase, iteration, problem }) =>
+    costliestOf: withStoreErrors(session, ({ run, phase, iteration, problem }) =>
       found(inGroup.get({ run, phase, iteration, problem })),
     ),
-    costliestThrough: guarded(session, (message) => found(through.get({ message }))),
+    costliestThrough: withStoreErrors(session, (message) => found(through.get({ message }))),
   };
 }

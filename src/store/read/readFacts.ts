@@ -1,11 +1,11 @@
 /** Reads the values that transcripts are filtered by: few columns of many messages at once. */
 import { PROBLEM_NUMBER } from '../conditions.ts';
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { MessageFacts, StoreReader, TreeGroup } from '../types.ts';
 import { WITH_HEADLINE } from './readHeadlines.ts';
-import type { TreeOf } from './readTrees.ts';
-import { matchOf } from './runs/readSearch.ts';
+import type { ReadTree } from './readTrees.ts';
+import { buildMatch } from './runs/readSearch.ts';
 
 type FactReaders = Pick<StoreReader, 'facts' | 'searchIds' | 'labelNames' | 'labelledMessages'>;
 
@@ -21,7 +21,7 @@ const WORN = `
     UNION SELECT decision.id, name FROM newest CROSS JOIN decision ON decision.bucket = newest.bucket WHERE newest.message IS NULL
   )`;
 
-export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
+export function factReaders(session: Session, treeOf: ReadTree): FactReaders {
   const { db } = session;
   const facts = db.prepare<[TreeGroup], Omit<MessageFacts, 'return'>>(`
     SELECT id, event_type AS role, iif(verdict = 'alone', NULL, headline.value) AS credit
@@ -45,13 +45,13 @@ export function factReaders(session: Session, treeOf: TreeOf): FactReaders {
     )
     .pluck();
   return {
-    facts: guarded(session, ({ run, phase, iteration, problem }) => {
+    facts: withStoreErrors(session, ({ run, phase, iteration, problem }) => {
       const group = { run, phase, iteration, problem };
       const tree = treeOf(group);
       return facts.all(group).map((row) => ({ ...row, return: tree.outcome(row.id).return }));
     }),
-    searchIds: guarded(session, (run, query, limit) => found.all({ run, match: matchOf(query), limit })),
-    labelNames: guarded(session, (run) => names.all(run)),
-    labelledMessages: guarded(session, (run, name) => labelled.all(run, name)),
+    searchIds: withStoreErrors(session, (run, query, limit) => found.all({ run, match: buildMatch(query), limit })),
+    labelNames: withStoreErrors(session, (run) => names.all(run)),
+    labelledMessages: withStoreErrors(session, (run, name) => labelled.all(run, name)),
   };
 }

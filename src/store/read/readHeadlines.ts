@@ -1,10 +1,10 @@
 /** Reads the headline, the one credit that a message shows. */
 import type { Headline } from '../../shared/credit/headline.ts';
-import { ownTemperature } from '../conditions.ts';
-import { guarded } from '../files/sqlite.ts';
+import { ownTemperatureSql } from '../conditions.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { CLEAREST_FIRST, lowestFirstOf, mayBeLowestOf } from '../tables/creditOrder.ts';
-import { tokenKey } from '../tables/headlinePools.ts';
+import { CLEAREST_FIRST, lowestFirstSql, mayBeLowestSql } from '../tables/creditOrder.ts';
+import { tokenKeySql } from '../tables/headlinePools.ts';
 import type { PooledHeadline, StoreReader } from '../types.ts';
 
 /**
@@ -16,11 +16,11 @@ export const POOL = `
     SELECT pool FROM bucket AS near CROSS JOIN bucket_pool ON bucket_pool.bucket = near.id
     WHERE near.run = decision.run AND near.event_type = decision.event_type
       AND near.context_key = (SELECT key FROM context WHERE context.id = decision.context) AND near.turn = decision.turn AND near.snapshot = decision.snapshot
-      AND bucket_pool.temperature = coalesce(${ownTemperature('decision')}, bucket_pool.temperature)
+      AND bucket_pool.temperature = coalesce(${ownTemperatureSql('decision')}, bucket_pool.temperature)
     ORDER BY near.message IS decision.id DESC, near.id LIMIT 1))`;
 
 /** Joins the headline of the message `decision`. A CROSS JOIN to the left of it keeps the order. */
-export const WITH_HEADLINE = `LEFT JOIN headline ON headline.pool = ${POOL} AND headline.token_key = ${tokenKey('decision')}`;
+export const WITH_HEADLINE = `LEFT JOIN headline ON headline.pool = ${POOL} AND headline.token_key = ${tokenKeySql('decision')}`;
 
 export const HEADLINE_COLUMNS = `
   headline.estimator AS headlineEstimator, headline.value AS headlineValue, headline.low AS headlineLow, headline.high AS headlineHigh, headline.n AS headlineN,
@@ -99,11 +99,11 @@ interface OwnRow extends HeadlineRow {
 }
 
 /** Returns the headline of an alternative in the pool of a bucket. */
-export type HeadlineOf = (bucket: number, message: number) => Headline | null;
+export type ReadHeadline = (bucket: number, message: number) => Headline | null;
 
-export function headlineReader({ db }: Session): HeadlineOf {
+export function headlineReader({ db }: Session): ReadHeadline {
   const read = db.prepare<[number, number], HeadlineRow>(`
-    SELECT ${HEADLINE_COLUMNS} FROM bucket_pool CROSS JOIN decision CROSS JOIN headline ON headline.pool = bucket_pool.pool AND headline.token_key = ${tokenKey('decision')}
+    SELECT ${HEADLINE_COLUMNS} FROM bucket_pool CROSS JOIN decision CROSS JOIN headline ON headline.pool = bucket_pool.pool AND headline.token_key = ${tokenKeySql('decision')}
     WHERE bucket_pool.bucket = ? AND decision.id = ?`);
   return (bucket, message) => {
     const row = read.get(bucket, message);
@@ -131,9 +131,12 @@ export function clearestReaders(session: Session): Pick<StoreReader, 'clearestMe
   };
   const clearest = ordered('rank IS NOT NULL', CLEAREST_FIRST);
   return {
-    clearestMessages: guarded(session, (run, limit) =>
+    clearestMessages: withStoreErrors(session, (run, limit) =>
       clearest(run, limit).map(({ message, credit }) => ({ message, credit })),
     ),
-    lowestMessages: guarded(session, ordered(mayBeLowestOf('headline'), lowestFirstOf('headline', 'headline.message'))),
+    lowestMessages: withStoreErrors(
+      session,
+      ordered(mayBeLowestSql('headline'), lowestFirstSql('headline', 'headline.message')),
+    ),
   };
 }

@@ -2,15 +2,15 @@
 import type { FullMessage, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { SHOWN_FIRST } from '../conditions.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
-import { checkedPage, inOrder, notFound } from '../rows.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
+import { checkPage, requireParentBefore, throwNotFound } from '../rows.ts';
 import { contextReader } from '../tables/contextBases.ts';
 import { STAGE_OF_DECISION } from '../tables/stages.ts';
-import { float32Of, int32Of } from '../tokens.ts';
+import { decodeFloat32, decodeInt32 } from '../tokens.ts';
 import type { Tree } from '../tree.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
 import { HEADLINE_COLUMNS, takeHeadline, WITH_HEADLINE, type HeadlineRow } from './readHeadlines.ts';
-import type { TreeOf } from './readTrees.ts';
+import type { ReadTree } from './readTrees.ts';
 
 type MessageReaders = Pick<
   StoreReader,
@@ -36,22 +36,22 @@ const CREDIT =
   'credit.estimator, credit.value, credit.low, credit.high, credit.n, credit.evaluator_calls AS evaluatorCalls, credit.interval';
 
 /** Returns the newest credit of an alternative in a bucket, by the estimator that messages show first. */
-export type CreditOf = (bucket: number, message: number) => Credit | null;
+export type ReadCredit = (bucket: number, message: number) => Credit | null;
 
 /**
  * Returns messages in the order of the ids.
  * @throws C3Error('input') if one is not in the store
  */
-export type MessagesOf = (ids: readonly number[]) => Message[];
+export type ReadMessages = (ids: readonly number[]) => Message[];
 
-export function creditReader({ db }: Session): CreditOf {
+export function creditReader({ db }: Session): ReadCredit {
   const latest = db.prepare<[number, number], Credit>(`
     SELECT ${CREDIT} FROM credit WHERE bucket = ? AND decision = ? ${SHOWN_FIRST}`);
   return (bucket, message) => latest.get(bucket, message) ?? null;
 }
 
 /** Reads many messages with one statement, which is much faster than one statement for each. */
-export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
+export function messageReader(session: Session, treeOf: ReadTree): ReadMessages {
   const rowsOf = session.db.prepare<[string], MessageRow>(`
     SELECT ${MESSAGE}, ${STAGE_OF_DECISION} AS stage, length(decision.tokens) / 4 AS tokenCount, ${CREDIT}, ${HEADLINE_COLUMNS}
     FROM decision ${JOINED}
@@ -68,9 +68,9 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
       trees.set(name, tree);
       return tree;
     };
-    const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, inOrder(session, row)]));
+    const rows = new Map(rowsOf.all(JSON.stringify(ids)).map((row) => [row.id, requireParentBefore(session, row)]));
     return ids.map((id) => {
-      const { credit, rest } = takeHeadline(rows.get(id) ?? notFound(session, 'message', id));
+      const { credit, rest } = takeHeadline(rows.get(id) ?? throwNotFound(session, 'message', id));
       const { estimator, value, low, high, n, evaluatorCalls, interval, stage, ...row } = rest;
       const credited =
         estimator !== null && value !== null && n !== null && evaluatorCalls !== null && interval !== null;
@@ -80,7 +80,7 @@ export function messageReader(session: Session, treeOf: TreeOf): MessagesOf {
   };
 }
 
-export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: MessagesOf): MessageReaders {
+export function messageReaders(session: Session, treeOf: ReadTree, messagesOf: ReadMessages): MessageReaders {
   const { db } = session;
   const contextOf = contextReader(session);
   const message = db.prepare<[number], FullMessageRow>(`
@@ -109,34 +109,34 @@ export function messageReaders(session: Session, treeOf: TreeOf, messagesOf: Mes
     .pluck();
 
   return {
-    message: guarded(session, (id) => messagesOf([id])[0] ?? notFound(session, 'message', id)),
-    messageRun: guarded(session, (id) => runs.get(id) ?? notFound(session, 'message', id)),
-    messages: guarded(session, (ids) => messagesOf(ids)),
-    fullMessage: guarded(session, (id) => {
-      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, context, ...row } = inOrder(
+    message: withStoreErrors(session, (id) => messagesOf([id])[0] ?? throwNotFound(session, 'message', id)),
+    messageRun: withStoreErrors(session, (id) => runs.get(id) ?? throwNotFound(session, 'message', id)),
+    messages: withStoreErrors(session, (ids) => messagesOf(ids)),
+    fullMessage: withStoreErrors(session, (id) => {
+      const { temperature, topP, topK, maxNewTokens, tokens, logprobs, context, ...row } = requireParentBefore(
         session,
-        message.get(id) ?? notFound(session, 'message', id),
+        message.get(id) ?? throwNotFound(session, 'message', id),
       );
       return {
         ...row,
         context: contextOf(context),
-        tokens: int32Of(tokens),
-        logprobs: float32Of(logprobs),
+        tokens: decodeInt32(tokens),
+        logprobs: decodeFloat32(logprobs),
         sampling: { temperature, topP, topK, maxNewTokens },
         ...treeOf(row).outcome(id),
       };
     }),
-    children: guarded(session, (id) => messagesOf(children.all(id))),
-    chain: guarded(session, (leaf) => {
+    children: withStoreErrors(session, (id) => messagesOf(children.all(id))),
+    chain: withStoreErrors(session, (leaf) => {
       const ids = chain.all(leaf);
-      return ids.length === 0 ? notFound(session, 'message', leaf) : messagesOf(ids);
+      return ids.length === 0 ? throwNotFound(session, 'message', leaf) : messagesOf(ids);
     }),
-    lastMessages: guarded(session, (id) => {
-      const of = group.get(id) ?? notFound(session, 'message', id);
+    lastMessages: withStoreErrors(session, (id) => {
+      const of = group.get(id) ?? throwNotFound(session, 'message', id);
       return treeOf(of).leaves(id);
     }),
-    transcript: guarded(session, (query) => {
-      const { offset, limit } = checkedPage(query);
+    transcript: withStoreErrors(session, (query) => {
+      const { offset, limit } = checkPage(query);
       const { entries } = treeOf(query);
       return { total: entries.length, messages: messagesOf(entries.slice(offset, offset + limit).map(({ id }) => id)) };
     }),

@@ -1,18 +1,18 @@
 /** Reads buckets by rank, for example by how much replacing and removing a message disagree. */
 import {
   ALL_BUCKETS,
-  distanceOf,
+  measureDisagreement,
   type BucketFilter,
   type BucketKind,
   type BucketOrder,
   type RankedBucket,
   type Removal,
 } from '../../domain/replay.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
-import { checkedPage, notFound } from '../rows.ts';
-import { tokenKey } from '../tables/headlinePools.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
+import { checkPage, throwNotFound } from '../rows.ts';
+import { tokenKeySql } from '../tables/headlinePools.ts';
 import type { Page, RankingQuery, StoreReader } from '../types.ts';
-import type { ContinuationOf } from './readContinuations.ts';
+import type { ReadContinuation } from './readContinuations.ts';
 import { HEADLINE_COLUMNS, takeHeadline, type HeadlineRow } from './readHeadlines.ts';
 
 /** Characters of a message in a ranked bucket. */
@@ -36,13 +36,13 @@ const MEASURED = `
 
 /** Joins the headline of a message in the pool of the bucket. */
 const IN_POOL = `
-  LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKey('decision')}`;
+  LEFT JOIN headline ON headline.pool = (SELECT pool FROM bucket_pool WHERE bucket_pool.bucket = @bucket) AND headline.token_key = ${tokenKeySql('decision')}`;
 const MESSAGE = `
   SELECT decision.id AS message, substr(text.body, 1, ${PREVIEW}) AS text, ${HEADLINE_COLUMNS}
   FROM decision JOIN text ON text.id = decision.message ${IN_POOL}`;
 
 /** The first message of a bucket by `order`. */
-const firstBy = (order: string): string => `
+const firstMessageSql = (order: string): string => `
   SELECT decision.id FROM decision ${IN_POOL}
   WHERE (decision.bucket = @bucket OR decision.id IN (SELECT decision FROM alternative WHERE bucket = @bucket)) AND ${order} IS NOT NULL AND verdict <> 'alone'
   ORDER BY ${order} DESC, decision.id LIMIT 1`;
@@ -65,7 +65,7 @@ const REMOVALS = `
   SELECT DISTINCT pair.bucket AS bucket, pair.message AS message, decision.bucket AS own, avg(difference) OVER (PARTITION BY pair.pool, pair.message) AS remove,
     headline.value AS replace
   FROM pair CROSS JOIN decision ON decision.id = pair.message
-  LEFT JOIN headline ON headline.pool = pair.pool AND headline.token_key = ${tokenKey('decision')} AND verdict <> 'alone'
+  LEFT JOIN headline ON headline.pool = pair.pool AND headline.token_key = ${tokenKeySql('decision')} AND verdict <> 'alone'
   ORDER BY pair.bucket`;
 
 /** A filter for the statements: lists as JSON, null for an unrestricted field. */
@@ -77,11 +77,11 @@ interface Sieve {
 type Ranking = Sieve & Page & { readonly run: string; readonly without: string };
 
 /** True if two rows of `bucket_measure` and `bucket` pass a sieve. */
-const passes = (measure: string, bucket: string): string => `
+const passesSql = (measure: string, bucket: string): string => `
   (@roles IS NULL OR ${bucket}.event_type IN (SELECT value FROM json_each(@roles)))
   AND (@origins IS NULL OR ${bucket}.origin IN (SELECT value FROM json_each(@origins)))
   AND (@measured IS NULL OR (${measure}.credit IS NOT NULL) = @measured)`;
-const PASSES = passes('bucket_measure', 'bucket');
+const PASSES = passesSql('bucket_measure', 'bucket');
 
 /**
  * True if a passing bucket is the first passing one of its pool. The buckets of one pool have one
@@ -90,13 +90,13 @@ const PASSES = passes('bucket_measure', 'bucket');
 const FIRST_OF_POOL = `NOT EXISTS (
   SELECT 1 FROM bucket_pool AS own CROSS JOIN bucket_pool AS other ON other.pool = own.pool AND other.bucket < own.bucket
   CROSS JOIN bucket AS earlier ON earlier.id = other.bucket CROSS JOIN bucket_measure AS measured ON measured.bucket = earlier.id
-  WHERE own.bucket = bucket.id AND ${passes('measured', 'earlier')})`;
+  WHERE own.bucket = bucket.id AND ${passesSql('measured', 'earlier')})`;
 
 const NOTHING_APART = { first: [], without: '[]' } as const;
 
 export function rankingReaders(
   session: Session,
-  continuationOf: ContinuationOf,
+  continuationOf: ReadContinuation,
 ): Pick<StoreReader, 'rankedBuckets' | 'countRanked' | 'bucketKinds'> {
   const { db } = session;
   // CROSS JOIN fixes the order from left to right: the order of the index, and no further than the page.
@@ -143,7 +143,7 @@ export function rankingReaders(
   );
   const foremostBy = (order: string): ((bucket: number) => MessageRow | undefined) => {
     const statement = db.prepare<[{ bucket: number }], MessageRow>(`
-      ${MESSAGE} WHERE decision.id = coalesce((${firstBy(order)}),
+      ${MESSAGE} WHERE decision.id = coalesce((${firstMessageSql(order)}),
         (SELECT message FROM bucket WHERE id = @bucket),
         (SELECT min(id) FROM decision WHERE bucket = @bucket),
         (SELECT min(decision) FROM alternative WHERE bucket = @bucket))`);
@@ -157,7 +157,7 @@ export function rankingReaders(
     const found = new Map<number, Removal>();
     const keep = (bucket: number, removal: Removal): void => {
       const known = found.get(bucket);
-      if (known === undefined || distanceOf(known) < distanceOf(removal)) {
+      if (known === undefined || measureDisagreement(known) < measureDisagreement(removal)) {
         found.set(bucket, removal);
       }
     };
@@ -171,11 +171,13 @@ export function rankingReaders(
         keep(own, { message, replace, remove });
       }
     }
-    return new Map([...found].sort(([one, a], [other, b]) => distanceOf(b) - distanceOf(a) || one - other));
+    return new Map(
+      [...found].sort(([one, a], [other, b]) => measureDisagreement(b) - measureDisagreement(a) || one - other),
+    );
   }
 
   function ranked(bucket: number, removal: Removal | null, order: BucketOrder): RankedBucket {
-    const { variance, ...row } = measured.get(bucket) ?? notFound(session, 'bucket', bucket);
+    const { variance, ...row } = measured.get(bucket) ?? throwNotFound(session, 'bucket', bucket);
     const found =
       order === 'distance' && removal !== null
         ? named.get({ bucket, message: removal.message })
@@ -207,9 +209,9 @@ export function rankingReaders(
   }
 
   return {
-    rankedBuckets: guarded(session, ({ run, order, filter = ALL_BUCKETS, ...page }: RankingQuery) => {
-      const { offset, limit } = checkedPage(page);
-      const sieve = sieveOf(filter);
+    rankedBuckets: withStoreErrors(session, ({ run, order, filter = ALL_BUCKETS, ...page }: RankingQuery) => {
+      const { offset, limit } = checkPage(page);
+      const sieve = toSieve(filter);
       const removal = removed(run);
       const { first, without } = order === 'distance' ? apart(removal, sieve) : NOTHING_APART;
       const ahead = first.slice(offset, offset + limit);
@@ -223,16 +225,16 @@ export function rankingReaders(
       });
       return [...ahead, ...rest].map((bucket) => ranked(bucket, removal.get(bucket) ?? null, order));
     }),
-    countRanked: guarded(session, (run, order, filter = ALL_BUCKETS) => {
-      const sieve = sieveOf(filter);
+    countRanked: withStoreErrors(session, (run, order, filter = ALL_BUCKETS) => {
+      const sieve = toSieve(filter);
       const { first, without } = order === 'distance' ? apart(removed(run), sieve) : NOTHING_APART;
       return first.length + (countFirst.get({ run, without, ...sieve }) ?? 0);
     }),
-    bucketKinds: guarded(session, (run) => kinds.all(run)),
+    bucketKinds: withStoreErrors(session, (run) => kinds.all(run)),
   };
 }
 
-function sieveOf({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
+function toSieve({ roles, origins, credit: [credit, ...both] }: BucketFilter): Sieve {
   const listed = (values: readonly string[]): string | null => (values.length === 0 ? null : JSON.stringify(values));
   return {
     roles: listed(roles),

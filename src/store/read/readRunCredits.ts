@@ -1,8 +1,8 @@
 /** Reads the credits and verifications of a whole run without reading its buckets one by one. */
 import { IS_OTHER, SHOWN_FIRST } from '../conditions.ts';
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { checkedPage } from '../rows.ts';
+import { checkPage } from '../rows.ts';
 import type { Page, RunCredit, StoreReader } from '../types.ts';
 
 export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOfRun' | 'verdictsOfRun'> {
@@ -20,8 +20,10 @@ export function runCreditReaders(session: Session): Pick<StoreReader, 'creditsOf
     LEFT JOIN verification ON verification.id = (SELECT max(id) FROM verification WHERE verification.replay = replay.id)
     WHERE bucket.run = ? GROUP BY result`);
   return {
-    creditsOfRun: guarded(session, (run, offset, limit) => credits.all({ run, ...checkedPage({ offset, limit }) })),
-    verdictsOfRun: guarded(session, (run) => {
+    creditsOfRun: withStoreErrors(session, (run, offset, limit) =>
+      credits.all({ run, ...checkPage({ offset, limit }) }),
+    ),
+    verdictsOfRun: withStoreErrors(session, (run) => {
       const counts = new Map(verdicts.all(run).map(({ result, count }) => [result, count]));
       const of = (result: 'identical' | 'different' | 'notComparable' | null): number => counts.get(result) ?? 0;
       return {

@@ -1,9 +1,9 @@
 /** Reads the trees of transcripts: their shape and their returns, without the texts. */
 import { BY_HAND } from '../../domain/episode.ts';
 import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { inOrder } from '../rows.ts';
+import { requireParentBefore } from '../rows.ts';
 import { EPISODES } from '../tables/episodeNotes.ts';
 import { buildTree } from '../tree.ts';
 import type { LeafEpisode, Tree, TreeRow } from '../tree.ts';
@@ -14,13 +14,13 @@ export interface GroupTree extends Tree {
   readonly state: string;
 }
 
-export type TreeOf = (group: TreeGroup) => GroupTree;
+export type ReadTree = (group: TreeGroup) => GroupTree;
 
 /** Number of cached trees. Rows never change, so a tree is stale only if rows were added. */
 const KEPT_TREES = 8;
 
 /** Reads the tree of a group, or returns it from the cache. */
-export function treeReader(session: Session): TreeOf {
+export function treeReader(session: Session): ReadTree {
   const { db } = session;
   const rows = db.prepare<[TreeGroup], TreeRow>(
     `SELECT id, parent, sibling_index AS siblingIndex FROM decision WHERE ${IN_TREE}`,
@@ -45,7 +45,7 @@ export function treeReader(session: Session): TreeOf {
   const kept = new Map<string, GroupTree>();
 
   const rowsOf = (asked: TreeGroup): TreeRow[] => {
-    const found = rows.all(asked).map((row) => inOrder(session, row));
+    const found = rows.all(asked).map((row) => requireParentBefore(session, row));
     const later = stages.all(asked);
     return later.length === 0
       ? found
@@ -70,7 +70,7 @@ export function treeReader(session: Session): TreeOf {
   };
 }
 
-export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreReader, 'outline' | 'version'> {
+export function outlineReaders(session: Session, treeOf: ReadTree): Pick<StoreReader, 'outline' | 'version'> {
   const { db } = session;
   const newestCredit = db
     .prepare<[TreeGroup], number>(
@@ -95,7 +95,7 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
   const ownChanges = db.prepare<[], number>('SELECT total_changes()').pluck();
 
   return {
-    outline: guarded(session, ({ run, phase, iteration, problem }) => {
+    outline: withStoreErrors(session, ({ run, phase, iteration, problem }) => {
       const { entries, state } = treeOf({ run, phase, iteration, problem });
       const group = { run, phase, iteration, problem };
       return {
@@ -103,6 +103,6 @@ export function outlineReaders(session: Session, treeOf: TreeOf): Pick<StoreRead
         messages: entries,
       };
     }),
-    version: guarded(session, () => `${String(dataVersion.get())} ${String(ownChanges.get())}`),
+    version: withStoreErrors(session, () => `${String(dataVersion.get())} ${String(ownChanges.get())}`),
   };
 }

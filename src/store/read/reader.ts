@@ -1,7 +1,7 @@
 /** Read access to the store, for the extension host while the engine writes, or without an engine. */
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { connectForReading, loadSqlite, translate } from '../files/sqlite.ts';
+import { connectForReading, loadSqlite, translateErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { diagnosticReaders } from '../tables/diagnostics.ts';
 import { environmentEventReaders } from '../tables/environmentEvents.ts';
@@ -10,7 +10,7 @@ import { evaluationReaders } from '../tables/evaluations.ts';
 import { labelReaders } from '../tables/labels.ts';
 import { measurementReaders } from '../tables/measurements.ts';
 import { methodStateReaders } from '../tables/methodStates.ts';
-import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
+import { inspectFile, MIGRATIONS, readStoreVersion } from '../tables/migrations.ts';
 import { accountReader } from '../tables/runAccounts.ts';
 import { spendingReaders } from '../tables/spending.ts';
 import { stageReaders } from '../tables/stages.ts';
@@ -54,19 +54,19 @@ export class OlderStoreError extends C3Error {
  */
 export function openStoreForReading(path: string): StoreReader {
   loadSqlite();
-  const absolute = realFile(path);
-  if (inspect(absolute) !== 'store') {
+  const absolute = resolveRealFile(path);
+  if (inspectFile(absolute) !== 'store') {
     throw new C3Error('store', `There is no store at ${absolute} yet: start a run first, or point --store at one.`);
   }
   const { db, fixed } = connectForReading(absolute);
   const session: Session = { db, path: absolute };
   try {
-    const version = translate(absolute, () => versionOf(session.db));
+    const version = translateErrors(absolute, () => readStoreVersion(session.db));
     if (version < MIGRATIONS.length) {
       throw new OlderStoreError(absolute, version);
     }
-    translate(absolute, () => requireOwnSchema(db, absolute, version, MIGRATIONS));
-    return { ...readersOf(session, () => db.close()), fixed };
+    translateErrors(absolute, () => requireOwnSchema(db, absolute, version, MIGRATIONS));
+    return { ...makeReaders(session, () => db.close()), fixed };
   } catch (error) {
     db.close();
     throw error;
@@ -74,8 +74,8 @@ export function openStoreForReading(path: string): StoreReader {
 }
 
 /** Returns all read operations of a connection that sees committed changes. */
-export function readersOf(session: Session, close: () => void): StoreReader {
-  return translate(session.path, () => {
+export function makeReaders(session: Session, close: () => void): StoreReader {
+  return translateErrors(session.path, () => {
     const treeOf = treeReader(session);
     const messagesOf = messageReader(session, treeOf);
     const messages = messageReaders(session, treeOf, messagesOf);

@@ -1,18 +1,18 @@
 /** Examines the file, schema, rows and references of a store for damage. It changes nothing. */
 import { existsSync } from 'node:fs';
-import { realFile } from '../../files/realFile.ts';
-import { messageOf } from '../../shared/errors.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
 import type { StoreExamination } from '../../shared/protocols/storeExamination.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { lockHolder } from '../files/lock.ts';
 import { checkSeal } from '../files/seal.ts';
 import { connectForReading, type Connection } from '../files/sqlite.ts';
 import { openStoreForReading, OlderStoreError } from '../read/reader.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
-import { inspect, MIGRATIONS, versionOf } from '../tables/migrations.ts';
-import { schemaFaults } from '../tables/storeSchema.ts';
-import { int32Of, textHash, tokenHash } from '../tokens.ts';
-import { parentFault } from '../tree.ts';
+import { inspectFile, MIGRATIONS, readStoreVersion } from '../tables/migrations.ts';
+import { listSchemaFaults } from '../tables/storeSchema.ts';
+import { decodeInt32, textHash, tokenHash } from '../tokens.ts';
+import { describeParentFault } from '../tree.ts';
 import type { StoreCounts } from '../types.ts';
 
 /** Number of rows, evenly spread, whose hashes are computed unless all are requested. */
@@ -29,31 +29,31 @@ const LONGEST_FINDING = 300;
 export function examineStore(path: string, all: boolean): StoreExamination {
   const findings: string[] = [];
   const find = (sentence: string): void => {
-    findings.push(oneLine(sentence, LONGEST_FINDING));
+    findings.push(toOneLine(sentence, LONGEST_FINDING));
   };
   const attempt = (what: string, work: () => void): void => {
     try {
       work();
     } catch (error) {
-      find(`${what} cannot be examined: ${messageOf(error)}`);
+      find(`${what} cannot be examined: ${toErrorMessage(error)}`);
     }
   };
   let extent = 'Nothing could be examined.';
   let counts: StoreCounts | null = null;
   let refusal: string | null = null;
   attempt('The file', () => {
-    const absolute = realFile(path);
+    const absolute = resolveRealFile(path);
     const sealed = examineSeal(absolute, find);
     try {
-      inspect(absolute);
+      inspectFile(absolute);
     } catch (error) {
-      refusal = messageOf(error);
+      refusal = toErrorMessage(error);
       return;
     }
     const { db } = connectForReading(absolute);
     try {
-      const version = versionOf(db);
-      const strange = schemaFaults(db, version, MIGRATIONS);
+      const version = readStoreVersion(db);
+      const strange = listSchemaFaults(db, version, MIGRATIONS);
       for (const fault of strange.slice(0, MOST_FINDINGS)) {
         find(`In the schema ${fault}.`);
       }
@@ -87,7 +87,7 @@ export function examineStore(path: string, all: boolean): StoreExamination {
       reader.close();
     } catch (error) {
       if (error instanceof OlderStoreError) {
-        extent = `${extent} ${messageOf(error)}`;
+        extent = `${extent} ${toErrorMessage(error)}`;
       } else {
         throw error;
       }
@@ -104,22 +104,22 @@ export function examineStore(path: string, all: boolean): StoreExamination {
 export function examinePagesOnly(path: string): StoreExamination {
   const findings: string[] = [];
   const find = (sentence: string): void => {
-    findings.push(oneLine(sentence, LONGEST_FINDING));
+    findings.push(toOneLine(sentence, LONGEST_FINDING));
   };
   let db: Connection | null = null;
   let refusal: string | null = null;
   try {
-    const absolute = realFile(path);
-    inspect(absolute);
+    const absolute = resolveRealFile(path);
+    inspectFile(absolute);
     ({ db } = connectForReading(absolute));
   } catch (error) {
-    refusal = messageOf(error);
+    refusal = toErrorMessage(error);
   }
   if (db !== null) {
     try {
       examinePages(db, 'quick_check', find);
     } catch (error) {
-      find(`The pages of the file cannot be examined: ${messageOf(error)}`);
+      find(`The pages of the file cannot be examined: ${toErrorMessage(error)}`);
     } finally {
       db.close();
     }
@@ -179,7 +179,7 @@ function examineReferences(db: Connection, find: (sentence: string) => void): vo
   }
   const circular = db.prepare<[], number>(`SELECT id FROM decision WHERE parent >= id LIMIT ${MOST_FINDINGS}`).pluck();
   for (const id of circular.iterate()) {
-    find(`The ${parentFault(id)}.`);
+    find(`The ${describeParentFault(id)}.`);
   }
 }
 
@@ -206,7 +206,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       find(sentence);
     }
   };
-  const texts = spreadOver(db, 'text', all);
+  const texts = planSample(db, 'text', all);
   for (const { id, sha256, body } of db
     .prepare<[number], TextRow>('SELECT id, sha256, body FROM text WHERE id % ? = 0')
     .iterate(texts.step)) {
@@ -214,7 +214,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       report('texts', `Text ${id} is not the one that was stored: its SHA-256 differs.`);
     }
   }
-  const messages = spreadOver(db, 'decision', all);
+  const messages = planSample(db, 'decision', all);
   for (const { id, hash, tokens, logprobs } of db
     .prepare<[number], TokenRow>('SELECT id, token_hash AS hash, tokens, logprobs FROM decision WHERE id % ? = 0')
     .iterate(messages.step)) {
@@ -222,7 +222,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
       tokens instanceof Buffer &&
       logprobs instanceof Buffer &&
       tokens.length % 4 === 0 &&
-      tokenHash(int32Of(tokens)) === hash &&
+      tokenHash(decodeInt32(tokens)) === hash &&
       (logprobs.length === 0 || logprobs.length === tokens.length);
     if (!whole) {
       report('messages', `Message ${id} does not have the tokens that were stored: their SHA-256 differs.`);
@@ -237,7 +237,7 @@ function examineHashes(db: Connection, all: boolean, find: (sentence: string) =>
 }
 
 /** Returns the step between checked rows of a table, and a description of their share. */
-function spreadOver(db: Connection, table: string, all: boolean): { readonly step: number; readonly words: string } {
+function planSample(db: Connection, table: string, all: boolean): { readonly step: number; readonly words: string } {
   const total = db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
   const step = all ? 1 : Math.max(1, Math.ceil(total / SAMPLE));
   return { step, words: step === 1 ? `all ${total}` : `one in ${step} of ${total}` };

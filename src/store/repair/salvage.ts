@@ -6,15 +6,15 @@
 import { closeSync, existsSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
 import { makeOut } from '../../files/outFile.ts';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { codeOf, connect, connectForReading, storeError, type Connection } from '../files/sqlite.ts';
+import { storeErrorCode, connect, connectForReading, toStoreError, type Connection } from '../files/sqlite.ts';
 import { CONTEXT_BASES, EMPTY_KEY } from '../tables/contextBases.ts';
 import { isWholeEvent } from '../tables/environmentEvents.ts';
 import type { HeadlineRule } from '../tables/headlines.ts';
 import { MIGRATIONS } from '../tables/migrations.ts';
 import { APPLICATION_ID } from '../tables/schema.ts';
-import { int32Of, textHash, tokenHash } from '../tokens.ts';
+import { decodeInt32, textHash, tokenHash } from '../tokens.ts';
 import { openStoreForWriting } from '../write/writer.ts';
 
 /** The result of copying one table. */
@@ -66,8 +66,8 @@ const FARTHEST = 4_000;
  * @throws C3Error('store') if nothing of `from` can be read, or `to` cannot be written
  */
 export function salvageStore(from: string, to: string, headlines: HeadlineRule): readonly Salvaged[] {
-  const target = realFile(to);
-  const { db: source } = connectForReading(realFile(from));
+  const target = resolveRealFile(to);
+  const { db: source } = connectForReading(resolveRealFile(from));
   const taken = (): C3Error =>
     new C3Error('input', `${to} already exists and was left unchanged; name a file that does not exist yet.`);
   try {
@@ -78,28 +78,28 @@ export function salvageStore(from: string, to: string, headlines: HeadlineRule):
       target,
       (unfinished) => {
         closeSync(createNew(unfinished));
-        const done = fill(source, unfinished);
+        const done = fillStore(source, unfinished);
         openStoreForWriting(unfinished, { headlines }).close();
         return done;
       },
-      (error) => (codeOf(error) === 'EEXIST' ? taken() : storeError(target, error)),
+      (error) => (storeErrorCode(error) === 'EEXIST' ? taken() : toStoreError(target, error)),
       ['-wal', '-shm', '-journal', '.seal'],
     );
   } catch (error) {
-    throw storeError(target, error);
+    throw toStoreError(target, error);
   } finally {
     source.close();
   }
 }
 
-function fill(source: Connection, target: string): readonly Salvaged[] {
+function fillStore(source: Connection, target: string): readonly Salvaged[] {
   const db = connect(target, 'write');
   try {
     db.pragma('foreign_keys = OFF');
     for (const sql of [...MIGRATIONS.slice(0, BEFORE_DERIVED), CONTEXT_BASES]) {
       db.exec(sql);
     }
-    const whole = wholeRows(source, db);
+    const whole = findWholeRows(source, db);
     const done = db.transaction(() =>
       SOURCES.map((table) => copyTable({ source, db, table }, (key) => whole.get(table)?.kept.has(key) === true)),
     )();
@@ -133,7 +133,7 @@ function fill(source: Connection, target: string): readonly Salvaged[] {
 
 /** Copies environment events whose message and earlier events are whole, and their links to messages. */
 function copyEvents(
-  place: Omit<Place, 'table'>,
+  place: Omit<TableCopy, 'table'>,
   isKept: (message: unknown) => boolean,
   runs: ReadonlySet<unknown>,
 ): Salvaged[] {
@@ -161,14 +161,14 @@ interface Whole {
   readonly kept: Map<unknown, Refs>;
 }
 
-interface Place {
+interface TableCopy {
   readonly source: Connection;
   readonly db: Connection;
   readonly table: string;
 }
 
 /** Finds the undamaged rows of every table, and the rows that they refer to. */
-function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whole> {
+function findWholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whole> {
   const tables = new Map<string, Whole>();
   const empty = textHash('');
   let emptyText: unknown;
@@ -179,8 +179,8 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
       )
       .all();
     const kept = new Map<unknown, Refs>();
-    eachRow({ source, db, table }, (key, row) => {
-      if (isWhole(table, row)) {
+    forEachRow({ source, db, table }, (key, row) => {
+      if (isRowWhole(table, row)) {
         // A context that continues another one is incomplete without it.
         const goesOn = table === 'context' && row['text'] === emptyText && row['key'] !== EMPTY_KEY;
         kept.set(key, [
@@ -207,7 +207,7 @@ function wholeRows(source: Connection, db: Connection): ReadonlyMap<string, Whol
   return tables;
 }
 
-function isWhole(table: string, { body, sha256, tokens, token_hash: named, logprobs, parent, id }: Row): boolean {
+function isRowWhole(table: string, { body, sha256, tokens, token_hash: named, logprobs, parent, id }: Row): boolean {
   switch (table) {
     case 'text':
       return typeof body === 'string' && textHash(body) === sha256;
@@ -216,7 +216,7 @@ function isWhole(table: string, { body, sha256, tokens, token_hash: named, logpr
         tokens instanceof Buffer &&
         logprobs instanceof Buffer &&
         tokens.length % 4 === 0 &&
-        tokenHash(int32Of(tokens)) === named &&
+        tokenHash(decodeInt32(tokens)) === named &&
         (logprobs.length === 0 || logprobs.length === tokens.length) &&
         (parent === null || Number(parent) < Number(id))
       );
@@ -226,15 +226,15 @@ function isWhole(table: string, { body, sha256, tokens, token_hash: named, logpr
 }
 
 /** Copies the wanted rows of a table, except those that violate a constraint. */
-function copyTable(place: Place, wanted: (key: unknown, row: Row) => boolean): Salvaged {
+function copyTable(place: TableCopy, wanted: (key: unknown, row: Row) => boolean): Salvaged {
   const { db, table } = place;
-  const { all } = columnsOf(place);
+  const { all } = listColumns(place);
   const insert = db.prepare<[readonly unknown[]]>(
     `INSERT INTO ${table} (${all.join(', ')}) VALUES (${all.map(() => '?').join(', ')})`,
   );
   const counted = { copied: 0, left: 0 };
-  const unreadable = eachRow(place, (key, row) => {
-    if (wanted(key, row) && stored(() => insert.run(all.map((name) => row[name])))) {
+  const unreadable = forEachRow(place, (key, row) => {
+    if (wanted(key, row) && tryInsert(() => insert.run(all.map((name) => row[name])))) {
       counted.copied += 1;
     } else {
       counted.left += 1;
@@ -243,12 +243,12 @@ function copyTable(place: Place, wanted: (key: unknown, row: Row) => boolean): S
   return { table, ...counted, unreadable };
 }
 
-function stored(insert: () => void): boolean {
+function tryInsert(insert: () => void): boolean {
   try {
     insert();
     return true;
   } catch (error) {
-    if (codeOf(error)?.startsWith('SQLITE_CONSTRAINT') === true) {
+    if (storeErrorCode(error)?.startsWith('SQLITE_CONSTRAINT') === true) {
       return false;
     }
     throw error;
@@ -256,7 +256,7 @@ function stored(insert: () => void): boolean {
 }
 
 /** Returns all columns and the key columns of a table in the schema of the new store. */
-function columnsOf({ db, table }: Place): { readonly all: readonly string[]; readonly key: readonly string[] } {
+function listColumns({ db, table }: TableCopy): { readonly all: readonly string[]; readonly key: readonly string[] } {
   const found = db
     .prepare<[], { name: string; pk: number }>(`SELECT name, pk FROM pragma_table_info('${table}')`)
     .all();
@@ -264,7 +264,7 @@ function columnsOf({ db, table }: Place): { readonly all: readonly string[]; rea
 }
 
 /** Returns true if a table has the same schema in both stores. Other tables are not read. */
-function isOurs({ source, db, table }: Place): boolean {
+function hasSameSchema({ source, db, table }: TableCopy): boolean {
   const shapeOf = (one: Connection): unknown => {
     const sql = one.prepare<[string]>("SELECT type || ' ' || sql FROM sqlite_schema WHERE name = ?").pluck().get(table);
     return typeof sql === 'string' ? sql.replace(/\s+/gu, ' ') : null;
@@ -276,12 +276,12 @@ function isOurs({ source, db, table }: Place): boolean {
  * Calls `look` for all readable rows of a table.
  * @returns the number of unreadable rows
  */
-function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
-  if (!isOurs(place)) {
+function forEachRow(place: TableCopy, look: (key: unknown, row: Row) => void): number {
+  if (!hasSameSchema(place)) {
     return 0;
   }
   const { source, table } = place;
-  const { all, key } = columnsOf(place);
+  const { all, key } = listColumns(place);
   const [only = ''] = key;
   const see = (row: Row): void =>
     look(key.length === 1 ? row[only] : JSON.stringify(key.map((name) => row[name])), row);
@@ -302,7 +302,7 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
   let unreadable = 0;
   let last = 0;
   for (let more = true; more;) {
-    const found = readable(() => page.all(last));
+    const found = tryRead(() => page.all(last));
     if (found !== null) {
       for (const row of found) {
         see(row);
@@ -314,7 +314,7 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
     // One of these rows is damaged.
     const stop = Math.min(last + PAGE, end ?? last + PAGE);
     for (let id = last + 1; id <= stop; id++) {
-      const [row] = readable(() => one.all(id)) ?? [null];
+      const [row] = tryRead(() => one.all(id)) ?? [null];
       if (row === null) {
         unreadable += 1;
       } else if (row !== undefined) {
@@ -328,14 +328,14 @@ function eachRow(place: Place, look: (key: unknown, row: Row) => void): number {
 }
 
 /** Returns the number of a table's last row, or null if it cannot be read. */
-function lastRow({ source, table }: Place): number | null {
+function lastRow({ source, table }: TableCopy): number | null {
   return (
-    readable(() => source.prepare<[], number>(`SELECT max(rowid) FROM ${table} NOT INDEXED`).pluck().all())?.[0] ?? null
+    tryRead(() => source.prepare<[], number>(`SELECT max(rowid) FROM ${table} NOT INDEXED`).pluck().all())?.[0] ?? null
   );
 }
 
 /** Returns the result of a query, or null if it meets damage. */
-function readable<Result>(ask: () => Result): Result | null {
+function tryRead<Result>(ask: () => Result): Result | null {
   try {
     return ask();
   } catch {

@@ -3,9 +3,9 @@
  * so a conversation needs its own length and not the square of it. The key and the hash of such a
  * context are still those of the whole text.
  */
-import { damagedStore } from '../files/sqlite.ts';
+import { damagedStoreError } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * The SQL that adds them to a store. A context with a base begins with the first `kept` UTF-16 units
@@ -21,7 +21,7 @@ CREATE TABLE context_base (
   since INTEGER NOT NULL REFERENCES text,
   sha256 TEXT NOT NULL
 ) STRICT;
-${guardsOf('context_base', 'context = NEW.context')}
+${guardTriggers('context_base', 'context = NEW.context')}
 `;
 
 /** The key of the empty context, the only one whose whole text is empty. */
@@ -58,14 +58,14 @@ export function contextReader({ db, path }: Session): (id: number) => string {
       const piece = since.slice(0, Math.max(0, wanted - kept));
       length += piece.length;
       if (length > MOST_GROWN) {
-        throw damagedStore(path, `context ${id} has more than ${MOST_GROWN} characters`);
+        throw damagedStoreError(path, `context ${id} has more than ${MOST_GROWN} characters`);
       }
       said.push(piece);
       [first, wanted] = [base, Math.min(wanted, kept)];
     }
     const start = whole.get(first);
     if (start === undefined) {
-      throw damagedStore(path, `context ${id} has no text`);
+      throw damagedStoreError(path, `context ${id} has no text`);
     }
     return said.length === 0 ? start : [start.slice(0, wanted), ...said.toReversed()].join('');
   };

@@ -1,9 +1,9 @@
 /** Buckets sampled or imported for measurements: their credited alternatives and their cost. */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
-import { checkedPage } from '../rows.ts';
+import { checkPage } from '../rows.ts';
 import type { DiagnosticRow, DiagnosticSample, Page, StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * The SQL of store version 4. The CHECK of a column cannot be changed, so the table of buckets is
@@ -29,7 +29,7 @@ INSERT INTO bucket SELECT * FROM bucket_before;
 DROP TABLE bucket_before;
 CREATE INDEX bucket_context ON bucket (run, event_type, context_key);
 CREATE INDEX bucket_origin ON bucket (run, origin);
-${guardsOf('bucket', 'id = NEW.id')}
+${guardTriggers('bucket', 'id = NEW.id')}
 
 CREATE TABLE diagnostic_sample (
   id INTEGER PRIMARY KEY,
@@ -37,7 +37,7 @@ CREATE TABLE diagnostic_sample (
   settings TEXT NOT NULL
 ) STRICT;
 CREATE INDEX diagnostic_sample_run ON diagnostic_sample (run);
-${guardsOf('diagnostic_sample', 'id = NEW.id')}
+${guardTriggers('diagnostic_sample', 'id = NEW.id')}
 
 CREATE TABLE diagnostic_bucket (
   bucket INTEGER PRIMARY KEY REFERENCES bucket,
@@ -51,7 +51,7 @@ CREATE TABLE diagnostic_bucket (
   source TEXT
 ) STRICT;
 CREATE INDEX diagnostic_bucket_sample ON diagnostic_bucket (sample);
-${guardsOf('diagnostic_bucket', 'bucket = NEW.bucket')}
+${guardTriggers('diagnostic_bucket', 'bucket = NEW.bucket')}
 `;
 
 export function diagnosticReaders(
@@ -67,11 +67,11 @@ export function diagnosticReaders(
   );
   const one = session.db.prepare<[number], DiagnosticRow>(`${row} WHERE bucket = ?`);
   return {
-    diagnosticSamples: guarded(session, (run) => samples.all(run)),
-    diagnosticBuckets: guarded(session, (sample, offset, limit) =>
-      buckets.all({ sample, ...checkedPage({ offset, limit }) }),
+    diagnosticSamples: withStoreErrors(session, (run) => samples.all(run)),
+    diagnosticBuckets: withStoreErrors(session, (sample, offset, limit) =>
+      buckets.all({ sample, ...checkPage({ offset, limit }) }),
     ),
-    diagnosticBucket: guarded(session, (bucket) => one.get(bucket) ?? null),
+    diagnosticBucket: withStoreErrors(session, (bucket) => one.get(bucket) ?? null),
   };
 }
 
@@ -83,7 +83,9 @@ export function diagnosticWriters(
     INSERT INTO diagnostic_bucket (bucket, sample, credited, value_from, value_count, real, seconds, joules, source)
     VALUES (@bucket, @sample, @credited, @valueFrom, @valueCount, @real, @seconds, @joules, @source)`);
   return {
-    insertDiagnosticSample: guarded(session, (run, settings) => Number(sample.run(run, settings).lastInsertRowid)),
-    insertDiagnosticBucket: guarded(session, (row) => bucket.run(row)),
+    insertDiagnosticSample: withStoreErrors(session, (run, settings) =>
+      Number(sample.run(run, settings).lastInsertRowid),
+    ),
+    insertDiagnosticBucket: withStoreErrors(session, (row) => bucket.run(row)),
   };
 }

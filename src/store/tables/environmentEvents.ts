@@ -1,11 +1,11 @@
 /** Environment events of episodes, and their places between messages. */
 import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
+import { damagedStoreError, withStoreErrors, type Session } from '../files/sqlite.ts';
 import type { StoredEvent } from '../rowTypes.ts';
 import { eventHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * The SQL that adds them to a store. `parent` is the message before an event, `previous` the event
@@ -30,14 +30,14 @@ CREATE TABLE environment_event (
   sha256 TEXT NOT NULL
 ) STRICT;
 CREATE INDEX environment_event_parent ON environment_event (parent) WHERE parent IS NOT NULL;
-${guardsOf('environment_event', 'id = NEW.id')}
+${guardTriggers('environment_event', 'id = NEW.id')}
 CREATE TABLE decision_events (
   decision INTEGER NOT NULL REFERENCES decision,
   side TEXT NOT NULL CHECK (side IN ('before', 'after')),
   event INTEGER NOT NULL REFERENCES environment_event,
   PRIMARY KEY (decision, side)
 ) STRICT;
-${guardsOf('decision_events', 'decision = NEW.decision AND side = NEW.side')}
+${guardTriggers('decision_events', 'decision = NEW.decision AND side = NEW.side')}
 `;
 
 interface EventRow {
@@ -64,25 +64,25 @@ export function environmentEventReaders(session: Session): Pick<StoreReader, 'en
     SELECT id, previous, source, body, json, answers, done, derived, closing, stream_key AS streamKey, reward, sha256
     FROM environment_event WHERE id = ?`);
   return {
-    environmentEvents: guarded(session, (message, side) => {
+    environmentEvents: withStoreErrors(session, (message, side) => {
       const events: StoredEvent[] = [];
       let limit = Infinity;
       for (let id = last.get(message, side) ?? null; id !== null;) {
         const row = one.get(id);
         // An event is stored before the one that follows it.
         if (row === undefined || id >= limit) {
-          throw damagedStore(path, `an environment event ${side} message ${message} does not follow its own`);
+          throw damagedStoreError(path, `an environment event ${side} message ${message} does not follow its own`);
         }
         limit = id;
         id = row.previous;
-        events.push(eventOf(row));
+        events.push(toStoredEvent(row));
       }
       return events.reverse();
     }),
   };
 }
 
-function eventOf(row: EventRow): StoredEvent {
+function toStoredEvent(row: EventRow): StoredEvent {
   const { id, source, body: text, done, streamKey, reward, sha256 } = row;
   return {
     id,
@@ -111,7 +111,7 @@ const isEventRow = (row: Readonly<Record<string, unknown>>): row is Readonly<Rec
 export function isWholeEvent(row: Readonly<Record<string, unknown>>): boolean {
   const event = { ...row, streamKey: row['stream_key'] };
   try {
-    return isEventRow(event) && eventHash(eventOf(event).event) === event.sha256;
+    return isEventRow(event) && eventHash(toStoredEvent(event).event) === event.sha256;
   } catch (error) {
     if (error instanceof SyntaxError) {
       return false;
@@ -132,7 +132,7 @@ export function environmentEventWriters({ db, path }: Session): Writers {
     'INSERT INTO decision_events (decision, side, event) VALUES (?, ?, ?)',
   );
   return {
-    insertEnvironmentEvent: guarded(session, ({ run, parent, previous, event, reward }) => {
+    insertEnvironmentEvent: withStoreErrors(session, ({ run, parent, previous, event, reward }) => {
       if (event.text.length > MAX_EVENT_TEXT || (reward !== null && !Number.isFinite(reward))) {
         throw new C3Error(
           'store',
@@ -156,6 +156,6 @@ export function environmentEventWriters({ db, path }: Session): Writers {
       } as const;
       return Number(insert.run(row).lastInsertRowid);
     }),
-    linkEnvironmentEvent: guarded(session, (message, side, event) => link.run(message, side, event)),
+    linkEnvironmentEvent: withStoreErrors(session, (message, side, event) => link.run(message, side, event)),
   };
 }

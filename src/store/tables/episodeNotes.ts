@@ -3,17 +3,17 @@
  * counts. This file also defines the return of an episode.
  */
 import { BY_HAND } from '../../domain/episode.ts';
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * Adds a score by hand to the list of problems, or removes it.
  * @param row of hand_return
  * @param by 1 or -1
  */
-const listScore = (row: string, by: string): string => `
+const listScoreSql = (row: string, by: string): string => `
   INSERT INTO problem_round (problem, phase, iteration, episodes, returns, total)
   SELECT id, ${row}.phase, ${row}.iteration, ${by}, ${by}, ${by} * ${row}.return
   FROM problem WHERE run = ${row}.run AND instance = ${row}.instance
@@ -39,7 +39,7 @@ CREATE TABLE episode_note (
 ) STRICT;
 CREATE INDEX episode_note_leaf ON episode_note (leaf);
 CREATE INDEX episode_note_run ON episode_note (run);
-${guardsOf('episode_note', 'id = NEW.id')}
+${guardTriggers('episode_note', 'id = NEW.id')}
 
 CREATE TABLE hand_return (
   leaf INTEGER PRIMARY KEY REFERENCES decision,
@@ -67,9 +67,9 @@ END;
 CREATE TRIGGER episode_continued AFTER INSERT ON decision WHEN NEW.phase = 'evaluate' AND NEW.parent IS NOT NULL BEGIN
   DELETE FROM hand_return WHERE leaf = NEW.parent;
 END;
-CREATE TRIGGER hand_return_listed AFTER INSERT ON hand_return BEGIN ${listScore('NEW', '1')}
+CREATE TRIGGER hand_return_listed AFTER INSERT ON hand_return BEGIN ${listScoreSql('NEW', '1')}
 END;
-CREATE TRIGGER hand_return_unlisted AFTER DELETE ON hand_return BEGIN ${listScore('OLD', '-1')}
+CREATE TRIGGER hand_return_unlisted AFTER DELETE ON hand_return BEGIN ${listScoreSql('OLD', '-1')}
   DELETE FROM problem_round WHERE episodes = 0 AND phase = OLD.phase AND iteration = OLD.iteration
     AND problem = (SELECT id FROM problem WHERE run = OLD.run AND instance = OLD.instance);
 END;
@@ -99,7 +99,7 @@ interface Row {
 
 /**
  * The reader of the user's notes.
- * @param endsOf returns the last messages of the episodes through a message
+ * @param findProblemEnds returns the last messages of the episodes through a message
  */
 export function episodeNoteReader(
   session: Session,
@@ -110,7 +110,7 @@ export function episodeNoteReader(
       EXISTS (SELECT 1 FROM hand_return WHERE hand_return.leaf = own.leaf) AS isReturn
     FROM episode_note AS own WHERE leaf = ? ORDER BY id DESC LIMIT 1`);
   return {
-    episodeNote: guarded(session, (message) => {
+    episodeNote: withStoreErrors(session, (message) => {
       const [only = message, ...others] = endsOf(message);
       const row = others.length > 0 ? undefined : newest.get(only);
       // The store wrote this JSON itself.
@@ -126,7 +126,7 @@ export function episodeNoteWriter(session: Session): Pick<StoreWriter, 'insertEp
     'INSERT INTO episode_note (run, leaf, score, note, tags, author, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
   );
   return {
-    insertEpisodeNote: guarded(session, ({ run, leaf, score, note, tags, author, createdAt }) =>
+    insertEpisodeNote: withStoreErrors(session, ({ run, leaf, score, note, tags, author, createdAt }) =>
       insert.run(run, leaf, score, note, JSON.stringify(tags), author, createdAt),
     ),
   };

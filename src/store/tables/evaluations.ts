@@ -3,9 +3,9 @@
  * available before the run ends and after a cancel.
  */
 import type { EvaluationKind } from '../../domain/evaluation.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
 import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /** The SQL that adds them to a store. A value is null if the evaluator failed to score every episode. */
 export const EVALUATIONS = `
@@ -20,7 +20,7 @@ CREATE TABLE evaluation (
   n INTEGER NOT NULL,
   PRIMARY KEY (run, iteration)
 ) STRICT;
-${guardsOf('evaluation', 'run = NEW.run AND iteration = NEW.iteration')}
+${guardTriggers('evaluation', 'run = NEW.run AND iteration = NEW.iteration')}
 `;
 
 interface EvaluationRow {
@@ -53,8 +53,8 @@ export function evaluationReaders(session: Session): Pick<StoreReader, 'evaluati
     )
     .pluck();
   return {
-    evaluations: guarded(session, (run) => all.all(run).map(evaluationOf)),
-    evaluationNumbers: guarded(session, (run) => numbers.all({ run })),
+    evaluations: withStoreErrors(session, (run) => all.all(run).map(toStoredEvaluation)),
+    evaluationNumbers: withStoreErrors(session, (run) => numbers.all({ run })),
   };
 }
 
@@ -63,12 +63,12 @@ export function evaluationWriter(session: Session): Pick<StoreWriter, 'insertEva
     INSERT INTO evaluation (run, iteration, step, kind, value, low, high, n)
     VALUES (@run, @iteration, @step, @kind, @value, @low, @high, @n)`);
   return {
-    insertEvaluation: guarded(session, (run, { iteration, step, kind, result }) =>
+    insertEvaluation: withStoreErrors(session, (run, { iteration, step, kind, result }) =>
       insert.run({ run, iteration, step, kind, value: null, low: null, high: null, n: 0, ...result }),
     ),
   };
 }
 
-function evaluationOf({ iteration, step, kind, value, low, high, n }: EvaluationRow): StoredEvaluation {
+function toStoredEvaluation({ iteration, step, kind, value, low, high, n }: EvaluationRow): StoredEvaluation {
   return { iteration, step, kind, result: value === null ? null : { value, low, high, n } };
 }

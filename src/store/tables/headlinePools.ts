@@ -8,7 +8,7 @@ import { IS_OTHER } from '../conditions.ts';
  * for messages of equal text, if the same result follows.
  * @param said the alias of the row of `decision`
  */
-export const tokenKey = (said: string): string =>
+export const tokenKeySql = (said: string): string =>
   `iif(length(${said}.tokens) = 0, 'text ' || ${said}.message || iif(${said}.stream_key GLOB '${EDITED}*', ' ' || ${said}.stream_key, ''), ${said}.token_hash)`;
 
 export interface ResultRow {
@@ -34,7 +34,7 @@ export interface ResultRow {
 }
 
 export const RESULTS = `
-  SELECT bucket.id AS bucket, origin, said.id AS message, ${tokenKey('said')} AS key,
+  SELECT bucket.id AS bucket, origin, said.id AS message, ${tokenKeySql('said')} AS key,
     said.finish AS finish, said.bucket IS bucket.id AS inBucket,
     iif(said.bucket IS bucket.id, 1, NOT ${IS_OTHER}) AS asMade, said.temperature = bucket_pool.temperature AS atTemperature, said.phase <> 'replay' AS ofRun, replay.id AS replay, replay_index AS replayIndex, leaf,
     leaf.parent AS leafParent, leaf.stream_key AS source, said.stream_key AS drawSource,
@@ -52,9 +52,9 @@ interface FoundPool {
 
 /**
  * Builds a pool from its rows.
- * @param branchOf returns the branch of a result; results of one branch are not independent
+ * @param buildBranch returns the branch of a result; results of one branch are not independent
  */
-export function poolFrom(
+export function buildCreditPool(
   rows: readonly ResultRow[],
   range: ReturnRange | null,
   branchOf: (row: ResultRow) => number,
@@ -86,7 +86,7 @@ export function poolFrom(
         key: first.key,
         drawn: sampled && !drawn.has(message),
         repeated,
-        results: resultsOf(own, branchOf),
+        results: toPoolResults(own, branchOf),
       });
       if (sampled) {
         drawn.add(message);
@@ -110,7 +110,7 @@ export function poolFrom(
 }
 
 /** Returns results by stream: the number of the replay, or of a branch if branches have several. */
-function resultsOf(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
+function toPoolResults(rows: readonly ResultRow[], branchOf: (row: ResultRow) => number): PoolResult[] {
   const branches = rows.map(branchOf);
   const numbers = new Map([...new Set(branches)].map((branch, index) => [branch, index]));
   const isFlat = numbers.size === rows.length;

@@ -3,12 +3,12 @@
  * It can always be derived again by the rule that the writer was opened with.
  */
 import type { CreditPool, PoolMember } from '../../shared/credit/creditPool.ts';
-import { clearOf, type Headline } from '../../shared/credit/headline.ts';
-import { clearness } from '../../shared/credit/order.ts';
+import { distanceFromZero, type Headline } from '../../shared/credit/headline.ts';
+import { measureClearness } from '../../shared/credit/order.ts';
 import type { ReturnScale } from '../../shared/credit/returns.ts';
-import { type Connection, type Session, translate } from '../files/sqlite.ts';
-import { CLEAREST_FIRST, LISTED, listClearest } from './creditOrder.ts';
-import { poolFrom, type ResultRow, RESULTS } from './headlinePools.ts';
+import { type Connection, type Session, translateErrors } from '../files/sqlite.ts';
+import { CLEAREST_FIRST, LISTED, listClearestSql } from './creditOrder.ts';
+import { buildCreditPool, type ResultRow, RESULTS } from './headlinePools.ts';
 import { scaleKeeper, scaleReader } from './returnScales.ts';
 
 /**
@@ -92,7 +92,7 @@ export interface HeadlineKeeper {
 }
 
 /** Copies the clearest headline to a problem, by `run` and `instance`. */
-export const LIST_CLEAREST = listClearest(
+export const LIST_CLEAREST = listClearestSql(
   `SELECT run, instance, message, value, rank FROM headline WHERE run = @run AND instance = @instance AND ${LISTED} ORDER BY ${CLEAREST_FIRST} LIMIT 1`,
 );
 
@@ -119,7 +119,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
   const mark = db.prepare<[number]>('INSERT OR IGNORE INTO headline_stale (bucket) VALUES (?)');
   const stale = db.prepare<[], number>('SELECT bucket FROM headline_stale ORDER BY bucket').pluck();
   const clear = db.prepare<[]>('DELETE FROM headline_stale');
-  const derive = rule === null ? null : deriver(db, rule);
+  const derive = rule === null ? null : makeHeadlineDeriver(db, rule);
   const scales = rule === null ? null : scaleKeeper(db, (config) => rule.scaleOf(config));
   /** Buckets of the open transaction. */
   const touched = new Set<number>();
@@ -155,7 +155,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
       if (derive === null) {
         return;
       }
-      translate(path, () => {
+      translateErrors(path, () => {
         db.transaction(() => {
           scales?.deriveMissing();
           const waiting = stale.all();
@@ -173,7 +173,7 @@ export function headlineKeeper(session: Session, rule: HeadlineRule | null): Hea
 }
 
 /** Derives the headlines of the pools of buckets. */
-function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[]) => void {
+function makeHeadlineDeriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[]) => void {
   const bucketRow = db.prepare<[number], BucketRow>(`
     WITH own AS (
       SELECT bucket.*, (SELECT temperature FROM decision WHERE decision.bucket = bucket.id ORDER BY id LIMIT 1) AS temperature FROM bucket WHERE id = ?
@@ -236,12 +236,12 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
 
   function derivePool({ pool, run, instance }: PoolPlace): void {
     const rows = results.all(pool);
-    const { pool: found, rowCount, messages } = poolFrom(rows, scaleOf(run), branchOf);
+    const { pool: found, rowCount, messages } = buildCreditPool(rows, scaleOf(run), branchOf);
     removeOld.run(pool);
     const ranks = new Map<string, number>();
     const amounts = new Map<string, number>();
     for (const [key, headline] of rule.headlinesOf(found)) {
-      const rank = clearness(headline);
+      const rank = measureClearness(headline);
       if (rank !== null) {
         ranks.set(key, rank);
       }
@@ -267,12 +267,12 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
         headline.verdict,
         headline.more,
         headline.reason,
-        clearOf(headline),
+        distanceFromZero(headline),
         rank,
       ]);
     }
     for (const { id, members } of found.buckets) {
-      measure.run(largest(members, ranks), largest(members, amounts), id);
+      measure.run(largestOfMembers(members, ranks), largestOfMembers(members, amounts), id);
     }
     if (rowCount > 0) {
       date.run(
@@ -301,7 +301,7 @@ function deriver(db: Connection, rule: HeadlineRule): (buckets: readonly number[
   };
 }
 
-function largest(members: readonly PoolMember[], of: ReadonlyMap<string, number>): number | null {
+function largestOfMembers(members: readonly PoolMember[], of: ReadonlyMap<string, number>): number | null {
   return members.reduce<number | null>((best, { key }) => {
     const value = of.get(key) ?? null;
     return value === null || (best !== null && best >= value) ? best : value;

@@ -1,5 +1,5 @@
 /** The user's labels on messages and buckets, appended and never changed; the last one counts. */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Label, NewLabel, StoreReader, StoreWriter } from '../types.ts';
 
@@ -21,9 +21,9 @@ export function labelReaders(
     `${LABEL} FROM bucket CROSS JOIN label ON label.bucket = bucket.id WHERE bucket.run = ? ORDER BY label.id`,
   );
   return {
-    labelsOfMessage: guarded(session, (message) => ofMessage.all(message)),
-    labelsOfBucket: guarded(session, (bucket) => ofBucket.all(bucket)),
-    labelsOfRun: guarded(session, (run) => ofRun.all(run)),
+    labelsOfMessage: withStoreErrors(session, (message) => ofMessage.all(message)),
+    labelsOfBucket: withStoreErrors(session, (bucket) => ofBucket.all(bucket)),
+    labelsOfRun: withStoreErrors(session, (run) => ofRun.all(run)),
   };
 }
 
@@ -31,5 +31,5 @@ export function labelWriter(session: Session): Pick<StoreWriter, 'insertLabel'> 
   const insert = session.db.prepare<[NewLabel]>(
     'INSERT INTO label (message, bucket, name, note, author, created_at) VALUES (@message, @bucket, @name, @note, @author, @createdAt)',
   );
-  return { insertLabel: guarded(session, (label) => Number(insert.run(label).lastInsertRowid)) };
+  return { insertLabel: withStoreErrors(session, (label) => Number(insert.run(label).lastInsertRowid)) };
 }

@@ -7,9 +7,9 @@ import {
   type MeasuredSummary,
 } from '../../domain/message.ts';
 import { IN_TREE } from '../conditions.ts';
-import { guarded, type Session } from '../files/sqlite.ts';
+import { withStoreErrors, type Session } from '../files/sqlite.ts';
 import type { StoreReader, TreeGroup } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * The SQL that adds them to a store. The list of problems sums the measurements of their messages,
@@ -27,7 +27,7 @@ CREATE TABLE measurement (
   cost REAL,
   temperature REAL
 ) STRICT;
-${guardsOf('measurement', 'decision = NEW.decision')}
+${guardTriggers('measurement', 'decision = NEW.decision')}
 CREATE TRIGGER measurement_listed AFTER INSERT ON measurement BEGIN
   UPDATE problem SET completion_tokens = problem.completion_tokens + coalesce(NEW.completion_tokens, 0),
     seconds = iif(NEW.seconds IS NULL, problem.seconds, coalesce(problem.seconds, 0) + NEW.seconds)
@@ -74,8 +74,8 @@ export function measurementReaders(session: Session): Pick<StoreReader, 'measure
     .pluck();
 
   return {
-    measured: guarded(session, (message) => one.get(message) ?? null),
-    episodesMeasured: guarded(session, ({ run, phase, iteration, problem }): EpisodeMeasured => {
+    measured: withStoreErrors(session, (message) => one.get(message) ?? null),
+    episodesMeasured: withStoreErrors(session, ({ run, phase, iteration, problem }): EpisodeMeasured => {
       const asked = { run, phase, iteration, problem };
       const row = summary.get(asked) ?? {};
       const of = (field: MeasuredNumber): MeasuredSummary | null => {

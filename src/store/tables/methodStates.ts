@@ -5,10 +5,10 @@
 import type { Json } from '../../domain/episode.ts';
 import type { StateTensor } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { damagedStore, guarded, type Session } from '../files/sqlite.ts';
-import { bytesOf, float32Of, textHash } from '../tokens.ts';
+import { damagedStoreError, withStoreErrors, type Session } from '../files/sqlite.ts';
+import { viewAsBuffer, decodeFloat32, textHash } from '../tokens.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 export const METHOD_STATE_COLUMNS = `name TEXT NOT NULL,
   version INTEGER NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE method_state (
   ${METHOD_STATE_COLUMNS},
   PRIMARY KEY (run, iteration)
 ) STRICT;
-${guardsOf('method_state', 'run = NEW.run AND iteration = NEW.iteration')}
+${guardTriggers('method_state', 'run = NEW.run AND iteration = NEW.iteration')}
 `;
 
 /** Name and shape of a tensor. */
@@ -53,20 +53,23 @@ export function methodStateReaders(session: Session): Pick<StoreReader, 'methodS
     `SELECT ${columns} FROM stage_state WHERE run = ? AND iteration = ? AND stage = ?`,
   );
   return {
-    methodState: guarded(session, (run, iteration, stage = 0) => {
+    methodState: withStoreErrors(session, (run, iteration, stage = 0) => {
       const row = stage === 0 ? first.get(run, iteration) : later.get(run, iteration, stage);
       if (row === undefined) {
         return null;
       }
-      if (hashOf(row) !== row.sha256) {
-        throw damagedStore(path, `the method's state after step ${iteration} of run ${run} is not what was stored`);
+      if (hashMethodState(row) !== row.sha256) {
+        throw damagedStoreError(
+          path,
+          `the method's state after step ${iteration} of run ${run} is not what was stored`,
+        );
       }
       // The hash shows that the store wrote this JSON itself.
       const places = JSON.parse(row.layout) as readonly Place[];
-      const numbers = float32Of(row.tensors);
+      const numbers = decodeFloat32(row.tensors);
       let start = 0;
       const tensors = places.map(([name, shape]): [string, StateTensor] => {
-        const end = start + sizeOf(shape);
+        const end = start + countElements(shape);
         const data = numbers.slice(start, end);
         start = end;
         return [name, { shape, data }];
@@ -91,12 +94,12 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
     INSERT INTO stage_state (run, iteration, stage, name, version, json, layout, sha256, tensors)
     VALUES (@run, @iteration, @stage, @name, @version, @json, @layout, @sha256, @tensors)`);
   return {
-    insertMethodState: guarded(session, (run, iteration, { name, version, json, tensors }, stage = 0) => {
+    insertMethodState: withStoreErrors(session, (run, iteration, { name, version, json, tensors }, stage = 0) => {
       const where = `the state ${name} after step ${iteration} of run ${run}`;
       refuseUnstorable(json, where);
       const entries = Object.entries(tensors);
       for (const [tensor, { shape, data }] of entries) {
-        if (sizeOf(shape) === data.length && data.every(Number.isFinite)) {
+        if (countElements(shape) === data.length && data.every(Number.isFinite)) {
           continue;
         }
         throw new C3Error(
@@ -109,9 +112,9 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
         version,
         json: JSON.stringify(json),
         layout: JSON.stringify(entries.map(([tensor, { shape }]): Place => [tensor, shape])),
-        tensors: Buffer.concat(entries.map(([, { data }]) => bytesOf(data))),
+        tensors: Buffer.concat(entries.map(([, { data }]) => viewAsBuffer(data))),
       };
-      const stored = { run, iteration, ...row, sha256: hashOf(row) };
+      const stored = { run, iteration, ...row, sha256: hashMethodState(row) };
       if (stage === 0) {
         insertFirst.run(stored);
       } else {
@@ -121,10 +124,10 @@ export function methodStateWriter(session: Session): Pick<StoreWriter, 'insertMe
   };
 }
 
-const hashOf = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256'>): string =>
+const hashMethodState = ({ name, version, json, layout, tensors }: Omit<StateRow, 'sha256'>): string =>
   textHash(JSON.stringify([name, version, json, layout, tensors.toString('base64')]));
 
-const sizeOf = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
+const countElements = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
 
 /**
  * Refuses numbers that are not finite, because JSON would write null for them.

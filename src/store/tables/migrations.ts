@@ -4,14 +4,14 @@ import { C3Error } from '../../shared/errors.ts';
 import {
   ANOTHER_PLACE,
   CHOOSE_PLACE,
-  codeOf,
+  storeErrorCode,
   connectForReading,
-  damagedStore,
-  notAStore,
-  storeError,
+  damagedStoreError,
+  notAStoreMessage,
+  toStoreError,
 } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
-import { parentFault } from '../tree.ts';
+import { describeParentFault } from '../tree.ts';
 import { BUCKET_MEASURES } from './bucketMeasures.ts';
 import { CONTEXT_BASES } from './contextBases.ts';
 import { CREDIT_ORDER } from './creditOrder.ts';
@@ -73,7 +73,7 @@ const APPLICATION_ID_OFFSET = 68;
  * and a write-ahead log of another process through a read-only connection.
  * @throws C3Error('store') if it is not an SQLite database, not a C3 store, or of a newer version
  */
-export function inspect(path: string, latest: number = MIGRATIONS.length): FileKind {
+export function inspectFile(path: string, latest: number = MIGRATIONS.length): FileKind {
   const header = readHeader(path);
   if (header === null) {
     return 'absent';
@@ -82,15 +82,15 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
     return 'empty';
   }
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-    throw new C3Error('store', notAStore(path, 'it is not an SQLite database'), { action: CHOOSE_PLACE });
+    throw new C3Error('store', notAStoreMessage(path, 'it is not an SQLite database'), { action: CHOOSE_PLACE });
   }
-  refuseStranger(path, header.readInt32BE(APPLICATION_ID_OFFSET), header.readInt32BE(USER_VERSION_OFFSET), latest);
-  if (sizeOf(`${path}-wal`) > 0) {
+  refuseForeignStore(path, header.readInt32BE(APPLICATION_ID_OFFSET), header.readInt32BE(USER_VERSION_OFFSET), latest);
+  if (sizeOrZero(`${path}-wal`) > 0) {
     const { db } = connectForReading(path);
     try {
-      refuseStranger(path, numberOf(db, 'application_id'), versionOf(db), latest);
+      refuseForeignStore(path, readPragmaNumber(db, 'application_id'), readStoreVersion(db), latest);
     } catch (error) {
-      throw storeError(path, error);
+      throw toStoreError(path, error);
     } finally {
       db.close();
     }
@@ -103,19 +103,19 @@ export function inspect(path: string, latest: number = MIGRATIONS.length): FileK
  * An empty file becomes a store.
  * @param derive fills the derived data of the new version in the same transaction
  */
-export function migrate(
+export function migrateStore(
   db: Connection,
   path: string,
   migrations: readonly string[] = MIGRATIONS,
   derive: () => void = () => undefined,
 ): void {
   db.transaction(() => {
-    const version = versionOf(db);
+    const version = readStoreVersion(db);
     const isNew = version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
     if (!isNew) {
-      refuseStranger(path, numberOf(db, 'application_id'), version, migrations.length);
+      refuseForeignStore(path, readPragmaNumber(db, 'application_id'), version, migrations.length);
       requireOwnSchema(db, path, version, migrations);
-      requireOrder(db, path);
+      requireParentsFirst(db, path);
     }
     if (version === migrations.length) {
       return;
@@ -133,20 +133,20 @@ export function migrate(
  * Requires that every parent was stored before its child. Writing follows parents to the first
  * message, and a cycle would never end.
  */
-function requireOrder(db: Connection, path: string): void {
+function requireParentsFirst(db: Connection, path: string): void {
   const wrong = db.prepare<[], number>('SELECT id FROM decision WHERE parent >= id LIMIT 1').pluck().get();
   if (wrong !== undefined) {
-    throw damagedStore(path, parentFault(wrong));
+    throw damagedStoreError(path, describeParentFault(wrong));
   }
 }
 
-export function versionOf(db: Connection): number {
-  return numberOf(db, 'user_version');
+export function readStoreVersion(db: Connection): number {
+  return readPragmaNumber(db, 'user_version');
 }
 
-function refuseStranger(path: string, applicationId: number, version: number, latest: number): void {
+function refuseForeignStore(path: string, applicationId: number, version: number, latest: number): void {
   if (applicationId !== APPLICATION_ID) {
-    throw new C3Error('store', notAStore(path, 'it is the SQLite database of another program'), {
+    throw new C3Error('store', notAStoreMessage(path, 'it is the SQLite database of another program'), {
       action: CHOOSE_PLACE,
     });
   }
@@ -157,7 +157,7 @@ function refuseStranger(path: string, applicationId: number, version: number, la
   }
 }
 
-function numberOf(db: Connection, pragma: string): number {
+function readPragmaNumber(db: Connection, pragma: string): number {
   return Number(db.pragma(pragma, { simple: true }));
 }
 
@@ -165,25 +165,25 @@ function readHeader(path: string): Buffer | null {
   let file: number;
   try {
     if (!statSync(path).isFile()) {
-      throw new C3Error('store', notAStore(path, 'it is not a file'), { action: CHOOSE_PLACE });
+      throw new C3Error('store', notAStoreMessage(path, 'it is not a file'), { action: CHOOSE_PLACE });
     }
     file = openSync(path, 'r');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') {
+    if (storeErrorCode(error) === 'ENOENT') {
       return null;
     }
-    throw storeError(path, error);
+    throw toStoreError(path, error);
   }
   try {
     const header = Buffer.alloc(HEADER_BYTES);
     return header.subarray(0, readSync(file, header, 0, HEADER_BYTES, 0));
   } catch (error) {
-    throw storeError(path, error);
+    throw toStoreError(path, error);
   } finally {
     closeSync(file);
   }
 }
 
-function sizeOf(path: string): number {
+function sizeOrZero(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

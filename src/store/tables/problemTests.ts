@@ -7,9 +7,9 @@ export const VERSION_3 = 'ALTER TABLE instance ADD COLUMN tests TEXT;';
 export type StoredProblem = Omit<Problem, 'tests'> & { readonly tests: string | null };
 
 /** Returns tests as text, or null if there are none. The order of their keys does not change the text. */
-export function testsText(tests: ProblemTests): string;
-export function testsText(tests: ProblemTests | undefined): string | null;
-export function testsText(tests: ProblemTests | undefined): string | null {
+export function formatTests(tests: ProblemTests): string;
+export function formatTests(tests: ProblemTests | undefined): string | null;
+export function formatTests(tests: ProblemTests | undefined): string | null {
   if (tests === undefined) {
     return null;
   }
@@ -17,7 +17,7 @@ export function testsText(tests: ProblemTests | undefined): string | null {
   return JSON.stringify({ tests: statements, test, entryPoint, setup, prefix, ...(reads !== undefined && { reads }) });
 }
 
-export function problemOf({ tests, ...problem }: StoredProblem): Problem {
+export function toProblem({ tests, ...problem }: StoredProblem): Problem {
   // The store wrote this JSON itself.
   return tests === null ? problem : { ...problem, tests: JSON.parse(tests) as ProblemTests };
 }

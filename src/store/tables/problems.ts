@@ -10,13 +10,13 @@
  * lower than for any credit of returns in [0, 1].
  * @param row the row with value, low and high
  */
-const clearness = (row: string): string =>
+const creditClearnessSql = (row: string): string =>
   `CASE WHEN ${row}.low > 0 THEN ${row}.low WHEN ${row}.high < 0 THEN -${row}.high ELSE coalesce(-min(abs(${row}.low), abs(${row}.high)), -2) END`;
 
 const COMPUTED = 'prompt_tokens - reused_tokens + length(tokens) / 4';
 
 /** Adds the share of a step's seconds to its problems, by the tokens computed for each. */
-const shareSeconds = (run: string, iteration: string, metrics: string): string => `
+const shareSecondsSql = (run: string, iteration: string, metrics: string): string => `
   UPDATE problem SET seconds = coalesce(seconds, 0) + share.part * (coalesce(json_extract(${metrics}, '$.generateSeconds'), 0) + coalesce(json_extract(${metrics}, '$.trainSeconds'), 0))
   FROM (
     SELECT instance, 1.0 * sum(${COMPUTED}) / sum(sum(${COMPUTED})) OVER () AS part
@@ -85,7 +85,7 @@ FROM (
 UPDATE problem SET clear_message = found.decision, clear_role = found.role, clear_value = found.value, clearness = found.clearness
 FROM (
   SELECT run, instance, decision, event_type AS role, value, clearness, row_number() OVER (PARTITION BY run, instance ORDER BY clearness DESC, id) AS place
-  FROM (SELECT bucket.run, bucket.instance, credit.decision, event_type, value, credit.id, ${clearness('credit')} AS clearness FROM credit JOIN bucket ON bucket.id = credit.bucket)
+  FROM (SELECT bucket.run, bucket.instance, credit.decision, event_type, value, credit.id, ${creditClearnessSql('credit')} AS clearness FROM credit JOIN bucket ON bucket.id = credit.bucket)
 ) AS found WHERE place = 1 AND found.run = problem.run AND found.instance = problem.instance;
 
 CREATE TRIGGER decision_listed AFTER INSERT ON decision WHEN NEW.phase <> 'replay' BEGIN
@@ -103,11 +103,11 @@ CREATE TRIGGER episode_listed AFTER INSERT ON episode WHEN NEW.phase <> 'replay'
   WHERE run = NEW.run AND instance = NEW.instance;
 END;
 CREATE TRIGGER step_listed AFTER UPDATE OF metrics ON step WHEN NEW.metrics IS NOT NULL AND OLD.metrics IS NULL BEGIN
-  ${shareSeconds('NEW.run', 'NEW.iteration', 'NEW.metrics')};
+  ${shareSecondsSql('NEW.run', 'NEW.iteration', 'NEW.metrics')};
 END;
 CREATE TRIGGER credit_listed AFTER INSERT ON credit BEGIN
-  UPDATE problem SET clear_message = NEW.decision, clear_role = bucket.event_type, clear_value = NEW.value, clearness = ${clearness('NEW')}
+  UPDATE problem SET clear_message = NEW.decision, clear_role = bucket.event_type, clear_value = NEW.value, clearness = ${creditClearnessSql('NEW')}
   FROM bucket WHERE bucket.id = NEW.bucket AND problem.run = bucket.run AND problem.instance = bucket.instance
-    AND (clearness IS NULL OR clearness < ${clearness('NEW')});
+    AND (clearness IS NULL OR clearness < ${creditClearnessSql('NEW')});
 END;
 `;

@@ -1,5 +1,5 @@
 /** The account of each run, rewritten as it continues, so that a resumed run counts lost calls. */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { RunAccount, StoreReader, StoreWriter } from '../types.ts';
 
@@ -19,7 +19,7 @@ export function accountReader(session: Session): Pick<StoreReader, 'account'> {
   const account = session.db.prepare<[string], RunAccount>(`
     SELECT pending_calls AS pendingCalls, lost_calls AS lostCalls, seconds, training_seconds AS trainingSeconds, sampling_seconds AS samplingSeconds
     FROM run_account WHERE run = ?`);
-  return { account: guarded(session, (run) => account.get(run) ?? null) };
+  return { account: withStoreErrors(session, (run) => account.get(run) ?? null) };
 }
 
 export function accountWriter(session: Session): Pick<StoreWriter, 'writeAccount'> {
@@ -28,5 +28,5 @@ export function accountWriter(session: Session): Pick<StoreWriter, 'writeAccount
     VALUES (@run, @pendingCalls, @lostCalls, @seconds, @trainingSeconds, @samplingSeconds)
     ON CONFLICT (run) DO UPDATE SET pending_calls = excluded.pending_calls, lost_calls = excluded.lost_calls, seconds = excluded.seconds,
       training_seconds = excluded.training_seconds, sampling_seconds = excluded.sampling_seconds`);
-  return { writeAccount: guarded(session, (run, account) => write.run({ ...account, run })) };
+  return { writeAccount: withStoreErrors(session, (run, account) => write.run({ ...account, run })) };
 }

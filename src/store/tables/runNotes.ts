@@ -1,8 +1,8 @@
 /** The user's titles, notes and tags of runs, appended and never changed; the last one counts. */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /** The SQL of the store version that keeps them. `tags` is a JSON list of texts. */
 export const RUN_NOTES = `
@@ -15,7 +15,7 @@ CREATE TABLE run_note (
   created_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX run_note_run ON run_note (run);
-${guardsOf('run_note', 'id = NEW.id')}
+${guardTriggers('run_note', 'id = NEW.id')}
 `;
 
 export function runNoteWriter({ db, path }: Session): Pick<StoreWriter, 'insertRunNote'> {
@@ -23,7 +23,7 @@ export function runNoteWriter({ db, path }: Session): Pick<StoreWriter, 'insertR
     'INSERT INTO run_note (run, title, note, tags, created_at) VALUES (?, ?, ?, ?, ?)',
   );
   return {
-    insertRunNote: guarded({ db, path }, ({ run, title, note, tags, createdAt }) =>
+    insertRunNote: withStoreErrors({ db, path }, ({ run, title, note, tags, createdAt }) =>
       insert.run(run, title, note, JSON.stringify(tags), createdAt),
     ),
   };

@@ -227,7 +227,7 @@ END;
  * Returns triggers that refuse changes of a table's rows.
  * @param key condition for rows that an INSERT OR REPLACE would replace, in terms of NEW
  */
-export function guardsOf(table: string, key: string): string {
+export function guardTriggers(table: string, key: string): string {
   const refuse = `BEGIN SELECT RAISE(ABORT, 'rows of ${table} are never changed'); END;`;
   return `
 CREATE TRIGGER ${table}_no_update BEFORE UPDATE ON ${table} ${refuse}
@@ -236,4 +236,4 @@ CREATE TRIGGER ${table}_no_replace BEFORE INSERT ON ${table} WHEN EXISTS (SELECT
 }
 
 /** The SQL that turns an empty file into a store of version 1. */
-export const VERSION_1 = TABLES + SEARCH + APPEND_ONLY.map(([table, key]) => guardsOf(table, key)).join('\n');
+export const VERSION_1 = TABLES + SEARCH + APPEND_ONLY.map(([table, key]) => guardTriggers(table, key)).join('\n');

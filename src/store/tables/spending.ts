@@ -1,8 +1,8 @@
 /** The requests of a run and its replays to servers: one row for each request that may be charged. */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /** The SQL that adds it to a store. Tokens are those that the server counted, or an upper bound. */
 export const SPENDING = `
@@ -14,14 +14,16 @@ CREATE TABLE spending (
   completion INTEGER NOT NULL CHECK (completion >= 0)
 ) STRICT;
 CREATE INDEX spending_by_role ON spending (run, role);
-${guardsOf('spending', 'id = NEW.id')}
+${guardTriggers('spending', 'id = NEW.id')}
 `;
 
 export function spendingReaders(session: Session): Pick<StoreReader, 'spent'> {
   const sum = session.db.prepare<[string, string], { calls: number; prompt: number; completion: number }>(`
     SELECT count(*) AS calls, coalesce(sum(prompt), 0) AS prompt, coalesce(sum(completion), 0) AS completion
     FROM spending WHERE run = ? AND role = ?`);
-  return { spent: guarded(session, (run, role) => sum.get(run, role) ?? { calls: 0, prompt: 0, completion: 0 }) };
+  return {
+    spent: withStoreErrors(session, (run, role) => sum.get(run, role) ?? { calls: 0, prompt: 0, completion: 0 }),
+  };
 }
 
 export function spendingWriter(session: Session): Pick<StoreWriter, 'insertSpending'> {
@@ -29,6 +31,8 @@ export function spendingWriter(session: Session): Pick<StoreWriter, 'insertSpend
     'INSERT INTO spending (run, role, prompt, completion) VALUES (?, ?, ?, ?)',
   );
   return {
-    insertSpending: guarded(session, (run, role, { prompt, completion }) => insert.run(run, role, prompt, completion)),
+    insertSpending: withStoreErrors(session, (run, role, { prompt, completion }) =>
+      insert.run(run, role, prompt, completion),
+    ),
   };
 }

@@ -2,11 +2,11 @@
  * The stages of training steps: rollouts between two updates of a step, with the weights at that time.
  * Steps that sample only at their beginning have no rows.
  */
-import { guarded } from '../files/sqlite.ts';
+import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Stage, StoreReader, StoreWriter } from '../types.ts';
 import { METHOD_STATE_COLUMNS } from './methodStates.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /**
  * The SQL that adds them to a store. Stages count from 1; the rollouts at the beginning of a step are
@@ -22,7 +22,7 @@ CREATE TABLE stage (
   first_decision INTEGER NOT NULL,
   PRIMARY KEY (run, iteration, stage)
 ) STRICT;
-${guardsOf('stage', 'run = NEW.run AND iteration = NEW.iteration AND stage = NEW.stage')}
+${guardTriggers('stage', 'run = NEW.run AND iteration = NEW.iteration AND stage = NEW.stage')}
 CREATE TABLE stage_state (
   run TEXT NOT NULL REFERENCES run,
   iteration INTEGER NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE stage_state (
   ${METHOD_STATE_COLUMNS},
   PRIMARY KEY (run, iteration, stage)
 ) STRICT;
-${guardsOf('stage_state', 'run = NEW.run AND iteration = NEW.iteration AND stage = NEW.stage')}
+${guardTriggers('stage_state', 'run = NEW.run AND iteration = NEW.iteration AND stage = NEW.stage')}
 `;
 
 /** The SQL of the stage of a message; null at the beginning of its step and outside training. */
@@ -48,8 +48,8 @@ export function stageReaders(session: Session): Pick<StoreReader, 'stages' | 'st
     SELECT stage.iteration, stage, weights AS snapshot FROM stage JOIN snapshot ON snapshot.id = stage.snapshot
     WHERE stage.run = ? AND weights = ? ORDER BY stage.iteration, stage LIMIT 1`);
   return {
-    stages: guarded(session, (run, iteration) => all.all(run, iteration)),
-    stageOfSnapshot: guarded(session, (run, snapshot) => of.get(run, snapshot) ?? null),
+    stages: withStoreErrors(session, (run, iteration) => all.all(run, iteration)),
+    stageOfSnapshot: withStoreErrors(session, (run, snapshot) => of.get(run, snapshot) ?? null),
   };
 }
 
@@ -59,7 +59,7 @@ export function stageWriter(session: Session): Pick<StoreWriter, 'insertStage'> 
     VALUES (@run, @iteration, @stage, (SELECT id FROM snapshot WHERE weights = @snapshot AND run = @run),
       (SELECT coalesce(max(id), 0) + 1 FROM decision))`);
   return {
-    insertStage: guarded(session, (run, { iteration, stage, snapshot }) =>
+    insertStage: withStoreErrors(session, (run, { iteration, stage, snapshot }) =>
       insert.run({ run, iteration, stage, snapshot }),
     ),
   };

@@ -4,7 +4,7 @@
  * and indexes that compute. None of them is run.
  */
 import { hash } from 'node:crypto';
-import { damagedStore, loadSqlite } from '../files/sqlite.ts';
+import { damagedStoreError, loadSqlite } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
 
 /** One object of a schema. SQLite's own indexes of keys have no SQL. */
@@ -45,7 +45,7 @@ const LONGEST_NAME = 60;
 
 /** Returns the hash of a schema, independent of the order of its objects and of line breaks. */
 export function schemaHash(db: Connection): string {
-  return hashOf(objectsOf(db));
+  return hashSchemaObjects(readSchemaObjects(db));
 }
 
 /**
@@ -54,23 +54,25 @@ export function schemaHash(db: Connection): string {
  * @param version version of the store
  * @param migrations the SQL of each version
  */
-export function schemaFaults(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
-  const found = objectsOf(db);
-  if (hashOf(found) === SCHEMA_HASHES[version - 1]) {
+export function listSchemaFaults(db: Connection, version: number, migrations: readonly string[]): readonly string[] {
+  const found = readSchemaObjects(db);
+  if (hashSchemaObjects(found) === SCHEMA_HASHES[version - 1]) {
     return [];
   }
-  const expected = new Map(expectedObjects(migrations.slice(0, version)).map((object) => [keyOf(object), object]));
+  const expected = new Map(
+    expectedObjects(migrations.slice(0, version)).map((object) => [schemaObjectKey(object), object]),
+  );
   const faults: string[] = [];
   for (const object of found) {
-    const own = expected.get(keyOf(object));
-    expected.delete(keyOf(object));
+    const own = expected.get(schemaObjectKey(object));
+    expected.delete(schemaObjectKey(object));
     if (own === undefined) {
-      faults.push(`the ${wordsOf(object)} was not created by C3`);
+      faults.push(`the ${describeSchemaObject(object)} was not created by C3`);
     } else if (own.sql !== object.sql || own.table !== object.table) {
-      faults.push(`the ${wordsOf(object)} is not as C3 makes it`);
+      faults.push(`the ${describeSchemaObject(object)} is not as C3 makes it`);
     }
   }
-  return [...faults, ...[...expected.values()].map((object) => `the ${wordsOf(object)} is missing`)];
+  return [...faults, ...[...expected.values()].map((object) => `the ${describeSchemaObject(object)} is missing`)];
 }
 
 /**
@@ -78,15 +80,15 @@ export function schemaFaults(db: Connection, version: number, migrations: readon
  * @throws C3Error('store') if it differs
  */
 export function requireOwnSchema(db: Connection, path: string, version: number, migrations: readonly string[]): void {
-  const [first, ...others] = schemaFaults(db, version, migrations);
+  const [first, ...others] = listSchemaFaults(db, version, migrations);
   if (first === undefined) {
     return;
   }
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  throw damagedStore(path, `${first}${more}`);
+  throw damagedStoreError(path, `${first}${more}`);
 }
 
-function objectsOf(db: Connection): readonly SchemaObject[] {
+function readSchemaObjects(db: Connection): readonly SchemaObject[] {
   // A damaged table may hold anything.
   const rows = db
     .prepare<[], Readonly<Record<'type' | 'name' | 'table' | 'sql', unknown>>>(
@@ -107,17 +109,18 @@ function expectedObjects(migrations: readonly string[]): readonly SchemaObject[]
     for (const sql of migrations) {
       db.exec(sql);
     }
-    return objectsOf(db);
+    return readSchemaObjects(db);
   } finally {
     db.close();
   }
 }
 
-const keyOf = ({ type, name }: SchemaObject): string => `${type} ${name}`;
+const schemaObjectKey = ({ type, name }: SchemaObject): string => `${type} ${name}`;
 
-function hashOf(objects: readonly SchemaObject[]): string {
+function hashSchemaObjects(objects: readonly SchemaObject[]): string {
   const lines = objects.map(({ type, name, table, sql }) => JSON.stringify([type, name, table, sql])).sort();
   return hash('sha256', lines.join('\n'));
 }
 
-const wordsOf = ({ type, name }: SchemaObject): string => `${type} ${JSON.stringify(name.slice(0, LONGEST_NAME))}`;
+const describeSchemaObject = ({ type, name }: SchemaObject): string =>
+  `${type} ${JSON.stringify(name.slice(0, LONGEST_NAME))}`;

@@ -1,7 +1,7 @@
 /** The differences that verifications found, for programs; `verification.detail` is for readers. */
 import type { Difference } from '../../domain/verification.ts';
 import type { Session } from '../files/sqlite.ts';
-import { guardsOf } from './schema.ts';
+import { guardTriggers } from './schema.ts';
 
 /** The SQL that adds them to a store. Verifications of earlier versions have no row. */
 export const VERIFICATION_DIFFERENCES = `
@@ -10,7 +10,7 @@ CREATE TABLE verification_difference (
   kind TEXT NOT NULL CHECK (kind IN ('token', 'return', 'row', 'event')),
   token INTEGER CHECK ((kind = 'token') = (token IS NOT NULL))
 ) STRICT;
-${guardsOf('verification_difference', 'verification = NEW.verification')}
+${guardTriggers('verification_difference', 'verification = NEW.verification')}
 `;
 
 /** The columns of a row that may be missing. */
@@ -19,7 +19,7 @@ export interface DifferenceColumns {
   readonly token: number | null;
 }
 
-export function differenceOf({ kind, token }: DifferenceColumns): Difference | null {
+export function toDifference({ kind, token }: DifferenceColumns): Difference | null {
   if (kind === null) {
     return null;
   }

@@ -4,7 +4,7 @@ import type { RunStatus } from '../../domain/run.ts';
 import { WITHIN_STEP, type Snapshot, type NumericEnvironment } from '../../domain/snapshot.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { guarded, translate, type Session, type Connection } from '../files/sqlite.ts';
+import { withStoreErrors, translateErrors, type Session, type Connection } from '../files/sqlite.ts';
 import { diagnosticWriters } from '../tables/diagnostics.ts';
 import { environmentEventWriters } from '../tables/environmentEvents.ts';
 import { episodeNoteWriter } from '../tables/episodeNotes.ts';
@@ -13,13 +13,13 @@ import type { HeadlineKeeper } from '../tables/headlines.ts';
 import { labelWriter } from '../tables/labels.ts';
 import { measurementWriter } from '../tables/measurements.ts';
 import { methodStateWriter } from '../tables/methodStates.ts';
-import { testsText } from '../tables/problemTests.ts';
+import { formatTests } from '../tables/problemTests.ts';
 import { accountWriter } from '../tables/runAccounts.ts';
 import { runNoteWriter } from '../tables/runNotes.ts';
 import { spendingWriter } from '../tables/spending.ts';
 import { stageWriter } from '../tables/stages.ts';
 import { differenceWriter } from '../tables/verificationDifferences.ts';
-import { bytesOf, tokenHash } from '../tokens.ts';
+import { viewAsBuffer, tokenHash } from '../tokens.ts';
 import type { NewRun, NewVerification, StoreReader, StoreWriter } from '../types.ts';
 import { runDeleter } from './deleteRun.ts';
 import { textWriter, type TextWriter } from './texts.ts';
@@ -32,7 +32,7 @@ type Appenders = Omit<StoreWriter, keyof StoreReader | 'describeHolder' | 'close
  */
 type Value = string | number | Buffer | null;
 
-export function appendersOf(session: Session, headlines: HeadlineKeeper): Appenders {
+export function makeAppenders(session: Session, headlines: HeadlineKeeper): Appenders {
   const { db, path } = session;
   const texts = textWriter(session);
   const keys = keyWriter(session);
@@ -55,7 +55,7 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
       return result;
     };
     try {
-      return translate(path, () => db.transaction(whole).immediate());
+      return translateErrors(path, () => db.transaction(whole).immediate());
     } catch (error) {
       forget();
       throw error;
@@ -64,12 +64,13 @@ export function appendersOf(session: Session, headlines: HeadlineKeeper): Append
 
   /** Wraps an append of several rows in a transaction unless one is open. */
   function together<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result {
-    return (...args) => (db.inTransaction ? translate(path, () => work(...args)) : transaction(() => work(...args)));
+    return (...args) =>
+      db.inTransaction ? translateErrors(path, () => work(...args)) : transaction(() => work(...args));
   }
 
   return {
     transaction,
-    bulk: (work) => transaction(() => texts.inBulk(() => inBulk(db, work))),
+    bulk: (work) => transaction(() => texts.inBulk(() => appendInBulk(db, work))),
     ...runAppenders(session, keys, headlines),
     ...creditAppenders(session, headlines),
     refreshHeadlines: () => headlines.refresh(),
@@ -131,8 +132,8 @@ function messageAppender(session: Session, keys: KeyWriter, texts: TextWriter): 
         message.promptTokens,
         message.reusedTokens,
         tokenHash(tokens),
-        bytesOf(tokens),
-        bytesOf(logprobs),
+        viewAsBuffer(tokens),
+        viewAsBuffer(logprobs),
       ]).lastInsertRowid,
     );
     if (message.measured !== undefined) {
@@ -196,56 +197,59 @@ function runAppenders(session: Session, keys: KeyWriter, headlines: Pick<Headlin
   }
 
   return {
-    insertRun: guarded(session, (run) => {
+    insertRun: withStoreErrors(session, (run) => {
       insertRun.run(run);
       headlines.noteRun(run.id);
     }),
-    updateRunConfig: guarded(session, (id, config) => {
+    updateRunConfig: withStoreErrors(session, (id, config) => {
       mustChange(updateConfig.run({ id, config }).changes, `run ${id}`);
       headlines.noteRun(id);
     }),
-    updateRunStatus: guarded(session, (id, status, finishedAt, summary) => {
+    updateRunStatus: withStoreErrors(session, (id, status, finishedAt, summary) => {
       mustChange(
         updateRun.run({ id, status, finishedAt, summary: summary === null ? null : JSON.stringify(summary) }).changes,
         `run ${id}`,
       );
     }),
-    markInterrupted: guarded(session, () => markInterrupted.run()),
-    insertSnapshot: guarded(session, (snapshot) => insertSnapshot.run(snapshot)),
-    insertStep: guarded(session, ({ run, iteration, snapshot, ledger }) => {
+    markInterrupted: withStoreErrors(session, () => markInterrupted.run()),
+    insertSnapshot: withStoreErrors(session, (snapshot) => insertSnapshot.run(snapshot)),
+    insertStep: withStoreErrors(session, ({ run, iteration, snapshot, ledger }) => {
       const row = { run, iteration, snapshot: keys.snapshotId(run, snapshot), ledger: JSON.stringify(ledger) };
       mustChange(insertStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
     }),
-    finishStep: guarded(session, (run, iteration, metrics, ledger) => {
+    finishStep: withStoreErrors(session, (run, iteration, metrics, ledger) => {
       for (const [name, value] of Object.entries({ ...metrics })) {
-        refuseNotFinite(`${name} of step ${iteration} of run ${run}`, value);
+        requireFinite(`${name} of step ${iteration} of run ${run}`, value);
       }
       const row = { run, iteration, metrics: JSON.stringify(metrics), ledger: JSON.stringify(ledger) };
       mustChange(finishStep.run(row).changes, `unfinished step ${iteration} of run ${run}`);
     }),
-    insertEpisode: guarded(session, (episode) => {
-      refuseNoReturn(`episode of message ${episode.leaf}`, episode.return);
+    insertEpisode: withStoreErrors(session, (episode) => {
+      requireReturn(`episode of message ${episode.leaf}`, episode.return);
       const { run, phase, iteration, problem, leaf, rule, evaluatorCalls } = episode;
       return Number(
         insertEpisode.run([run, phase, iteration, keys.problemId(problem), leaf, episode.return, rule, evaluatorCalls])
           .lastInsertRowid,
       );
     }),
-    insertBucket: guarded(session, ({ run, origin, iteration, problem, role, turn, contextKey, snapshot, message }) => {
-      const row = [
-        run,
-        origin,
-        iteration,
-        keys.problemId(problem),
-        role,
-        turn,
-        contextKey,
-        keys.snapshotId(run, snapshot),
-        message,
-      ];
-      return Number(insertBucket.run(row).lastInsertRowid);
-    }),
-    nextRequestNumber: guarded(session, (run) => (countRequests.get(run) ?? 0) + 1),
+    insertBucket: withStoreErrors(
+      session,
+      ({ run, origin, iteration, problem, role, turn, contextKey, snapshot, message }) => {
+        const row = [
+          run,
+          origin,
+          iteration,
+          keys.problemId(problem),
+          role,
+          turn,
+          contextKey,
+          keys.snapshotId(run, snapshot),
+          message,
+        ];
+        return Number(insertBucket.run(row).lastInsertRowid);
+      },
+    ),
+    nextRequestNumber: withStoreErrors(session, (run) => (countRequests.get(run) ?? 0) + 1),
   };
 }
 
@@ -266,11 +270,11 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
   const insertDifference = differenceWriter(session);
 
   return {
-    insertAlternative: guarded(session, (bucket, message, index, original) =>
+    insertAlternative: withStoreErrors(session, (bucket, message, index, original) =>
       insertAlternative.run(bucket, message, index, original ? 1 : 0),
     ),
-    insertReplay: guarded(session, (replay) => {
-      refuseNoReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
+    insertReplay: withStoreErrors(session, (replay) => {
+      requireReturn(`replay ${replay.replayIndex} of message ${replay.alternative}`, replay.return);
       const { bucket, alternative, replayIndex, leaf, evaluatorCalls, tokenHash, environment } = replay;
       headlines.note(bucket);
       return Number(
@@ -286,15 +290,18 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
         ]).lastInsertRowid,
       );
     }),
-    insertCredit: guarded(session, (bucket, message, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
-      refuseNotFinite(`value of the credit of message ${message}`, value);
-      refuseNotFinite(`lower bound of the credit of message ${message}`, low);
-      refuseNotFinite(`upper bound of the credit of message ${message}`, high);
-      return Number(
-        insertCredit.run([bucket, message, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
-      );
-    }),
-    insertVerification: guarded(session, ({ difference = null, ...verification }) => {
+    insertCredit: withStoreErrors(
+      session,
+      (bucket, message, { estimator, value, low, high, n, evaluatorCalls, interval }) => {
+        requireFinite(`value of the credit of message ${message}`, value);
+        requireFinite(`lower bound of the credit of message ${message}`, low);
+        requireFinite(`upper bound of the credit of message ${message}`, high);
+        return Number(
+          insertCredit.run([bucket, message, estimator, value, low, high, n, evaluatorCalls, interval]).lastInsertRowid,
+        );
+      },
+    ),
+    insertVerification: withStoreErrors(session, ({ difference = null, ...verification }) => {
       const id = Number(insertVerification.run(verification).lastInsertRowid);
       if (difference !== null) {
         insertDifference(id, difference);
@@ -305,7 +312,7 @@ function creditAppenders(session: Session, headlines: HeadlineKeeper): CreditApp
 }
 
 /** Refuses a value that is not a return, so that all readers can rely on its range. */
-function refuseNoReturn(of: string, value: number | null): void {
+function requireReturn(of: string, value: number | null): void {
   if (value !== null && !isReturn(value)) {
     throw new C3Error(
       'store',
@@ -315,7 +322,7 @@ function refuseNoReturn(of: string, value: number | null): void {
 }
 
 /** Refuses NaN and infinities. SQLite would store NaN as null, which means "not measured" here. */
-function refuseNotFinite(what: string, value: number | null): void {
+function requireFinite(what: string, value: number | null): void {
   if (value !== null && !Number.isFinite(value)) {
     throw new C3Error(
       'store',
@@ -330,7 +337,7 @@ function refuseNotFinite(what: string, value: number | null): void {
 // appends.
 
 /** Triggers that are dropped during a bulk append. */
-const OFF = [
+const DROPPED_TRIGGERS = [
   'decision_indexed',
   'decision_listed',
   'measurement_listed',
@@ -342,7 +349,7 @@ const OFF = [
 ];
 
 /** The SQL that adds the derived data of all rows after the given ones, as the triggers would. */
-const FOLLOWS = `
+const DERIVED_ROWS = `
 INSERT INTO message_search (rowid, body)
 SELECT id, body FROM text
 WHERE id IN (SELECT message FROM decision WHERE id > @decision)
@@ -381,7 +388,7 @@ FROM (
 ) AS found WHERE problem.run = found.run AND problem.instance = found.instance`;
 
 /** Calls `work` within a transaction while these triggers are dropped, and adds the derived data. */
-function inBulk<Result>(db: Connection, work: () => Result): Result {
+function appendInBulk<Result>(db: Connection, work: () => Result): Result {
   const newest = (table: string): number =>
     db.prepare<[], number>(`SELECT coalesce(max(id), 0) FROM ${table}`).pluck().get() ?? 0;
   const before = { decision: newest('decision'), instance: newest('instance'), episode: newest('episode') };
@@ -390,12 +397,12 @@ function inBulk<Result>(db: Connection, work: () => Result): Result {
       `SELECT name, sql FROM sqlite_schema
         WHERE type = 'trigger' AND name IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
     )
-    .all(JSON.stringify(OFF));
+    .all(JSON.stringify(DROPPED_TRIGGERS));
   for (const { name } of triggers) {
     db.exec(`DROP TRIGGER ${name}`);
   }
   const result = work();
-  for (const statement of FOLLOWS.split(/;\s*\n\n/u)) {
+  for (const statement of DERIVED_ROWS.split(/;\s*\n\n/u)) {
     db.prepare<[typeof before]>(statement).run(before);
   }
   for (const { sql } of triggers) {
@@ -450,14 +457,14 @@ function keyWriter({ db, path }: Session): KeyWriter {
 
   return {
     problemId: (uidSha) =>
-      remembered(
+      findCachedId(
         problems,
         uidSha,
         () => findProblem.get(uidSha)?.id,
         `The problem ${uidSha} is not in the store ${path}: insert it before what refers to it.`,
       ),
     snapshotId: (run, weights) =>
-      remembered(
+      findCachedId(
         snapshots,
         `${weights} ${run}`,
         () => findSnapshot.get(weights, run),
@@ -467,7 +474,7 @@ function keyWriter({ db, path }: Session): KeyWriter {
       findEnvironment.get(environment) ?? Number(insertEnvironment.run(environment).lastInsertRowid),
     storeProblem: (problem) => {
       const found = findProblem.get(problem.uidSha);
-      const tests = testsText(problem.tests);
+      const tests = formatTests(problem.tests);
       if (found === undefined) {
         insertProblem.run({ ...problem, tests });
       } else if (found.answer !== problem.answer || found.tests !== tests) {
@@ -485,7 +492,12 @@ function keyWriter({ db, path }: Session): KeyWriter {
   };
 }
 
-function remembered(known: Map<string, number>, name: string, find: () => number | undefined, missing: string): number {
+function findCachedId(
+  known: Map<string, number>,
+  name: string,
+  find: () => number | undefined,
+  missing: string,
+): number {
   const id = known.get(name) ?? find();
   if (id === undefined) {
     throw new C3Error('store', missing);

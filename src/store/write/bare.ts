@@ -6,7 +6,7 @@
  */
 import { connect } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
-import { bytesOf, textHash, tokenHash } from '../tokens.ts';
+import { viewAsBuffer, textHash, tokenHash } from '../tokens.ts';
 import type { StoreWriter } from '../types.ts';
 import { prepareForWriting } from './writer.ts';
 
@@ -40,7 +40,7 @@ export function openBareStore(path: string): BareStore {
   const newest = new Map(
     TABLES.map((table) => [
       table,
-      table === 'alternative' ? 0 : numberOf(db, `SELECT coalesce(max(id), 0) FROM ${table}`),
+      table === 'alternative' ? 0 : readNumber(db, `SELECT coalesce(max(id), 0) FROM ${table}`),
     ]),
   );
 
@@ -55,7 +55,7 @@ export function openBareStore(path: string): BareStore {
       }
       return id;
     };
-    work(appenderOf(db, add));
+    work(makeBulkAppender(db, add));
     const storeAll = db.transaction(() => {
       for (const { run, values } of rows) {
         run(values);
@@ -67,7 +67,7 @@ export function openBareStore(path: string): BareStore {
 }
 
 function insertInto(db: Connection, table: Table): (values: readonly Value[]) => void {
-  const columns = numberOf(db, `SELECT count(*) FROM pragma_table_info('${table}')`);
+  const columns = readNumber(db, `SELECT count(*) FROM pragma_table_info('${table}')`);
   const statement = db.prepare<[readonly Value[]]>(
     `INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join(', ')})`,
   );
@@ -78,11 +78,11 @@ function insertInto(db: Connection, table: Table): (values: readonly Value[]) =>
  * Returns functions that add rows and return their future ids. The values of a row are in the order of
  * the schema; SQLite fills the first, the id.
  */
-function appenderOf(db: Connection, add: Add): BulkAppender {
-  const problemOf = known(db, 'SELECT id FROM instance WHERE uid_sha = ?');
-  const snapshotOf = known(db, 'SELECT id FROM snapshot WHERE weights = ? AND run = ?');
-  const storedText = known(db, 'SELECT id FROM text WHERE sha256 = ?');
-  const storedContext = known(db, 'SELECT id FROM context WHERE key = ?');
+function makeBulkAppender(db: Connection, add: Add): BulkAppender {
+  const problemOf = prepareIdQuery(db, 'SELECT id FROM instance WHERE uid_sha = ?');
+  const snapshotOf = prepareIdQuery(db, 'SELECT id FROM snapshot WHERE weights = ? AND run = ?');
+  const storedText = prepareIdQuery(db, 'SELECT id FROM text WHERE sha256 = ?');
+  const storedContext = prepareIdQuery(db, 'SELECT id FROM context WHERE key = ?');
   const problems = new Map<string, number>();
   const texts = new Map<string, number>();
   const contexts = new Map<string, number>();
@@ -146,8 +146,8 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
         row.promptTokens,
         row.reusedTokens,
         tokenHash(row.tokens),
-        bytesOf(row.tokens),
-        bytesOf(row.logprobs),
+        viewAsBuffer(row.tokens),
+        viewAsBuffer(row.logprobs),
       ]);
     },
     insertAlternative: (bucket, message, index, original) =>
@@ -192,11 +192,11 @@ function appenderOf(db: Connection, add: Add): BulkAppender {
   };
 }
 
-function known(db: Connection, sql: string): (...key: string[]) => number | undefined {
+function prepareIdQuery(db: Connection, sql: string): (...key: string[]) => number | undefined {
   const statement = db.prepare<string[], number>(sql).pluck();
   return (...key) => statement.get(...key);
 }
 
-function numberOf(db: Connection, sql: string): number {
+function readNumber(db: Connection, sql: string): number {
   return db.prepare<[], number>(sql).pluck().get() ?? 0;
 }

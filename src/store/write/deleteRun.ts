@@ -3,7 +3,7 @@
  * rows. The rows of a run follow from the foreign keys of the schema.
  */
 import { C3Error } from '../../shared/errors.ts';
-import { storeError, type Connection, type Session } from '../files/sqlite.ts';
+import { toStoreError, type Connection, type Session } from '../files/sqlite.ts';
 import type { DeletedRun, StoreWriter } from '../types.ts';
 
 /** Tables of rows that runs share, which stay while needed; those that refer to others come first. */
@@ -23,16 +23,16 @@ interface Reference {
 export function runDeleter({ db, path }: Session, forget: () => void): Pick<StoreWriter, 'deleteRun'> {
   return {
     deleteRun: (run) => {
-      const before = bytesOf(db);
+      const before = databaseBytes(db);
       // During the deletion, rows refer to deleted ones. All references are checked before the commit.
       db.pragma('foreign_keys = OFF');
       try {
         const weights = db.transaction(() => deleteRows(db, run)).immediate();
         db.exec('VACUUM');
         db.pragma('wal_checkpoint(TRUNCATE)');
-        return { bytes: Math.max(0, before - bytesOf(db)), weights };
+        return { bytes: Math.max(0, before - databaseBytes(db)), weights };
       } catch (error) {
-        throw storeError(path, error);
+        throw toStoreError(path, error);
       } finally {
         db.pragma('foreign_keys = ON');
         forget();
@@ -48,7 +48,7 @@ function deleteRows(db: Connection, run: string): DeletedRun['weights'] {
     )
     .pluck()
     .all({ run });
-  const references = referencesOf(db);
+  const references = readTableReferences(db);
   withoutGuards(db, () => {
     db.exec('CREATE TEMP TABLE unsaid AS SELECT DISTINCT message FROM decision WHERE false');
     db.prepare('INSERT INTO unsaid SELECT DISTINCT message FROM decision WHERE run = ?').run(run);
@@ -99,19 +99,19 @@ function deleteShared(db: Connection, references: readonly Reference[]): void {
     DELETE FROM context WHERE id NOT IN (SELECT id FROM needed);
     DROP TABLE needed;
     INSERT INTO question_search (question_search, rowid, question)
-      SELECT 'delete', id, question FROM instance WHERE ${unreferenced(references, 'instance')};`);
+      SELECT 'delete', id, question FROM instance WHERE ${unreferencedSql(references, 'instance')};`);
   for (const table of SHARED.slice(1)) {
-    db.exec(`DELETE FROM ${table} WHERE ${unreferenced(references, table)}`);
+    db.exec(`DELETE FROM ${table} WHERE ${unreferencedSql(references, table)}`);
   }
 }
 
-const unreferenced = (references: readonly Reference[], shared: string): string =>
+const unreferencedSql = (references: readonly Reference[], shared: string): string =>
   references
     .filter(({ parent }) => parent === shared)
     .map(({ table, column, key }) => `${key} NOT IN (SELECT ${column} FROM ${table} WHERE ${column} IS NOT NULL)`)
     .join(' AND ');
 
-function referencesOf(db: Connection): readonly Reference[] {
+function readTableReferences(db: Connection): readonly Reference[] {
   return db
     .prepare<[], Reference>(
       `SELECT one.name AS "table", ref."from" AS "column", ref."table" AS parent,
@@ -138,5 +138,5 @@ function withoutGuards(db: Connection, work: () => void): void {
   }
 }
 
-const bytesOf = (db: Connection): number =>
+const databaseBytes = (db: Connection): number =>
   Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }));

@@ -165,7 +165,7 @@ class KeptContexts {
     let best: Base = { id: 0, kept: 0 };
     for (const { id, body: other } of this.contexts.values()) {
       if (other.length >= HEAD && body.startsWith(other.slice(0, HEAD))) {
-        const shared = sharedLength(body, other);
+        const shared = commonLength(body, other);
         best = shared > best.kept ? { id, kept: shared } : best;
       }
     }
@@ -182,7 +182,7 @@ class KeptContexts {
  * Returns the number of UTF-16 units that two texts have in common at the beginning, by binary search.
  * It does not split a character.
  */
-function sharedLength(a: string, b: string): number {
+function commonLength(a: string, b: string): number {
   let [low, high] = [0, Math.min(a.length, b.length)];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);

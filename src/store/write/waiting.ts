@@ -7,12 +7,12 @@ import { readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { readSmall, unguessable, writeNew } from '../../files/newFile.ts';
-import { isAlive, processStartOf } from '../../files/processes.ts';
-import { realFile } from '../../files/realFile.ts';
+import { readSmall, makeRandomNamePart, writeNew } from '../../files/newFile.ts';
+import { isAlive, readProcessStart } from '../../files/processes.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { CancelledError } from '../../shared/errors.ts';
-import { parseHolder, waitingWords, type HolderPurpose } from '../../shared/protocols/storeHolder.ts';
-import { lockHolder, lockPathOf, StoreHeldError } from '../files/lock.ts';
+import { parseHolder, describeStoreWait, type HolderPurpose } from '../../shared/protocols/storeHolder.ts';
+import { lockHolder, lockPath, StoreHeldError } from '../files/lock.ts';
 import type { StoreWriter } from '../types.ts';
 import { openStoreForWriting, type WriterOptions } from './writer.ts';
 
@@ -42,7 +42,7 @@ export async function openStoreWhenFree(
   options: WriterOptions & { readonly purpose: HolderPurpose },
   { signal, onWaiting }: WaitControl,
 ): Promise<StoreWriter> {
-  const absolute = realFile(path);
+  const absolute = resolveRealFile(path);
   let ticket: string | null = null;
   let said: string | null = null;
   let freeLooks = 0;
@@ -51,7 +51,7 @@ export async function openStoreWhenFree(
       if (signal.aborted) {
         throw new CancelledError();
       }
-      const [first] = waitersOf(absolute);
+      const [first] = listWaiters(absolute);
       let holder = lockHolder(absolute);
       freeLooks = holder === null ? freeLooks + 1 : 0;
       if (first === undefined || first === ticket || freeLooks > PATIENT_LOOKS) {
@@ -65,7 +65,7 @@ export async function openStoreWhenFree(
         }
       }
       ticket ??= standInLine(absolute, options.purpose);
-      const words = waitingWords(holder);
+      const words = describeStoreWait(holder);
       if (look >= SILENT_LOOKS && words !== said) {
         said = words;
         onWaiting(words);
@@ -83,23 +83,23 @@ export async function openStoreWhenFree(
   }
 }
 
-export function othersWait(path: string): boolean {
-  return waitersOf(realFile(path)).some((name) => !name.includes(`-${process.pid}-`));
+export function hasOtherWaiters(path: string): boolean {
+  return listWaiters(resolveRealFile(path)).some((name) => !name.includes(`-${process.pid}-`));
 }
 
-function prefixOf(path: string): string {
-  return `${basename(lockPathOf(path))}.wait-`;
+function ticketPrefix(path: string): string {
+  return `${basename(lockPath(path))}.wait-`;
 }
 
 function standInLine(path: string, purpose: HolderPurpose): string {
-  const name = `${prefixOf(path)}${String(Date.now()).padStart(15, '0')}-${process.pid}-${++tickets}-${unguessable()}`;
+  const name = `${ticketPrefix(path)}${String(Date.now()).padStart(15, '0')}-${process.pid}-${++tickets}-${makeRandomNamePart()}`;
   writeNew(
     join(dirname(path), name),
     JSON.stringify({
       pid: process.pid,
       host: hostname(),
       startedAt: new Date().toISOString(),
-      processStart: processStartOf(process.pid),
+      processStart: readProcessStart(process.pid),
       ...purpose,
     }),
   );
@@ -107,9 +107,9 @@ function standInLine(path: string, purpose: HolderPurpose): string {
 }
 
 /** Lists the files of waiting processes, in order, and removes those of ended processes. */
-function waitersOf(path: string): string[] {
+function listWaiters(path: string): string[] {
   const folder = dirname(path);
-  const prefix = prefixOf(path);
+  const prefix = ticketPrefix(path);
   let names: string[];
   try {
     names = readdirSync(folder)

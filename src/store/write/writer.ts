@@ -2,18 +2,18 @@
 import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';
-import { realFile } from '../../files/realFile.ts';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { acquireLock, type StoreLock } from '../files/lock.ts';
-import { foldLog, isSealed, takeSeal, type SealKeeper } from '../files/seal.ts';
-import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, storeError, translate } from '../files/sqlite.ts';
+import { mergeLog, isSealed, takeSeal, type SealKeeper } from '../files/seal.ts';
+import { ANOTHER_PLACE, CHOOSE_PLACE, connect, loadSqlite, toStoreError, translateErrors } from '../files/sqlite.ts';
 import type { Connection, Session } from '../files/sqlite.ts';
-import { readersOf } from '../read/reader.ts';
+import { makeReaders } from '../read/reader.ts';
 import { headlineKeeper, type HeadlineKeeper, type HeadlineRule } from '../tables/headlines.ts';
-import { inspect, migrate, MIGRATIONS } from '../tables/migrations.ts';
+import { inspectFile, migrateStore, MIGRATIONS } from '../tables/migrations.ts';
 import type { StoreWriter } from '../types.ts';
-import { appendersOf } from './append.ts';
+import { makeAppenders } from './append.ts';
 
 export type * from '../types.ts';
 export type { HeadlineRule } from '../tables/headlines.ts';
@@ -36,7 +36,7 @@ export interface WriterOptions {
  */
 export function openStoreForWriting(path: string, options: WriterOptions = {}): StoreWriter {
   loadSqlite();
-  const absolute = realFile(path);
+  const absolute = resolveRealFile(path);
   if (absolute !== absolute.trim()) {
     throw new C3Error('input', `The store's path "${absolute}" ends in a space, which SQLite drops: rename it.`);
   }
@@ -49,7 +49,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     }
     const lock = acquireLock(absolute, options.purpose);
     undo.push(lock.release);
-    if (inspect(absolute) === 'absent') {
+    if (inspectFile(absolute) === 'absent') {
       undo.push(() => removeStore(absolute));
     } else {
       refuseOtherNames(absolute);
@@ -58,17 +58,17 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
     undo.push(seal.undo);
     const db = connect(absolute, 'write');
     undo.push(() => db.close());
-    return translate(absolute, () => {
+    return translateErrors(absolute, () => {
       const keeper = prepareForWriting(db, absolute, options);
       // Derives the headlines that a killed process left stale.
       keeper.refresh();
-      return writerOf({ db, path: absolute }, lock, keeper, seal);
+      return makeWriter({ db, path: absolute }, lock, keeper, seal);
     });
   } catch (error) {
     for (const step of undo.toReversed()) {
       step();
     }
-    throw storeError(absolute, error);
+    throw toStoreError(absolute, error);
   }
 }
 
@@ -78,7 +78,7 @@ export function openStoreForWriting(path: string, options: WriterOptions = {}): 
  * @throws C3Error('store') if the file cannot be read
  */
 export function sealStore(path: string): void {
-  const absolute = realFile(path);
+  const absolute = resolveRealFile(path);
   if (!existsSync(absolute)) {
     return;
   }
@@ -90,13 +90,13 @@ export function sealStore(path: string): void {
     const { seal } = takeSeal(absolute);
     const db = connect(absolute, 'write');
     try {
-      foldLog(db);
+      mergeLog(db);
     } finally {
       db.close();
     }
     seal();
   } catch (error) {
-    throw storeError(absolute, error);
+    throw toStoreError(absolute, error);
   } finally {
     lock.release();
   }
@@ -113,7 +113,7 @@ export function prepareForWriting(
   }
   // INSERT OR REPLACE then fires the triggers that refuse deletions too.
   db.pragma('recursive_triggers = ON');
-  migrate(db, path, MIGRATIONS, () => headlineKeeper({ db, path }, headlines ?? null).refresh());
+  migrateStore(db, path, MIGRATIONS, () => headlineKeeper({ db, path }, headlines ?? null).refresh());
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   if (mode !== 'wal') {
     const fault = `The store ${path} is on a file system without write-ahead logging (a network drive?)`;
@@ -123,7 +123,12 @@ export function prepareForWriting(
   return headlineKeeper({ db, path }, headlines ?? null);
 }
 
-function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { seal, keep }: SealKeeper): StoreWriter {
+function makeWriter(
+  session: Session,
+  lock: StoreLock,
+  keeper: HeadlineKeeper,
+  { seal, keep }: SealKeeper,
+): StoreWriter {
   const { db, path } = session;
   let open = true;
   const end = (sealed: boolean): void => {
@@ -132,8 +137,8 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
     }
     open = false;
     try {
-      foldLog(db);
-      translate(path, () => db.close());
+      mergeLog(db);
+      translateErrors(path, () => db.close());
       if (sealed) {
         seal();
       } else {
@@ -145,8 +150,8 @@ function writerOf(session: Session, lock: StoreLock, keeper: HeadlineKeeper, { s
   };
   const close = (): void => end(true);
   return {
-    ...readersOf(session, close),
-    ...appendersOf(session, keeper),
+    ...makeReaders(session, close),
+    ...makeAppenders(session, keeper),
     describeHolder: lock.describe,
     closeUnsealed: () => end(false),
   };

@@ -4,7 +4,7 @@
  * to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
  */
 import { C3Error } from '../../shared/errors.ts';
-import { planned, type PlannedProblem } from '../demonstration.ts';
+import { toPlanned, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 import {
@@ -82,7 +82,7 @@ interface Step {
 export function generateArithmetic(request: ArithmeticRequest): ArithmeticProblem[] {
   checkCount(request.count);
   const problems: ArithmeticProblem[] = [];
-  for (const problem of distinctProblems(request.seed, request.levels)) {
+  for (const problem of yieldArithmetic(request.seed, request.levels)) {
     if (problems.length === request.count) {
       break;
     }
@@ -97,7 +97,7 @@ export function generateArithmetic(request: ArithmeticRequest): ArithmeticProble
  * whatever the count.
  * @throws C3Error('input') for invalid levels
  */
-export function distinctProblems(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<ArithmeticProblem> {
+export function yieldArithmetic(seed: string, levels: readonly number[] = DEFAULT_MIX): Iterable<ArithmeticProblem> {
   checkLevels(levels);
   return distinctQuestions(drawProblems(seed, levels));
 }
@@ -113,7 +113,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
   const stream = new HashedStream(`arithmetic\0${seed}\0${index}`);
   const rule = stream.weighted(LEVEL_RULES, levels);
   const { start, steps } = drawSteps(stream, rule);
-  const question = storyOf(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
+  const question = writeStory(stream, start, steps, rule.distracted && stream.chance(DISTRACTOR_SHARE));
   const answer = String(steps.at(-1)?.value ?? start);
   const plan = `${start}${steps.map((step) => `${step.operator}${step.operand}`).join('')}`;
   return {
@@ -123,7 +123,10 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Ar
     answer,
     source: 'arithmetic',
     level: rule.level,
-    ...planned({ plan, solution: `${workOut(start, steps)}#### ${answer}` }, { plan, solution: `#### ${answer}` }),
+    ...toPlanned(
+      { plan, solution: `${workOutSteps(start, steps)}#### ${answer}` },
+      { plan, solution: `#### ${answer}` },
+    ),
     short: rule.steps === 2,
   };
 }
@@ -147,10 +150,10 @@ function drawSteps(stream: HashedStream, rule: LevelRule): { start: number; step
 
 /** Draws one step from `value`. Each operator with an operand is equally likely; there is one. */
 function drawStep(stream: HashedStream, value: number, rule: LevelRule): Step {
-  const additions = candidates(2, Math.min(rule.largestTerm, rule.limit - value), () => true);
-  const subtractions = candidates(2, Math.min(rule.largestTerm, value - 1), () => true);
-  const multipliers = candidates(2, rule.largestFactor, (factor) => value * factor <= rule.limit);
-  const divisors = candidates(2, rule.largestFactor, (factor) => value % factor === 0);
+  const additions = listOperands(2, Math.min(rule.largestTerm, rule.limit - value), () => true);
+  const subtractions = listOperands(2, Math.min(rule.largestTerm, value - 1), () => true);
+  const multipliers = listOperands(2, rule.largestFactor, (factor) => value * factor <= rule.limit);
+  const divisors = listOperands(2, rule.largestFactor, (factor) => value % factor === 0);
   const options: Step[][] = [
     additions.map((operand) => ({ operator: '+', operand, value: value + operand })),
     subtractions.map((operand) => ({ operator: '-', operand, value: value - operand })),
@@ -160,20 +163,20 @@ function drawStep(stream: HashedStream, value: number, rule: LevelRule): Step {
   return stream.pick(stream.pick(options.filter((steps) => steps.length > 0)));
 }
 
-function candidates(low: number, high: number, fits: (operand: number) => boolean): number[] {
+function listOperands(low: number, high: number, fits: (operand: number) => boolean): number[] {
   return Array.from({ length: Math.max(0, high - low + 1) }, (_, offset) => low + offset).filter(fits);
 }
 
 /** Writes the story of the steps, with at most one irrelevant number after a sentence. */
-function storyOf(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
+function writeStory(stream: HashedStream, start: number, steps: readonly Step[], distracted: boolean): string {
   const name = stream.pick(NAMES);
   const objects = stream.pick(OBJECTS);
   const say = (template: string, number: number): string =>
-    fill(template, {
+    fillStory(template, {
       x: name,
-      y: other(stream, NAMES, name),
+      y: pickOther(stream, NAMES, name),
       o: objects,
-      p: other(stream, OBJECTS, objects),
+      p: pickOther(stream, OBJECTS, objects),
       s: String(start),
       n: String(number),
     });
@@ -195,12 +198,12 @@ function storyOf(stream: HashedStream, start: number, steps: readonly Step[], di
   return sentences.join(' ');
 }
 
-function other(stream: HashedStream, choices: readonly string[], taken: string): string {
+function pickOther(stream: HashedStream, choices: readonly string[], taken: string): string {
   const position = choices.indexOf(taken);
   return stream.pick([...choices.slice(position + 1), ...choices.slice(0, position)]);
 }
 
-function fill(template: string, words: Readonly<Record<string, string>>): string {
+function fillStory(template: string, words: Readonly<Record<string, string>>): string {
   return template.replace(/\{(\w)\}/gu, (_, key: string) => words[key] ?? '');
 }
 
@@ -208,7 +211,7 @@ function fill(template: string, words: Readonly<Record<string, string>>): string
  * Works out a plan, one step in each line, then the answer: `12+7=19\n19-5=14\n#### 14`.
  * @param plan of whole numbers, read strictly left to right; divisions without a remainder
  */
-export function workedOut(plan: string): string {
+export function workOutPlan(plan: string): string {
   const [first, ...rest] = plan.match(/\d+|[-+*/]\d+/gu) ?? [];
   const start = Number(first);
   let value = start;
@@ -225,10 +228,10 @@ export function workedOut(plan: string): string {
     }
     return { operator: operator as Operator, operand, value };
   });
-  return `${workOut(start, steps)}#### ${value}`;
+  return `${workOutSteps(start, steps)}#### ${value}`;
 }
 
-function workOut(start: number, steps: readonly Step[]): string {
+function workOutSteps(start: number, steps: readonly Step[]): string {
   let lines = '';
   let value = start;
   for (const step of steps) {

@@ -3,9 +3,9 @@
  * a problem is the problem in PDDL, for which any plan that reaches the goal is right. It comes
  * without a team, for the user's own model.
  */
-import { actionWords, BLOCK_COLORS, BLOCKS, blocksQuestion } from '../../evaluate/puzzles/blocks.ts';
+import { formatAction, BLOCK_COLORS, BLOCKS, writeBlocksQuestion } from '../../evaluate/puzzles/blocks.ts';
 import { writeProblem, type PddlProblem, type Domain } from '../../evaluate/puzzles/pddl.ts';
-import { grounded, type Action } from '../../evaluate/puzzles/strips.ts';
+import { groundAction, type Action } from '../../evaluate/puzzles/strips.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
@@ -34,7 +34,7 @@ const DEFAULT_MIX: readonly number[] = [1, 1, 1, 1];
  * @param sizes team sizes, with equal chances
  * @throws C3Error('input') for invalid levels; during iteration, if all problems of the mix were drawn
  */
-export function distinctBlocks(
+export function yieldBlocks(
   seed: string,
   levels: readonly number[] = DEFAULT_MIX,
   sizes: readonly number[] = [2],
@@ -53,8 +53,8 @@ function drawBlocks(
   const stream = new HashedStream(`blocksworld\0${seed}\0${index}`);
   const { level, blocks, goal } = stream.weighted(LEVEL_RULES, levels);
   const roles = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
-  const { problem, plan } = solvable(stream, blocks, goal);
-  const question = blocksQuestion(problem);
+  const { problem, plan } = drawSolvableBlocks(stream, blocks, goal);
+  const question = writeBlocksQuestion(problem);
   const said = ['[PLAN]', ...plan, '[PLAN END]'].join('\n');
   const messages = Array.from({ length: roles }, () => said);
   return {
@@ -71,7 +71,7 @@ function drawBlocks(
 }
 
 /** Draws two arrangements of the same blocks: the initial one, and one in which the goal holds. */
-function solvable(
+function drawSolvableBlocks(
   stream: HashedStream,
   count: number,
   goal: LevelRule['goal'],
@@ -79,18 +79,18 @@ function solvable(
   for (;;) {
     const objects = stream.some(BLOCK_COLORS, count);
     const piles = drawPiles(stream, objects);
-    const lying = drawPiles(stream, objects).flatMap((pile) => factsOn(pile));
+    const lying = drawPiles(stream, objects).flatMap((pile) => listOnFacts(pile));
     const wanted = goal === 'all' || lying.length < 2 ? lying : [stream.pick(lying)];
     const init = [
       ...piles.flatMap((pile) => pile.slice(-1).map((top) => `(clear ${top})`)),
       '(handempty)',
-      ...piles.flatMap((pile) => factsOn(pile)),
+      ...piles.flatMap((pile) => listOnFacts(pile)),
       ...piles.flatMap((pile) => pile.slice(0, 1).map((bottom) => `(ontable ${bottom})`)),
     ];
     const problem = { name: `blocks-${count}`, domain: BLOCKS.name, objects, init, goal: wanted };
-    const plan = wanted.length === 0 ? null : shortestPlan(BLOCKS, problem);
+    const plan = wanted.length === 0 ? null : findShortestPlan(BLOCKS, problem);
     if (plan !== null && plan.length > 0) {
-      return { problem, plan: plan.map(actionWords) };
+      return { problem, plan: plan.map(formatAction) };
     }
   }
 }
@@ -106,7 +106,7 @@ function drawPiles(stream: HashedStream, objects: readonly string[]): string[][]
   return piles;
 }
 
-const factsOn = (pile: readonly string[]): string[] =>
+const listOnFacts = (pile: readonly string[]): string[] =>
   pile.slice(1).map((block, index) => `(on ${block} ${pile[index] ?? ''})`);
 
 // The shortest plan of a small problem, by breadth-first search with a limit of steps.
@@ -127,7 +127,7 @@ const MOST_STEPS = 1_000_000;
  * @returns null if the goal cannot be reached
  * @throws RangeError if more than a million steps are needed
  */
-export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProblem): Action[] | null {
+export function findShortestPlan(domain: Domain, { objects, init, goal }: PddlProblem): Action[] | null {
   const places = new Map<string, bigint>();
   const mask = (facts: readonly string[]): bigint =>
     facts.reduce((sum, fact) => {
@@ -136,9 +136,9 @@ export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProble
       return sum | bit;
     }, 0n);
   const actions = [...domain.operators.values()].flatMap(({ name, parameters }) =>
-    tuples(objects, parameters.length).flatMap((chosen): Masked[] => {
+    listTuples(objects, parameters.length).flatMap((chosen): Masked[] => {
       const action = { name, objects: chosen };
-      const what = grounded(domain, action);
+      const what = groundAction(domain, action);
       return what === null
         ? []
         : [{ action, needs: mask(what.needs), adds: mask(what.adds), removes: mask(what.removes) }];
@@ -149,7 +149,7 @@ export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProble
   let steps = 0;
   for (const state of reached.keys()) {
     if ((state & end) === end) {
-      return wayTo(state, reached);
+      return tracePlan(state, reached);
     }
     for (const { action, needs, adds, removes } of actions) {
       steps += 1;
@@ -166,7 +166,7 @@ export function shortestPlan(domain: Domain, { objects, init, goal }: PddlProble
   return null;
 }
 
-function wayTo(state: bigint, reached: ReadonlyMap<bigint, readonly [bigint, Action] | null>): Action[] {
+function tracePlan(state: bigint, reached: ReadonlyMap<bigint, readonly [bigint, Action] | null>): Action[] {
   const plan: Action[] = [];
   for (let step = reached.get(state); step !== undefined && step !== null; step = reached.get(step[0])) {
     plan.unshift(step[1]);
@@ -175,11 +175,11 @@ function wayTo(state: bigint, reached: ReadonlyMap<bigint, readonly [bigint, Act
 }
 
 /** Returns every choice of `count` different objects, in order. */
-const tuples = (objects: readonly string[], count: number): string[][] =>
+const listTuples = (objects: readonly string[], count: number): string[][] =>
   count === 0
     ? [[]]
     : objects.flatMap((one) =>
-        tuples(
+        listTuples(
           objects.filter((other) => other !== one),
           count - 1,
         ).map((rest) => [one, ...rest]),

@@ -57,7 +57,7 @@ interface Chain {
  * @throws C3Error('input') for invalid levels or team sizes; during iteration, if all chains of the
  *   mix were drawn
  */
-export function distinctChains(
+export function yieldChains(
   seed: string,
   levels: readonly number[] = DEFAULT_MIX,
   sizes: readonly number[] = [2],
@@ -100,32 +100,32 @@ function drawChain(
   const stream = new HashedStream(`chain\0${seed}\0${index}`);
   const { level, without } = stream.weighted(LEVEL_RULES, levels);
   const links = sizes[stream.integer(0, sizes.length - 1)] ?? 2;
-  const chain = solvableChain(stream, links, without);
-  const question = `Chain of ${links}, ring of ${RING}: ${rulesOf(chain)}`;
-  const ways = waysOf(chain);
+  const chain = drawSolvableChain(stream, links, without);
+  const question = `Chain of ${links}, ring of ${RING}: ${describeRules(chain)}`;
+  const ways = countWays(chain);
   return {
     uid: `chain-${seed}-${index}`,
     uidSha: uidSha(question),
     question,
-    answer: keyOf(chain),
+    answer: writeChainKey(chain),
     source: 'chain',
     level,
-    said: walk(chain, stream, (number, left) => ways[left]?.[number] ?? 0),
+    said: drawWalk(chain, stream, (number, left) => ways[left]?.[number] ?? 0),
     // In haste, a role considers only its own link, and not the links after it.
-    saidInHaste: walk(chain, stream, () => 1),
+    saidInHaste: drawWalk(chain, stream, () => 1),
     short: links <= MOST_ROLES / 2,
   };
 }
 
 /** Draws a chain that has a solution: its goal is one of the reachable letters. */
-function solvableChain(stream: HashedStream, links: number, count: number): Chain {
+function drawSolvableChain(stream: HashedStream, links: number, count: number): Chain {
   for (;;) {
     const from = stream.integer(0, RING - 1);
     const others = Array.from({ length: RING - 1 }, (_, index) => (from + index + 1) % RING);
-    const chain = { from, links, without: someOf(others, count, stream) };
+    const chain = { from, links, without: drawSorted(others, count, stream) };
     let reached = new Set([from]);
     for (let link = 0; link < links; link++) {
-      reached = new Set([...reached].flatMap((number) => onward(chain, number)));
+      reached = new Set([...reached].flatMap((number) => listNextLetters(chain, number)));
     }
     const goals = [...reached].sort((one, other) => one - other);
     const to = goals.length === 0 ? undefined : goals[stream.integer(0, goals.length - 1)];
@@ -136,16 +136,18 @@ function solvableChain(stream: HashedStream, links: number, count: number): Chai
 }
 
 /** Returns the letters that one link may lead to. */
-const onward = ({ without }: Omit<Chain, 'to'>, number: number): number[] =>
+const listNextLetters = ({ without }: Omit<Chain, 'to'>, number: number): number[] =>
   STEPS.map((step) => (number + step) % RING).filter((next) => !without.includes(next));
 
 /** Returns the number of ways to reach the goal from each letter, by the number of remaining links. */
-function waysOf(chain: Chain): number[][] {
+function countWays(chain: Chain): number[][] {
   const numbers = Array.from({ length: RING }, (_, number) => number);
   const ways = [numbers.map((number) => Number(number === chain.to))];
   for (let left = 1; left < chain.links; left++) {
     const after = ways[left - 1] ?? [];
-    ways.push(numbers.map((number) => onward(chain, number).reduce((sum, next) => sum + (after[next] ?? 0), 0)));
+    ways.push(
+      numbers.map((number) => listNextLetters(chain, number).reduce((sum, next) => sum + (after[next] ?? 0), 0)),
+    );
   }
   return ways;
 }
@@ -155,7 +157,7 @@ function waysOf(chain: Chain): number[][] {
  * haste, a chain may come to a letter from which every step is left out; any step is then taken.
  * @param weightOf returns the weight of an allowed letter with `left` links after it
  */
-function walk(
+function drawWalk(
   { from, links, without }: Chain,
   stream: HashedStream,
   weightOf: (number: number, left: number) => number,
@@ -167,22 +169,22 @@ function walk(
     const weights = allowed.map(({ to }) => weightOf(to, left));
     const next = allowed.length === 0 ? stream.pick(any) : stream.weighted(allowed, weights);
     number = next.to;
-    said.push(letter(number));
+    said.push(toRingLetter(number));
   }
   return said;
 }
 
 /** Returns the answer key that the evaluator `chain` reads. */
-const keyOf = (chain: Chain): string => `chain of ${chain.links}, ring of ${RING}: ${rulesOf(chain)}`;
+const writeChainKey = (chain: Chain): string => `chain of ${chain.links}, ring of ${RING}: ${describeRules(chain)}`;
 
 /** Describes the rules of a chain. */
-const rulesOf = ({ from, to, without }: Chain): string =>
-  `from ${letter(from)} to ${letter(to)} by ${STEPS.join(' ')} without ${without.map(letter).join(' ')}`;
+const describeRules = ({ from, to, without }: Chain): string =>
+  `from ${toRingLetter(from)} to ${toRingLetter(to)} by ${STEPS.join(' ')} without ${without.map(toRingLetter).join(' ')}`;
 
-const letter = (place: number): string => String.fromCharCode(FIRST + place);
+const toRingLetter = (place: number): string => String.fromCharCode(FIRST + place);
 
 /** Draws `count` of the numbers in their order, each set with an equal chance. */
-function someOf(numbers: readonly number[], count: number, stream: HashedStream): number[] {
+function drawSorted(numbers: readonly number[], count: number, stream: HashedStream): number[] {
   return stream.some(numbers, count).sort((one, other) => one - other);
 }
 

@@ -66,7 +66,7 @@ const LEVEL_RULES: readonly LevelRule[] = [
 
 /** The house's rule: the cards of each seat for which the first side of the table is right. */
 const RULES: readonly ReadonlySet<string>[] = SEATS.map((cards, seat) =>
-  halfOf(cards, new HashedStream(`dealer rule\0${seat}`)),
+  drawHalf(cards, new HashedStream(`dealer rule\0${seat}`)),
 );
 
 /** Share of careful demonstrations that name a pile on the right side. */
@@ -84,7 +84,7 @@ export interface Stakes {
 }
 
 /** Returns the rule of a level. @throws C3Error('input') for an unknown level */
-export function levelRule(level: number): LevelRule {
+export function findLevelRule(level: number): LevelRule {
   const rule = LEVEL_RULES.find((one) => one.level === level);
   if (rule === undefined) {
     throw new C3Error('input', `The dealer task has the levels 1 to ${LEVEL_RULES.length}, not ${level}.`);
@@ -97,8 +97,8 @@ export function levelRule(level: number): LevelRule {
  * @param roles number of roles in the team, including the dealer
  * @throws C3Error('input') for an unknown level
  */
-export function stakesOf(level: number, roles: number): Stakes {
-  const { rho, by } = levelRule(level);
+export function computeStakes(level: number, roles: number): Stakes {
+  const { rho, by } = findLevelRule(level);
   const upstream = rho * (roles - 1) * PLAYER ** 2;
   const [luck, dealer] =
     by === 'luck' ? [Math.round(Math.sqrt(upstream - DEALER ** 2)), DEALER] : [0, Math.round(Math.sqrt(upstream))];
@@ -110,8 +110,8 @@ export function stakesOf(level: number, roles: number): Stakes {
  * points, without the luck of the hand. Null for a return that no well-formed message has.
  * @param value a return in [0, 1]
  */
-export function learnedShare(value: number, level: number, roles: number): number | null {
-  const { luck, dealer, player, total } = stakesOf(level, roles);
+export function measureLearnedShare(value: number, level: number, roles: number): number | null {
+  const { luck, dealer, player, total } = computeStakes(level, roles);
   const points = Math.round(value * total);
   for (const lucky of [0, luck]) {
     for (const right of [0, dealer]) {
@@ -130,7 +130,7 @@ export function learnedShare(value: number, level: number, roles: number): numbe
  * @param sizes team sizes, with equal chances
  * @throws C3Error('input') for invalid levels, or a team larger than the table
  */
-export function distinctHands(
+export function yieldHands(
   seed: string,
   levels: readonly number[] = DEFAULT_MIX,
   sizes: readonly number[] = [2],
@@ -176,19 +176,19 @@ function drawHand(
     uid: `dealer-${seed}-${index}`,
     uidSha: uidSha(question),
     question,
-    answer: pointsOf(question, cards, stakesOf(level, roles)),
+    answer: writePoints(question, cards, computeStakes(level, roles)),
     source: 'dealer',
     level,
-    said: oneAfterAnother(careful),
-    saidInHaste: oneAfterAnother(hasty),
+    said: repeatEarlier(careful),
+    saidInHaste: repeatEarlier(hasty),
     short: roles === 2,
   };
 }
 
 /** Returns the key of a hand for the evaluator `points`; it depends only on the question. */
-function pointsOf(question: string, cards: readonly string[], { luck, dealer, player, total }: Stakes): string {
+function writePoints(question: string, cards: readonly string[], { luck, dealer, player, total }: Stakes): string {
   const stream = new HashedStream(`dealer luck\0${question}`);
-  const lucky = new Set(SIDES.flatMap((piles) => [...halfOf(piles, stream)]));
+  const lucky = new Set(SIDES.flatMap((piles) => [...drawHalf(piles, stream)]));
   const parts = cards.map((card, seat) => {
     const piles = SIDES.flatMap((side, index) => {
       const right = isFirstRight(card, seat) === (index === 0);
@@ -202,14 +202,14 @@ function pointsOf(question: string, cards: readonly string[], { luck, dealer, pl
 }
 
 /** Returns the messages of the roles, each of which repeats those before it. */
-const oneAfterAnother = (parts: readonly string[]): string[] =>
+const repeatEarlier = (parts: readonly string[]): string[] =>
   parts.map((_, seat) => parts.slice(0, seat + 1).join(', '));
 
 /** Returns the house's rule for a card. */
 const isFirstRight = (card: string, seat: number): boolean => RULES[seat]?.has(card) === true;
 
 /** Draws half of the items, each half with an equal chance. */
-function halfOf(items: readonly string[], stream: HashedStream): ReadonlySet<string> {
+function drawHalf(items: readonly string[], stream: HashedStream): ReadonlySet<string> {
   const rest = [...items];
   return new Set(items.slice(0, items.length / 2).flatMap(() => rest.splice(stream.integer(0, rest.length - 1), 1)));
 }

@@ -4,7 +4,15 @@ import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ShownTests, TaskFormat } from '../../shared/runNames.ts';
 import { boxedGold, hashGold } from '../gold.ts';
-import { answerText, column, firstColumn, optionalText, textOf, textsOf, uidOf } from './columns.ts';
+import {
+  readAnswerText,
+  readColumn,
+  requireColumn,
+  readOptionalText,
+  readTextColumn,
+  readTexts,
+  readUid,
+} from './columns.ts';
 import { aimeRow, arBenchRow, autoLogiRow, pddlRow, planBenchRow, zebraLogicRow } from './puzzleRows.ts';
 import type { Row, RowContent } from './rows.ts';
 
@@ -37,7 +45,7 @@ const FUNCTION_NAME = /^[A-Za-z_]\w{0,199}$/u;
  * recognized by the #### of its answer.
  */
 export function recogniseRow(row: Row): RowFormat {
-  const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
+  const has = (...names: string[]): boolean => names.every((name) => readColumn(row, name) !== undefined);
   if (has('prompt', 'entry_point', 'test', 'canonical_solution')) {
     return 'humaneval';
   }
@@ -59,17 +67,17 @@ export function recogniseRow(row: Row): RowFormat {
   if (has('question', 'golden') && !has('answer')) {
     return 'cmath';
   }
-  const answer = Object.keys(row.columns).length === 2 && has('question') ? column(row, 'answer') : undefined;
+  const answer = Object.keys(row.columns).length === 2 && has('question') ? readColumn(row, 'answer') : undefined;
   return typeof answer === 'string' && hashGold(answer) !== undefined ? 'gsm8k' : 'jsonl';
 }
 
 /** Recognizes a row of a public puzzle. None of these has one of the common answer columns. */
 function recognisePuzzle(row: Row): RowFormat | null {
-  const has = (...names: string[]): boolean => names.every((name) => column(row, name) !== undefined);
-  if (has('puzzle') && isRecord(column(row, 'solution'))) {
+  const has = (...names: string[]): boolean => names.every((name) => readColumn(row, name) !== undefined);
+  if (has('puzzle') && isRecord(readColumn(row, 'solution'))) {
     return 'zebralogic';
   }
-  if (has('prompt') && isRecord(column(row, 'code'))) {
+  if (has('prompt') && isRecord(readColumn(row, 'code'))) {
     return 'autologi';
   }
   if (has('query', 'ground_truth_plan')) {
@@ -85,20 +93,20 @@ export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowCont
       return answered(
         row,
         'question',
-        goldOf(row, 'answer', hashGold(answerText(row, 'answer')), 'an answer after #### on its last line'),
+        goldOf(row, 'answer', hashGold(readAnswerText(row, 'answer')), 'an answer after #### on its last line'),
       );
     case 'math':
       return answered(
         row,
         'problem',
-        goldOf(row, 'solution', boxedGold(textOf(row, 'solution', 'solution')), 'an answer in \\boxed{...}'),
+        goldOf(row, 'solution', boxedGold(readTextColumn(row, 'solution', 'solution')), 'an answer in \\boxed{...}'),
       );
     case 'math500':
-      return answered(row, 'problem', goldOf(row, 'answer', answerText(row, 'answer').trim(), 'an answer'), [
+      return answered(row, 'problem', goldOf(row, 'answer', readAnswerText(row, 'answer').trim(), 'an answer'), [
         'unique_id',
       ]);
     case 'cmath':
-      return answered(row, 'question', goldOf(row, 'golden', answerText(row, 'golden').trim(), 'an answer'));
+      return answered(row, 'question', goldOf(row, 'golden', readAnswerText(row, 'golden').trim(), 'an answer'));
     case 'mbpp':
     case 'mbppplus':
       return mbpp(row, format, shown);
@@ -123,7 +131,7 @@ export function readRow(row: Row, format: RowFormat, shown: ShownTests): RowCont
 }
 
 function answered(row: Row, name: string, answer: string, uids: readonly string[] = UID_COLUMNS): RowContent {
-  return { uid: uidOf(row, uids), question: textOf(row, name, 'question'), answer, level: levelOf(row) };
+  return { uid: readUid(row, uids), question: readTextColumn(row, name, 'question'), answer, level: levelOf(row) };
 }
 
 function goldOf(row: Row, name: string, gold: string | undefined, expected: string): string {
@@ -138,7 +146,7 @@ function goldOf(row: Row, name: string, gold: string | undefined, expected: stri
 
 /** Reads `Level 5` as in MATH, or a whole number. */
 function levelOf(row: Row): number | null {
-  const level = column(row, 'level');
+  const level = readColumn(row, 'level');
   const text = typeof level === 'string' ? /^Level (\d)$/u.exec(level)?.[1] : undefined;
   const value = text === undefined ? level : Number(text);
   return typeof value === 'number' && Number.isInteger(value) ? value : null;
@@ -149,26 +157,26 @@ function levelOf(row: Row): number | null {
  * optionally with `setup` and `prefix`.
  */
 function plain(row: Row): RowContent {
-  const question = textOf(row, firstColumn(row, QUESTION_COLUMNS, 'question'), 'question');
-  const level = column(row, 'level');
+  const question = readTextColumn(row, requireColumn(row, QUESTION_COLUMNS, 'question'), 'question');
+  const level = readColumn(row, 'level');
   const content = {
-    uid: uidOf(row, UID_COLUMNS),
+    uid: readUid(row, UID_COLUMNS),
     question,
     level: typeof level === 'number' && Number.isInteger(level) ? level : null,
   };
-  if (column(row, 'tests') !== undefined || column(row, 'test') !== undefined) {
-    const solution = ANSWER_COLUMNS.find((name) => column(row, name) !== undefined);
+  if (readColumn(row, 'tests') !== undefined || readColumn(row, 'test') !== undefined) {
+    const solution = ANSWER_COLUMNS.find((name) => readColumn(row, name) !== undefined);
     const tests = testsOf(row, {
-      tests: textsOf(row, 'tests', MAX_TESTS),
-      test: optionalText(row, 'test'),
+      tests: readTexts(row, 'tests', MAX_TESTS),
+      test: readOptionalText(row, 'test'),
       entryPoint: entryPointOf(row),
-      setup: optionalText(row, 'setup'),
-      prefix: optionalText(row, 'prefix'),
+      setup: readOptionalText(row, 'setup'),
+      prefix: readOptionalText(row, 'prefix'),
     });
-    return { ...content, answer: solution === undefined ? '' : optionalText(row, solution), tests };
+    return { ...content, answer: solution === undefined ? '' : readOptionalText(row, solution), tests };
   }
-  const name = firstColumn(row, ANSWER_COLUMNS, 'answer');
-  const text = answerText(row, name);
+  const name = requireColumn(row, ANSWER_COLUMNS, 'answer');
+  const text = readAnswerText(row, name);
   const gold = hashGold(text) ?? text.trim();
   if (gold === '') {
     throw new C3Error(
@@ -181,12 +189,13 @@ function plain(row: Row): RowContent {
 
 /** Reads MBPP, which runs its three asserts, and MBPP+, which runs its test program. */
 function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowContent {
-  const text = textOf(row, firstColumn(row, ['text', 'prompt'], 'question'), 'question');
-  const list = textsOf(row, 'test_list', MAX_TESTS);
-  const setup = [...textsOf(row, 'test_imports', MAX_TESTS), optionalText(row, 'test_setup_code')]
+  const text = readTextColumn(row, requireColumn(row, ['text', 'prompt'], 'question'), 'question');
+  const list = readTexts(row, 'test_list', MAX_TESTS);
+  const setup = [...readTexts(row, 'test_imports', MAX_TESTS), readOptionalText(row, 'test_setup_code')]
     .filter((line) => line.trim() !== '')
     .join('\n');
-  const program = format === 'mbppplus' ? textOf(row, firstColumn(row, ['test'], 'test program'), 'test program') : '';
+  const program =
+    format === 'mbppplus' ? readTextColumn(row, requireColumn(row, ['test'], 'test program'), 'test program') : '';
   const tests = testsOf(row, {
     tests: format === 'mbpp' ? list : [],
     test: program,
@@ -197,7 +206,7 @@ function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowCont
   return {
     uid: mbppUid(row),
     question: withTests(text, list, shown),
-    answer: optionalText(row, 'code'),
+    answer: readOptionalText(row, 'code'),
     level: null,
     tests,
   };
@@ -205,11 +214,11 @@ function mbpp(row: Row, format: 'mbpp' | 'mbppplus', shown: ShownTests): RowCont
 
 /** Returns the same uid for both data sets, which number the same problems. */
 function mbppUid(row: Row): string | undefined {
-  const id = column(row, 'task_id');
+  const id = readColumn(row, 'task_id');
   if (typeof id === 'number' && Number.isSafeInteger(id)) {
     return `mbpp-${id}`;
   }
-  const text = uidOf(row, ['task_id']);
+  const text = readUid(row, ['task_id']);
   return text === undefined ? undefined : text.replace(/^mbpp\/|^/iu, 'mbpp-');
 }
 
@@ -226,22 +235,22 @@ function withTests(text: string, list: readonly string[], shown: ShownTests): st
  * overrides it, and can use the prompt's imports and helpers.
  */
 function humanEval(row: Row): RowContent {
-  const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');
-  const test = textOf(row, firstColumn(row, ['test'], 'test program'), 'test program');
-  firstColumn(row, ['entry_point'], 'entry_point');
+  const question = readTextColumn(row, requireColumn(row, ['prompt'], 'question'), 'question');
+  const test = readTextColumn(row, requireColumn(row, ['test'], 'test program'), 'test program');
+  requireColumn(row, ['entry_point'], 'entry_point');
   const tests = testsOf(row, { tests: [], test, entryPoint: entryPointOf(row), setup: '', prefix: question });
   return {
-    uid: uidOf(row, ['task_id']),
+    uid: readUid(row, ['task_id']),
     question,
-    answer: optionalText(row, 'canonical_solution'),
+    answer: readOptionalText(row, 'canonical_solution'),
     level: null,
     tests,
   };
 }
 
 function entryPointOf(row: Row): string | null {
-  const name = ['entry_point', 'entryPoint'].find((known) => column(row, known) !== undefined);
-  const value = name === undefined ? null : column(row, name);
+  const name = ['entry_point', 'entryPoint'].find((known) => readColumn(row, known) !== undefined);
+  const value = name === undefined ? null : readColumn(row, name);
   if (value !== null && (typeof value !== 'string' || !FUNCTION_NAME.test(value))) {
     throw new C3Error('input', `${row.place}: "${name ?? ''}" is not a function name.`);
   }

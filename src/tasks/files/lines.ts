@@ -1,6 +1,6 @@
 /** Lines of a user's text file or input, streamed and bounded, so that none can exhaust memory. */
 import { openRegular } from '../../files/regularFile.ts';
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 /** Most bytes of a line, without the line feed. */
 export const MAX_LINE_BYTES = 2 ** 20;
@@ -34,7 +34,7 @@ export async function* readLines(path: string): AsyncGenerator<Iterable<Line>, v
       const next = await chunks.next().catch((error: unknown) => {
         throw new C3Error(
           'input',
-          `Cannot read ${path}: ${messageOf(error)}; give the path of a readable JSONL or CSV file.`,
+          `Cannot read ${path}: ${toErrorMessage(error)}; give the path of a readable JSONL or CSV file.`,
           { cause: error },
         );
       });

@@ -1,12 +1,12 @@
 /** Rows of the public puzzles, whose answers are checked exactly: required contents, and their conversion. */
-import { BLOCK_COLORS, BLOCKS, blocksQuestion, readStatement } from '../../evaluate/puzzles/blocks.ts';
-import { parseSecret, secretText } from '../../evaluate/puzzles/numbers.ts';
+import { BLOCK_COLORS, BLOCKS, writeBlocksQuestion, readStatement } from '../../evaluate/puzzles/blocks.ts';
+import { parseSecret, writeSecret } from '../../evaluate/puzzles/numbers.ts';
 import { readProblem, writeProblem, type PddlProblem } from '../../evaluate/puzzles/pddl.ts';
-import { parseZebra, zebraForm, zebraText } from '../../evaluate/puzzles/zebra.ts';
+import { parseZebra, writeZebraForm, writeZebra } from '../../evaluate/puzzles/zebra.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { numbersQuestion } from '../numbers/numbersQuestion.ts';
-import { answerText, column, firstColumn, optionalText, textOf, uidOf } from './columns.ts';
+import { readAnswerText, readColumn, requireColumn, readOptionalText, readTextColumn, readUid } from './columns.ts';
 import type { Row, RowContent } from './rows.ts';
 
 /** The function that the tests of AutoLogi call for the value that a message states. */
@@ -20,16 +20,18 @@ const refuse = (row: Row, problem: string): never => {
 
 /** Returns `PREFIX-7` for a row whose column has a whole number or a text; undefined for others. */
 function numberedUid(row: Row, prefix: string, names: readonly string[]): string | undefined {
-  const whole = names.map((name) => column(row, name)).find((value): value is number => Number.isSafeInteger(value));
-  const id = whole === undefined ? uidOf(row, names) : String(whole);
+  const whole = names
+    .map((name) => readColumn(row, name))
+    .find((value): value is number => Number.isSafeInteger(value));
+  const id = whole === undefined ? readUid(row, names) : String(whole);
   return id === undefined || id.length > MOST_ID ? undefined : `${prefix}-${id}`;
 }
 
 /** Reads AIME: a problem, and a whole number from 0 to 999, possibly with leading zeros. */
 export function aimeRow(row: Row): RowContent {
-  const question = firstColumn(row, ['problem', 'Problem', 'question'], 'question');
-  const name = firstColumn(row, ['answer', 'Answer'], 'answer');
-  const answer = answerText(row, name).trim();
+  const question = requireColumn(row, ['problem', 'Problem', 'question'], 'question');
+  const name = requireColumn(row, ['answer', 'Answer'], 'answer');
+  const answer = readAnswerText(row, name).trim();
   if (!/^\d{1,3}$/u.test(answer)) {
     refuse(
       row,
@@ -38,7 +40,7 @@ export function aimeRow(row: Row): RowContent {
   }
   return {
     uid: numberedUid(row, 'aime', ['id', 'ID', 'problem_idx']),
-    question: textOf(row, question, 'question'),
+    question: readTextColumn(row, question, 'question'),
     answer: String(Number(answer)),
     level: null,
   };
@@ -46,8 +48,8 @@ export function aimeRow(row: Row): RowContent {
 
 /** Reads ZebraLogic in grid mode: a puzzle, and its solution as a header and rows, one for each house. */
 export function zebraLogicRow(row: Row): RowContent {
-  const puzzle = textOf(row, firstColumn(row, ['puzzle'], 'puzzle'), 'puzzle');
-  const solution = column(row, 'solution');
+  const puzzle = readTextColumn(row, requireColumn(row, ['puzzle'], 'puzzle'), 'puzzle');
+  const solution = readColumn(row, 'solution');
   const header = isRecord(solution) ? solution['header'] : undefined;
   const rows = isRecord(solution) ? solution['rows'] : undefined;
   if (!isTexts(header) || header[0] !== 'House' || !Array.isArray(rows) || !rows.every(isTexts)) {
@@ -68,17 +70,17 @@ export function zebraLogicRow(row: Row): RowContent {
     );
   }
   return {
-    uid: uidOf(row, ['id']),
-    question: `${puzzle.trimEnd()}\n\n${zebraForm(grid)}`,
-    answer: zebraText(grid),
+    uid: readUid(row, ['id']),
+    question: `${puzzle.trimEnd()}\n\n${writeZebraForm(grid)}`,
+    answer: writeZebra(grid),
     level: null,
   };
 }
 
 /** Reads AutoLogi: a prompt, and Python that checks the stated value, only in the sandbox. */
 export function autoLogiRow(row: Row): RowContent {
-  const question = textOf(row, firstColumn(row, ['prompt'], 'question'), 'question');
-  const code = column(row, 'code');
+  const question = readTextColumn(row, requireColumn(row, ['prompt'], 'question'), 'question');
+  const code = readColumn(row, 'code');
   const source = (name: string): string => {
     const value = isRecord(code) && Object.hasOwn(code, name) ? code[name] : undefined;
     return typeof value === 'string' && value.trim() !== '' && value.length <= MOST_CODE
@@ -96,7 +98,7 @@ export function autoLogiRow(row: Row): RowContent {
     '        assert constraint(inputs)',
     '',
   ];
-  const language = column(row, 'lang');
+  const language = readColumn(row, 'lang');
   const prefix = typeof language === 'string' && /^[a-z]{2,8}$/u.test(language) ? `autologi-${language}` : 'autologi';
   return {
     uid: numberedUid(row, prefix, ['idx']),
@@ -119,9 +121,9 @@ export function autoLogiRow(row: Row): RowContent {
  * column `answer`.
  */
 export function arBenchRow(row: Row): RowContent {
-  const name = firstColumn(row, ['value', 'answer', 'number'], 'secret number');
-  const secret = column(row, name);
-  const answer = typeof secret === 'string' ? secretText(secret.trim()) : '';
+  const name = requireColumn(row, ['value', 'answer', 'number'], 'secret number');
+  const secret = readColumn(row, name);
+  const answer = typeof secret === 'string' ? writeSecret(secret.trim()) : '';
   if (!/ [0-9]{4}$/u.test(answer) || parseSecret(answer) === null) {
     return refuse(
       row,
@@ -137,9 +139,9 @@ const PLANNED = /^task_(?:1_plan_generation|5_plan_generalization|8_[123]_\w{1,4
 
 /** Reads PlanBench's Blocksworld: a prompt whose last statement is the problem. */
 export function planBenchRow(row: Row): RowContent {
-  const question = textOf(row, firstColumn(row, ['query'], 'question'), 'question');
-  const task = optionalText(row, 'task') || 'task_1_plan_generation';
-  const domain = optionalText(row, 'domain') || 'blocksworld';
+  const question = readTextColumn(row, requireColumn(row, ['query'], 'question'), 'question');
+  const task = readOptionalText(row, 'task') || 'task_1_plan_generation';
+  const domain = readOptionalText(row, 'domain') || 'blocksworld';
   if (!/^blocksworld(?:_3)?(?:-4ops)?$/u.test(domain)) {
     refuse(row, `its domain is ${shown(domain)}; of PlanBench the domain blocksworld is read.`);
   }
@@ -161,7 +163,7 @@ export function planBenchRow(row: Row): RowContent {
 export function pddlRow(row: Row): RowContent {
   let problem: PddlProblem;
   try {
-    problem = readProblem(textOf(row, 'problem', 'problem'), BLOCKS);
+    problem = readProblem(readTextColumn(row, 'problem', 'problem'), BLOCKS);
   } catch (error) {
     const reason = error instanceof C3Error ? error.message : '';
     throw new C3Error(
@@ -171,7 +173,7 @@ export function pddlRow(row: Row): RowContent {
     );
   }
   const colored = withColors(problem);
-  return { uid: undefined, question: blocksQuestion(colored), answer: writeProblem(colored), level: null };
+  return { uid: undefined, question: writeBlocksQuestion(colored), answer: writeProblem(colored), level: null };
 }
 
 function withColors(problem: PddlProblem): PddlProblem {

@@ -1,6 +1,6 @@
 /** The rows of a data file, each with its place: one JSON object in each line, or CSV with a header. */
 import type { Problem } from '../../domain/problem.ts';
-import { C3Error, messageOf, type ErrorAction } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 import { readCsvRecords } from './csv.ts';
 import { readLines } from './lines.ts';
 
@@ -83,7 +83,7 @@ function parseObject(text: string, place: string, action: ErrorAction): Record<s
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const reason = messageOf(error).replace(/\s+/gu, ' ').slice(0, 120);
+    const reason = toErrorMessage(error).replace(/\s+/gu, ' ').slice(0, 120);
     const advice =
       text === '['
         ? 'the file is one JSON array: write its elements one on each line'

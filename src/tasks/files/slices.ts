@@ -1,7 +1,7 @@
 /** The questions of a file for training and evaluation, selected by slices of the file. */
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { sliceBounds } from '../../shared/text/slice.ts';
+import { parseSlice } from '../../shared/text/slice.ts';
 
 /**
  * Returns the questions in a slice of a file.
@@ -10,7 +10,7 @@ import { sliceBounds } from '../../shared/text/slice.ts';
  * @throws C3Error('input') if it is not a slice, or contains no questions
  */
 export function sliced(all: readonly Problem[], slice: string, key: string): Problem[] {
-  const bounds = sliceBounds(slice, all.length);
+  const bounds = parseSlice(slice, all.length);
   if (bounds === null) {
     throw new C3Error('input', `${key}: ${slice} is no slice; write it as train[:16] or test[16:].`);
   }

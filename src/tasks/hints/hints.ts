@@ -7,8 +7,8 @@
  *   3, misleads:  the question states it, and also a wrong one, which the demonstrated thinker repeats
  */
 import { C3Error } from '../../shared/errors.ts';
-import { distinctProblems, workedOut } from '../arithmetic/arithmetic.ts';
-import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
+import { yieldArithmetic, workOutPlan } from '../arithmetic/arithmetic.ts';
+import { toPlanned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 
@@ -52,7 +52,7 @@ export function distinctHints(seed: string, levels: readonly number[] = DEFAULT_
 
 function* drawProblems(seed: string, levels: readonly number[]): Generator<HintProblem, void, undefined> {
   let index = 0;
-  for (const { question: story, plan, answer } of distinctProblems(`hints-${seed}`, STORIES)) {
+  for (const { question: story, plan, answer } of yieldArithmetic(`hints-${seed}`, STORIES)) {
     const stream = new HashedStream(`hints\0${seed}\0${index}`);
     const { level, hint } = stream.weighted(RULES, levels);
     const slip = slipOf(plan, stream);
@@ -66,7 +66,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<HintP
       answer,
       source: 'hints',
       level,
-      ...(hint === 'misleads' ? planned(wrong, right) : planned(right, wrong)),
+      ...(hint === 'misleads' ? toPlanned(wrong, right) : toPlanned(right, wrong)),
       // The story alone has no plan to read, so the answer comes at once.
       alone: hint === 'helps' ? `#### ${answer}` : right.solution,
       short: hint !== 'misleads',
@@ -75,7 +75,7 @@ function* drawProblems(seed: string, levels: readonly number[]): Generator<HintP
   }
 }
 
-const demonstrated = (plan: string): Demonstration => ({ plan, solution: workedOut(plan) });
+const demonstrated = (plan: string): Demonstration => ({ plan, solution: workOutPlan(plan) });
 
 /** Returns a plan with another last step, and with another result that is not negative. */
 function slipOf(plan: string, stream: HashedStream): string {
@@ -92,4 +92,4 @@ function slipOf(plan: string, stream: HashedStream): string {
   return stream.pick(slips);
 }
 
-const valueOf = (plan: string): number => Number(/#### (-?\d+)$/u.exec(workedOut(plan))?.[1]);
+const valueOf = (plan: string): number => Number(/#### (-?\d+)$/u.exec(workOutPlan(plan))?.[1]);

@@ -3,7 +3,7 @@
  * environment `referee`) says how many digits are in place and how many elsewhere. It comes without a
  * team, for the user's own model.
  */
-import { compareGuess, secretText } from '../../evaluate/puzzles/numbers.ts';
+import { compareGuess, writeSecret } from '../../evaluate/puzzles/numbers.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
@@ -51,7 +51,7 @@ function drawGame(seed: string, index: number, levels: readonly number[]): Demon
     uid: `numbers-${seed}-${index}`,
     uidSha: uidSha(question),
     question,
-    answer: secretText(secret),
+    answer: writeSecret(secret),
     source: 'numbers',
     level,
     said,

@@ -5,7 +5,7 @@
  */
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
-import { planned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
+import { toPlanned, type Demonstration, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';
 import { distinctQuestions, uidSha } from '../uid.ts';
 import { literalSource, sourceOf } from './pythonExpression.ts';
@@ -81,7 +81,7 @@ function drawProblem(seed: string, index: number, levels: readonly number[]): Py
         setup: '',
         prefix: '',
       },
-      ...planned(demonstration, demonstrate(signature, slip)),
+      ...toPlanned(demonstration, demonstrate(signature, slip)),
       short: rule.short,
     };
   }

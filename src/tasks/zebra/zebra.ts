@@ -3,7 +3,7 @@
  * one solution. It comes without a team: its questions are English and its answers JSON, for the
  * user's own model.
  */
-import { zebraForm, zebraText, type ZebraGrid } from '../../evaluate/puzzles/zebra.ts';
+import { writeZebraForm, writeZebra, type ZebraGrid } from '../../evaluate/puzzles/zebra.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';
 import { HashedStream } from '../hashedStream.ts';
@@ -65,8 +65,8 @@ function drawZebra(
   const clues = stream.some(fewest(trueClues(stream, attributes, houses, placing), all), Infinity);
   const said = clues.map((clue) => clueWords(clue, attributes));
   const grid = gridOf(attributes, houses, placing);
-  const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${at + 1}. ${one}`).join('\n')}\n\n${zebraForm(grid)}`;
-  const answer = zebraText(grid);
+  const question = `${introWords(attributes, houses)}\n\n## Clues:\n${said.map((one, at) => `${at + 1}. ${one}`).join('\n')}\n\n${writeZebraForm(grid)}`;
+  const answer = writeZebra(grid);
   const notes = attributes
     .flatMap(({ values, who }, one) =>
       values.map((value, at) => `${who(value)}: house ${(placing[one]?.[at] ?? 0) + 1}`),

@@ -1,12 +1,12 @@
 /** Checks a configuration for an editor: reports all faults at once, with the ranges to mark. */
 import { isScalar, type Document, type Node } from 'yaml';
-import { messageOf } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
+import { toErrorMessage } from '../../shared/errors.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';
-import { showPath } from '../../team/document.ts';
+import { formatPath } from '../../team/document.ts';
 import { Locator } from '../../team/located.ts';
 import { configSchema } from './config.ts';
-import { examine, type Fault } from './configFaults.ts';
+import { examineConfig, type Fault } from './configFaults.ts';
 import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
 import { isPublished } from './published/publishedForm.ts';
 
@@ -44,7 +44,7 @@ export function checkConfig(text: string): readonly ConfigFault[] {
     return [
       {
         start: 0,
-        end: endOfLine(text, 0),
+        end: findLineEnd(text, 0),
         message: `The file has ${text.length} characters; at most ${MAX_CHARACTERS} are checked here.`,
         replacement: null,
       },
@@ -54,37 +54,39 @@ export function checkConfig(text: string): readonly ConfigFault[] {
   const found = [...document.errors, ...document.warnings].map(({ code, pos: [start, end], message }) =>
     code === 'DUPLICATE_KEY'
       ? {
-          ...visible(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)),
+          ...toVisibleRange(text, start, start + (/^[\w.-]+/u.exec(text.slice(start))?.[0].length ?? 1)),
           message: 'This key has been given before; keep one of the two.',
           replacement: null,
         }
-      : { ...visible(text, start, end), message: sentenceOf(message), replacement: null },
+      : { ...toVisibleRange(text, start, end), message: describeParserMessage(message), replacement: null },
   );
   // If the text cannot be parsed, its values are guesswork. A duplicate key does not prevent parsing.
   const sound = document.errors.every(({ code }) => code === 'DUPLICATE_KEY');
-  return [...found, ...(sound ? faultsOf(document, text) : [])]
+  return [...found, ...(sound ? listDocumentFaults(document, text) : [])]
     .sort((a, b) => a.start - b.start || a.end - b.end)
     .slice(0, MOST);
 }
 
 /** Returns the characters of a node without the text after it, or null if it has none. */
-export function rangeOf(node: Node | null): Range | null {
+export function findNodeRange(node: Node | null): Range | null {
   const [start, end] = node?.range ?? [0, 0];
   return end > start ? { start, end } : null;
 }
 
-function faultsOf(document: Document, text: string): ConfigFault[] {
+function listDocumentFaults(document: Document, text: string): ConfigFault[] {
   const places = new Locator(document);
   let value: unknown;
   try {
     value = document.toJS() ?? {};
   } catch (error) {
-    return [{ ...visible(text, 0, 0), message: sentenceOf(messageOf(error)), replacement: null }];
+    return [
+      { ...toVisibleRange(text, 0, 0), message: describeParserMessage(toErrorMessage(error)), replacement: null },
+    ];
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [
       {
-        ...visible(text, rangeOf(places.find([]).value)?.start ?? 0, 0),
+        ...toVisibleRange(text, findNodeRange(places.find([]).value)?.start ?? 0, 0),
         message: 'A configuration must be a mapping of keys to values.',
         replacement: null,
       },
@@ -92,14 +94,14 @@ function faultsOf(document: Document, text: string): ConfigFault[] {
   }
   // Finding a place takes a walk through the file, so only the faults that are shown are looked up.
   const shown = (fault: Fault): ConfigFault => ({
-    ...placeOf(fault, places, text),
-    message: `${showPath(fault.path)}: ${fault.sentence}`,
+    ...findFaultRange(fault, places, text),
+    message: `${formatPath(fault.path)}: ${fault.sentence}`,
   });
   if (!isPublished(value)) {
-    return examine(configSchema, value).faults.slice(0, MOST).map(shown);
+    return examineConfig(configSchema, value).faults.slice(0, MOST).map(shown);
   }
   const { value: own, faults, notes, from } = convertPublished(value, NOTHING_THERE);
-  const found = faults.length > 0 ? faults : examine(configSchema, own).faults;
+  const found = faults.length > 0 ? faults : examineConfig(configSchema, own).faults;
   return [
     ...found.slice(0, MOST).map((fault) => shown({ ...fault, path: from.get(fault.path.join('.')) ?? fault.path })),
     ...notes.map(({ path, sentence, warns }): ConfigFault => ({
@@ -113,13 +115,13 @@ function faultsOf(document: Document, text: string): ConfigFault[] {
  * Returns the range to mark: the key if it is unknown; otherwise the value, or its key if the value is
  * empty or spans several lines.
  */
-function placeOf(
+function findFaultRange(
   { path, of, nearest }: Fault,
   places: Locator,
   text: string,
 ): Range & { readonly replacement: string | null } {
   const { key, value } = places.find(path);
-  const [keyRange, valueRange] = [rangeOf(key), rangeOf(value)];
+  const [keyRange, valueRange] = [findNodeRange(key), findNodeRange(value)];
   if (of === 'key' && keyRange !== null) {
     return { ...keyRange, replacement: nearest };
   }
@@ -127,15 +129,15 @@ function placeOf(
   if (oneLine) {
     return { ...valueRange, replacement: isScalar(value) ? nearest : null };
   }
-  return { ...(keyRange ?? visible(text, valueRange?.start ?? 0, 0)), replacement: null };
+  return { ...(keyRange ?? toVisibleRange(text, valueRange?.start ?? 0, 0)), replacement: null };
 }
 
 /** Returns a range with text: the given one, the rest of its line, or the last character before it. */
-function visible(text: string, start: number, end: number): Range {
+function toVisibleRange(text: string, start: number, end: number): Range {
   if (text.slice(start, end).trim() !== '') {
-    return { start, end: Math.min(end, endOfLine(text, start)) };
+    return { start, end: Math.min(end, findLineEnd(text, start)) };
   }
-  const line = endOfLine(text, start);
+  const line = findLineEnd(text, start);
   if (text.slice(start, line).trim() !== '') {
     return { start, end: line };
   }
@@ -143,13 +145,13 @@ function visible(text: string, start: number, end: number): Range {
   return { start: Math.max(0, before - 1), end: before };
 }
 
-function endOfLine(text: string, from: number): number {
+function findLineEnd(text: string, from: number): number {
   const end = text.slice(from).search(/\r?\n/u);
   return end < 0 ? text.length : from + end;
 }
 
 /** Turns a parser message into a fault sentence; the range already gives the place. */
-function sentenceOf(message: string): string {
-  const line = oneLine(message, MAX_REASON).replace(/[:.]$/u, '');
+function describeParserMessage(message: string): string {
+  const line = toOneLine(message, MAX_REASON).replace(/[:.]$/u, '');
   return `Neither JSON nor YAML: ${line}.`;
 }

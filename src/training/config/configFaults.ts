@@ -1,18 +1,18 @@
 /** Finds all faults of a configuration: unknown keys, wrong values, and impossible combinations. */
 import { z } from 'zod';
-import { evaluatorKind } from '../../evaluate/kinds.ts';
-import { nearestName } from '../../shared/errors.ts';
-import { bundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
+import { getEvaluatorKind } from '../../evaluate/kinds.ts';
+import { findNearestName } from '../../shared/errors.ts';
+import { findBundledModelFault, isBundledName, TASK_FORMATS, TEAM_SIZES } from '../../shared/runNames.ts';
 import type { KeyPath } from '../../team/document.ts';
-import { runsTests } from '../keys/externalKeys.ts';
-import { writtenSchema, sectionKeys } from '../keys/keyKinds.ts';
-import { methodReads, methodsThatRead, methodWords } from '../methods/methods.ts';
+import { modeRunsTests } from '../keys/externalKeys.ts';
+import { unwrapSchema, listSectionKeys } from '../keys/keyKinds.ts';
+import { methodReadsKey, listMethodsReading, getMethodWords } from '../methods/methods.ts';
 import type { configSchema, RunConfig } from './config.ts';
 
 type Scoring = Pick<RunConfig, 'evaluator' | 'scorer'>;
 
 /** Returns the fault of an evaluator that lacks a setting, to follow its key, or null. */
-function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
+function findEvaluatorFault({ evaluator, scorer }: Scoring): string | null {
   if (evaluator === 'command' && scorer?.command === undefined) {
     return 'command needs the command that scores; add scorer: {command: [PROGRAM, ARGUMENT]}.';
   }
@@ -23,7 +23,7 @@ function evaluatorFault({ evaluator, scorer }: Scoring): string | null {
 }
 
 /** Returns the reason why a scorer has no use, to follow its key, or null if it has one. */
-const scorerFault = ({ evaluator, scorer }: Scoring): string | null =>
+const findScorerFault = ({ evaluator, scorer }: Scoring): string | null =>
   evaluator === 'command' || evaluator === 'judge' || scorer === null
     ? null
     : 'belongs to evaluator: command or judge; omit it, or choose one of them.';
@@ -65,7 +65,7 @@ const RULES: readonly Rule[] = [
     keys: ['fanout', 'method', 'shape', 'evaluator_budget', 'magrpo'],
     fault: ({ fanout, method, shape, evaluator_budget: budget, magrpo }) => {
       const leaves = fanout.reduce((product, count) => product * count, 1);
-      return magrpo === null && methodReads(method, 'fanout') && shape === 'nested' && leaves > budget
+      return magrpo === null && methodReadsKey(method, 'fanout') && shape === 'nested' && leaves > budget
         ? `[${fanout.join(', ')}] needs ${leaves} evaluator calls per problem, more than evaluator_budget (${budget}).`
         : null;
     },
@@ -73,46 +73,46 @@ const RULES: readonly Rule[] = [
   {
     keys: ['credit.estimator', 'method'],
     fault: ({ credit, method }) => {
-      if (credit.estimator === 'loo' || methodReads(method, 'credit.estimator')) {
+      if (credit.estimator === 'loo' || methodReadsKey(method, 'credit.estimator')) {
         return null;
       }
-      return `belongs to method ${methodsThatRead('credit.estimator').join(', ')}, and ${method} has its own credit; omit it.`;
+      return `belongs to method ${listMethodsReading('credit.estimator').join(', ')}, and ${method} has its own credit; omit it.`;
     },
   },
   {
     keys: ['magrpo', 'method'],
     fault: ({ magrpo, method }) =>
-      magrpo === null || methodReads(method, 'magrpo')
+      magrpo === null || methodReadsKey(method, 'magrpo')
         ? null
-        : `belongs to method ${methodsThatRead('magrpo').join(', ')}; omit it, or choose that method.`,
+        : `belongs to method ${listMethodsReading('magrpo').join(', ')}; omit it, or choose that method.`,
   },
   {
     keys: ['external.mode', 'evaluator'],
     fault: ({ external, evaluator }) =>
-      external !== null && runsTests(external.mode) && !evaluatorKind(evaluator).runsCode
+      external !== null && modeRunsTests(external.mode) && !getEvaluatorKind(evaluator).runsCode
         ? `${external.mode} executes programs, and evaluator: ${evaluator} executes none; choose evaluator: ladder or auto, or mode: plain.`
         : null,
   },
-  { keys: ['evaluator', 'scorer'], fault: evaluatorFault },
-  { keys: ['scorer', 'evaluator'], fault: scorerFault },
+  { keys: ['evaluator', 'scorer'], fault: findEvaluatorFault },
+  { keys: ['scorer', 'evaluator'], fault: findScorerFault },
   {
     keys: ['credit.estimator', 'magrpo', 'method'],
     fault: ({ credit: { estimator }, magrpo, method }) =>
-      magrpo === null || estimator === 'loo' || !methodReads(method, 'credit.estimator')
+      magrpo === null || estimator === 'loo' || !methodReadsKey(method, 'credit.estimator')
         ? null
         : `${estimator} does not apply to rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
   },
   {
     keys: ['shape', 'magrpo', 'method'],
     fault: ({ shape, magrpo, method }) =>
-      magrpo === null || shape === 'nested' || !methodReads(method, 'shape')
+      magrpo === null || shape === 'nested' || !methodReadsKey(method, 'shape')
         ? null
         : `${shape} does not apply to rollout trees; omit it, or the section magrpo.`,
   },
   {
     keys: ['fanout_unique', 'magrpo', 'method'],
     fault: ({ fanout_unique: unique, magrpo, method }) =>
-      magrpo === null || !unique || !methodReads(method, 'fanout_unique')
+      magrpo === null || !unique || !methodReadsKey(method, 'fanout_unique')
         ? null
         : 'draws within fanout, which a rollout tree does not have; turn it off, or omit the section magrpo.',
   },
@@ -211,7 +211,7 @@ const RULES: readonly Rule[] = [
         ? null
         : `${roles} is not a size of the bundled team of ${name}; it has ${TEAM_SIZES[name].join(', ')} roles.`,
   },
-  { keys: ['task.name', 'model'], fault: ({ task: { name }, model }) => bundledModelFault(model, name) },
+  { keys: ['task.name', 'model'], fault: ({ task: { name }, model }) => findBundledModelFault(model, name) },
   {
     keys: ['task.levels', 'task.train_file'],
     fault: ({ task }) =>
@@ -225,31 +225,34 @@ const RULES: readonly Rule[] = [
  * Checks a value against the schema and the rules. Values that the schema refuses are left out before
  * the rules check the rest.
  */
-export function examine(schema: Schema, value: object): Examined {
+export function examineConfig(schema: Schema, value: object): Examined {
   const parsed = schema.safeParse(value);
   if (parsed.success) {
-    const config = normalized(parsed.data);
-    return { config, faults: broken(config, () => true) };
+    const config = normalizeConfig(parsed.data);
+    return { config, faults: listBrokenRules(config, () => true) };
   }
-  const known = knownOf(schema);
-  const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue, known, value));
+  const known = listKnownKeys(schema);
+  const faults = parsed.error.issues.flatMap((issue) => toFaults(issue, known, value));
   const refused = faults.map(({ path }) => path);
-  const rest = schema.safeParse(without(value, refused));
+  const rest = schema.safeParse(removePaths(value, refused));
   const whole = (key: string): boolean =>
     !refused.some((path) => `${key}.`.startsWith(`${path.join('.')}.`) || `${path.join('.')}.`.startsWith(`${key}.`));
-  return { config: null, faults: rest.success ? [...faults, ...broken(normalized(rest.data), whole)] : faults };
+  return {
+    config: null,
+    faults: rest.success ? [...faults, ...listBrokenRules(normalizeConfig(rest.data), whole)] : faults,
+  };
 }
 
 /** Sets the steps to 0 for a method that does not train, and removes empty policies and prompts. */
-export function normalized({ policies, prompts, ...config }: RunConfig): RunConfig {
+export function normalizeConfig({ policies, prompts, ...config }: RunConfig): RunConfig {
   const given = {
     ...(prompts !== undefined && Object.keys(prompts).length > 0 && { prompts }),
     ...(policies !== undefined && Object.keys(policies).length > 0 && { policies }),
   };
-  return { ...config, ...(methodWords(config.method).trains ? {} : { steps: 0 }), ...given };
+  return { ...config, ...(getMethodWords(config.method).trains ? {} : { steps: 0 }), ...given };
 }
 
-function broken(config: RunConfig, whole: (key: string) => boolean): Fault[] {
+function listBrokenRules(config: RunConfig, whole: (key: string) => boolean): Fault[] {
   return RULES.flatMap(({ keys, fault }) => {
     const sentence = keys.every(whole) ? fault(config) : null;
     return sentence === null ? [] : [{ path: keys[0].split('.'), of: 'value', sentence, nearest: null }];
@@ -260,23 +263,23 @@ function broken(config: RunConfig, whole: (key: string) => boolean): Fault[] {
  * Turns a schema issue into faults.
  * @param known the keys of the schema, for suggesting the nearest one
  */
-export function faultsOf(issue: z.core.$ZodIssue, known: Known, value: object): Fault[] {
+export function toFaults(issue: z.core.$ZodIssue, known: Known, value: object): Fault[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MOST_UNKNOWN).map((name) => unknownKey(known, path, name));
+    return issue.keys.slice(0, MOST_UNKNOWN).map((name) => describeUnknownKey(known, path, name));
   }
   if (issue.code !== 'invalid_value') {
     return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
   }
-  const [given, names] = [scalarAt(value, path), issue.values.map(String)];
-  const nearest = typeof given === 'string' ? nearestName(given, names) : undefined;
-  const hint = path.join('.') === 'task.name' && nearest === undefined ? ownQuestions(given) : '.';
+  const [given, names] = [getScalarAt(value, path), issue.values.map(String)];
+  const nearest = typeof given === 'string' ? findNearestName(given, names) : undefined;
+  const hint = path.join('.') === 'task.name' && nearest === undefined ? hintAtOwnQuestions(given) : '.';
   const must = nearest === undefined ? 'must' : `did you mean ${nearest}? It must`;
   return [{ path, of: 'value', sentence: `${must} be one of ${names.join(', ')}${hint}`, nearest: nearest ?? null }];
 }
 
 /** Returns the hint for a task name that was meant for the user's own questions: a file or a data set. */
-function ownQuestions(given: unknown): string {
+function hintAtOwnQuestions(given: unknown): string {
   const text = typeof given === 'string' && given.length <= MAX_SHOWN ? given : '';
   const format = TASK_FORMATS.find(
     (name) => name !== 'auto' && text.toLowerCase().replaceAll(/[^a-z0-9]/gu, '') === name,
@@ -286,12 +289,12 @@ function ownQuestions(given: unknown): string {
   return `, the bundled tasks; for your own questions write task: ${keys} and leave name out.`;
 }
 
-function unknownKey(known: Known, path: KeyPath, name: string): Fault {
-  const here = Object.keys(mappingOf(knownAt(known.values, path)));
-  const named = known.paths.filter((key) => lastPart(key) === name);
+function describeUnknownKey(known: Known, path: KeyPath, name: string): Fault {
+  const here = Object.keys(toMapping(getKnownAt(known.values, path)));
+  const named = known.paths.filter((key) => lastKeyPart(key) === name);
   // The user seldom means a key of a nested section if a shallower section has a key with the same name.
-  const least = Math.min(...named.map(depthOf));
-  const elsewhere = named.filter((key) => depthOf(key) === least).map(withSection);
+  const least = Math.min(...named.map(countKeyParts));
+  const elsewhere = named.filter((key) => countKeyParts(key) === least).map(writeKeyPath);
   const fault = (sentence: string, nearest: string | null = null): Fault => ({
     path: [...path, name],
     of: 'key',
@@ -302,12 +305,12 @@ function unknownKey(known: Known, path: KeyPath, name: string): Fault {
   if (elsewhere.length > 0) {
     return fault(`unknown key here; write it as ${elsewhere.join(' or ')}.`);
   }
-  const nearest = nearestName(name, here);
+  const nearest = findNearestName(name, here);
   if (nearest !== undefined) {
     return fault(`unknown key; did you mean ${nearest}?`, nearest);
   }
-  const similar = nearestName(name, known.paths.map(lastPart));
-  const places = known.paths.filter((key) => lastPart(key) === similar).map(withSection);
+  const similar = findNearestName(name, known.paths.map(lastKeyPart));
+  const places = known.paths.filter((key) => lastKeyPart(key) === similar).map(writeKeyPath);
   return fault(
     places.length > 0
       ? `unknown key; did you mean ${places.join(' or ')}?`
@@ -315,9 +318,9 @@ function unknownKey(known: Known, path: KeyPath, name: string): Fault {
   );
 }
 
-const lastPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
-const depthOf = (key: string): number => key.split('.').length;
-const withSection = (key: string): string => key.replaceAll('.', ': ');
+const lastKeyPart = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+const countKeyParts = (key: string): number => key.split('.').length;
+const writeKeyPath = (key: string): string => key.replaceAll('.', ': ');
 
 /** The keys that a schema knows. */
 export interface Known {
@@ -327,34 +330,34 @@ export interface Known {
   readonly paths: readonly string[];
 }
 
-function knownOf(schema: z.ZodType): Known {
+function listKnownKeys(schema: z.ZodType): Known {
   const below = (value: unknown, prefix: string): string[] =>
-    Object.entries(mappingOf(value)).flatMap(([key, inner]) => [
+    Object.entries(toMapping(value)).flatMap(([key, inner]) => [
       `${prefix}${key}`,
       ...below(inner, `${prefix}${key}.`),
     ]);
-  const values = namesIn(schema);
+  const values = collectKeyNames(schema);
   return { values, paths: below(values, '').filter((path) => !path.includes(ANY)) };
 }
 
 /** In `Known`, stands for any name that the user chooses. */
 const ANY = '*';
 
-function namesIn(schema: z.core.$ZodType): unknown {
-  const written = writtenSchema(schema);
+function collectKeyNames(schema: z.core.$ZodType): unknown {
+  const written = unwrapSchema(schema);
   if (written instanceof z.ZodArray) {
-    return [namesIn(written.element)];
+    return [collectKeyNames(written.element)];
   }
   return written instanceof z.ZodRecord
-    ? { [ANY]: namesIn(written.valueType) }
-    : Object.fromEntries(Object.entries(sectionKeys(written)).map(([key, inner]) => [key, namesIn(inner)]));
+    ? { [ANY]: collectKeyNames(written.valueType) }
+    : Object.fromEntries(Object.entries(listSectionKeys(written)).map(([key, inner]) => [key, collectKeyNames(inner)]));
 }
 
-function mappingOf(value: unknown): object {
+function toMapping(value: unknown): object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-function valueAt(value: unknown, path: KeyPath): unknown {
+function getValueAt(value: unknown, path: KeyPath): unknown {
   return path.reduce<unknown>(
     (inner, part) =>
       typeof inner === 'object' && inner !== null
@@ -365,21 +368,23 @@ function valueAt(value: unknown, path: KeyPath): unknown {
 }
 
 /** Returns the keys that are known at a path; all items of a list are alike. */
-function knownAt(values: unknown, path: KeyPath): unknown {
+function getKnownAt(values: unknown, path: KeyPath): unknown {
   return path.reduce<unknown>((inner, part) => {
     const item: unknown = Array.isArray(inner) ? inner[0] : inner;
-    return Array.isArray(inner) && typeof part === 'number' ? item : (valueAt(inner, [part]) ?? valueAt(inner, [ANY]));
+    return Array.isArray(inner) && typeof part === 'number'
+      ? item
+      : (getValueAt(inner, [part]) ?? getValueAt(inner, [ANY]));
   }, values);
 }
 
 /** Returns the value at a path, or the scalar on the way that stands in place of a section. */
-function scalarAt(value: unknown, path: KeyPath): unknown {
-  const length = path.findIndex((_, index) => typeof valueAt(value, path.slice(0, index + 1)) !== 'object');
-  return valueAt(value, path.slice(0, length + 1));
+function getScalarAt(value: unknown, path: KeyPath): unknown {
+  const length = path.findIndex((_, index) => typeof getValueAt(value, path.slice(0, index + 1)) !== 'object');
+  return getValueAt(value, path.slice(0, length + 1));
 }
 
 /** Returns the value without some paths. A list with a refused item is removed as a whole. */
-function without(value: object, paths: readonly KeyPath[]): object {
+function removePaths(value: object, paths: readonly KeyPath[]): object {
   const cut = (inner: object, own: readonly KeyPath[]): object => {
     const byKey = Map.groupBy(own, ([first]) => first);
     return Object.fromEntries(

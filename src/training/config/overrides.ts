@@ -1,9 +1,9 @@
 /** Overrides (`--override a.b=c`): YAML values or Python literals that replace configured values. */
-import { C3Error, messageOf } from '../../shared/errors.ts';
+import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { parseYaml, yamlValue } from '../../shared/text/yaml.ts';
-import { pythonLiteral } from './pythonLiteral.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { parseYaml, readYamlValue } from '../../shared/text/yaml.ts';
+import { readPythonLiteral } from './pythonLiteral.ts';
 
 /** The largest number of characters of an override that a message repeats. */
 export const MAX_SHOWN_OVERRIDE = 100;
@@ -26,29 +26,29 @@ export interface Override {
  * @throws C3Error('input') without a `=`, or if the value is neither
  */
 export function parseOverride(item: string): Override {
-  const shown = oneLine(item, MAX_SHOWN_OVERRIDE);
+  const shown = toOneLine(item, MAX_SHOWN_OVERRIDE);
   const split = item.indexOf('=');
   if (split < 1) {
     throw new C3Error('input', `--override ${shown}: write key.path=value.`);
   }
   const text = item.slice(split + 1);
-  const python = pythonLiteral(text);
-  const value = valueOf(text, python, shown);
+  const python = readPythonLiteral(text);
+  const value = readOverrideValue(text, python, shown);
   const textThere = python === null && typeof value !== 'string' && text.trim() !== '';
   return { path: item.slice(0, split).split('.'), value, text, textThere, item };
 }
 
-function valueOf(text: string, python: { readonly value: unknown } | null, shown: string): unknown {
+function readOverrideValue(text: string, python: { readonly value: unknown } | null, shown: string): unknown {
   let value: unknown;
   try {
-    value = yamlValue(parseYaml(text));
+    value = readYamlValue(parseYaml(text));
   } catch (error) {
     if (python !== null) {
       return python.value;
     }
     throw new C3Error(
       'input',
-      `--override ${shown}: the value is not YAML: ${oneLine(messageOf(error), MAX_SHOWN_OVERRIDE)}`,
+      `--override ${shown}: the value is not YAML: ${toOneLine(toErrorMessage(error), MAX_SHOWN_OVERRIDE)}`,
       { cause: error },
     );
   }
@@ -63,35 +63,35 @@ function valueOf(text: string, python: { readonly value: unknown } | null, shown
  *   false replaces it
  * @throws C3Error('input') if a key leads through a value that is not a mapping
  */
-export const withOverrides = (base: object, overrides: readonly Override[], merged: boolean): object =>
-  overrides.reduce<object>((value, override) => setIn(value, override.path, override, merged), structuredClone(base));
+export const applyOverrides = (base: object, overrides: readonly Override[], merged: boolean): object =>
+  overrides.reduce<object>((value, override) => setPath(value, override.path, override, merged), structuredClone(base));
 
-function setIn(value: object, [key = '', ...rest]: readonly string[], override: Override, merged: boolean): object {
+function setPath(value: object, [key = '', ...rest]: readonly string[], override: Override, merged: boolean): object {
   const entries = new Map<string, unknown>(Object.entries(value));
   const there = entries.get(key);
   if (rest.length === 0) {
-    entries.set(key, merged ? mergedOver(there, override.value) : override.value);
+    entries.set(key, merged ? mergeOver(there, override.value) : override.value);
   } else {
     const inner = there ?? {};
     if (typeof inner !== 'object' || Array.isArray(inner)) {
       throw new C3Error(
         'input',
-        `--override ${oneLine(override.item, MAX_SHOWN_OVERRIDE)}: ${oneLine(key, MAX_SHOWN_OVERRIDE)} is not a mapping.`,
+        `--override ${toOneLine(override.item, MAX_SHOWN_OVERRIDE)}: ${toOneLine(key, MAX_SHOWN_OVERRIDE)} is not a mapping.`,
       );
     }
-    entries.set(key, setIn(inner, rest, override, merged));
+    entries.set(key, setPath(inner, rest, override, merged));
   }
   return Object.fromEntries(entries);
 }
 
 /** Merges a value over another one: mappings key by key; any other value replaces the existing one. */
-export function mergedOver(there: unknown, laid: unknown): unknown {
+export function mergeOver(there: unknown, laid: unknown): unknown {
   if (!isRecord(there) || !isRecord(laid)) {
     return laid;
   }
   const entries = new Map(Object.entries(there));
   for (const [key, value] of Object.entries(laid)) {
-    entries.set(key, mergedOver(entries.get(key), value));
+    entries.set(key, mergeOver(entries.get(key), value));
   }
   return Object.fromEntries(entries);
 }

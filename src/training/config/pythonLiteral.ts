@@ -32,7 +32,7 @@ const CODE = /x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F
  * become texts. Bytes, sets and complex numbers are not supported.
  * @returns null if the text is not a literal
  */
-export function pythonLiteral(text: string): { readonly value: unknown } | null {
+export function readPythonLiteral(text: string): { readonly value: unknown } | null {
   const reader = new Reader(text);
   const value = reader.whole();
   return reader.failed ? null : { value };
@@ -80,7 +80,7 @@ class Reader {
       return WORDS.has(word) ? this.ended(WORDS.get(word)) : this.fail();
     }
     const number = this.match(NUMBER);
-    return number === null ? this.fail() : this.ended(numberOf(number) ?? this.fail());
+    return number === null ? this.fail() : this.ended(parsePythonNumber(number) ?? this.fail());
   }
 
   /** Reads items up to a closing bracket, or to the end of the text. */
@@ -201,7 +201,7 @@ class Reader {
 }
 
 /** Returns null for text that is not a number in Python, such as 012. */
-function numberOf(written: string): number | null {
+function parsePythonNumber(written: string): number | null {
   const negative = written.startsWith('-');
   const digits = written.replace(/^[+-]/u, '').replaceAll('_', '');
   if (/^0\d*[1-9]\d*$/u.test(digits)) {

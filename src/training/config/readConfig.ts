@@ -1,10 +1,10 @@
 /** Reads a run configuration (`*.c3.yaml`) with overrides, and reports faults by name and line. */
 import { C3Error } from '../../shared/errors.ts';
-import { oneLine } from '../../shared/text/oneLine.ts';
-import { readDocument, showPath, type KeyPath, type SourceDocument } from '../../team/document.ts';
+import { toOneLine } from '../../shared/text/oneLine.ts';
+import { readDocument, formatPath, type KeyPath, type SourceDocument } from '../../team/document.ts';
 import { configSchema, type RunConfig } from './config.ts';
-import { examine, type Fault } from './configFaults.ts';
-import { MAX_SHOWN_OVERRIDE, parseOverride, withOverrides, type Override } from './overrides.ts';
+import { examineConfig, type Fault } from './configFaults.ts';
+import { MAX_SHOWN_OVERRIDE, parseOverride, applyOverrides, type Override } from './overrides.ts';
 import { convertPublished, NOTHING_THERE } from './published/convertPublished.ts';
 import { isPublished } from './published/publishedForm.ts';
 import type { PublishedFacts } from './published/publishedRow.ts';
@@ -51,15 +51,15 @@ export function readConfigDocument(
     throw document.error([], 'must be a mapping of keys to values.');
   }
   const laid = overrides.map(parseOverride);
-  const given = withOverrides(base, laid, isPublished(base));
+  const given = applyOverrides(base, laid, isPublished(base));
   const conversion = isPublished(given) ? convertPublished(given, facts) : null;
   const value = conversion?.value ?? given;
   const overridden = new Set(laid.map(({ path }) => path.join('.')));
   const origin = (path: KeyPath): KeyPath => conversion?.from.get(path.join('.')) ?? path;
-  const error = (path: KeyPath, fault: string): C3Error => errorAt(origin(path), fault, document, overridden);
+  const error = (path: KeyPath, fault: string): C3Error => makeConfigError(origin(path), fault, document, overridden);
   const { config, faults } =
     conversion === null || conversion.faults.length === 0
-      ? examine(configSchema, value)
+      ? examineConfig(configSchema, value)
       : { config: null, faults: conversion.faults };
   // Reports the same first fault as the editor, which lists faults by place. Faults outside the text
   // come first.
@@ -67,7 +67,7 @@ export function readConfigDocument(
     isOverridden(origin(path), overridden) ? -1 : (document.offsetOf(origin(path)) ?? -1);
   const [first, ...others] = faults.toSorted((a, b) => placeOf(a) - placeOf(b));
   if (first !== undefined) {
-    throw error(first.path, `${first.sentence}${unknownToo(others)}`);
+    throw error(first.path, `${first.sentence}${nameOtherUnknownKeys(others)}`);
   }
   if (config === null) {
     throw error([], 'is not a valid configuration.');
@@ -76,13 +76,15 @@ export function readConfigDocument(
   if (conversion === null) {
     return { config: titled, error, notes: [], converted: null };
   }
-  const notes = conversion.notes.map(({ path, sentence }) => `${showPath(path)}: ${sentence}`);
-  return { config: titled, error, notes: [...notes, ...laid.flatMap(overrideNotes)], converted: conversion.value };
+  const notes = conversion.notes.map(({ path, sentence }) => `${formatPath(path)}: ${sentence}`);
+  return { config: titled, error, notes: [...notes, ...laid.flatMap(listOverrideNotes)], converted: conversion.value };
 }
 
 /** Names the unknown keys after the first fault, as many as fit in one line. */
-function unknownToo(faults: readonly Fault[]): string {
-  const names = faults.filter(({ of }) => of === 'key').map(({ path }) => oneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
+function nameOtherUnknownKeys(faults: readonly Fault[]): string {
+  const names = faults
+    .filter(({ of }) => of === 'key')
+    .map(({ path }) => toOneLine(path.join('.'), MAX_SHOWN_OVERRIDE));
   return names.length === 0
     ? ''
     : ` Unknown, too: ${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''}.`;
@@ -92,9 +94,9 @@ function unknownToo(faults: readonly Fault[]): string {
  * Reports overrides that the scripts would have read as text: they know `False`, but read `false` as a
  * text, which counts as true.
  */
-function overrideNotes({ path, text, value, textThere }: Override): string[] {
-  const shown = oneLine(text, MAX_SHOWN_OVERRIDE);
-  const name = oneLine(path.join('.'), MAX_SHOWN_OVERRIDE);
+function listOverrideNotes({ path, text, value, textThere }: Override): string[] {
+  const shown = toOneLine(text, MAX_SHOWN_OVERRIDE);
+  const name = toOneLine(path.join('.'), MAX_SHOWN_OVERRIDE);
   return textThere
     ? [
         `--override ${name}=${shown}: read as ${JSON.stringify(value)}; the scripts would have kept the text "${shown}".`,
@@ -106,9 +108,14 @@ function overrideNotes({ path, text, value, textThere }: Override): string[] {
 const isOverridden = (path: KeyPath, overridden: ReadonlySet<string>): boolean =>
   path.some((_, index) => overridden.has(path.slice(0, index + 1).join('.')));
 
-function errorAt(path: KeyPath, fault: string, document: SourceDocument, overridden: ReadonlySet<string>): C3Error {
+function makeConfigError(
+  path: KeyPath,
+  fault: string,
+  document: SourceDocument,
+  overridden: ReadonlySet<string>,
+): C3Error {
   const name = path.join('.');
   return isOverridden(path, overridden)
-    ? new C3Error('input', `--override ${oneLine(name, MAX_SHOWN_OVERRIDE)}: ${fault}`)
+    ? new C3Error('input', `--override ${toOneLine(name, MAX_SHOWN_OVERRIDE)}: ${fault}`)
     : document.error(path, fault);
 }

@@ -1,6 +1,6 @@
 /** The keys of a run configuration for the team that a run begins with, and for replacing a policy. */
 import { z } from 'zod';
-import { pathTo, positive } from './keyKinds.ts';
+import { pathKey, positive } from './keyKinds.ts';
 
 const MOST_NAME = 200;
 
@@ -42,7 +42,7 @@ const replaceSchema = z
       .nullable()
       .default(null)
       .describe('The policy of this role is replaced. The section needs one.'),
-    with: pathTo('folder')
+    with: pathKey('folder')
       .nullable()
       .default(null)
       .describe(

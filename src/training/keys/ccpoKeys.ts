@@ -1,10 +1,10 @@
 /** The keys of a run configuration for the learning signal of method ccpo (CCPO, arXiv 2603.21563). */
 import { z } from 'zod';
-import { oneOf, share } from './keyKinds.ts';
+import { enumKey, share } from './keyKinds.ts';
 
 export const ccpoSchema = z
   .strictObject({
-    solo_prompt: oneOf(['bare', 'empty_plan'], {
+    solo_prompt: enumKey(['bare', 'empty_plan'], {
       bare: 'As if the thinker had never spoken: the question alone, as the published code trains.',
       empty_plan:
         'The heading of the context with nothing below it, as the published code evaluates without a thinker.',
@@ -12,7 +12,7 @@ export const ccpoSchema = z
       .default('bare')
       .describe('The solver reads this in a solo rollout, which leaves out the message of the thinker.')
       .meta({ earlier: 'bare' }),
-    solo_draws: oneOf(['own', 'shared'], {
+    solo_draws: enumKey(['own', 'shared'], {
       own: 'Random numbers of their own, as the published code decodes. A thinker whose text changes nothing is then credited by chance, and drifts.',
       shared:
         'Those of the solver in the episode of their number, so that both say the same if the thinker changes nothing: any difference is due to the thinker.',
@@ -20,7 +20,7 @@ export const ccpoSchema = z
       .default('own')
       .describe('Solo rollouts draw these random numbers.')
       .meta({ earlier: 'own' }),
-    shaping: oneOf(['history', 'event', 'none'], {
+    shaping: enumKey(['history', 'event', 'none'], {
       history: 'Scaled by running statistics of earlier steps, as published.',
       event:
         "As in the authors' later code: both learn from the return, from -1 to 1, and the thinker from a bonus on top, without running statistics.",
@@ -42,7 +42,7 @@ export const ccpoSchema = z
           'they are. The published code has 10, the paper says 50.',
       )
       .meta({ earlier: 10 }),
-    order: oneOf(['previous', 'updated'], {
+    order: enumKey(['previous', 'updated'], {
       previous: 'Those of the steps before, as the published code.',
       updated: 'Those that the step itself has updated, as the formulas of the paper.',
     })
@@ -66,7 +66,7 @@ export const ccpoSchema = z
           'returns alike.',
       )
       .meta({ earlier: 1 }),
-    bonus: oneOf(['event', 'difference'], {
+    bonus: enumKey(['event', 'difference'], {
       event: '1 if the return is above the middle and the solo return below it, -1 the other way round, else 0.',
       difference: 'Half of the return less the solo return, both from -1 to 1.',
     })
@@ -80,14 +80,14 @@ export const ccpoSchema = z
       .default(0.2)
       .describe('With `shaping: event`, the bonus counts this much beside the return (lambda of the later code).')
       .meta({ earlier: 0.2 }),
-    solo_baseline: oneOf(['question', 'rollout'], {
+    solo_baseline: enumKey(['question', 'rollout'], {
       question: 'The mean of the solo rollouts of the question.',
       rollout: 'The one solo rollout of the same number.',
     })
       .default('question')
       .describe('With `shaping: event`, a return is compared with this solo return.')
       .meta({ earlier: 'question' }),
-    normalise: oneOf(['deviation', 'mean', 'none'], {
+    normalise: enumKey(['deviation', 'mean', 'none'], {
       deviation: 'To mean 0 and sample deviation 1, as published.',
       mean: "To mean 0 alone, as the authors' later code.",
       none: 'Not at all.',
@@ -95,7 +95,7 @@ export const ccpoSchema = z
       .default('deviation')
       .describe('This key scales the signals of the rollouts of one question.')
       .meta({ earlier: 'deviation' }),
-    ratio: oneOf(['token', 'message'], {
+    ratio: enumKey(['token', 'message'], {
       token: 'That of each token.',
       message: "The geometric mean over the message, for each of its tokens, as the published code's turns.",
     })
@@ -122,14 +122,14 @@ export const ccpoSchema = z
           'every step. The published code has 10.',
       )
       .meta({ earlier: 0 }),
-    alternate_first: oneOf(['thinker', 'solver'], {
+    alternate_first: enumKey(['thinker', 'solver'], {
       thinker: 'The first role of the protocol, as published.',
       solver: 'The second one.',
     })
       .default('thinker')
       .describe('With `alternate_every`, this role is updated first.')
       .meta({ earlier: 'thinker' }),
-    voting: oneOf(['direct', 'allocation'], {
+    voting: enumKey(['direct', 'allocation'], {
       direct: 'Each voter learns from its own contribution, scaled by running statistics of its own.',
       allocation:
         'The return of the vote, scaled within the question, is shared among the voters whose contribution is positive; nobody else learns. With `ties: expected` it can lower what the only right voter says.',
@@ -137,7 +137,7 @@ export const ccpoSchema = z
       .default('direct')
       .describe('In a team that votes, this key turns the contribution of a voter into the signal that it learns from.')
       .meta({ earlier: 'direct' }),
-    contribution: oneOf(['removal', 'shapley'], {
+    contribution: enumKey(['removal', 'shapley'], {
       removal: 'The reward of the vote less that of the vote without it, as published.',
       shapley: 'Its Shapley value: what it adds to the vote of those before it, the mean over all orders of voters.',
     })

@@ -1,11 +1,11 @@
 /** The keys of a run configuration for turning returns into credit. */
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
-import { described, oneOf, share } from './keyKinds.ts';
+import { tableKey, enumKey, share } from './keyKinds.ts';
 
 export const creditSchema = z
   .strictObject({
-    estimator: described(CONFIGURABLE_ESTIMATORS)
+    estimator: tableKey(CONFIGURABLE_ESTIMATORS)
       .default('loo')
       .describe('Method c3 measures a message against this baseline; the other methods bring their own.'),
     alpha: share.default(1).describe('With `estimator: value_assisted`, the values have this weight.'),
@@ -16,7 +16,7 @@ export const creditSchema = z
         'true turns credits into z-scores within a group. It erases ablations: c3 and c3_full_mean then give ' +
           'the same advantages, and so do c3_no_replay and magrpo.',
       ),
-    normalise_scope: oneOf(['published', 'group'], {
+    normalise_scope: enumKey(['published', 'group'], {
       published: 'As the published code of each method: mappo over the step, the others over what was compared.',
       group: 'Over what was compared with each other, for mappo too.',
     })
@@ -41,7 +41,7 @@ export const creditSchema = z
           'of whole episodes have no contexts to merge.',
       )
       .meta({ since: '0.2.0', earlier: false }),
-    lone_messages: oneOf(['none', 'parent'], {
+    lone_messages: enumKey(['none', 'parent'], {
       none: 'It has no credit, and nothing is learned from it.',
       parent:
         'The credit of the message before it, as whole episodes have: unbiased, and the role learns. Never on ' +

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { oneOf } from './keyKinds.ts';
+import { enumKey } from './keyKinds.ts';
 
 /** The largest bound of a slice of assertions. */
 const MOST_ASSERTIONS = 999_999_999;
@@ -17,7 +17,7 @@ const WITH_TESTS = ['level_feedback', 'level_passed', 'passed'] as const;
 
 /** The keys that mean the same here and in the published scripts. */
 export const EXTERNAL_KEYS = {
-  mode: oneOf([...WITH_TESTS, 'plain', 'expert_edits'], {
+  mode: enumKey([...WITH_TESTS, 'plain', 'expert_edits'], {
     level_feedback:
       'Diagnostics of each level: definitions, syntax, failing tests with their errors, use of the helper.',
     level_passed: 'Short signals per level.',
@@ -27,7 +27,7 @@ export const EXTERNAL_KEYS = {
   })
     .default('level_feedback')
     .describe('The roles read this between two turns.'),
-  memory_mode: oneOf(MEMORY_MODES, {
+  memory_mode: enumKey(MEMORY_MODES, {
     last: 'The original instruction and the newest function.',
     full: 'All earlier prompts and responses of the role, numbered.',
     memoryful: 'Nothing is repeated: the role continues its own conversation.',
@@ -84,10 +84,10 @@ export const externalSchema = z
 export type ExternalSettings = NonNullable<z.infer<typeof externalSchema>>;
 
 /** Returns true if a mode executes programs against tests, which needs an evaluator that does so. */
-export const runsTests = (mode: ExternalSettings['mode']): boolean => WITH_TESTS.some((one) => one === mode);
+export const modeRunsTests = (mode: ExternalSettings['mode']): boolean => WITH_TESTS.some((one) => one === mode);
 
 /** Returns the fault of the section for a protocol, to follow its key, or null if there is none. */
-export const externalFault = (
+export const findExternalFault = (
   { external }: { readonly external: ExternalSettings | null },
   { name, rounds }: Pick<Protocol, 'name' | 'rounds'>,
 ): string | null =>
@@ -96,7 +96,7 @@ export const externalFault = (
     : null;
 
 /** Converts the settings to the rounds of a protocol. */
-export function externalRounds(settings: ExternalSettings | null): Pick<GivenRounds, 'environment' | 'history'> {
+export function toExternalRounds(settings: ExternalSettings | null): Pick<GivenRounds, 'environment' | 'history'> {
   if (settings === null) {
     return {};
   }
@@ -104,7 +104,7 @@ export function externalRounds(settings: ExternalSettings | null): Pick<GivenRou
   return {
     environment: {
       name: mode,
-      ...(runsTests(mode) && { sandbox_slice: slice }),
+      ...(modeRunsTests(mode) && { sandbox_slice: slice }),
       ...(mode === 'expert_edits' && { expert: settings.expert_edits_model }),
     },
     history: { memory, prompts, responses: settings.previous_responses },

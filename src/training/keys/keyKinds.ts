@@ -28,13 +28,13 @@ declare module 'zod' {
 }
 
 /** Makes a key that takes one of some names. A name without a meaning does not compile. */
-export const oneOf = <const Names extends readonly string[]>(
+export const enumKey = <const Names extends readonly string[]>(
   names: Names,
   choices: Readonly<Record<Names[number], string>>,
 ) => z.enum(names).meta({ choices });
 
 /** Makes a key that takes one of the names of a table, with the words of their rows as meanings. */
-export const described = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
+export const tableKey = <Name extends string>(rows: readonly { readonly name: Name; readonly words: string }[]) =>
   z
     .enum(rows.map(({ name }) => name))
     .meta({ choices: Object.fromEntries(rows.map(({ name, words }) => [name, words])) });
@@ -46,24 +46,24 @@ export const rowSlice = z.string().max(100).regex(SLICE, 'is no slice; write it 
 export const SMALL_WORDS = 'The smaller team that comes with the task logic: about half of the weights.';
 
 /** Makes a key for a path, or for a name that the product gives a meaning. */
-export const pathTo = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
+export const pathKey = (names: 'folder' | 'protocol' | 'rows', choices: Readonly<Record<string, string>> = {}) =>
   z.string().min(1).meta({ names, choices });
 
 /** Returns the schema of the written value: without default, null, short forms and transformations. */
-export function writtenSchema(schema: z.core.$ZodType): z.core.$ZodType {
+export function unwrapSchema(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodPipe) {
-    return writtenSchema(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
+    return unwrapSchema(schema.in instanceof z.ZodTransform ? schema.out : schema.in);
   }
   return schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault ||
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodOptional
-    ? writtenSchema(schema.unwrap())
+    ? unwrapSchema(schema.unwrap())
     : schema;
 }
 
 /** Returns the keys of a section by name; an empty object if the schema is not a section. */
-export function sectionKeys(schema: z.core.$ZodType): Readonly<Record<string, z.ZodType>> {
-  const written = writtenSchema(schema);
+export function listSectionKeys(schema: z.core.$ZodType): Readonly<Record<string, z.ZodType>> {
+  const written = unwrapSchema(schema);
   return written instanceof z.ZodObject ? written.shape : {};
 }

@@ -1,6 +1,6 @@
 /** The keys of a run configuration for rollout trees, under their published names. */
 import { z } from 'zod';
-import { oneOf, positive } from './keyKinds.ts';
+import { enumKey, positive } from './keyKinds.ts';
 
 export const magrpoSchema = z
   .strictObject({
@@ -22,7 +22,7 @@ export const magrpoSchema = z
       .max(64)
       .default(4)
       .describe('Each role has this many messages at each node of the tree (G).'),
-    joint_mode: oneOf(['align', 'cross'], {
+    joint_mode: enumKey(['align', 'cross'], {
       align: 'The j-th messages of all roles together: G joint actions of a node.',
       cross:
         'Every combination of messages: G to the power of `num_agents`. The roles of a turn must not see each other.',
@@ -65,7 +65,7 @@ export const magrpoSchema = z
         'Rewards are scaled by these keys before they are compared. Stored returns keep the rewards as they ' +
           'were given.',
       ),
-    cross_reduce: oneOf(['sum', 'mean'], {
+    cross_reduce: enumKey(['sum', 'mean'], {
       sum: 'As published: with G messages of N roles, credits are G^(N-1) times as large as with `align`.',
       mean: 'Their mean: the learning rate means the same as with `align`.',
     })

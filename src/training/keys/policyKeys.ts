@@ -1,6 +1,6 @@
 /** The keys of a role's policy in a run configuration. */
 import { z } from 'zod';
-import { endpointFault, plainEndpoint } from '../../shared/endpointAddress.ts';
+import { findEndpointFault, trimEndpoint } from '../../shared/endpointAddress.ts';
 import {
   BASE_SNAPSHOT,
   ENDPOINT_APIS,
@@ -9,7 +9,7 @@ import {
   type ServedSettings,
 } from '../../shared/rolePolicies.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../shared/runNames.ts';
-import { described, pathTo, positive, SMALL_WORDS } from './keyKinds.ts';
+import { tableKey, pathKey, positive, SMALL_WORDS } from './keyKinds.ts';
 
 /** The largest number of rows in one script. */
 const MOST_ANSWERS = 1000;
@@ -55,18 +55,18 @@ const addresses = z
   .transform((given, context) => {
     const all = [given].flat();
     // Reports the first fault, which says what to do; the message of a union would not.
-    const fault = all.map(endpointFault).find((one) => one !== null);
+    const fault = all.map(findEndpointFault).find((one) => one !== null);
     if (fault !== undefined) {
       context.addIssue({ code: 'custom', message: fault, input: given });
       return z.NEVER;
     }
-    return all.map(plainEndpoint);
+    return all.map(trimEndpoint);
   });
 const name = z.string().min(1).max(MOST_NAME);
 const amount = z.number().min(0).max(MOST_COUNT);
 
 const keysSchema = z.strictObject({
-  kind: described(POLICY_KINDS)
+  kind: tableKey(POLICY_KINDS)
     .optional()
     .describe('A policy of this kind answers for the role. The key may be omitted if another key says the kind.'),
   answers,
@@ -83,13 +83,16 @@ const keysSchema = z.strictObject({
     .max(MOST_NAME)
     .optional()
     .describe('`kind: snapshot`: the snapshot is of this earlier run in the same store.'),
-  adapter: pathTo('folder')
+  adapter: pathKey('folder')
     .optional()
     .describe(
       "`kind: adapter`: this folder, relative to the configuration, has an adapter of the run's model in " +
         "PEFT's layout.",
     ),
-  model: pathTo('folder', { [BUNDLED_MODEL]: 'The team that comes with the bundled task.', [SMALL_MODEL]: SMALL_WORDS })
+  model: pathKey('folder', {
+    [BUNDLED_MODEL]: 'The team that comes with the bundled task.',
+    [SMALL_MODEL]: SMALL_WORDS,
+  })
     .optional()
     .describe(
       '`kind: model`: this folder, relative to the configuration, has another model in the Hugging Face layout.',
@@ -118,7 +121,7 @@ const keysSchema = z.strictObject({
     .max(MOST_NAME)
     .optional()
     .describe('`kind: endpoint`: the server has the model under this name.'),
-  api: described(ENDPOINT_APIS)
+  api: tableKey(ENDPOINT_APIS)
     .optional()
     .describe('`kind: endpoint`: the server is asked in this form; chat by default.'),
   stream: z.boolean().optional().describe('`kind: endpoint`: true receives answers in pieces; false by default.'),
@@ -195,8 +198,8 @@ const KEYS_OF = {
 } as const satisfies Readonly<Record<RolePolicySettings['kind'], readonly [keyof Keys, ...(readonly (keyof Keys)[])]>>;
 
 /** Returns the faulty key of one policy and a sentence to follow it, or null if there is no fault. */
-function keysFault(given: Keys): readonly [key: string, sentence: string] | null {
-  const kind = kindOf(given);
+function findPolicyKeysFault(given: Keys): readonly [key: string, sentence: string] | null {
+  const kind = inferPolicyKind(given);
   if (kind === undefined) {
     return ['kind', `must be one of ${POLICY_KINDS.map(({ name }) => name).join(', ')}`];
   }
@@ -222,7 +225,7 @@ function keysFault(given: Keys): readonly [key: string, sentence: string] | null
   return null;
 }
 
-function kindOf(given: Keys): RolePolicySettings['kind'] | undefined {
+function inferPolicyKind(given: Keys): RolePolicySettings['kind'] | undefined {
   return given.kind ?? POLICY_KINDS.map(({ name }) => name).find((name) => given[KEYS_OF[name][0]] !== undefined);
 }
 
@@ -230,7 +233,7 @@ function kindOf(given: Keys): RolePolicySettings['kind'] | undefined {
 const AT_A_SERVER = 8;
 const AT_A_WINDOW = 4;
 
-const askingOf = (given: Keys, concurrency: number): Pick<ServedSettings, (typeof ASKING)[number]> => ({
+const readAskingKeys = (given: Keys, concurrency: number): Pick<ServedSettings, (typeof ASKING)[number]> => ({
   concurrency: given.concurrency ?? concurrency,
   requests_per_minute: given.requests_per_minute ?? null,
   retries: given.retries ?? 5,
@@ -242,14 +245,14 @@ const askingOf = (given: Keys, concurrency: number): Pick<ServedSettings, (typeo
 /** The policy that answers for one role. */
 export const rolePolicySchema = keysSchema.transform((given, context): RolePolicySettings => {
   // With an unknown key, other faults may be consequences: the unknown key may be the intended one.
-  const fault = context.issues.length > 0 ? null : keysFault(given);
+  const fault = context.issues.length > 0 ? null : findPolicyKeysFault(given);
   if (fault !== null) {
     const [key, message] = fault;
     context.addIssue({ code: 'custom', path: [key], message, input: given });
     return z.NEVER;
   }
   const { answers: rows = [], snapshot = '', run, adapter = '', model = '' } = given;
-  switch (kindOf(given)) {
+  switch (inferPolicyKind(given)) {
     case 'snapshot':
       return { kind: 'snapshot', snapshot, ...(run !== undefined && { run }) };
     case 'adapter':
@@ -263,10 +266,10 @@ export const rolePolicySchema = keysSchema.transform((given, context): RolePolic
         model_name: given.model_name ?? '',
         api: given.api ?? 'chat',
         stream: given.stream ?? false,
-        ...askingOf(given, AT_A_SERVER),
+        ...readAskingKeys(given, AT_A_SERVER),
       };
     case 'vscode':
-      return { kind: 'vscode', vscode: given.vscode ?? {}, ...askingOf(given, AT_A_WINDOW) };
+      return { kind: 'vscode', vscode: given.vscode ?? {}, ...readAskingKeys(given, AT_A_WINDOW) };
     case 'own':
       return { kind: 'own', learns: false };
     default:

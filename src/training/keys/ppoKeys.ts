@@ -1,6 +1,6 @@
 /** The keys of a run configuration for updating the policy. */
 import { z } from 'zod';
-import { oneOf, positive, share } from './keyKinds.ts';
+import { enumKey, positive, share } from './keyKinds.ts';
 
 export const ppoSchema = z
   .strictObject({
@@ -23,7 +23,7 @@ export const ppoSchema = z
           'steps.',
       )
       .meta({ since: '0.2.0', earlier: 1 }),
-    loss_weight: oneOf(['token', 'message', 'role'], {
+    loss_weight: enumKey(['token', 'message', 'role'], {
       token: 'Every token of the step counts the same: long messages, and roles with many, count more.',
       message: 'Every message counts the same, whatever its length.',
       role: "Every role counts the same, however many messages it was sampled (C3's equation 18).",
@@ -40,14 +40,14 @@ export const ppoSchema = z
       )
       .meta({ since: '0.2.0', earlier: false }),
     kl_coefficient: z.number().min(0).default(0.01).describe('The KL penalty has this weight; 0 turns it off.'),
-    kl_estimator: oneOf(['k3', 'k1', 'exact'], {
+    kl_estimator: enumKey(['k3', 'k1', 'exact'], {
       k3: 'In the loss, estimated from the sampled tokens.',
       k1: 'Subtracted from the advantages, token by token; only against `reference`.',
       exact: 'In the loss, over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
     })
       .default('k3')
       .describe('This key estimates the KL penalty and says where it enters.'),
-    kl_against: oneOf(['reference', 'last'], {
+    kl_against: enumKey(['reference', 'last'], {
       reference: 'The policy that the run began with.',
       last: 'The policy that sampled the messages of the step: the penalty holds each step near the one before.',
     })
@@ -60,7 +60,7 @@ export const ppoSchema = z
 
 export const valueHeadSchema = z
   .strictObject({
-    fit: oneOf(['least_squares', 'gradient'], {
+    fit: enumKey(['least_squares', 'gradient'], {
       least_squares: 'With a bias, in each step the best fit to what was sampled so far, older steps counting less.',
       gradient: 'Without a bias, by some optimizer steps on what the step sampled (`learning_rate`, `epochs`, `clip`).',
     })

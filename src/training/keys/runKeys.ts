@@ -13,7 +13,7 @@ import { beginSchema } from './beginKeys.ts';
 import { ccpoSchema } from './ccpoKeys.ts';
 import { creditSchema } from './creditKeys.ts';
 import { externalSchema } from './externalKeys.ts';
-import { described, oneOf, pathTo, positive, SMALL_WORDS } from './keyKinds.ts';
+import { tableKey, enumKey, pathKey, positive, SMALL_WORDS } from './keyKinds.ts';
 import { magrpoSchema } from './magrpoKeys.ts';
 import { outputSchema } from './outputKeys.ts';
 import { rolePolicySchema } from './policyKeys.ts';
@@ -39,7 +39,7 @@ export const RUN_KEYS = {
       'All randomness of the run comes from this seed. The same seed, configuration and machine give the same ' +
         'run, token by token.',
     ),
-  model: pathTo('folder', {
+  model: pathKey('folder', {
     [BUNDLED_MODEL]: 'The small team that comes with the bundled task; it needs no download.',
     [SMALL_MODEL]: SMALL_WORDS,
   })
@@ -50,7 +50,7 @@ export const RUN_KEYS = {
     ),
   adapter: z
     .strictObject({
-      per: oneOf(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' })
+      per: enumKey(['team', 'role'], { team: 'All roles share one adapter.', role: 'Each role has its own adapter.' })
         .default('team')
         .describe('This key says which roles share an adapter.'),
       rank: positive
@@ -65,7 +65,7 @@ export const RUN_KEYS = {
         .describe('The product of the factors is scaled by this number divided by `rank`.'),
       target_modules: z
         .array(
-          oneOf(ADAPTER_MODULES, {
+          enumKey(ADAPTER_MODULES, {
             q_proj: 'Queries of the attention.',
             k_proj: 'Keys of the attention.',
             v_proj: 'Values of the attention.',
@@ -84,7 +84,7 @@ export const RUN_KEYS = {
     .describe('The run trains low-rank factors over the frozen model (LoRA). null trains the whole model.'),
   chat: z
     .strictObject({
-      template: oneOf(['auto', 'none'], {
+      template: enumKey(['auto', 'none'], {
         auto: 'Through the chat template of the model folder, if it has one.',
         none: 'As plain text.',
       })
@@ -97,7 +97,7 @@ export const RUN_KEYS = {
     })
     .prefault({})
     .describe('These keys say how contexts are written for the model.'),
-  protocol: pathTo('protocol', {
+  protocol: pathKey('protocol', {
     bundled:
       'That of the bundled task: a reasoner and an actor, a planner and a coder (python), a dealer and ' +
       'players, a helper and a main role (functions), voters (logic), or roles who speak in turn (the ' +
@@ -126,11 +126,11 @@ export const RUN_KEYS = {
     )
     .meta({ since: '0.2.0' }),
   task: taskSchema,
-  evaluator: described(EVALUATOR_KINDS)
+  evaluator: tableKey(EVALUATOR_KINDS)
     .default('auto')
     .describe('The evaluator scores the last message of an episode.')
     .meta({ earlier: 'answer', alwaysStored: true }),
-  code_blocks: oneOf(CODE_BLOCKS, {
+  code_blocks: enumKey(CODE_BLOCKS, {
     first: 'The first one, as the published extraction.',
     last: 'The last one.',
     all: 'All of them as one program.',
@@ -174,7 +174,7 @@ export const RUN_KEYS = {
         .describe(
           'This model scores with `evaluator: judge`. It has the keys of a policy with `endpoint` or `vscode`.',
         ),
-      labels: pathTo('rows')
+      labels: pathKey('rows')
         .optional()
         .describe(
           'This file, relative to the configuration, has messages that you scored: one JSON object a line ' +
@@ -212,7 +212,7 @@ export const RUN_KEYS = {
       'The run keeps the weights of every n-th step and of the last. A replay that needs those of a step ' +
         'between rebuilds them from a checkpoint, which is kept for each such stretch.',
     ),
-  shape: oneOf(['nested', 'spine', 'spine_rho'], {
+  shape: enumKey(['nested', 'spine', 'spine_rho'], {
     nested: 'A tree: every message is continued by as many as `fanout` says.',
     spine:
       'One episode, and alternatives to each of its messages that are continued once; `evaluator_budget` is ' +
@@ -343,9 +343,9 @@ export const RUN_KEYS = {
     .preprocess(
       (value) => (typeof value === 'string' ? { provider: value } : value),
       z.strictObject({
-        provider: described(DEVICE_CHOICES).default(DEFAULT_PROVIDER).describe('The run computes on this device.'),
+        provider: tableKey(DEVICE_CHOICES).default(DEFAULT_PROVIDER).describe('The run computes on this device.'),
         threads: z.int().positive().max(64).default(2).describe('The CPU computes with this many threads.'),
-        precision: oneOf(PRECISIONS, {
+        precision: enumKey(PRECISIONS, {
           float32: 'As they are trained.',
           float16: 'Half the memory; the weights are rounded.',
         })

@@ -1,11 +1,11 @@
 /** The keys of `task`: the team's questions. */
 import { z } from 'zod';
 import { SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
-import { oneOf, pathTo, positive, rowSlice } from './keyKinds.ts';
+import { enumKey, pathKey, positive, rowSlice } from './keyKinds.ts';
 
 export const taskSchema = z
   .strictObject({
-    name: oneOf(TASK_NAMES, {
+    name: enumKey(TASK_NAMES, {
       arithmetic: 'Expressions of one to four steps, answered with a number.',
       python: 'Small functions, scored by unit tests that run in the sandbox.',
       dealer: 'Hands of a card game, in which the first message decides as much of the score as the level says.',
@@ -23,14 +23,14 @@ export const taskSchema = z
           'protocol are called `bundled` (zebra, numbers and blocksworld have no team). ' +
           'For your own questions omit it and write `train_file`, with `evaluation_file` or `split`, and `format` if need be.',
       ),
-    train_file: pathTo('rows')
+    train_file: pathKey('rows')
       .nullable()
       .default(null)
       .describe(
         'The team is trained on the questions of this file: JSON Lines or CSV, relative to the configuration. ' +
           'null generates those of the bundled task.',
       ),
-    evaluation_file: pathTo('rows')
+    evaluation_file: pathKey('rows')
       .nullable()
       .default(null)
       .describe(
@@ -78,7 +78,7 @@ export const taskSchema = z
           '`test[:16]`. At most `evaluation.instances` are.',
       )
       .meta({ since: '0.2.0', earlier: null }),
-    format: oneOf(TASK_FORMATS, {
+    format: enumKey(TASK_FORMATS, {
       auto: 'Recognized row by row.',
       gsm8k: 'GSM8K: the answer comes after ####.',
       math: 'MATH: the answer is in \\boxed{} of the solution.',
@@ -100,7 +100,11 @@ export const taskSchema = z
     })
       .default('auto')
       .describe('The rows of the files have this form.'),
-    show_tests: oneOf(SHOWN_TESTS, { none: 'None: the text alone asks.', first: 'The first one.', all: 'All of them.' })
+    show_tests: enumKey(SHOWN_TESTS, {
+      none: 'None: the text alone asks.',
+      first: 'The first one.',
+      all: 'All of them.',
+    })
       .default('first')
       .describe('An MBPP question shows these of its tests, which alone name the function.'),
     levels: z

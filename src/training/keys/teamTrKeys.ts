@@ -1,6 +1,6 @@
 /** The keys of a run configuration for the trust region of each role in method teamtr. */
 import { z } from 'zod';
-import { oneOf, positive } from './keyKinds.ts';
+import { enumKey, positive } from './keyKinds.ts';
 
 export const teamTrSchema = z
   .strictObject({
@@ -13,7 +13,7 @@ export const teamTrSchema = z
           'of a step share `evaluator_budget` evenly.',
       )
       .meta({ earlier: 1 }),
-    reuse: oneOf(['as_is', 'weighted'], {
+    reuse: enumKey(['as_is', 'weighted'], {
       as_is: 'They count as they were sampled (naive sequential).',
       weighted:
         'Each episode counts by its importance weight: how much likelier the messages of the roles ' +
@@ -35,7 +35,7 @@ export const teamTrSchema = z
         'With `reuse: weighted`, this number bounds the importance weight of an episode. null bounds it at e^10.',
       )
       .meta({ earlier: null }),
-    order: oneOf(['fixed', 'reverse', 'round_robin', 'random', 'gain'], {
+    order: enumKey(['fixed', 'reverse', 'round_robin', 'random', 'gain'], {
       fixed: 'As the protocol lists its roles.',
       reverse: 'The other way round.',
       round_robin: 'As the protocol lists its roles, each step beginning with the one after that of the step before.',
@@ -55,7 +55,7 @@ export const teamTrSchema = z
           'messages, summed over the tokens of a message.',
       )
       .meta({ earlier: 0.01 }),
-    kl_estimator: oneOf(['k3', 'k1', 'exact'], {
+    kl_estimator: enumKey(['k3', 'k1', 'exact'], {
       k3: 'From the sampled tokens; never below 0.',
       k1: 'The mean log-ratio of the sampled tokens, as published; it may be below 0 by chance.',
       exact: 'Over the whole vocabulary at every token; for vocabularies of up to 8,192 tokens.',
@@ -100,7 +100,7 @@ export const teamTrSchema = z
           'standard deviations by default. null clips none.',
       )
       .meta({ earlier: 3 }),
-    advantage_scale: oneOf(['variance', 'deviation', 'none'], {
+    advantage_scale: enumKey(['variance', 'deviation', 'none'], {
       variance: "The root of the variance of a problem's returns and `advantage_epsilon`, as published.",
       deviation: 'Their deviation and `advantage_epsilon`, as in the appendix.',
       none: 'Nothing: advantages are in units of the return, and so is their clip (without group normalization).',

@@ -7,13 +7,13 @@ import type { RunSummary } from '../../domain/run.ts';
  * Returns the share of solved problems with its interval: Wilson's for single episodes, Student's t
  * over the means of several. Returns null if all outcomes are masked.
  */
-export function proportion(outcomes: readonly (number | null)[]): Interval | null {
+export function computeProportion(outcomes: readonly (number | null)[]): Interval | null {
   const interval = meanInterval(outcomes.filter((outcome) => outcome !== null));
   return interval === null ? null : { value: interval.value, low: interval.low, high: interval.high, n: interval.n };
 }
 
 /** Returns the intervals before and after, and the paired bootstrap of their difference. */
-export function comparison(
+export function compareOutcomes(
   before: readonly (number | null)[],
   after: readonly (number | null)[],
   trained: boolean,
@@ -24,8 +24,8 @@ export function comparison(
     return value === null || later === null || later === undefined ? [] : [[value, later] as const];
   });
   return {
-    before: proportion(before),
-    after: trained ? proportion(after) : null,
+    before: computeProportion(before),
+    after: trained ? computeProportion(after) : null,
     difference: trained && pairs.length > 0 ? pairedBootstrap(pairs, seed) : null,
   };
 }

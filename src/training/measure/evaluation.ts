@@ -6,13 +6,13 @@ import type { Problem } from '../../domain/problem.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
-import { grow } from '../../replay/episodes.ts';
-import { findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
+import { growEpisodes } from '../../replay/episodes.ts';
+import { findLeaves, computeReturn, type TreeMessage } from '../../replay/tree.ts';
 import type { Environments } from '../../replay/unfold.ts';
 import { isSolved } from '../../shared/credit/returns.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import type { Renderer } from '../../team/render.ts';
-import { scoredAtMost, solvedReturn } from '../../team/rounds.ts';
+import { countMostScores, solvedReturn } from '../../team/rounds.ts';
 import { requireMeasured } from './measured.ts';
 
 export interface EvaluationSettings {
@@ -44,7 +44,7 @@ export interface EvaluationControl {
 }
 
 /** Returns the number of episodes per problem in an evaluation. */
-export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number =>
+export const countSamples = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | 'samples'>): number =>
   kind === 'greedy' ? 1 : samples;
 
 /**
@@ -52,7 +52,7 @@ export const samplesOf = ({ kind, samples }: Pick<EvaluationSettings, 'kind' | '
  * all masked.
  * @param episodes 1, 0 or null, with the episodes of each problem adjacent
  */
-export function problemMeans(episodes: readonly (number | null)[], samples: number): (number | null)[] {
+export function averageProblems(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
     const measured = episodes.slice(index * samples, (index + 1) * samples).filter((value) => value !== null);
     return measured.length === 0 ? null : mean(measured);
@@ -62,9 +62,9 @@ export function problemMeans(episodes: readonly (number | null)[], samples: numb
 /**
  * Returns 1 for each problem that is solved at least once, else 0; null if no episode is known to be
  * solved and some are masked. The mean is pass@k for k samples.
- * @param episodes as for problemMeans
+ * @param episodes as for averageProblems
  */
-export function solvedOnce(episodes: readonly (number | null)[], samples: number): (number | null)[] {
+export function listSolvedOnce(episodes: readonly (number | null)[], samples: number): (number | null)[] {
   return Array.from({ length: Math.ceil(episodes.length / samples) }, (_, index) => {
     const own = episodes.slice(index * samples, (index + 1) * samples);
     return own.includes(1) ? 1 : own.includes(null) ? null : 0;
@@ -72,7 +72,7 @@ export function solvedOnce(episodes: readonly (number | null)[], samples: number
 }
 
 /** Returns 1 if an episode's return reaches that of a solved one, else 0; null if it is masked. */
-export const solved = (value: number | null, least: number): number | null =>
+export const toSolved = (value: number | null, least: number): number | null =>
   value === null ? null : isSolved(value, least) ? 1 : 0;
 
 /**
@@ -87,17 +87,17 @@ export async function evaluate(
   problems: readonly Problem[],
   control: EvaluationControl,
 ): Promise<(number | null)[]> {
-  const most = scoredAtMost(settings.protocol);
+  const most = countMostScores(settings.protocol);
   const least = solvedReturn(settings.protocol);
   const sampling = settings.kind === 'greedy' ? { ...settings.sampling, temperature: 0 } : settings.sampling;
-  const samples = samplesOf(settings);
+  const samples = countSamples(settings);
   const together = Math.max(1, Math.floor(settings.batch / samples));
   const episodes: (number | null)[] = [];
   for (let start = 0; start < problems.length; start += together) {
     const members = problems.slice(start, start + together);
     const calls = members.length * samples * most;
     control.onBegin(calls);
-    const roots = await grow(
+    const roots = await growEpisodes(
       {
         protocol: settings.protocol,
         render: settings.render,
@@ -120,9 +120,9 @@ export async function evaluate(
     requireMeasured(roots);
     for (const root of roots) {
       const leaf = findLeaves(root)[0];
-      episodes.push(solved(leaf === undefined ? null : returnOf(leaf), least));
+      episodes.push(toSolved(leaf === undefined ? null : computeReturn(leaf), least));
     }
     control.onBatch(Math.min(problems.length, start + members.length), roots);
   }
-  return problemMeans(episodes, samples);
+  return averageProblems(episodes, samples);
 }

@@ -1,6 +1,6 @@
 /** Checks that enough episodes were measured to go on. */
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
-import { findLeaves, missingIn, findScores, type TreeMessage } from '../../replay/tree.ts';
+import { findLeaves, findMissing, findScores, type TreeMessage } from '../../replay/tree.ts';
 
 /** The rule of a score lost because the sandbox was ended from outside (evaluate/python/rules.ts). */
 const KILLED = 'killed';
@@ -17,7 +17,7 @@ export function requireMeasured(roots: readonly TreeMessage[]): void {
   if (killed.length * 2 > leaves.length) {
     throw new EvaluatorLost(`The sandbox was ended from outside for ${killed.length} of ${leaves.length} episodes.`);
   }
-  const missing = leaves.map(missingIn).filter((answer) => answer !== null && answer.withheld !== true);
+  const missing = leaves.map(findMissing).filter((answer) => answer !== null && answer.withheld !== true);
   if (missing.length > 0 && missing.length === leaves.length) {
     throw new EvaluatorLost(
       `No message was given for any of ${leaves.length} episodes, the first because ${missing[0]?.lost ?? ''}.`,

@@ -14,7 +14,7 @@ export interface RunWork {
  * @param problems problems per evaluation
  * @param finished the number of finished training steps in the store
  */
-export function runWork(
+export function countRunWork(
   { steps, evaluation: { before, every, samples } }: Pick<RunConfig, 'steps' | 'evaluation'>,
   problems: number,
   finished = 0,
@@ -108,11 +108,12 @@ export class Remaining {
 
   private total(): number | null {
     const { expected, episodesLeft, stepsLeft } = this;
-    const episode = typical(this.episodes, expected.known ? expected.episode : null);
-    const step = typical(this.steps, expected.known ? expected.step : null);
+    const episode = typicalSeconds(this.episodes, expected.known ? expected.episode : null);
+    const step = typicalSeconds(this.steps, expected.known ? expected.step : null);
     // A kind without measurements is assumed to deviate from its expected pace by the same factor as the
     // other kind.
-    const factor = share(episode, expected.episode) ?? share(step, expected.step) ?? (expected.known ? 1 : null);
+    const factor =
+      measuredShare(episode, expected.episode) ?? measuredShare(step, expected.step) ?? (expected.known ? 1 : null);
     if (factor === null) {
       return null;
     }
@@ -127,7 +128,7 @@ export class Remaining {
   }
 }
 
-const share = (measured: number | null, expected: number): number | null =>
+const measuredShare = (measured: number | null, expected: number): number | null =>
   measured === null || expected <= 0 ? null : measured / expected;
 
 /**
@@ -135,7 +136,7 @@ const share = (measured: number | null, expected: number): number | null =>
  * compiling graphs and starting processes: it counts only while it is alone, and then half if an
  * expected value is known.
  */
-function typical(measured: readonly number[], expected: number | null): number | null {
+function typicalSeconds(measured: readonly number[], expected: number | null): number | null {
   const [first] = measured;
   if (first === undefined) {
     return null;

@@ -8,10 +8,10 @@ import {
 } from '../../domain/evaluation.ts';
 import { recordSubtree } from '../../replay/recordTree.ts';
 import { solvedReturn } from '../../team/rounds.ts';
-import { runSampling } from '../config/config.ts';
+import { getRunSampling } from '../config/config.ts';
 import type { RunContext } from '../runContext.ts';
-import { proportion } from './accuracy.ts';
-import { samplesOf, problemMeans, solved, solvedOnce, evaluate } from './evaluation.ts';
+import { computeProportion } from './accuracy.ts';
+import { countSamples, averageProblems, toSolved, listSolvedOnce, evaluate } from './evaluation.ts';
 
 /**
  * The share of solved episodes per problem, for each kind of evaluation: null for a problem whose
@@ -69,8 +69,8 @@ export class RunEvaluations {
       limit: evaluation.length * samples,
     });
     const least = solvedReturn(protocol);
-    return solvedOnce(
-      episodes.map((episode) => solved(episode.return, least)),
+    return listSolvedOnce(
+      episodes.map((episode) => toSolved(episode.return, least)),
       samples,
     );
   }
@@ -92,7 +92,7 @@ export class RunEvaluations {
     const round = this.context.round('evaluate', number, snapshot);
     const least = solvedReturn(protocol);
     const { batch, samples: asked } = this.context.config.evaluation;
-    const samples = samplesOf({ kind, samples: asked });
+    const samples = countSamples({ kind, samples: asked });
     const stored = store.episodes({
       run: this.context.id,
       phase: 'evaluate',
@@ -100,8 +100,8 @@ export class RunEvaluations {
       offset: 0,
       limit: evaluation.length * samples,
     });
-    const known = problemMeans(
-      stored.map((episode) => solved(episode.return, least)),
+    const known = averageProblems(
+      stored.map((episode) => toSolved(episode.return, least)),
       samples,
     );
     this.context.remaining.skip(stored.length);
@@ -113,7 +113,7 @@ export class RunEvaluations {
         render,
         policy: this.context.policy(snapshot),
         evaluator,
-        sampling: runSampling(this.context.config),
+        sampling: getRunSampling(this.context.config),
         seed: this.context.config.seed,
         kind,
         samples,
@@ -149,7 +149,7 @@ export class RunEvaluations {
       iteration,
       step: step ?? this.context.config.steps,
       kind,
-      result: proportion(outcomes),
+      result: computeProportion(outcomes),
     });
   }
 }

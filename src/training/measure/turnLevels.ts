@@ -1,7 +1,7 @@
 /** Computes the reward ladder's results for each turn of a training step's episodes. A pure function. */
 import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
 import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/step.ts';
-import { laddersIn, type LadderShares } from '../../evaluate/ladder.ts';
+import { parseLadders, type LadderShares } from '../../evaluate/ladder.ts';
 import type { EpisodeRule, MessagePlace } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
@@ -23,7 +23,7 @@ interface JointAction {
  * over the nodes with at least k.
  * @param messages all messages of the episodes
  */
-export function turnLevels(
+export function measureTurnLevels(
   episodes: readonly EpisodeRule[],
   messages: readonly MessagePlace[],
   protocol: Protocol,
@@ -33,8 +33,8 @@ export function turnLevels(
   const scoresTurns = protocol.occurrences.slice(0, perTurn).some(({ scored }) => scored);
   const found = new Map<number, Map<number, JointAction>>();
   for (const { leaf, rule } of episodes) {
-    const ends = scoresTurns ? turnEnds(leaf, places, perTurn) : [leaf];
-    const ladders = laddersIn(rule);
+    const ends = scoresTurns ? listTurnEnds(leaf, places, perTurn) : [leaf];
+    const ladders = parseLadders(rule);
     for (const [turn, shares] of ladders.length === ends.length ? ladders.entries() : []) {
       const ofTurn = found.get(turn + 1) ?? new Map<number, JointAction>();
       const before = ends[turn - 1];
@@ -56,7 +56,7 @@ export function turnLevels(
     }
     const nodes = [...Map.groupBy(all, ({ node }) => node).values()];
     for (const samples of MEASURED_SAMPLES) {
-      const estimates = nodes.flatMap((own) => passAtK(own.length, passedOf(own), samples) ?? []);
+      const estimates = nodes.flatMap((own) => passAtK(own.length, countPassedActions(own), samples) ?? []);
       if (estimates.length > 0) {
         levels[`turn${turn}PassAt${samples}`] = estimates.reduce((sum, one) => sum + one, 0) / estimates.length;
       }
@@ -66,13 +66,14 @@ export function turnLevels(
 }
 
 /** Counts the joint actions that pass all tests. */
-const passedOf = (all: readonly JointAction[]): number => all.filter(({ shares }) => shares.tests === 1).length;
+const countPassedActions = (all: readonly JointAction[]): number =>
+  all.filter(({ shares }) => shares.tests === 1).length;
 
 /**
  * Returns the last message of each turn on the path to a leaf, in order. The leaf ends its turn even
  * if the turn was cut short.
  */
-function turnEnds(leaf: number, places: ReadonlyMap<number, MessagePlace>, perTurn: number): readonly number[] {
+function listTurnEnds(leaf: number, places: ReadonlyMap<number, MessagePlace>, perTurn: number): readonly number[] {
   const ends: number[] = [];
   for (let at: MessagePlace | undefined = places.get(leaf); at !== undefined;) {
     if (at.message === leaf || at.position % perTurn === perTurn - 1) {

@@ -14,21 +14,22 @@
  * alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
  * messages at a node of MAGRPO's rollout tree (joint.ts).
  */
-import { comparedCredits } from '../../credit/compared.ts';
-import { estimatorNamed, type CreditEstimator } from '../../credit/estimators.ts';
-import { mergedCredits } from '../../credit/merged.ts';
-import { redrawnCredits } from '../../credit/redrawn.ts';
-import { alternativeReturns, saidBy, type TreeMessage } from '../../replay/tree.ts';
+import { creditIfComparable } from '../../credit/compared.ts';
+import { requireEstimator, type CreditEstimator } from '../../credit/estimators.ts';
+import { creditEqualMessages } from '../../credit/merged.ts';
+import { creditRedrawnMessages } from '../../credit/redrawn.ts';
+import { alternativeReturns, makeMessageKey, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
-import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';
-import { inheritsCredit, loneCredits } from './loneMessages.ts';
-import { comparedMessages, type Method } from './method.ts';
-import { ppoEpochs, taughtAfterWarmup, valueEpochs } from './ppo.ts';
-import { replayTrees, treeFault, uniqueFault } from './tree.ts';
+import { creditTrees, findJointFault, planJointRollouts, updateNodes } from './joint.ts';
+import { inheritsCredit, creditLoneMessages } from './loneMessages.ts';
+import { listComparedMessages, type Method } from './method.ts';
+import { updateByPpo, listTaughtAfterWarmup, updateValuesAndPolicy } from './ppo.ts';
+import { planReplayTrees, findTreeFault, findUniqueFault } from './tree.ts';
 
-const takesValues = (estimator: CreditEstimator): boolean => estimatorNamed(estimator).needs === 'alternative values';
+const needsAlternativeValues = (estimator: CreditEstimator): boolean =>
+  requireEstimator(estimator).needs === 'alternative values';
 
 export const c3: Method = {
   words: {
@@ -53,21 +54,21 @@ export const c3: Method = {
   compared: 'context',
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: ({ credit }) => credit.estimator,
-  valueTarget: ({ credit }) => (takesValues(credit.estimator) ? 'message' : null),
+  valueTarget: ({ credit }) => (needsAlternativeValues(credit.estimator) ? 'message' : null),
   fault: (settings, protocol) =>
     settings.magrpo === null
-      ? (uniqueFault(settings, protocol) ?? treeFault(settings, protocol))
-      : (alternativesFault(protocol) ?? jointFault(settings.magrpo, settings, protocol)),
+      ? (findUniqueFault(settings, protocol) ?? findTreeFault(settings, protocol))
+      : (findAlternativesFault(protocol) ?? findJointFault(settings.magrpo, settings, protocol)),
   remarks: () => [],
 
   plan: (settings, protocol, stage, spread) =>
     settings.magrpo === null
-      ? replayTrees(settings, protocol, stage, spread)
-      : jointRollouts(settings.magrpo, protocol),
+      ? planReplayTrees(settings, protocol, stage, spread)
+      : planJointRollouts(settings.magrpo, protocol),
 
   credit({ problems, settings: { credit, magrpo: joint }, values }) {
     if (joint !== null) {
-      return { credits: jointCredits(problems, joint, 'loo') };
+      return { credits: creditTrees(problems, joint, 'loo') };
     }
     const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
     const credits = new Map<TreeMessage, Credit>();
@@ -77,7 +78,7 @@ export const c3: Method = {
         to.set(message, value);
       }
     };
-    for (const compared of problems.flatMap((trees) => comparedMessages(trees, merged))) {
+    for (const compared of problems.flatMap((trees) => listComparedMessages(trees, merged))) {
       // In the order in which they were drawn.
       const alternatives = [
         ...compared.filter(({ redraw }) => redraw !== true),
@@ -87,10 +88,10 @@ export const c3: Method = {
       const members = alternatives.map((message, index) => ({
         ...alternativeReturns(message, bound),
         value: values.get(message),
-        ...identityOf(message, index),
+        ...identifyDraw(message, index),
       }));
       if (planned < alternatives.length) {
-        redrawnCredits(members, planned).forEach((credit, j) => {
+        creditRedrawnMessages(members, planned).forEach((credit, j) => {
           const message = alternatives[j];
           if (message !== undefined) {
             give(credits, message, credit);
@@ -99,15 +100,15 @@ export const c3: Method = {
         continue;
       }
       const found = merged
-        ? mergedCredits(members, estimator, alpha)
-        : comparedCredits(members, estimator, alpha).map((own) => ({ own, shared: own }));
+        ? creditEqualMessages(members, estimator, alpha)
+        : creditIfComparable(members, estimator, alpha).map((own) => ({ own, shared: own }));
       for (const [j, message] of alternatives.entries()) {
         give(credits, message, found[j]?.shared ?? null);
         give(inherited, message, found[j]?.own ?? null);
       }
     }
     if (inheritsCredit(credit)) {
-      for (const [message, value] of loneCredits(problems.flat(), inherited)) {
+      for (const [message, value] of creditLoneMessages(problems.flat(), inherited)) {
         credits.set(message, value);
       }
     }
@@ -116,16 +117,20 @@ export const c3: Method = {
 
   updates(step) {
     const { credit, magrpo: joint } = step.settings;
-    return joint !== null ? nodeUpdates(step) : takesValues(credit.estimator) ? valueEpochs(step) : ppoEpochs(step);
+    return joint !== null
+      ? updateNodes(step)
+      : needsAlternativeValues(credit.estimator)
+        ? updateValuesAndPolicy(step)
+        : updateByPpo(step);
   },
   taught: (step) => {
     const { credit, magrpo: joint } = step.settings;
-    return joint === null && takesValues(credit.estimator) ? taughtAfterWarmup(step) : step.roles;
+    return joint === null && needsAlternativeValues(credit.estimator) ? listTaughtAfterWarmup(step) : step.roles;
   },
 };
 
 /** Returns the reason why a role's messages at a node do not share a context, or null if they do. */
-function alternativesFault(protocol: Protocol): string | null {
+function findAlternativesFault(protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   return occurrences.slice(0, messagesPerTurn(protocol)).some(({ ancestors }) => ancestors.length > 0)
     ? `c3 compares messages of one context, and in a turn of the protocol ${name} some roles see others, so that each message has a context of its own; choose method magrpo, or omit the section magrpo.`
@@ -136,8 +141,8 @@ function alternativesFault(protocol: Protocol): string | null {
  * Returns the text of a message and the identity of its draw. A message that used no random stream of
  * this product counts as its own draw.
  */
-function identityOf(message: TreeMessage, index: number): { readonly text: string; readonly draw: string } {
+function identifyDraw(message: TreeMessage, index: number): { readonly text: string; readonly draw: string } {
   const { streamKey } = message;
-  const said = saidBy(message);
+  const said = makeMessageKey(message);
   return { text: said, draw: `${streamKey === '' ? String(index) : streamKey} ${said}` };
 }

@@ -7,8 +7,8 @@
  */
 import { c3 } from './c3.ts';
 import type { Method } from './method.ts';
-import { ppoEpochs } from './ppo.ts';
-import { replayTrees, treeFault } from './tree.ts';
+import { updateByPpo } from './ppo.ts';
+import { planReplayTrees, findTreeFault } from './tree.ts';
 
 export const c3FullMean: Method = {
   words: {
@@ -21,7 +21,7 @@ export const c3FullMean: Method = {
   compared: 'context',
   estimator: () => 'full_mean',
   valueTarget: () => null,
-  fault: treeFault,
+  fault: findTreeFault,
   remarks: ({ credit }) =>
     credit.group_normalise
       ? [
@@ -29,10 +29,10 @@ export const c3FullMean: Method = {
         ]
       : [],
 
-  plan: replayTrees,
+  plan: planReplayTrees,
 
   credit: (step) =>
     c3.credit({ ...step, settings: { ...step.settings, credit: { ...step.settings.credit, estimator: 'full_mean' } } }),
 
-  updates: ppoEpochs,
+  updates: updateByPpo,
 };

@@ -7,9 +7,9 @@
  *
  * This is the credit of MAGRPO times G / (G - 1); then PPO on A.
  */
-import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
+import { creditEpisodes, makeEpisodesCheck, planWholeEpisodes } from './episodes.ts';
 import type { Method } from './method.ts';
-import { ppoEpochs } from './ppo.ts';
+import { updateByPpo } from './ppo.ts';
 
 export const c3NoReplay: Method = {
   words: {
@@ -23,7 +23,7 @@ export const c3NoReplay: Method = {
   compared: 'problem',
   estimator: () => 'loo',
   valueTarget: () => null,
-  fault: episodesFault(2),
+  fault: makeEpisodesCheck(2),
   remarks: ({ credit }) => [
     credit.group_normalise
       ? 'With credit.group_normalise c3_no_replay and magrpo give the same advantages: scaling erases the factor between them.'
@@ -31,9 +31,9 @@ export const c3NoReplay: Method = {
         'the two differ by that factor only, and AdamW, which scales its steps, leaves little of it.',
   ],
 
-  plan: wholeEpisodes,
+  plan: planWholeEpisodes,
 
-  credit: (step) => ({ credits: episodeCredits(step, 'loo') }),
+  credit: (step) => ({ credits: creditEpisodes(step, 'loo') }),
 
-  updates: ppoEpochs,
+  updates: updateByPpo,
 };

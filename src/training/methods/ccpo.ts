@@ -7,15 +7,21 @@
  * (ccpoStatistics.ts). The signals are scaled among the N rollouts of the problem, then PPO on them. A
  * team that votes has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
-import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../replay/tree.ts';
+import { countCalls, findLeaves, computeReturn, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import { learns } from '../../shared/rolePolicies.ts';
+import { isLearningRole } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { isVotingTeam } from '../../team/votingTeam.ts';
-import { paired, signalsOf, withinPrompt, type Signal } from './ccpoShaping.ts';
-import { measuresOf, NO_STATISTICS, stateOf, statisticsOf, updated } from './ccpoStatistics.ts';
-import { creditVotes, isVotingState, votingMeasures, votingFault, votingRemarks } from './ccpoVoting.ts';
-import { wholeEpisodes } from './episodes.ts';
+import { pairReturns, shapeSignals, scaleWithinPrompt, type Signal } from './ccpoShaping.ts';
+import {
+  measurePairStatistics,
+  NO_STATISTICS,
+  storeStatistics,
+  readStatistics,
+  updateStatistics,
+} from './ccpoStatistics.ts';
+import { creditVotes, isVotingState, measureVoting, findVotingFault, listVotingRemarks } from './ccpoVoting.ts';
+import { planWholeEpisodes } from './episodes.ts';
 import type {
   LearningStep,
   Method,
@@ -26,10 +32,10 @@ import type {
   TaughtStep,
   Update,
 } from './method.ts';
-import { ppoEpochs } from './ppo.ts';
+import { updateByPpo } from './ppo.ts';
 
 /** Returns the number of episodes per problem: half of the calls; the others are for solo rollouts. */
-const episodesOf = ({ evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>): number =>
+const countPairedEpisodes = ({ evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>): number =>
   Math.floor(budget / 2);
 
 /** Returns true for a thinker and a solver who sees the thinker's message and alone is scored. */
@@ -54,7 +60,7 @@ export const ccpo: Method = {
     reads: ['ccpo'],
     trains: true,
   },
-  state: { name: 'ccpo-statistics', version: 1, initial: () => stateOf(NO_STATISTICS) },
+  state: { name: 'ccpo-statistics', version: 1, initial: () => storeStatistics(NO_STATISTICS) },
   compared: 'problem',
   estimator: () => 'ccpo',
   valueTarget: () => null,
@@ -62,8 +68,8 @@ export const ccpo: Method = {
   countsVotes: isVotingTeam,
 
   fault(settings, protocol) {
-    const fault = isVotingTeam(protocol) ? votingFault(settings, protocol) : pairFault(settings, protocol);
-    const frozen = protocol.roles.find(({ name }) => !learns(settings.policies, name));
+    const fault = isVotingTeam(protocol) ? findVotingFault(settings, protocol) : findPairFault(settings, protocol);
+    const frozen = protocol.roles.find(({ name }) => !isLearningRole(settings.policies, name));
     return fault === null && frozen !== undefined && settings.ccpo.alternate_every > 0
       ? `ccpo.alternate_every takes turns between roles that learn, and ${frozen.name} does not; set it to 0.`
       : fault;
@@ -75,28 +81,31 @@ export const ccpo: Method = {
       ...(isTwice
         ? ['With credit.group_normalise and ccpo.normalise credits are scaled twice; turn one of the two off.']
         : []),
-      ...(isVotingTeam(protocol) ? votingRemarks(settings, protocol) : []),
+      ...(isVotingTeam(protocol) ? listVotingRemarks(settings, protocol) : []),
     ];
   },
 
   plan: (settings, protocol, stage) =>
     isVotingTeam(protocol)
-      ? wholeEpisodes(settings, protocol, stage)
-      : [{ fanout: [episodesOf(settings)], commonRandomNumbers: false }, soloRollout(settings)],
+      ? planWholeEpisodes(settings, protocol, stage)
+      : [{ fanout: [countPairedEpisodes(settings)], commonRandomNumbers: false }, planSoloRollout(settings)],
 
   credit({ problems, measured, settings, state, votes }) {
     if (votes !== undefined) {
       return creditVotes({ problems, settings, state }, votes);
     }
     const { ccpo: own, credit } = settings;
-    const before = statisticsOf(state);
+    const before = readStatistics(state);
     const pairs = problems.map((episodes, index) => {
       const without = measured[index] ?? [];
       const calls = [...episodes, ...without].reduce((sum, root) => sum + countCalls(root), 0);
-      const found = paired(returnsOf(episodes, credit.return_clip), returnsOf(without, credit.return_clip));
+      const found = pairReturns(
+        listLeafReturns(episodes, credit.return_clip),
+        listLeafReturns(without, credit.return_clip),
+      );
       return { episodes, found, calls };
     });
-    const after = updated(
+    const after = updateStatistics(
       before,
       pairs.flatMap(({ found }) => found.flatMap((pair) => pair ?? [])),
       own.decay,
@@ -109,7 +118,7 @@ export const ccpo: Method = {
         return pair === null ? [] : [{ thinker, pair }];
       });
       const learned = known.map(({ pair }) => pair);
-      const signals = scaled(signalsOf(learned, statistics, own), own.normalise);
+      const signals = scaleSignals(shapeSignals(learned, statistics, own), own.normalise);
       known.forEach(({ thinker }, index) => {
         const signal = signals[index];
         const credited = (value: number): Credit => ({
@@ -129,20 +138,20 @@ export const ccpo: Method = {
         }
       });
     }
-    return { credits, state: stateOf(after) };
+    return { credits, state: storeStatistics(after) };
   },
 
-  updates: takingTurns,
-  taught: rolesInTurn,
-  measures: (state, settings) => (isVotingState(state) ? votingMeasures(state) : measuresOf(state, settings)),
+  updates: updateInTurns,
+  taught: listRolesInTurn,
+  measures: (state, settings) => (isVotingState(state) ? measureVoting(state) : measurePairStatistics(state, settings)),
 };
 
 /** Returns the fault of a protocol without thinker and solver, or of too small a budget, or null. */
-function pairFault(settings: MethodSettings, protocol: Protocol): string | null {
+function findPairFault(settings: MethodSettings, protocol: Protocol): string | null {
   if (!isThinkSolve(protocol)) {
     return `ccpo needs a protocol of two roles, in which the second sees what the first says and its message alone is scored, or one round of voters who do not see each other and whose vote is scored; ${protocol.name} is neither.`;
   }
-  return episodesOf(settings) < 2
+  return countPairedEpisodes(settings) < 2
     ? `evaluator_budget (${settings.evaluator_budget}) pays for fewer than two episodes of a problem with as many solo rollouts; give ccpo at least 4.`
     : null;
 }
@@ -151,8 +160,8 @@ function pairFault(settings: MethodSettings, protocol: Protocol): string | null 
  * Plans one solo rollout per episode. With shared draws, each takes the random numbers of the episode
  * with the same number; otherwise all take numbers of their own.
  */
-function soloRollout(settings: MethodSettings): Rollout {
-  const count = episodesOf(settings);
+function planSoloRollout(settings: MethodSettings): Rollout {
+  const count = countPairedEpisodes(settings);
   const { solo_draws: draws, solo_prompt: withoutFirst } = settings.ccpo;
   const solo = { commonRandomNumbers: false, measured: true, withoutFirst };
   // An episode's solver is continuation 0 of its thinker; the solver after an empty message must be so
@@ -161,16 +170,16 @@ function soloRollout(settings: MethodSettings): Rollout {
 }
 
 /** Lists the returns of some trees, leaf by leaf. */
-const returnsOf = (roots: readonly TreeMessage[], bound: number): (number | null)[] =>
-  roots.flatMap(findLeaves).map((leaf) => returnOf(leaf, bound));
+const listLeafReturns = (roots: readonly TreeMessage[], bound: number): (number | null)[] =>
+  roots.flatMap(findLeaves).map((leaf) => computeReturn(leaf, bound));
 
 /** Scales the signals of one prompt against each other, as configured. */
-function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalise']): readonly Signal[] {
-  const thinkers = withinPrompt(
+function scaleSignals(signals: readonly Signal[], by: MethodSettings['ccpo']['normalise']): readonly Signal[] {
+  const thinkers = scaleWithinPrompt(
     signals.map(({ thinker }) => thinker),
     by,
   );
-  const solvers = withinPrompt(
+  const solvers = scaleWithinPrompt(
     signals.map(({ solver }) => solver),
     by,
   );
@@ -178,7 +187,7 @@ function scaled(signals: readonly Signal[], by: MethodSettings['ccpo']['normalis
 }
 
 /** Returns the roles that a step teaches: all of them, or one role per block of steps. */
-function rolesInTurn({ settings, iteration, roles }: TaughtStep): readonly string[] {
+function listRolesInTurn({ settings, iteration, roles }: TaughtStep): readonly string[] {
   const { alternate_every: every, alternate_first: first } = settings.ccpo;
   if (every === 0) {
     return roles;
@@ -188,10 +197,10 @@ function rolesInTurn({ settings, iteration, roles }: TaughtStep): readonly strin
 }
 
 /** Yields PPO updates for all roles, or for one role per block of steps. Credits cover all roles. */
-function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
+function* updateInTurns(step: LearningStep): Generator<Update, void, Outcome> {
   const takesTurns = step.settings.ccpo.alternate_every > 0;
-  const changed = { ...(takesTurns && { roles: rolesInTurn(step) }), ...lossOf(step.settings) };
-  const updates = ppoEpochs(step);
+  const changed = { ...(takesTurns && { roles: listRolesInTurn(step) }), ...ccpoLossSettings(step.settings) };
+  const updates = updateByPpo(step);
   for (let next = updates.next({}); next.done !== true;) {
     const update = next.value;
     next = updates.next(yield update.kind === 'policy' ? { ...update, ...changed } : update);
@@ -199,7 +208,7 @@ function* takingTurns(step: LearningStep): Generator<Update, void, Outcome> {
 }
 
 /** Returns the clipping settings that differ from the default loss (reference section 5). */
-function lossOf({ ccpo: { ratio, dual_clip: dualClip } }: MethodSettings): Pick<PolicyUpdate, 'loss'> {
+function ccpoLossSettings({ ccpo: { ratio, dual_clip: dualClip } }: MethodSettings): Pick<PolicyUpdate, 'loss'> {
   const loss = {
     ...(ratio === 'message' && { ratio: 'message-mean' as const }),
     ...(dualClip !== null && { dualClip }),

@@ -1,6 +1,13 @@
 /** The learning signals of thinker and solver (CCPO reference sections 1, 2 and 4). Pure functions. */
 import { mean, sampleVariance } from '../../credit/describe.ts';
-import { deviationOf, EPSILON, gateOf, type Paired, type Running, type Statistics } from './ccpoStatistics.ts';
+import {
+  runningDeviation,
+  EPSILON,
+  computeGate,
+  type Paired,
+  type Running,
+  type Statistics,
+} from './ccpoStatistics.ts';
 import type { MethodSettings } from './method.ts';
 
 /** The signals of one rollout, by role. */
@@ -19,15 +26,15 @@ export interface Signal {
  * If the statistics hold too few returns, or `shaping` is none: D for the thinker and R_joint for the
  * solver.
  */
-export function signalOf({ joint, solo }: Paired, statistics: Statistics, settings: MethodSettings['ccpo']): Signal {
+export function shapeSignal({ joint, solo }: Paired, statistics: Statistics, settings: MethodSettings['ccpo']): Signal {
   const contribution = joint - solo;
   if (settings.shaping === 'none' || statistics.steps === 0 || statistics.count < settings.min_samples) {
     return { thinker: contribution, solver: joint };
   }
-  const gate = gateOf(statistics, settings.eta);
+  const gate = computeGate(statistics, settings.eta);
   return {
-    thinker: Math.tanh(settings.alpha * scoreOf(contribution, statistics.contribution)),
-    solver: gate * scoreOf(joint, statistics.joint) + (1 - gate) * scoreOf(solo, statistics.solo),
+    thinker: Math.tanh(settings.alpha * toStandardScore(contribution, statistics.contribution)),
+    solver: gate * toStandardScore(joint, statistics.joint) + (1 - gate) * toStandardScore(solo, statistics.solo),
   };
 }
 
@@ -41,7 +48,7 @@ export function signalOf({ joint, solo }: Paired, statistics: Statistics, settin
  *
  * @param alone the solo return to compare with
  */
-export function eventSignalOf(
+export function shapeEventSignal(
   joint: number,
   alone: number,
   { bonus: kind, bonus_weight: weight }: Pick<MethodSettings['ccpo'], 'bonus' | 'bonus_weight'>,
@@ -53,30 +60,30 @@ export function eventSignalOf(
 }
 
 /** Returns the signals of the rollouts of one prompt, in order, before they are scaled. */
-export function signalsOf(
+export function shapeSignals(
   pairs: readonly Paired[],
   statistics: Statistics,
   settings: MethodSettings['ccpo'],
 ): readonly Signal[] {
   if (settings.shaping !== 'event' || pairs.length === 0) {
-    return pairs.map((pair) => signalOf(pair, statistics, settings));
+    return pairs.map((pair) => shapeSignal(pair, statistics, settings));
   }
   const together = mean(pairs.map(({ solo }) => solo));
   return pairs.map(({ joint, solo }) =>
-    eventSignalOf(joint, settings.solo_baseline === 'question' ? together : solo, settings),
+    shapeEventSignal(joint, settings.solo_baseline === 'question' ? together : solo, settings),
   );
 }
 
 /** Returns the standard score of a value in its running statistics. */
-export const scoreOf = (value: number, running: Running): number =>
-  (value - running.mean) / (deviationOf(running) + EPSILON);
+export const toStandardScore = (value: number, running: Running): number =>
+  (value - running.mean) / (runningDeviation(running) + EPSILON);
 
 /**
  * Scales the rollouts of one prompt against each other: (r - mean) / (sample deviation + eps), or r -
  * mean. A single rollout stays as it is.
  * @returns in order
  */
-export function withinPrompt(values: readonly number[], by: MethodSettings['ccpo']['normalise']): number[] {
+export function scaleWithinPrompt(values: readonly number[], by: MethodSettings['ccpo']['normalise']): number[] {
   const variance = sampleVariance(values);
   if (variance === null || by === 'none') {
     return [...values];
@@ -92,7 +99,7 @@ export function withinPrompt(values: readonly number[], by: MethodSettings['ccpo
  * return of 0; here a missing measurement is not a 0, and nothing is learned from the prompt.
  * @returns in order; null for a rollout that was not measured or has nothing to compare with
  */
-export function paired(joints: readonly (number | null)[], solos: readonly (number | null)[]): (Paired | null)[] {
+export function pairReturns(joints: readonly (number | null)[], solos: readonly (number | null)[]): (Paired | null)[] {
   const measured = solos.flatMap((solo) => solo ?? []);
   return joints.map((joint, index) =>
     joint === null || measured.length === 0 ? null : { joint, solo: solos[index] ?? mean(measured) },

@@ -48,12 +48,12 @@ export const NO_STATISTICS: Statistics = { steps: 0, count: 0, contribution: NON
  *
  * @param rollouts all rollouts of the step; without any the statistics stay as they are
  */
-export function updated(statistics: Statistics, rollouts: readonly Paired[], decay: number): Statistics {
+export function updateStatistics(statistics: Statistics, rollouts: readonly Paired[], decay: number): Statistics {
   if (rollouts.length === 0) {
     return statistics;
   }
   const next = (running: Running, values: readonly number[]): Running =>
-    movedTo(statistics.steps === 0 ? null : running, values, decay);
+    moveRunning(statistics.steps === 0 ? null : running, values, decay);
   return {
     steps: statistics.steps + 1,
     count: statistics.count + rollouts.length,
@@ -76,7 +76,7 @@ export function updated(statistics: Statistics, rollouts: readonly Paired[], dec
  * Returns a running statistic after the values of one more step.
  * @param running null before the first step
  */
-export function movedTo(running: Running | null, values: readonly number[], decay: number): Running {
+export function moveRunning(running: Running | null, values: readonly number[], decay: number): Running {
   const now = { mean: mean(values), variance: populationVariance(values) };
   return running === null
     ? now
@@ -87,7 +87,7 @@ export function movedTo(running: Running | null, values: readonly number[], deca
 }
 
 /** Returns the deviation of a stream, or 1 if its values never varied. */
-export function deviationOf({ variance }: Running): number {
+export function runningDeviation({ variance }: Running): number {
   const deviation = Math.sqrt(variance);
   return deviation > EPSILON ? deviation : 1;
 }
@@ -96,13 +96,13 @@ export function deviationOf({ variance }: Running): number {
  * Returns the solver's weight of the return with the thinker: sigmoid(eta mu / (sigma + eps)) of the
  * thinker's contribution, more than one half if that was positive so far.
  */
-export function gateOf({ contribution }: Statistics, eta: number): number {
-  const argument = (eta * contribution.mean) / (deviationOf(contribution) + EPSILON);
+export function computeGate({ contribution }: Statistics, eta: number): number {
+  const argument = (eta * contribution.mean) / (runningDeviation(contribution) + EPSILON);
   return 1 / (1 + Math.exp(-Math.max(-STEEPEST, Math.min(STEEPEST, argument))));
 }
 
 /** Returns the statistics as a method state; JSON keeps every bit of a number. */
-export const stateOf = ({ steps, count, contribution, joint, solo }: Statistics): MethodState => ({
+export const storeStatistics = ({ steps, count, contribution, joint, solo }: Statistics): MethodState => ({
   json: { steps, count, contribution: { ...contribution }, joint: { ...joint }, solo: { ...solo } },
   tensors: {},
 });
@@ -111,13 +111,13 @@ export const stateOf = ({ steps, count, contribution, joint, solo }: Statistics)
  * Reads the statistics of a stored state.
  * @throws Error if it has another form; the store checks its hash, so no other version wrote it
  */
-export function statisticsOf({ json }: MethodState): Statistics {
+export function readStatistics({ json }: MethodState): Statistics {
   return {
-    steps: numberIn(json, 'steps'),
-    count: numberIn(json, 'count'),
-    contribution: runningIn(json, 'contribution'),
-    joint: runningIn(json, 'joint'),
-    solo: runningIn(json, 'solo'),
+    steps: readStateNumber(json, 'steps'),
+    count: readStateNumber(json, 'count'),
+    contribution: readRunning(json, 'contribution'),
+    joint: readRunning(json, 'joint'),
+    solo: readRunning(json, 'solo'),
   };
 }
 
@@ -125,19 +125,19 @@ export function statisticsOf({ json }: MethodState): Statistics {
  * Reads a running statistic of a stored state.
  * @throws Error if there is none
  */
-export const runningIn = (json: Json | undefined, key: string): Running => ({
-  mean: numberIn(memberOf(json, key), 'mean'),
-  variance: numberIn(memberOf(json, key), 'variance'),
+export const readRunning = (json: Json | undefined, key: string): Running => ({
+  mean: readStateNumber(getJsonMember(json, key), 'mean'),
+  variance: readStateNumber(getJsonMember(json, key), 'variance'),
 });
 
-export function memberOf(json: Json | undefined, key: string): Json | undefined {
+export function getJsonMember(json: Json | undefined, key: string): Json | undefined {
   return typeof json === 'object' && json !== null && !Array.isArray(json)
     ? new Map<string, Json>(Object.entries(json)).get(key)
     : undefined;
 }
 
-export function numberIn(json: Json | undefined, key: string): number {
-  const value = memberOf(json, key);
+export function readStateNumber(json: Json | undefined, key: string): number {
+  const value = getJsonMember(json, key);
   if (typeof value !== 'number') {
     throw new Error(`The statistics of ccpo have no number ${key}.`);
   }
@@ -145,8 +145,11 @@ export function numberIn(json: Json | undefined, key: string): number {
 }
 
 /** Returns the measures of a thinker and a solver's statistics; none before the first step. */
-export function measuresOf(state: MethodState, { ccpo: { eta } }: Pick<MethodSettings, 'ccpo'>): MethodMeasures {
-  const statistics = statisticsOf(state);
+export function measurePairStatistics(
+  state: MethodState,
+  { ccpo: { eta } }: Pick<MethodSettings, 'ccpo'>,
+): MethodMeasures {
+  const statistics = readStatistics(state);
   const { steps, contribution, joint, solo } = statistics;
   if (steps === 0) {
     return {};
@@ -158,6 +161,6 @@ export function measuresOf(state: MethodState, { ccpo: { eta } }: Pick<MethodSet
     jointDeviation: Math.sqrt(joint.variance),
     soloReturn: solo.mean,
     soloDeviation: Math.sqrt(solo.variance),
-    gate: gateOf(statistics, eta),
+    gate: computeGate(statistics, eta),
   };
 }

@@ -7,14 +7,14 @@
 import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 import { mean } from '../../credit/describe.ts';
 import type { MethodState } from '../../domain/step.ts';
-import { findLeaves, returnOf, returnOfScores, countCalls, type TreeMessage } from '../../replay/tree.ts';
-import { rewardOfVote, type Vote } from '../../replay/votes.ts';
+import { findLeaves, computeReturn, sumScores, countCalls, type TreeMessage } from '../../replay/tree.ts';
+import { computeVoteReward, type Vote } from '../../replay/votes.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { scoreOf, withinPrompt } from './ccpoShaping.ts';
-import { EPSILON, memberOf, movedTo, numberIn, runningIn, type Running } from './ccpoStatistics.ts';
-import { episodesFault } from './episodes.ts';
-import { episodeOf, type Credited, type MethodMeasures, type MethodSettings, type SampledStep } from './method.ts';
+import { toStandardScore, scaleWithinPrompt } from './ccpoShaping.ts';
+import { EPSILON, getJsonMember, moveRunning, readStateNumber, readRunning, type Running } from './ccpoStatistics.ts';
+import { makeEpisodesCheck } from './episodes.ts';
+import { walkEpisode, type Credited, type MethodMeasures, type MethodSettings, type SampledStep } from './method.ts';
 
 /** The statistics carried from step to step. */
 export interface VotingStatistics {
@@ -35,7 +35,7 @@ export interface Voted {
 }
 
 /** Returns the reason why a team that votes cannot be credited, in one sentence, or null if it can. */
-export function votingFault(settings: MethodSettings, protocol: Protocol): string | null {
+export function findVotingFault(settings: MethodSettings, protocol: Protocol): string | null {
   const { name, occurrences } = protocol;
   if (occurrences.length < 2) {
     return `ccpo compares a vote with the vote without each voter, and needs at least two voters; ${name} has one.`;
@@ -49,11 +49,11 @@ export function votingFault(settings: MethodSettings, protocol: Protocol): strin
   if (settings.ccpo.shaping === 'event') {
     return `ccpo.shaping: event is for a thinker and a solver, and ${name} votes; set it to history or none.`;
   }
-  return episodesFault(2)(settings, protocol);
+  return makeEpisodesCheck(2)(settings, protocol);
 }
 
 /** Describes how the rule for ties affects the credit of voters, one sentence each. */
-export function votingRemarks({ ccpo: { voting } }: MethodSettings, { name, rounds }: Protocol): readonly string[] {
+export function listVotingRemarks({ ccpo: { voting } }: MethodSettings, { name, rounds }: Protocol): readonly string[] {
   const ties = rounds?.closing?.options['ties'];
   if (ties === 'first') {
     return [
@@ -72,15 +72,15 @@ export function creditVotes(
   votes: ReadonlyMap<TreeMessage, Vote>,
 ): Credited {
   const own = settings.ccpo;
-  const before = votingStatisticsOf(state);
+  const before = readVotingStatistics(state);
   const groups = problems.map((episodes) => ({
     calls: episodes.reduce((sum, first) => sum + countCalls(first), 0),
     known: episodes.flatMap((first) => {
-      const voted = votedOf(first, votes, settings);
+      const voted = countVotedEpisode(first, votes, settings);
       return voted === null ? [] : [{ first, voted }];
     }),
   }));
-  const after = votesUpdated(
+  const after = updateVotingStatistics(
     before,
     groups.flatMap(({ known }) => known.map(({ voted }) => voted)),
     own.decay,
@@ -88,14 +88,14 @@ export function creditVotes(
   const statistics = own.order === 'updated' ? after : before;
   const credits = new Map<TreeMessage, Credit>();
   for (const { known, calls } of groups) {
-    const signals = votingSignals(
+    const signals = shapeVotingSignals(
       known.map(({ voted }) => voted),
       statistics,
       own,
     );
     known.forEach(({ first }, index) => {
       // The voters of a vote are the messages of its episode, in order.
-      for (const [voter, message] of [...episodeOf(first)].entries()) {
+      for (const [voter, message] of [...walkEpisode(first)].entries()) {
         const value = signals[index]?.[voter];
         if (value !== undefined) {
           credits.set(message, {
@@ -111,25 +111,25 @@ export function creditVotes(
       }
     });
   }
-  return { credits, state: votingStateOf(after) };
+  return { credits, state: storeVotingStatistics(after) };
 }
 
 /** Returns an episode with its contributions, or null if its vote or its return is not known. */
-function votedOf(
+function countVotedEpisode(
   first: TreeMessage,
   votes: ReadonlyMap<TreeMessage, Vote>,
   { credit: { return_clip: bound }, ccpo: { contribution } }: MethodSettings,
 ): Voted | null {
   const [leaf = first] = findLeaves(first);
   const vote = votes.get(leaf);
-  const joint = returnOf(leaf, bound);
+  const joint = computeReturn(leaf, bound);
   if (vote === undefined || joint === null) {
     return null;
   }
   const contributionsOf = contribution === 'shapley' ? shapleyValues : removalContributions;
   const contributions = contributionsOf(
     vote.voters.length,
-    (members) => returnOfScores([rewardOfVote(vote, members)], bound) ?? 0,
+    (members) => sumScores([computeVoteReward(vote, members)], bound) ?? 0,
   );
   return { voters: vote.voters, joint, contributions };
 }
@@ -143,27 +143,29 @@ function votedOf(
  *
  * @returns for each rollout, in order, the signals of its voters
  */
-export function votingSignals(
+export function shapeVotingSignals(
   rollouts: readonly Voted[],
   statistics: VotingStatistics,
   settings: MethodSettings['ccpo'],
 ): number[][] {
   if (settings.voting === 'allocation') {
-    const scaled = withinPrompt(
+    const scaled = scaleWithinPrompt(
       rollouts.map(({ joint }) => joint),
       settings.normalise,
     );
-    return rollouts.map(({ contributions }, index) => allocated(contributions, scaled[index] ?? 0));
+    return rollouts.map(({ contributions }, index) => allocateAdvantage(contributions, scaled[index] ?? 0));
   }
   const isRaw = settings.shaping === 'none' || statistics.steps === 0 || statistics.count < settings.min_samples;
   const shaped = rollouts.map(({ voters, contributions }) =>
     contributions.map((contribution, voter) => {
       const running = statistics.voters.get(voters[voter] ?? '');
-      return isRaw || running === undefined ? contribution : Math.tanh(settings.alpha * scoreOf(contribution, running));
+      return isRaw || running === undefined
+        ? contribution
+        : Math.tanh(settings.alpha * toStandardScore(contribution, running));
     }),
   );
   const columns = (rollouts[0]?.voters ?? []).map((_, voter) =>
-    withinPrompt(
+    scaleWithinPrompt(
       shaped.map((row) => row[voter] ?? 0),
       settings.normalise,
     ),
@@ -172,7 +174,7 @@ export function votingSignals(
 }
 
 /** Shares an advantage among the voters with a positive contribution, in proportion to it. */
-function allocated(contributions: readonly number[], advantage: number): number[] {
+function allocateAdvantage(contributions: readonly number[], advantage: number): number[] {
   const positive = contributions.map((one) => Math.max(0, one));
   const sum = positive.reduce((total, one) => total + one, 0);
   // Avoids -0 for voters without a share in a negative advantage.
@@ -180,7 +182,7 @@ function allocated(contributions: readonly number[], advantage: number): number[
 }
 
 /** Returns the statistics after a step (see ccpoStatistics.ts). */
-export function votesUpdated(
+export function updateVotingStatistics(
   statistics: VotingStatistics,
   rollouts: readonly Voted[],
   decay: number,
@@ -191,19 +193,19 @@ export function votesUpdated(
   }
   const voters = first.voters.map((id, voter): [string, Running] => {
     const values = rollouts.map(({ contributions }) => contributions[voter] ?? 0);
-    return [id, movedTo(statistics.voters.get(id) ?? null, values, decay)];
+    return [id, moveRunning(statistics.voters.get(id) ?? null, values, decay)];
   });
   const returns = rollouts.map(({ joint }) => joint);
   return {
     steps: statistics.steps + 1,
     count: statistics.count + rollouts.length,
-    joint: movedTo(statistics.steps === 0 ? null : statistics.joint, returns, decay),
+    joint: moveRunning(statistics.steps === 0 ? null : statistics.joint, returns, decay),
     voters: new Map(voters),
   };
 }
 
 /** Returns the statistics as a method state; JSON keeps every bit of a number. */
-export const votingStateOf = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
+export const storeVotingStatistics = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
   json: {
     steps,
     count,
@@ -214,20 +216,20 @@ export const votingStateOf = ({ steps, count, joint, voters }: VotingStatistics)
 });
 
 /** Returns true if a state is that of a team that votes. */
-export const isVotingState = ({ json }: MethodState): boolean => memberOf(json, 'voters') !== undefined;
+export const isVotingState = ({ json }: MethodState): boolean => getJsonMember(json, 'voters') !== undefined;
 
 /**
  * Reads the statistics of a stored state. The state at the start of a run has no voters.
  * @throws Error as statisticsOf
  */
-export function votingStatisticsOf({ json }: MethodState): VotingStatistics {
-  const voters = memberOf(json, 'voters');
+export function readVotingStatistics({ json }: MethodState): VotingStatistics {
+  const voters = getJsonMember(json, 'voters');
   const ids = typeof voters === 'object' && voters !== null ? Object.keys(voters) : [];
   return {
-    steps: numberIn(json, 'steps'),
-    count: numberIn(json, 'count'),
-    joint: runningIn(json, 'joint'),
-    voters: new Map(ids.map((id) => [id, runningIn(voters, id)])),
+    steps: readStateNumber(json, 'steps'),
+    count: readStateNumber(json, 'count'),
+    joint: readRunning(json, 'joint'),
+    voters: new Map(ids.map((id) => [id, readRunning(voters, id)])),
   };
 }
 
@@ -235,8 +237,8 @@ export function votingStatisticsOf({ json }: MethodState): VotingStatistics {
  * Returns the measures that a step shows of the statistics, with contributions as the mean over
  * voters; none before the first step.
  */
-export function votingMeasures(state: MethodState): MethodMeasures {
-  const { steps, joint, voters } = votingStatisticsOf(state);
+export function measureVoting(state: MethodState): MethodMeasures {
+  const { steps, joint, voters } = readVotingStatistics(state);
   if (steps === 0) {
     return {};
   }

@@ -1,9 +1,9 @@
 /** Measures of a teamtr step with `teamtr.diagnostics`: drift, zeta proxy, and reliability of the KL. */
 import { mean } from '../../credit/describe.ts';
 import { MEASURED_ROLE_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
-import { occupancyShift } from '../certificate.ts';
+import { boundOccupancyShift } from '../certificate.ts';
 import type { Divergence, Move } from '../divergence.ts';
-import { staleness, subsampledKl, zetaProxy, type Subsampled, type ZetaProxy } from '../drift.ts';
+import { measureStaleness, measureSubsampledKl, measureZetaProxy, type Subsampled, type ZetaProxy } from '../drift.ts';
 import type { LearningStep } from './method.ts';
 import type { MeasuredTurn } from './teamTrMeasures.ts';
 
@@ -50,7 +50,7 @@ export class DriftWatch {
       own.map((move) => [`${move.episode} ${move.place}`, { ...move, role: name }] as const),
     );
     const after = new Map([...this.before, ...changed]);
-    const found = staleness(
+    const found = measureStaleness(
       [...after].map(([key, move]) => ({
         ...move,
         before: this.before.get(key)?.logRatio ?? 0,
@@ -65,11 +65,11 @@ export class DriftWatch {
     this.kls.push(moved);
     this.largest = moves.reduce((most, { worth }) => Math.max(most, Math.abs(worth)), this.largest);
     const standard = { scale: teamtr.advantage_scale, epsilon: teamtr.advantage_epsilon, clip: teamtr.advantage_clip };
-    const zeta = zetaProxy(moves, { clip: teamtr.clip, standard }, this.step.random(`halves:${role}`));
+    const zeta = measureZetaProxy(moves, { clip: teamtr.clip, standard }, this.step.random(`halves:${role}`));
     this.zetas.push(...(zeta === null ? [] : [zeta]));
     for (const percent of SHARES) {
       const estimator = teamtr.kl_estimator === 'k1' ? 'k1' : 'k3';
-      const own = subsampledKl(
+      const own = measureSubsampledKl(
         moves,
         { share: percent / 100, delta: teamtr.delta, estimator },
         this.step.random(`tokens:${percent}:${role}`),
@@ -82,7 +82,7 @@ export class DriftWatch {
     const { certificate_gamma: gamma } = this.step.settings.teamtr;
     // The first turn's episodes come from the team that it changes.
     const gaps = this.gaps.slice(1).flatMap((gap) => gap ?? []);
-    const shifts = this.kls.map((kl) => occupancyShift(kl, gamma));
+    const shifts = this.kls.map((kl) => boundOccupancyShift(kl, gamma));
     const since = shifts.map((_, place) => shifts.slice(0, place).reduce((sum, one) => sum + one, 0));
     const zeta = (part: keyof ZetaProxy): number => mean(this.zetas.map((one) => one[part]));
     return {

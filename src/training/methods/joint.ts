@@ -19,13 +19,13 @@
  * another, each after the nodes below it, with one step for each role.
  */
 import { leaveOneOut } from '../../credit/estimators/loo.ts';
-import { jointFanout, rewardOf, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
+import { jointFanout, computeJointReward, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
 import { countCalls, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, messagesPerTurn } from '../../team/rounds.ts';
+import { countFanoutCalls, messagesPerTurn } from '../../team/rounds.ts';
 import { isOneByOne } from '../../team/roundsForm.ts';
-import { cosineSchedule } from '../schedule.ts';
+import { makeCosineSchedule } from '../schedule.ts';
 import type { JointSettings, LearningStep, MethodSettings, Outcome, Rollout, Update } from './method.ts';
 
 /** The size of a tree of turns in which no branch ends early (reference section 2). */
@@ -41,7 +41,7 @@ export interface TreeCounts {
 }
 
 /** Counts a tree with a number of turns. */
-export function treeCounts(
+export function countTree(
   {
     num_agents: roles,
     num_generations: each,
@@ -61,18 +61,18 @@ export function treeCounts(
   };
 }
 
-const turnsOf = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
+const countTurns = ({ rounds }: Protocol): number => rounds?.turns ?? 1;
 
 /** Describes the largest tree of one problem, in one sentence. */
-export function treeWords(settings: JointSettings, protocol: Protocol): string {
-  const turns = turnsOf(protocol);
-  const { nodes, jointActions, leaves, messages, optimizerSteps } = treeCounts(settings, turns);
+export function describeTree(settings: JointSettings, protocol: Protocol): string {
+  const turns = countTurns(protocol);
+  const { nodes, jointActions, leaves, messages, optimizerSteps } = countTree(settings, turns);
   const many = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
   return `The tree of a problem has up to ${many(nodes, 'node')} in ${many(turns, 'turn')}, ${many(jointActions, 'joint action')} and ${leaves === 1 ? '1 leaf' : `${leaves} leaves`}: ${many(messages, 'sampled message')}, ${many(optimizerSteps, 'optimizer step')}.`;
 }
 
 /** Returns the reward of a joint action as the tree compares it: first scaled, then shifted. */
-export function processedReward(
+export function processReward(
   raw: number,
   { reward_processor: { enabled, scale_factor: factor }, reward_shift: shift }: JointSettings,
 ): number {
@@ -84,13 +84,13 @@ export function processedReward(
  * Returns a warning about a threshold that no node or every node passes. Returns null if the rewards
  * decide, or if there is only one turn.
  */
-export function thresholdWords(settings: JointSettings, protocol: Protocol): string | null {
+export function describeThreshold(settings: JointSettings, protocol: Protocol): string | null {
   const threshold = settings.termination_threshold;
-  if (threshold === null || turnsOf(protocol) === 1) {
+  if (threshold === null || countTurns(protocol) === 1) {
     return null;
   }
   // Scores are from 0 to 1; a negative factor swaps the bounds.
-  const [floor = 0, ceiling = 0] = [0, 1].map((score) => processedReward(score, settings)).sort((a, b) => a - b);
+  const [floor = 0, ceiling = 0] = [0, 1].map((score) => processReward(score, settings)).sort((a, b) => a - b);
   const words = (bound: number): string => String(Number(bound.toFixed(6)));
   if (threshold >= ceiling) {
     return `magrpo.termination_threshold is ${threshold}, and no processed reward is above ${words(ceiling)}, so no node ends early; write a smaller one, or null.`;
@@ -100,13 +100,14 @@ export function thresholdWords(settings: JointSettings, protocol: Protocol): str
     : null;
 }
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const averageValues = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Returns the reason why a node ends, or null if it continues. Masked rewards do not count. */
-function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): Stop | null {
+function decideStop(settings: JointSettings, rewards: readonly (number | null)[]): Stop | null {
   const threshold = settings.termination_threshold;
-  const measured = rewards.flatMap((raw) => (raw === null ? [] : [processedReward(raw, settings)]));
-  const mean = meanOf(measured);
+  const measured = rewards.flatMap((raw) => (raw === null ? [] : [processReward(raw, settings)]));
+  const mean = averageValues(measured);
   // Strictly above the threshold, as published. Without a measured reward the node continues.
   if (threshold === null || measured.length === 0 || !(mean > threshold)) {
     return null;
@@ -118,18 +119,18 @@ function stopOf(settings: JointSettings, rewards: readonly (number | null)[]): S
 }
 
 /** Plans one tree for each problem. */
-export function jointRollouts(settings: JointSettings, protocol: Protocol): readonly Rollout[] {
+export function planJointRollouts(settings: JointSettings, protocol: Protocol): readonly Rollout[] {
   const joint: JointGrowth = {
     generations: settings.num_generations,
     mode: settings.joint_mode,
-    stop: (rewards) => stopOf(settings, rewards),
+    stop: (rewards) => decideStop(settings, rewards),
   };
   const fanout = jointFanout(joint, protocol.occurrences.length, messagesPerTurn(protocol));
   return [{ fanout, commonRandomNumbers: true, joint }];
 }
 
 /** Returns the reason why a tree cannot be sampled with a protocol, or null if it can. */
-export function jointFault(
+export function findJointFault(
   magrpo: JointSettings,
   { evaluator_budget: budget }: Pick<MethodSettings, 'evaluator_budget'>,
   protocol: Protocol,
@@ -153,10 +154,10 @@ export function jointFault(
   if (mode === 'cross' && first.some(({ ancestors }) => ancestors.length > 0)) {
     return `magrpo.joint_mode: cross combines messages that do not know each other, and in a turn of the protocol ${name} some roles see others; choose align.`;
   }
-  if (turnsOf(protocol) > 1 && !first.some(({ scored }) => scored)) {
+  if (countTurns(protocol) > 1 && !first.some(({ scored }) => scored)) {
     return `magrpo needs a reward in every turn, and the protocol ${name} has one at the end only; give a role with_answer: true.`;
   }
-  const calls = callsOfFanout(protocol, jointFanout({ generations: each, mode }, occurrences.length, perTurn));
+  const calls = countFanoutCalls(protocol, jointFanout({ generations: each, mode }, occurrences.length, perTurn));
   return calls <= budget
     ? null
     : `the tree of magrpo needs up to ${calls} evaluator calls per problem with the protocol ${name}, more than evaluator_budget (${budget}); raise it, or lower num_generations or num_turns.`;
@@ -172,7 +173,7 @@ interface JointAction {
 /** The baseline of a message: the mean of all its role's messages at the node, or of the others only. */
 export type JointEstimator = 'magrpo' | 'loo';
 
-export function jointCredits(
+export function creditTrees(
   trees: readonly (readonly TreeMessage[])[],
   settings: JointSettings,
   estimator: JointEstimator,
@@ -196,16 +197,16 @@ export function creditNode(
   estimator: JointEstimator,
   credits: Map<TreeMessage, Credit>,
 ): readonly (number | null)[] {
-  const actions = pathsOf(first, settings.num_agents).map((path): JointAction => {
+  const actions = listJointPaths(first, settings.num_agents).map((path): JointAction => {
     const last = path.at(-1) ?? null;
     const below = creditNode(last?.children ?? [], settings, estimator, credits).flatMap((value) => value ?? []);
-    const raw = rewardOf(last, path.length);
-    const own = raw === null ? null : processedReward(raw, settings);
-    return { path, value: own === null || below.length === 0 ? own : own + settings.discount * meanOf(below) };
+    const raw = computeJointReward(last, path.length);
+    const own = raw === null ? null : processReward(raw, settings);
+    return { path, value: own === null || below.length === 0 ? own : own + settings.discount * averageValues(below) };
   });
   const calls = first.reduce((sum, message) => sum + countCalls(message), 0);
   for (let role = 0; role < settings.num_agents; role++) {
-    for (const [message, credit] of creditsOfRole(actions, role, settings, { estimator, evaluatorCalls: calls })) {
+    for (const [message, credit] of creditRole(actions, role, settings, { estimator, evaluatorCalls: calls })) {
       credits.set(message, credit);
     }
   }
@@ -213,15 +214,15 @@ export function creditNode(
 }
 
 /** Returns the joint actions of a node, the first role slowest. Ended episodes have shorter paths. */
-const pathsOf = (first: readonly TreeMessage[], length: number): readonly (readonly TreeMessage[])[] =>
+const listJointPaths = (first: readonly TreeMessage[], length: number): readonly (readonly TreeMessage[])[] =>
   first.flatMap((message) =>
     length === 1 || message.children.length === 0
       ? [[message]]
-      : pathsOf(message.children, length - 1).map((rest) => [message, ...rest]),
+      : listJointPaths(message.children, length - 1).map((rest) => [message, ...rest]),
   );
 
 /** Yields the credits of one role's messages at a node. Rows of the same message share one. */
-function* creditsOfRole(
+function* creditRole(
   actions: readonly JointAction[],
   role: number,
   { joint_mode: mode, cross_reduce: reduce }: JointSettings,
@@ -234,12 +235,14 @@ function* creditsOfRole(
     const rows = new Set(own.flatMap(({ path }) => path[role] ?? []));
     const values = own.flatMap(({ value }) => value ?? []);
     const factor = mode === 'cross' && reduce === 'sum' ? own.length : 1;
-    return values.length === 0 || rows.size === 0 ? [] : [{ rows, mean: meanOf(values), count: values.length, factor }];
+    return values.length === 0 || rows.size === 0
+      ? []
+      : [{ rows, mean: averageValues(values), count: values.length, factor }];
   });
   if (messages.length < 2) {
     return;
   }
-  const baseline = meanOf(messages.map(({ mean, factor }) => mean * factor));
+  const baseline = averageValues(messages.map(({ mean, factor }) => mean * factor));
   const others = leaveOneOut(messages);
   const n = actions.filter(({ value }) => value !== null).length;
   for (const [index, { rows, mean, factor }] of messages.entries()) {
@@ -259,14 +262,14 @@ function* creditsOfRole(
  * with the current policy, without a ratio to the one that sampled, and without clipping. A node's
  * messages are learned from after those below it, so the policy has already moved by then.
  */
-export function* nodeUpdates({
+export function* updateNodes({
   settings: { steps, ppo },
   iteration,
   nodes,
   roles,
 }: LearningStep): Generator<Update, void, Outcome> {
   const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
-  const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
+  const learningRate = makeCosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
   for (const node of nodes) {
     for (const role of roles) {
       yield { kind: 'policy', learningRate, roles: [role], node, weight: 'sequence', loss: { ratio: 'none' } };

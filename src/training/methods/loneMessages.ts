@@ -19,7 +19,7 @@ export const inheritsCredit = ({
  * alternative this is the credit of whole episodes.
  * @param own credits of messages with siblings, by their own returns
  */
-export function* loneCredits(
+export function* creditLoneMessages(
   siblings: readonly TreeMessage[],
   own: ReadonlyMap<TreeMessage, Credit>,
   above?: Credit,
@@ -29,6 +29,6 @@ export function* loneCredits(
     if (isLone) {
       yield [message, above];
     }
-    yield* loneCredits(message.children, own, isLone ? above : own.get(message));
+    yield* creditLoneMessages(message.children, own, isLone ? above : own.get(message));
   }
 }

@@ -7,10 +7,10 @@
  * for every message of episode g; then PPO on A. With the section `magrpo` of a configuration it
  * samples a rollout tree of turns instead (joint.ts).
  */
-import { episodeCredits, episodesFault, wholeEpisodes } from './episodes.ts';
-import { jointCredits, jointFault, jointRollouts, nodeUpdates } from './joint.ts';
+import { creditEpisodes, makeEpisodesCheck, planWholeEpisodes } from './episodes.ts';
+import { creditTrees, findJointFault, planJointRollouts, updateNodes } from './joint.ts';
 import type { Method } from './method.ts';
-import { ppoEpochs } from './ppo.ts';
+import { updateByPpo } from './ppo.ts';
 
 export const magrpo: Method = {
   words: {
@@ -25,16 +25,20 @@ export const magrpo: Method = {
   estimator: () => 'magrpo',
   valueTarget: () => null,
   fault: (settings, protocol) =>
-    settings.magrpo === null ? episodesFault(2)(settings, protocol) : jointFault(settings.magrpo, settings, protocol),
+    settings.magrpo === null
+      ? makeEpisodesCheck(2)(settings, protocol)
+      : findJointFault(settings.magrpo, settings, protocol),
   remarks: () => [],
 
   plan: (settings, protocol, stage) =>
-    settings.magrpo === null ? wholeEpisodes(settings, protocol, stage) : jointRollouts(settings.magrpo, protocol),
+    settings.magrpo === null
+      ? planWholeEpisodes(settings, protocol, stage)
+      : planJointRollouts(settings.magrpo, protocol),
 
   credit(step) {
     const joint = step.settings.magrpo;
-    return { credits: joint === null ? episodeCredits(step, 'magrpo') : jointCredits(step.problems, joint, 'magrpo') };
+    return { credits: joint === null ? creditEpisodes(step, 'magrpo') : creditTrees(step.problems, joint, 'magrpo') };
   },
 
-  updates: (step) => (step.settings.magrpo === null ? ppoEpochs(step) : nodeUpdates(step)),
+  updates: (step) => (step.settings.magrpo === null ? updateByPpo(step) : updateNodes(step)),
 };

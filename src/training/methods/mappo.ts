@@ -12,9 +12,9 @@
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
-import { episodesFault, wholeEpisodes } from './episodes.ts';
-import { episodeOf, type Method } from './method.ts';
-import { taughtAfterWarmup, valueEpochs } from './ppo.ts';
+import { makeEpisodesCheck, planWholeEpisodes } from './episodes.ts';
+import { walkEpisode, type Method } from './method.ts';
+import { listTaughtAfterWarmup, updateValuesAndPolicy } from './ppo.ts';
 
 export const mappo: Method = {
   words: {
@@ -30,7 +30,7 @@ export const mappo: Method = {
   estimator: () => 'mappo',
   valueTarget: () => 'state',
   // The value is the baseline, so one episode is enough.
-  fault: episodesFault(1),
+  fault: makeEpisodesCheck(1),
   remarks: ({ credit }) =>
     credit.group_normalise && credit.normalise_scope === 'group'
       ? [
@@ -39,14 +39,14 @@ export const mappo: Method = {
         ]
       : [],
 
-  plan: wholeEpisodes,
+  plan: planWholeEpisodes,
 
   credit({ problems, settings, values }) {
     const credits = new Map<TreeMessage, Credit>();
-    for (const message of problems.flat().flatMap((episode) => [...episodeOf(episode)])) {
-      const own = stateCredit(
+    for (const message of problems.flat().flatMap((episode) => [...walkEpisode(episode)])) {
+      const own = creditByStateValue(
         alternativeReturns(message, settings.credit.return_clip),
-        rewardsBefore(message),
+        sumRewardsBefore(message),
         values.get(message),
       );
       if (own !== null) {
@@ -56,8 +56,8 @@ export const mappo: Method = {
     return { credits };
   },
 
-  updates: valueEpochs,
-  taught: taughtAfterWarmup,
+  updates: updateValuesAndPolicy,
+  taught: listTaughtAfterWarmup,
 };
 
 /**
@@ -66,7 +66,7 @@ export const mappo: Method = {
  * @param before the scores of the messages before it, which the returns include and the value does not
  * @throws C3Error('input') without a finite value
  */
-export function stateCredit(
+export function creditByStateValue(
   { returns, evaluatorCalls }: AlternativeReturns,
   before: number,
   value: number | undefined,
@@ -79,6 +79,6 @@ export function stateCredit(
  * Returns the total score of the messages before this one. A masked score masks the whole episode, so
  * the total is not used then.
  */
-function rewardsBefore({ parent }: TreeMessage): number {
-  return parent === null ? 0 : (parent.score?.score ?? 0) + rewardsBefore(parent);
+function sumRewardsBefore({ parent }: TreeMessage): number {
+  return parent === null ? 0 : (parent.score?.score ?? 0) + sumRewardsBefore(parent);
 }

@@ -10,7 +10,7 @@
  *      `rollouts` in between: a stage, which is planned and credited as in 1 and 2, with the current policy.
  */
 import type { CreditEstimator } from '../../credit/estimators.ts';
-import type { Standardisation } from '../../credit/standardScore.ts';
+import type { Standardization } from '../../credit/standardScore.ts';
 import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';
 import type { JointGrowth } from '../../replay/jointTree.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
@@ -255,7 +255,7 @@ export interface Method {
   /** The published scope of scaling, if that is the whole step; by default the compared messages. */
   readonly scaledOver?: 'step';
   /** The standardization of credits into advantages; by default `credit.group_normalise` decides. */
-  readonly standardised?: (settings: MethodSettings) => Standardisation;
+  readonly standardised?: (settings: MethodSettings) => Standardization;
   /** Returns true if a role's messages at one node of a rollout tree are compared and learned together. */
   readonly byNode?: (settings: Pick<MethodSettings, 'magrpo'>) => boolean;
   /** The name under which credits are stored and learned from. */
@@ -298,13 +298,13 @@ export type MethodMeasures = Pick<
 >;
 
 /** Yields every group of siblings of some trees, parents first: the messages that answer one context. */
-export function* contextsOf(siblings: readonly TreeMessage[]): Generator<readonly TreeMessage[]> {
+export function* walkContexts(siblings: readonly TreeMessage[]): Generator<readonly TreeMessage[]> {
   if (siblings.length === 0) {
     return;
   }
   yield siblings;
   for (const { children } of siblings) {
-    yield* contextsOf(children);
+    yield* walkContexts(children);
   }
 }
 
@@ -315,8 +315,8 @@ export function* contextsOf(siblings: readonly TreeMessage[]): Generator<readonl
  * would learn in frequent contexts only.
  * @param trees of one problem
  */
-export function comparedMessages(trees: readonly TreeMessage[], merged: boolean): (readonly TreeMessage[])[] {
-  const groups = [...contextsOf(trees)];
+export function listComparedMessages(trees: readonly TreeMessage[], merged: boolean): (readonly TreeMessage[])[] {
+  const groups = [...walkContexts(trees)];
   if (!merged) {
     return groups;
   }
@@ -325,9 +325,9 @@ export function comparedMessages(trees: readonly TreeMessage[], merged: boolean)
 }
 
 /** Yields a message and all that follow it. */
-export function* episodeOf(message: TreeMessage): Generator<TreeMessage> {
+export function* walkEpisode(message: TreeMessage): Generator<TreeMessage> {
   yield message;
   for (const child of message.children) {
-    yield* episodeOf(child);
+    yield* walkEpisode(child);
   }
 }

@@ -1,5 +1,5 @@
 /** The updates that methods share. */
-import { cosineSchedule } from '../schedule.ts';
+import { makeCosineSchedule } from '../schedule.ts';
 import type { LearningStep, Outcome, TaughtStep, Update } from './method.ts';
 
 /**
@@ -14,14 +14,14 @@ import type { LearningStep, Outcome, TaughtStep, Update } from './method.ts';
  * `ppo.kl_estimator` choose another KL (penalty.ts). The rate rises, then falls along a half cosine
  * over all updates of the run.
  */
-export function* ppoEpochs({
+export function* updateByPpo({
   settings: { steps, ppo },
   iteration,
   random,
 }: LearningStep): Generator<Update, void, Outcome> {
   const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
   const { epochs, mini_batches: of } = ppo;
-  const rate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps * epochs * of });
+  const rate = makeCosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps * epochs * of });
   for (let epoch = 0; epoch < epochs; epoch++) {
     const draw = random(`mini-batches:${epoch}`);
     for (let index = 0; index < of; index++) {
@@ -36,11 +36,11 @@ export function* ppoEpochs({
  * credits used the values of that policy. Its learning rate follows the policy's schedule. In the
  * first steps of a run only the head learns.
  */
-export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcome> {
+export function* updateValuesAndPolicy(step: LearningStep): Generator<Update, void, Outcome> {
   const { settings, iteration } = step;
   const { steps, ppo, value_head: head } = settings;
   const { warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
-  const rate = cosineSchedule({ peak: head.learning_rate, warmupFraction, floorFraction, totalSteps: steps });
+  const rate = makeCosineSchedule({ peak: head.learning_rate, warmupFraction, floorFraction, totalSteps: steps });
   const { fit, ridge, keep, epochs, clip } = head;
   yield {
     kind: 'values',
@@ -50,11 +50,11 @@ export function* valueEpochs(step: LearningStep): Generator<Update, void, Outcom
     ...(fit === 'least_squares' && { leastSquares: { ridge, keep } }),
   };
   if (movesPolicy(step)) {
-    yield* ppoEpochs(step);
+    yield* updateByPpo(step);
   }
 }
 
 const movesPolicy = ({ settings, iteration }: TaughtStep): boolean => iteration > settings.value_head.warmup_steps;
 
-/** Returns the roles that `valueEpochs` teaches: none while only the value head learns. */
-export const taughtAfterWarmup = (step: TaughtStep): readonly string[] => (movesPolicy(step) ? step.roles : []);
+/** Returns the roles that `updateValuesAndPolicy` teaches: none while only the value head learns. */
+export const listTaughtAfterWarmup = (step: TaughtStep): readonly string[] => (movesPolicy(step) ? step.roles : []);

@@ -16,9 +16,9 @@
  * is measured in the step before, so that no message is credited by returns that decided how often it
  * was sampled.
  */
-import { learns } from '../../shared/rolePolicies.ts';
+import { isLearningRole } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
+import { countFanoutCalls, countMostMessages } from '../../team/rounds.ts';
 import { isOneByOne } from '../../team/roundsForm.ts';
 import { inheritsCredit } from './loneMessages.ts';
 import type { MethodSettings, Spread } from './method.ts';
@@ -28,22 +28,22 @@ import type { MethodSettings, Spread } from './method.ts';
  * the budget. A role that does not learn has no alternatives.
  * @param spread null splits the budget evenly
  */
-export function spineFanout(settings: SpineSettings, protocol: Protocol, spread: Spread | null): number[] {
+export function planSpineFanout(settings: SpineSettings, protocol: Protocol, spread: Spread | null): number[] {
   const { evaluator_budget: budget, policies } = settings;
-  let fanout = Array.from({ length: messagesAtMost(protocol) }, () => 1);
-  const open = fanout.flatMap((_, level) => (learnsAt(protocol, policies, level) ? [level] : []));
-  const variances = variancesOf(spread);
+  let fanout = Array.from({ length: countMostMessages(protocol) }, () => 1);
+  const open = fanout.flatMap((_, level) => (someRoleLearnsAt(protocol, policies, level) ? [level] : []));
+  const variances = fillVariances(spread);
   const costOf = (counts: readonly number[], added: number): number =>
     variances === null
       ? (counts[added] ?? 1)
       : open.reduce(
-          (sum, level) => sum + gradientVariance(counts, variances, level, inheritsCredit(settings.credit)),
+          (sum, level) => sum + estimateGradientVariance(counts, variances, level, inheritsCredit(settings.credit)),
           0,
         );
   for (;;) {
     const [best] = open
       .map((level) => ({ level, counts: fanout.with(level, (fanout[level] ?? 1) + 1) }))
-      .filter(({ counts }) => callsOfFanout(protocol, counts, 'spine') <= budget)
+      .filter(({ counts }) => countFanoutCalls(protocol, counts, 'spine') <= budget)
       .map(({ level, counts }) => ({ counts, cost: costOf(counts, level) }))
       .sort((one, other) => one.cost - other.cost);
     if (best === undefined) {
@@ -59,7 +59,7 @@ export type SpineSettings = Pick<MethodSettings, 'evaluator_budget' | 'policies'
  * Returns the variances, or null if no returns varied. An earlier context varies at least as much as a
  * later one, and an unmeasured position takes the variance of the next one.
  */
-function variancesOf(spread: Spread | null): readonly number[] | null {
+function fillVariances(spread: Spread | null): readonly number[] | null {
   if (spread?.some((variance) => variance !== null && variance > 0) !== true) {
     return null;
   }
@@ -70,7 +70,7 @@ function variancesOf(spread: Spread | null): readonly number[] | null {
 const NOTHING_LEARNED = 1e6;
 
 /** Returns the variance of the gradient of one position (see above). */
-function gradientVariance(
+function estimateGradientVariance(
   fanout: readonly number[],
   variances: readonly number[],
   position: number,
@@ -94,15 +94,19 @@ function gradientVariance(
 }
 
 /** Returns true if a role that may speak at a place in an episode learns. */
-function learnsAt({ occurrences, rounds }: Protocol, policies: MethodSettings['policies'], level: number): boolean {
+function someRoleLearnsAt(
+  { occurrences, rounds }: Protocol,
+  policies: MethodSettings['policies'],
+  level: number,
+): boolean {
   const isOpen = rounds?.order === 'random' || isOneByOne(rounds?.order);
   const may = isOpen ? occurrences : occurrences.slice(level, level + 1);
-  return may.some(({ role }) => learns(policies, role));
+  return may.some(({ role }) => isLearningRole(policies, role));
 }
 
 /** Returns the reason why the budget cannot pay for a spine with a protocol, or null if it can. */
-export function spineFault(settings: MethodSettings, protocol: Protocol): string | null {
-  if (spineFanout(settings, protocol, null).some((count) => count > 1)) {
+export function findSpineFault(settings: MethodSettings, protocol: Protocol): string | null {
+  if (planSpineFanout(settings, protocol, null).some((count) => count > 1)) {
     return null;
   }
   return `shape ${settings.shape} needs an episode and at least one alternative, and evaluator_budget (${settings.evaluator_budget}) pays for no more than the episode with the protocol ${protocol.name}; raise it.`;
@@ -121,7 +125,7 @@ interface Credited {
  * messages of a context with credits A it is (J - 1) / J^2 times the sum of A^2; positions average
  * over their contexts.
  */
-export function spreadOf(messages: readonly Credited[], positions: number): Spread {
+export function measureSpread(messages: readonly Credited[], positions: number): Spread {
   const found = Array.from({ length: positions }, () => ({ sum: 0, contexts: 0 }));
   for (const members of Map.groupBy(messages, ({ bucket }) => bucket).values()) {
     const credits = members.flatMap(({ credit }) => credit ?? []);

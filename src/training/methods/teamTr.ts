@@ -25,15 +25,15 @@
  */
 import { mean } from '../../credit/describe.ts';
 import type { Json } from '../../domain/episode.ts';
-import { rankMeasures, type RankShift, type MethodState } from '../../domain/step.ts';
+import { averageRankShifts, type RankShift, type MethodState } from '../../domain/step.ts';
 import { alternativeReturns } from '../../replay/tree.ts';
-import { learns } from '../../shared/rolePolicies.ts';
+import { isLearningRole } from '../../shared/rolePolicies.ts';
 import type { Divergence, Move } from '../divergence.ts';
-import { episodeWeights } from '../importance.ts';
-import { cosineSchedule } from '../schedule.ts';
-import { shuffled } from '../shuffled.ts';
+import { computeEpisodeWeights } from '../importance.ts';
+import { makeCosineSchedule } from '../schedule.ts';
+import { shuffleItems } from '../shuffled.ts';
 import { DriftWatch } from './driftWatch.ts';
-import { episodeCredits, episodesOfStage, episodesFault } from './episodes.ts';
+import { creditEpisodes, planStageEpisodes, makeEpisodesCheck } from './episodes.ts';
 import type {
   LearningStep,
   Method,
@@ -45,7 +45,7 @@ import type {
   TaughtStep,
   Update,
 } from './method.ts';
-import { measuresOf, type MeasuredTurn } from './teamTrMeasures.ts';
+import { measureTurns, type MeasuredTurn } from './teamTrMeasures.ts';
 
 type Settings = MethodSettings['teamtr'];
 
@@ -53,8 +53,8 @@ type Settings = MethodSettings['teamtr'];
 const WEIGHTS = [1e-6, 1e6] as const;
 
 /** The number of turns in a step that begin with fresh episodes. Each role that learns has one turn. */
-const stagesOf: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_every: every } }, { roles }) => {
-  const turns = roles.filter(({ name }) => learns(policies, name)).length;
+const countFreshTurns: NonNullable<Method['stages']> = ({ policies, teamtr: { resample_every: every } }, { roles }) => {
+  const turns = roles.filter(({ name }) => isLearningRole(policies, name)).length;
   return every === null ? 1 : Math.max(1, Math.ceil(turns / every));
 };
 
@@ -70,7 +70,7 @@ export const teamTr: Method = {
     reads: ['teamtr'],
     trains: true,
   },
-  state: { name: 'teamtr', version: 1, initial: () => stateOf(new Map(), new Map()) },
+  state: { name: 'teamtr', version: 1, initial: () => storeTeamTrState(new Map(), new Map()) },
   compared: 'problem',
   standardised: ({ teamtr: { advantage_scale: scale, advantage_epsilon: epsilon, advantage_clip: clip } }) => ({
     scale,
@@ -79,7 +79,7 @@ export const teamTr: Method = {
   }),
   estimator: () => 'magrpo',
   valueTarget: () => null,
-  fault: episodesFault(2, stagesOf),
+  fault: makeEpisodesCheck(2, countFreshTurns),
   remarks: ({ adapter, teamtr: { reuse, resample_every: every } }) => [
     ...(reuse === 'weighted' && every === 1
       ? [
@@ -96,15 +96,15 @@ export const teamTr: Method = {
         ]),
   ],
 
-  stages: stagesOf,
-  plan: (settings, protocol) => episodesOfStage(settings, protocol, stagesOf(settings, protocol)),
+  stages: countFreshTurns,
+  plan: (settings, protocol) => planStageEpisodes(settings, protocol, countFreshTurns(settings, protocol)),
 
   // Credits are in units of the return; learning uses their standard scores.
-  credit: (step) => ({ credits: episodeCredits(step, 'magrpo'), state: withReturn(step) }),
+  credit: (step) => ({ credits: creditEpisodes(step, 'magrpo'), state: addMeanReturn(step) }),
 
   taught(step, stage) {
     const { resample_every: every } = step.settings.teamtr;
-    const order = orderOf(step, numbersIn(step.state.json, 'gain'));
+    const order = listRoleOrder(step, readRoleNumbers(step.state.json, 'gain'));
     return every === null ? order : order.slice(stage * every, (stage + 1) * every);
   },
 
@@ -112,24 +112,24 @@ export const teamTr: Method = {
     const { settings, iteration } = step;
     const { steps, ppo } = settings;
     const { learning_rate: peak, warmup_fraction: warmupFraction, final_fraction: floorFraction } = ppo;
-    const learningRate = cosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
+    const learningRate = makeCosineSchedule({ peak, warmupFraction, floorFraction, totalSteps: steps })(iteration - 1);
     const { resample_every: every } = settings.teamtr;
-    const weights = numbersIn(step.state.json, 'beta');
-    const gains = numbersIn(step.state.json, 'gain');
+    const weights = readRoleNumbers(step.state.json, 'beta');
+    const gains = readRoleNumbers(step.state.json, 'gain');
     const turns: Turn[] = [];
     const watch = settings.teamtr.diagnostics ? new DriftWatch(step) : null;
-    let returns = returnsIn(step.state.json);
+    let returns = readSamplingReturns(step.state.json);
     let updated: readonly string[] = [];
-    for (const [place, role] of orderOf(step, gains).entries()) {
+    for (const [place, role] of listRoleOrder(step, gains).entries()) {
       const fresh = place === 0 || (every !== null && place % every === 0);
       if (fresh && place > 0) {
         const { state } = yield { kind: 'rollouts' };
-        returns = returnsIn(state?.json);
+        returns = readSamplingReturns(state?.json);
       }
       updated = fresh ? [] : updated;
       const begin = { learningRate, weight: weights.get(role) ?? settings.teamtr.beta };
-      const episodes = yield* weightsSince(updated, settings.teamtr);
-      const done = yield* turnOf(step, role, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
+      const episodes = yield* measureWeightsSince(updated, settings.teamtr);
+      const done = yield* takeTurn(step, role, { ...begin, ...(episodes !== undefined && { weights: episodes }) });
       updated = [...updated, role];
       if (watch !== null) {
         const { divergence } = yield { kind: 'divergence', roles: watch.movedWith(role), of: 'first' };
@@ -148,18 +148,18 @@ export const teamTr: Method = {
           surrogateGain: turns.reduce((sum, { gain }) => sum + gain, 0),
           klWeight: mean(turns.map(({ weight }) => weight)),
           outOfRegion: mean(turns.map(({ left }) => (left ? 1 : 0))),
-          ...measuresOf(turns, returns, settings.teamtr),
-          ...rankMeasures(
+          ...measureTurns(turns, returns, settings.teamtr),
+          ...averageRankShifts(
             'inside',
             turns.flatMap(({ inside }) => inside ?? []),
           ),
-          ...rankMeasures(
+          ...averageRankShifts(
             'outside',
             turns.flatMap(({ outside }) => outside ?? []),
           ),
           ...watch?.measures(),
         },
-        state: stateOf(weights, gains),
+        state: storeTeamTrState(weights, gains),
       };
     }
   },
@@ -182,7 +182,7 @@ interface Turn extends MeasuredTurn {
  * the same. The update is measured after all turns of these roles, on all of their messages, because
  * roles may share weights or may have learned from a part.
  */
-function* weightsSince(
+function* measureWeightsSince(
   roles: readonly string[],
   { reuse, weight_cap: cap }: Settings,
 ): Generator<Update, ReadonlyMap<number, number> | undefined, Outcome> {
@@ -190,7 +190,7 @@ function* weightsSince(
     return undefined;
   }
   const { divergence } = yield { kind: 'divergence', roles };
-  return episodeWeights(
+  return computeEpisodeWeights(
     roles.flatMap((role) => divergence?.get(role)?.moves ?? []),
     cap,
   );
@@ -202,14 +202,14 @@ interface Beginning extends Pick<PolicyUpdate, 'learningRate' | 'weights'> {
   readonly weight: number;
 }
 
-function* turnOf(
+function* takeTurn(
   { settings: { teamtr }, random }: LearningStep,
   role: string,
   { learningRate, weight: begin, ...episodes }: Beginning,
 ): Generator<Update, Omit<Turn, 'fresh'>, Outcome> {
   const { epochs, clip, stop, delta, backtrack, backtrack_tries: tries } = teamtr;
   const roles = [role];
-  const { learned, monitored } = partsOf(teamtr, random(`held out:${role}`));
+  const { learned, monitored } = splitHeldOut(teamtr, random(`held out:${role}`));
   const still: { moved: number; gain: number; moves: readonly Move[] } = { moved: 0, gain: 0, moves: [] };
   const measure = function* (): Generator<Update, typeof still, Outcome> {
     const { divergence } = yield {
@@ -222,7 +222,7 @@ function* turnOf(
     const own = divergence?.get(role);
     return own === undefined
       ? still
-      : { moved: klOf(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
+      : { moved: selectKl(own, teamtr.kl_estimator), gain: own.gain, moves: own.moves ?? [] };
   };
   const ranks = function* (): Generator<Update, RankShift | null, Outcome> {
     if (!teamtr.rank_shifts) {
@@ -246,7 +246,7 @@ function* turnOf(
       ...(learned !== undefined && { batch: learned }),
     };
     now = yield* measure();
-    weight = adaptedWeight(weight, now.moved, teamtr);
+    weight = adaptKlWeight(weight, now.moved, teamtr);
   }
   const left = now.moved > delta;
   const outside = left ? yield* ranks() : null;
@@ -263,21 +263,21 @@ function* turnOf(
 }
 
 /** Returns the contexts that a role learns from and those that its KL uses; undefined means all. */
-function partsOf(
+function splitHeldOut(
   { held_out: of }: Settings,
   draw: (position: number) => number,
 ): { readonly learned?: MiniBatch; readonly monitored?: MiniBatch } {
   return of === null ? {} : { learned: { index: 0, of, count: of - 1, draw }, monitored: { index: of - 1, of, draw } };
 }
 
-const klOf = ({ k1, k3, exact = 0 }: Divergence, estimator: Settings['kl_estimator']): number =>
+const selectKl = ({ k1, k3, exact = 0 }: Divergence, estimator: Settings['kl_estimator']): number =>
   ({ k1, k3, exact })[estimator];
 
 /**
  * Returns the weight of the KL penalty after an optimizer step (reference section 4): more if the KL
  * is above `delta` times the tolerance, less if it is below `delta` divided by it.
  */
-export function adaptedWeight(
+export function adaptKlWeight(
   weight: number,
   kl: number,
   { delta, beta_factor: factor, beta_tolerance: tolerance }: Pick<Settings, 'delta' | 'beta_factor' | 'beta_tolerance'>,
@@ -290,7 +290,7 @@ export function adaptedWeight(
   return kl < delta / tolerance ? Math.min(weight, Math.max(least, weight / factor)) : weight;
 }
 
-function orderOf(
+function listRoleOrder(
   { settings: { teamtr }, iteration, roles, random }: TaughtStep,
   gains: ReadonlyMap<string, number>,
 ): readonly string[] {
@@ -304,7 +304,7 @@ function orderOf(
       return [...roles.slice(first), ...roles.slice(0, first)];
     }
     case 'random':
-      return shuffled(roles, random('order'));
+      return shuffleItems(roles, random('order'));
     case 'gain': {
       const gainOf = (role: string): number => gains.get(role) ?? Number.MAX_VALUE;
       return roles.toSorted((one, other) => gainOf(other) - gainOf(one));
@@ -313,13 +313,13 @@ function orderOf(
 }
 
 /** Returns the state: the weight of each role's KL penalty, and the gain of its last turn. */
-const stateOf = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
+const storeTeamTrState = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
   json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
   tensors: {},
 });
 
 /** Returns the state for the next stage, with the mean return of each sampling of the step so far. */
-function withReturn({ stage, state, problems, settings }: SampledStep): MethodState {
+function addMeanReturn({ stage, state, problems, settings }: SampledStep): MethodState {
   const means = problems.map((episodes) => {
     const returns = episodes
       .flatMap((first) => alternativeReturns(first, settings.credit.return_clip).returns)
@@ -329,16 +329,16 @@ function withReturn({ stage, state, problems, settings }: SampledStep): MethodSt
   const known = means.filter((value) => value !== null);
   // Samplings are compared with each other only on all problems of the step.
   const own = known.length === 0 || known.length < means.length ? null : mean(known);
-  const returns = [...(stage === 0 ? [] : returnsIn(state.json)), own];
+  const returns = [...(stage === 0 ? [] : readSamplingReturns(state.json)), own];
   return { ...state, json: { ...(isObject(state.json) && state.json), returns } };
 }
 
-function returnsIn(json: Json | undefined): readonly (number | null)[] {
+function readSamplingReturns(json: Json | undefined): readonly (number | null)[] {
   const found = isObject(json) ? json['returns'] : undefined;
   return Array.isArray(found) ? found.map((value: Json) => (typeof value === 'number' ? value : null)) : [];
 }
 
-function numbersIn(json: Json, key: 'beta' | 'gain'): Map<string, number> {
+function readRoleNumbers(json: Json, key: 'beta' | 'gain'): Map<string, number> {
   const found = isObject(json) ? json[key] : undefined;
   return new Map(Object.entries(isObject(found) ? found : {}).map(([role, value]) => [role, Number(value)]));
 }

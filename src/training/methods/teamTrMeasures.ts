@@ -1,8 +1,14 @@
 /** Measures of a teamtr step: importance weights, the certificate, and the improvement. */
 import type { OwnMeasures } from '../../domain/step.ts';
-import { certificate, confidenceCost, isVacuous, occupancyShift, promiseOf } from '../certificate.ts';
+import {
+  computeCertificate,
+  computeConfidenceCost,
+  isVacuous,
+  boundOccupancyShift,
+  estimatePromise,
+} from '../certificate.ts';
 import type { Move } from '../divergence.ts';
-import { weightTails, type WeightTails } from '../importance.ts';
+import { measureWeightTails, type WeightTails } from '../importance.ts';
 import type { MethodSettings } from './method.ts';
 
 type Settings = Pick<
@@ -24,7 +30,7 @@ export interface MeasuredTurn {
  * @param returns the mean return of each sampling of the step, on the same problems; null if a problem
  *   has none
  */
-export function measuresOf(
+export function measureTurns(
   turns: readonly MeasuredTurn[],
   returns: readonly (number | null)[],
   settings: Settings,
@@ -33,22 +39,22 @@ export function measuresOf(
   if (shown.length === 0) {
     return {};
   }
-  const tails = weightsAfter(turns, settings.held_out === null);
+  const tails = listWeightTails(turns, settings.held_out === null);
   const largest = (of: (tail: WeightTails) => number): number => Math.max(...tails.map(of));
   const gamma = settings.certificate_gamma;
   const worths = shown.flatMap(({ moves }) => moves.map(({ worth }) => Math.abs(worth)));
   const bounds = { gamma, bound: worths.reduce((most, one) => Math.max(most, one), settings.certificate_bound) };
   const certified = (some: readonly MeasuredTurn[]): number =>
-    certificate(
+    computeCertificate(
       some.map(({ moved: kl, moves, fresh }) => ({
-        ...(promiseOf(moves, settings.clip) ?? { advantage: 0, error: 0 }),
+        ...(estimatePromise(moves, settings.clip) ?? { advantage: 0, error: 0 }),
         kl,
         fresh,
       })),
       bounds,
     );
   const whole = certified(turns);
-  const cost = confidenceCost(
+  const cost = computeConfidenceCost(
     shown.map(({ moved: kl, moves }) => ({ kl, groups: new Set(moves.map(({ problem }) => problem)).size })),
     { ...bounds, clip: settings.clip, failure: 1 - settings.certificate_confidence },
   );
@@ -60,11 +66,11 @@ export function measuresOf(
       weightP99: largest(({ p99 }) => p99),
       heavyWeights: largest(({ heavy }) => heavy),
     }),
-    occupancyShift: turns.reduce((sum, { moved }) => sum + occupancyShift(moved, gamma), 0),
+    occupancyShift: turns.reduce((sum, { moved }) => sum + boundOccupancyShift(moved, gamma), 0),
     certificate: whole,
     confidentCertificate: whole - cost,
     vacuousCertificate: isVacuous(whole, bounds) ? 1 : 0,
-    ...compared(turns, returns, certified),
+    ...compareWithReturn(turns, returns, certified),
   };
 }
 
@@ -75,7 +81,7 @@ export function measuresOf(
  *   nothing in it; otherwise only episodes with a measured message of every such role have a known
  *   weight
  */
-function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTails[] {
+function listWeightTails(turns: readonly MeasuredTurn[], whole: boolean): WeightTails[] {
   let weights = new Map<number, number>();
   return turns.flatMap(({ moves, fresh }, place) => {
     const begins = fresh || place === 0;
@@ -87,7 +93,7 @@ function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTai
       .filter(([episode]) => begins || whole || weights.has(episode))
       .map(([episode, log]) => [episode, log + (begins ? 0 : (weights.get(episode) ?? 0))] as const);
     weights = new Map([...(whole && !begins ? weights : []), ...added]);
-    return weightTails([...weights.values()]) ?? [];
+    return measureWeightTails([...weights.values()]) ?? [];
   });
 }
 
@@ -95,7 +101,7 @@ function weightsAfter(turns: readonly MeasuredTurn[], whole: boolean): WeightTai
  * Returns the certificate of the updates between the first and the last sampling of a step, and the
  * measured change of the return.
  */
-function compared(
+function compareWithReturn(
   turns: readonly MeasuredTurn[],
   returns: readonly (number | null)[],
   certified: (turns: readonly MeasuredTurn[]) => number,

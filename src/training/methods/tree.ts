@@ -1,20 +1,20 @@
 /** The configured fan-out as trees, for C3 and its ablation "w/o LOO", and checks of the budget. */
 import type { Protocol } from '../../team/protocol.ts';
-import { callsOfFanout, messagesAtMost } from '../../team/rounds.ts';
+import { countFanoutCalls, countMostMessages } from '../../team/rounds.ts';
 import type { Method, MethodSettings } from './method.ts';
-import { spineFanout, spineFault } from './spine.ts';
+import { planSpineFanout, findSpineFault } from './spine.ts';
 
 /** Plans trees (Algorithm 1): a message's leaves are its replays, its siblings the alternatives. */
-export const replayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
+export const planReplayTrees: Method['plan'] = (settings, protocol, _, spread = null) => {
   const { shape, fanout, credit } = settings;
   const commonRandomNumbers = credit.common_random_numbers;
   return shape === 'nested'
     ? [{ fanout, commonRandomNumbers, ...(settings.fanout_unique && { unique: true }) }]
-    : [{ fanout: spineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
+    : [{ fanout: planSpineFanout(settings, protocol, spread), commonRandomNumbers, shape: 'spine' }];
 };
 
 /** Returns the reason why `fanout_unique` does not fit a configuration, or null. */
-export function uniqueFault(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
+export function findUniqueFault(settings: MethodSettings, { occurrences, rounds }: Protocol): string | null {
   const { fanout_unique: unique, fanout, shape, credit } = settings;
   if (!unique) {
     return null;
@@ -34,12 +34,12 @@ export function uniqueFault(settings: MethodSettings, { occurrences, rounds }: P
     : 'fanout_unique needs credit.estimator loo with merge_contexts, and neither common_random_numbers nor group_normalise; turn it off, or change these.';
 }
 
-export const treeFault: Method['fault'] = (settings, protocol) => {
+export const findTreeFault: Method['fault'] = (settings, protocol) => {
   const { shape, fanout, evaluator_budget: budget } = settings;
   if (shape !== 'nested') {
-    return spineFault(settings, protocol);
+    return findSpineFault(settings, protocol);
   }
-  const messages = messagesAtMost(protocol);
+  const messages = countMostMessages(protocol);
   if (protocol.rounds === undefined && fanout.length !== messages) {
     return (
       `fanout has ${fanout.length} numbers where the protocol ${protocol.name} has ` +
@@ -52,7 +52,7 @@ export const treeFault: Method['fault'] = (settings, protocol) => {
       `at most ${messages} messages; leave some out.`
     );
   }
-  const calls = callsOfFanout(protocol, fanout);
+  const calls = countFanoutCalls(protocol, fanout);
   if (calls <= budget) {
     return null;
   }

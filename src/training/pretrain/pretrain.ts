@@ -6,7 +6,7 @@ import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';
 import { trainBpe } from '../../policy/trainBpe.ts';
-import { writeWhole } from '../../runtime/files/wholeFile.ts';
+import { writeFileAtomically } from '../../runtime/files/wholeFile.ts';
 import {
   initialParameters,
   loadModel,
@@ -24,8 +24,8 @@ import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
 import { generateSplit, type TaskName } from '../../tasks/split.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { renderContext, renderPlain } from '../../team/render.ts';
-import { cosineSchedule } from '../schedule.ts';
-import { isRevised, revisions, type Examine } from './revisions.ts';
+import { makeCosineSchedule } from '../schedule.ts';
+import { isRevised, makeRevisions, type Examine } from './revisions.ts';
 
 export interface PretrainSettings {
   /** The folder of the finished team; the log is written beside the weights. */
@@ -61,7 +61,7 @@ export interface PretrainPhase {
   readonly hasty: { readonly short: number; readonly long: number };
   /** Share of the problems that show the revision of a draft in place of a first turn; 0 by default. */
   readonly revised?: number;
-  /** As in cosineSchedule. */
+  /** As in makeCosineSchedule. */
   readonly peak: number;
   readonly warmupFraction: number;
   readonly floorFraction: number;
@@ -77,12 +77,13 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   const { after = 0 } = settings;
   if (after === 0) {
     await (settings.beginning === undefined
-      ? writeTokenizer(settings, protocol, problemsOf(settings, 0, TOKENIZER_SAMPLE))
+      ? writeTokenizer(settings, protocol, generatePhaseProblems(settings, 0, TOKENIZER_SAMPLE))
       : copyTokenizer(settings.beginning, settings.folder));
   }
   const tokenizer = await loadTokenizer(settings.folder);
   const config: TransformerConfig = { ...settings.architecture, vocabularySize: tokenizer.vocabularySize };
-  let state = (await resume(settings, config)) ?? initialState(await firstParameters(settings, config));
+  let state =
+    (await loadLatestCheckpoint(settings, config)) ?? initialState(await loadFirstParameters(settings, config));
   const log = join(settings.folder, LOG_FILE);
   if (state.step === 0) {
     await keepLog(log, after);
@@ -94,19 +95,19 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
   // The optimizer counts its own steps only; those of earlier weights come before its first.
   let first = -after;
   for (const [index, phase] of settings.phases.entries()) {
-    const rate = cosineSchedule({
+    const rate = makeCosineSchedule({
       peak: phase.peak,
       warmupFraction: phase.warmupFraction,
       totalSteps: phase.decaySteps ?? phase.steps,
       floorFraction: phase.floorFraction,
     });
     const isOpen = state.step < first + phase.steps;
-    const problems = isOpen ? problemsOf(settings, index, phase.steps * settings.problemsPerStep) : [];
+    const problems = isOpen ? generatePhaseProblems(settings, index, phase.steps * settings.problemsPerStep) : [];
     while (state.step < first + phase.steps) {
       const started = performance.now();
       const done = state.step - first;
       const batch = problems.slice(done * settings.problemsPerStep, (done + 1) * settings.problemsPerStep);
-      const contexts = await contextsOf(settings, phase, batch, protocol, tokenizer);
+      const contexts = await makeStepContexts(settings, phase, batch, protocol, tokenizer);
       const learningRate = rate(done);
       const result = await trainer.step(
         state,
@@ -117,9 +118,9 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
       state = result.state;
       const line = {
         step: after + state.step,
-        loss: round(result.loss),
-        gradientNorm: round(result.gradientNorm),
-        learningRate: round(learningRate),
+        loss: roundToFiveDigits(result.loss),
+        gradientNorm: roundToFiveDigits(result.gradientNorm),
+        learningRate: roundToFiveDigits(learningRate),
         milliseconds: Math.round(performance.now() - started),
       };
       await appendFile(log, `${JSON.stringify(line)}\n`);
@@ -127,7 +128,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
         settings.report(JSON.stringify(line));
       }
       if (state.step % settings.checkpointEvery === 0 || state.step === first + phase.steps) {
-        await checkpoint(settings, config, state);
+        await saveTrainingCheckpoint(settings, config, state);
       }
     }
     first += phase.steps;
@@ -137,7 +138,7 @@ export async function pretrain(settings: PretrainSettings, protocol: Protocol): 
 }
 
 /** Returns the demonstrations of a step's problems, in their order. */
-async function contextsOf(
+async function makeStepContexts(
   { examine }: PretrainSettings,
   { hasty, revised = 0 }: PretrainPhase,
   batch: readonly DemonstratedProblem[],
@@ -146,16 +147,16 @@ async function contextsOf(
 ): Promise<TrainingContext[]> {
   const shown = batch.map(async (problem) =>
     isRevised(problem, revised)
-      ? (await revisions(problem, protocol, examine)).map(({ context, message }) =>
-          demonstration(tokenizer, context, message),
+      ? (await makeRevisions(problem, protocol, examine)).map(({ context, message }) =>
+          tokenizeDemonstration(tokenizer, context, message),
         )
-      : demonstrations(problem, hasty, protocol, tokenizer),
+      : makeDemonstrations(problem, hasty, protocol, tokenizer),
   );
   return (await Promise.all(shown)).flat();
 }
 
 /** Returns the first parameters: those of the folder or the beginning, or new ones from the seed. */
-async function firstParameters(
+async function loadFirstParameters(
   { after = 0, folder, beginning, seed }: PretrainSettings,
   config: TransformerConfig,
 ): Promise<Float32Array> {
@@ -167,11 +168,11 @@ async function firstParameters(
 async function keepLog(path: string, after: number): Promise<void> {
   const text = after === 0 ? '' : await readFile(path, 'utf8');
   const kept = text.split('\n').filter((line) => Number(/^\{"step":(\d+),/u.exec(line)?.[1] ?? Infinity) <= after);
-  await writeWhole(path, Buffer.from(kept.map((line) => `${line}\n`).join('')));
+  await writeFileAtomically(path, Buffer.from(kept.map((line) => `${line}\n`).join('')));
 }
 
 /** Returns the first problems of a phase, at most as many as it has. */
-function problemsOf(
+function generatePhaseProblems(
   { task, seed, phases, problemsPerStep }: PretrainSettings,
   index: number,
   most: number,
@@ -188,38 +189,38 @@ function problemsOf(
  * supervised team knows a better and a worse way to answer, and reinforcement learning can choose
  * between them.
  */
-export function demonstrations(
+export function makeDemonstrations(
   problem: DemonstratedProblem,
   shares: PretrainPhase['hasty'],
   protocol: Protocol,
   tokenizer: LoadedTokenizer,
 ): TrainingContext[] {
   const { question, alone } = problem;
-  const said = shownOf(problem, shares);
+  const said = chooseShownMessages(problem, shares);
   const shown = said.map((message, position) =>
-    demonstration(tokenizer, contextAt(protocol, position, question, said), message),
+    tokenizeDemonstration(tokenizer, renderContextAt(protocol, position, question, said), message),
   );
   const silent = said.map(() => '');
   return alone === undefined
     ? shown
-    : [...shown, demonstration(tokenizer, contextAt(protocol, said.length - 1, question, silent), alone)];
+    : [...shown, tokenizeDemonstration(tokenizer, renderContextAt(protocol, said.length - 1, question, silent), alone)];
 }
 
-function shownOf(
+function chooseShownMessages(
   { uidSha, short, said, saidInHaste }: DemonstratedProblem,
   shares: PretrainPhase['hasty'],
 ): readonly string[] {
-  return chance(uidSha) < (short ? shares.short : shares.long) ? saidInHaste : said;
+  return hashToShare(uidSha) < (short ? shares.short : shares.long) ? saidInHaste : said;
 }
 
 /** Returns the context of the role at a position after the messages before it. */
-const contextAt = (protocol: Protocol, position: number, question: string, said: readonly string[]): string =>
+const renderContextAt = (protocol: Protocol, position: number, question: string, said: readonly string[]): string =>
   renderPlain(renderContext(protocol, position, question, new Map(said.entries())));
 
 /** Returns a number in [0, 1) from eight hex digits of a hash that the split does not use. */
-const chance = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
+const hashToShare = (sha: string): number => Number.parseInt(sha.slice(8, 16), 16) / 0x1_0000_0000;
 
-function demonstration(tokenizer: LoadedTokenizer, context: string, message: string): TrainingContext {
+function tokenizeDemonstration(tokenizer: LoadedTokenizer, context: string, message: string): TrainingContext {
   const tokens = Int32Array.from([...tokenizer.encode(message), tokenizer.endToken]);
   const unused = new Float32Array(tokens.length);
   return {
@@ -235,8 +236,8 @@ async function writeTokenizer(
 ): Promise<void> {
   const shares = settings.phases[0]?.hasty ?? { short: 0, long: 0 };
   const texts = problems.flatMap((problem) => {
-    const said = shownOf(problem, shares);
-    return [...said.map((_, position) => contextAt(protocol, position, problem.question, said)), ...said];
+    const said = chooseShownMessages(problem, shares);
+    return [...said.map((_, position) => renderContextAt(protocol, position, problem.question, said)), ...said];
   });
   const { tokenizer, config } = trainBpe(texts, settings.vocabularySize);
   await writeFile(join(settings.folder, TOKENIZER_FILE), JSON.stringify(tokenizer));
@@ -251,17 +252,24 @@ async function copyTokenizer(from: string, to: string): Promise<void> {
 
 const VECTORS = ['parameters', 'momentum', 'variance'] as const;
 
-async function checkpoint(settings: PretrainSettings, config: TransformerConfig, state: TrainingState): Promise<void> {
+async function saveTrainingCheckpoint(
+  settings: PretrainSettings,
+  config: TransformerConfig,
+  state: TrainingState,
+): Promise<void> {
   const folder = join(settings.workFolder, `step-${state.step}`);
   await mkdir(folder, { recursive: true });
   for (const vector of VECTORS) {
     await saveParameters(config, state[vector], join(folder, `${vector}.safetensors`));
   }
   const pointer = join(settings.workFolder, 'latest');
-  await writeWhole(pointer, Buffer.from(String(state.step)));
+  await writeFileAtomically(pointer, Buffer.from(String(state.step)));
 }
 
-async function resume(settings: PretrainSettings, config: TransformerConfig): Promise<TrainingState | undefined> {
+async function loadLatestCheckpoint(
+  settings: PretrainSettings,
+  config: TransformerConfig,
+): Promise<TrainingState | undefined> {
   let step: number;
   try {
     step = Number(await readFile(join(settings.workFolder, 'latest'), 'utf8'));
@@ -275,4 +283,4 @@ async function resume(settings: PretrainSettings, config: TransformerConfig): Pr
   return parameters && momentum && variance ? { parameters, momentum, variance, step } : undefined;
 }
 
-const round = (value: number): number => Number(value.toPrecision(5));
+const roundToFiveDigits = (value: number): number => Number(value.toPrecision(5));

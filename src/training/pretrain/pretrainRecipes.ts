@@ -267,7 +267,7 @@ const SMALLER: Readonly<Partial<Record<TeamTask, Partial<PretrainRecipe>>>> = {
 const BEGINNINGS: Readonly<Partial<Record<TeamTask, TeamTask>>> = { hints: 'arithmetic' };
 
 /** Returns the recipe of a task's bundled team. */
-export function pretrainRecipe(task: TeamTask): PretrainRecipe {
+export function getPretrainRecipe(task: TeamTask): PretrainRecipe {
   const begins = BEGINNINGS[task];
   return { task, ...COMMON, ...SMALLER[task], phases: PHASES[task], ...(begins !== undefined && { begins }) };
 }
@@ -283,8 +283,8 @@ const HASTE = 0.5;
  * steps. With fewer layers or steps it does not learn to look up what a rule names, and its loss stays
  * at the level of the letters alone.
  */
-export function smallRecipe(task: TeamTask): PretrainRecipe {
-  const { architecture, phases, begins: _, ...recipe } = pretrainRecipe(task);
+export function makeSmallRecipe(task: TeamTask): PretrainRecipe {
+  const { architecture, phases, begins: _, ...recipe } = getPretrainRecipe(task);
   const { hiddenSize, intermediateSize, heads, keyValueHeads } = architecture;
   const part = (count: number): number => Math.max(1, Math.round(WIDTH * count));
   return {

@@ -7,9 +7,9 @@ import type { LogEvent } from '../../domain/episode.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { askEnvironment } from '../../replay/unfold.ts';
 import type { DemonstratedProblem } from '../../tasks/demonstration.ts';
-import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../../team/protocol.ts';
 import { renderLog, renderPlain } from '../../team/render.ts';
-import { next } from '../../team/rounds.ts';
+import { nextStep } from '../../team/rounds.ts';
 
 export type Examine = NonNullable<Evaluator['examine']>;
 
@@ -24,11 +24,12 @@ export interface Revision {
 }
 
 /** Returns a number in [0, 1) from eight hex digits of a hash. */
-const chance = (sha: string, digit: number): number => Number.parseInt(sha.slice(digit, digit + 8), 16) / 0x1_0000_0000;
+const hashDigitsToUnit = (sha: string, digit: number): number =>
+  Number.parseInt(sha.slice(digit, digit + 8), 16) / 0x1_0000_0000;
 
 /** Returns true if a problem is in the share that shows a second turn; it depends only on its question. */
 export const isRevised = ({ uidSha }: Pick<DemonstratedProblem, 'uidSha'>, share: number): boolean =>
-  chance(uidSha, 16) < share;
+  hashDigitsToUnit(uidSha, 16) < share;
 
 /**
  * Returns the context and the message of each role in its second turn of a problem, in order.
@@ -37,22 +38,22 @@ export const isRevised = ({ uidSha }: Pick<DemonstratedProblem, 'uidSha'>, share
  * @param examine executes the draft, if the environment between the turns asks for it
  * @throws C3Error('engine') if the environment fails; EvaluatorLost
  */
-export async function revisions(
+export async function makeRevisions(
   problem: DemonstratedProblem,
   protocol: Protocol,
   examine?: Examine,
 ): Promise<readonly Revision[]> {
   const { said, saidInHaste, question } = problem;
-  const draft = chance(problem.uidSha, 24) < HASTY_DRAFTS ? saidInHaste : said;
+  const draft = hashDigitsToUnit(problem.uidSha, 24) < HASTY_DRAFTS ? saidInHaste : said;
   const saying = (text: string, position: number): LogEvent => ({
     kind: 'decision',
     position,
-    role: occurrenceAt(protocol, position).role,
+    role: requireOccurrence(protocol, position).role,
     text,
   });
   const log = draft.map(saying);
   for (;;) {
-    const step = next(protocol, log, () => 0);
+    const step = nextStep(protocol, log, () => 0);
     if (step.kind !== 'environment') {
       break;
     }

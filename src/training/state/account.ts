@@ -1,10 +1,10 @@
 /** The cost of a run, over all the processes that worked on it. */
-import { addLedgers, votesCost, type Ledger } from '../../domain/run.ts';
+import { addLedgers, readVotesCost, type Ledger } from '../../domain/run.ts';
 import { LedgerCounter } from '../../replay/budget.ts';
-import { storedCost } from '../../replay/storedCost.ts';
-import { callOf, eventScores, type TreeMessage } from '../../replay/tree.ts';
+import { computeStoredCost } from '../../replay/storedCost.ts';
+import { countMessageCalls, eventScores, type TreeMessage } from '../../replay/tree.ts';
 import type { RunAccount, StoreWriter } from '../../store/types.ts';
-import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../../team/protocol.ts';
 
 const NOTHING: RunAccount = { pendingCalls: 0, lostCalls: 0, seconds: 0, trainingSeconds: 0, samplingSeconds: 0 };
 
@@ -37,8 +37,8 @@ export class CostAccount {
     this.earlier = { ...stored, lostCalls: stored.lostCalls + stored.pendingCalls };
     this.sampling = stored.samplingSeconds;
     const [newest] = store.steps(run, Math.max(0, store.countSteps(run) - 1), 1);
-    const rows = storedCost(store.costs(run), store.episodeCosts(run), null, protocol);
-    this.before = { ...addLedgers(rows, votesCost(newest?.ledger)), seconds: stored.seconds };
+    const rows = computeStoredCost(store.costs(run), store.episodeCosts(run), null, protocol);
+    this.before = { ...addLedgers(rows, readVotesCost(newest?.ledger)), seconds: stored.seconds };
     this.counter = new LedgerCounter(clock);
   }
 
@@ -101,8 +101,8 @@ export class CostAccount {
 
   private book(messages: readonly TreeMessage[]): void {
     for (const message of messages) {
-      this.counter.addMessage(occurrenceAt(this.protocol, message.position).role, message.answer);
-      this.counter.addCalls(callOf(message) + eventScores(message).length);
+      this.counter.addMessage(requireOccurrence(this.protocol, message.position).role, message.answer);
+      this.counter.addCalls(countMessageCalls(message) + eventScores(message).length);
       if (message.score?.reused === true) {
         this.counter.addReusedEvaluations(1);
       }

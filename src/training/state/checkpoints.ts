@@ -7,29 +7,29 @@ import type { RunConfig } from '../config/config.ts';
 /** The number of newest checkpoints kept for a resume; the second one is used if the first is damaged. */
 const KEPT_CHECKPOINTS = 2;
 
-export const snapshotFile = (folder: string, snapshot: string): string => join(folder, `${snapshot}.safetensors`);
+export const snapshotPath = (folder: string, snapshot: string): string => join(folder, `${snapshot}.safetensors`);
 
 /** Names contain a hash of the run's id, because the id may come from someone else's store. */
-const nameOf = (run: string): string => createHash('sha256').update(run).digest('hex').slice(0, 16);
+const hashRunName = (run: string): string => createHash('sha256').update(run).digest('hex').slice(0, 16);
 
-const prefixOf = (run: string): string => `checkpoint-${nameOf(run)}-`;
-const valueHeadPrefix = (run: string): string => `value-head-${nameOf(run)}-`;
+const checkpointPrefix = (run: string): string => `checkpoint-${hashRunName(run)}-`;
+const valueHeadPrefix = (run: string): string => `value-head-${hashRunName(run)}-`;
 
 /**
  * Returns the path of a run's value head after an iteration. It is named by run and iteration because
  * equal weights can have different heads.
  */
-export const valueHeadFile = (folder: string, run: string, iteration: number): string =>
+export const valueHeadPath = (folder: string, run: string, iteration: number): string =>
   join(folder, `${valueHeadPrefix(run)}${iteration}.safetensors`);
 
 /** Returns the path of the training state after an iteration. */
-export const checkpointFile = (folder: string, run: string, iteration: number): string =>
-  join(folder, `${prefixOf(run)}${iteration}.safetensors`);
+export const checkpointPath = (folder: string, run: string, iteration: number): string =>
+  join(folder, `${checkpointPrefix(run)}${iteration}.safetensors`);
 
 /** Returns the iterations after which a run has a checkpoint, the newest first. */
-export async function checkpointsOf(folder: string, run: string): Promise<number[]> {
-  const prefix = prefixOf(run);
-  return (await namesIn(folder))
+export async function listCheckpoints(folder: string, run: string): Promise<number[]> {
+  const prefix = checkpointPrefix(run);
+  return (await listFolderNames(folder))
     .flatMap((name) =>
       name.startsWith(prefix) ? [/^(\d{1,9})\.safetensors$/.exec(name.slice(prefix.length))?.[1]] : [],
     )
@@ -48,9 +48,9 @@ export async function removeOldCheckpoints(
 ): Promise<void> {
   const firstOfStretch = (iteration: number): boolean =>
     Math.floor(iteration / stretch) > Math.floor((iteration - every) / stretch);
-  for (const iteration of (await checkpointsOf(folder, run)).slice(KEPT_CHECKPOINTS)) {
+  for (const iteration of (await listCheckpoints(folder, run)).slice(KEPT_CHECKPOINTS)) {
     if (stretch === 1 || !firstOfStretch(iteration)) {
-      await rm(checkpointFile(folder, run, iteration), { force: true });
+      await rm(checkpointPath(folder, run, iteration), { force: true });
     }
   }
 }
@@ -61,10 +61,10 @@ export async function removeOldCheckpoints(
  * @returns the number of bytes freed
  */
 export async function removeRunFiles(folder: string, run: string, weights: readonly string[]): Promise<number> {
-  const snapshots = new Set(weights.map((hash) => snapshotFile('', hash)));
-  const prefixes = [prefixOf(run), valueHeadPrefix(run)];
+  const snapshots = new Set(weights.map((hash) => snapshotPath('', hash)));
+  const prefixes = [checkpointPrefix(run), valueHeadPrefix(run)];
   let bytes = 0;
-  for (const name of await namesIn(folder)) {
+  for (const name of await listFolderNames(folder)) {
     if (snapshots.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) {
       const file = join(folder, name);
       bytes += (await stat(file)).size;
@@ -74,7 +74,7 @@ export async function removeRunFiles(folder: string, run: string, weights: reado
   return bytes;
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+async function listFolderNames(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch {

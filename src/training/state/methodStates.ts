@@ -20,25 +20,25 @@ interface Place {
  * Returns the state at the start of the credit of an iteration, or of a stage of it.
  * @throws C3Error if it is not stored, damaged, or of another version or method
  */
-export function stateBefore(
+export function readStateBefore(
   { store, run, method }: Place,
   iteration: number,
   settings: MethodSettings,
   stage = 0,
 ): MethodState {
   if (method.state === undefined || stage > 0) {
-    return stateAfter({ store, run, method }, iteration, stage - 1);
+    return readStateAfter({ store, run, method }, iteration, stage - 1);
   }
   if (iteration === 1) {
     return method.state.initial(settings);
   }
-  const final = finalStage(store, run, iteration - 1);
+  const final = findFinalStage(store, run, iteration - 1);
   const isStored = store.methodState(run, iteration - 1, final) !== null;
-  return stateAfter({ store, run, method }, iteration - 1, isStored ? final : final - 1);
+  return readStateAfter({ store, run, method }, iteration - 1, isStored ? final : final - 1);
 }
 
 /** Returns the stage number of the state after a step's updates: the one after its last stage. */
-const finalStage = (store: StoreReader, run: string, iteration: number): number =>
+const findFinalStage = (store: StoreReader, run: string, iteration: number): number =>
   (store.stages(run, iteration).at(-1)?.stage ?? 0) + 1;
 
 /** Stores the state after the updates of a finished step, in the transaction that finishes it. */
@@ -48,15 +48,15 @@ export function storeFinalState(
   iteration: number,
   state: MethodState,
 ): void {
-  storeState(store, place, iteration, state, finalStage(store, place.run, iteration));
+  storeState(store, place, iteration, state, findFinalStage(store, place.run, iteration));
 }
 
 /**
  * Returns the state after the credit of a stage of an iteration, for its updates.
  * @param stage by default the last one that is stored
- * @throws as `stateBefore`
+ * @throws as `readStateBefore`
  */
-export function stateAfter({ store, run, method }: Place, iteration: number, stage?: number): MethodState {
+export function readStateAfter({ store, run, method }: Place, iteration: number, stage?: number): MethodState {
   if (method.state === undefined) {
     return NO_STATE;
   }
@@ -80,7 +80,7 @@ export function stateAfter({ store, run, method }: Place, iteration: number, sta
 
 /**
  * Refuses a run whose steps were credited by another method, or by another version of its method.
- * @throws as `stateBefore`, before anything is changed
+ * @throws as `readStateBefore`, before anything is changed
  */
 export function requireOwnStates(place: Place): void {
   const { store, run, method } = place;
@@ -89,11 +89,11 @@ export function requireOwnStates(place: Place): void {
   }
   const { steps } = store.run(run);
   if (steps > 0) {
-    stateAfter(place, steps);
+    readStateAfter(place, steps);
   }
   // The step whose messages are stored and whose updates are not finished.
   if (store.methodState(run, steps + 1) !== null) {
-    stateAfter(place, steps + 1);
+    readStateAfter(place, steps + 1);
   }
 }
 

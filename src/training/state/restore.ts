@@ -2,9 +2,9 @@
 import type { Snapshot } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';
-import { runAdapter } from '../config/config.ts';
-import { learn, type LearnInput } from '../learn.ts';
-import { checkpointFile, checkpointsOf } from './checkpoints.ts';
+import { getRunAdapter } from '../config/config.ts';
+import { learnStep, type LearnInput } from '../learn.ts';
+import { checkpointPath, listCheckpoints } from './checkpoints.ts';
 
 export interface RestoreInput extends LearnInput {
   readonly snapshotFolder: string;
@@ -17,7 +17,7 @@ export interface RestoreInput extends LearnInput {
  * learned nothing has the weights of the one before.
  * @throws C3Error('store') if the run has no snapshot
  */
-export function snapshotAfter(store: StoreReader, run: string, iteration: number): Snapshot {
+export function findSnapshotAfter(store: StoreReader, run: string, iteration: number): Snapshot {
   const record = store.snapshotsOfRun(run).findLast((snapshot) => snapshot.iteration <= iteration);
   if (record === undefined) {
     throw new C3Error(
@@ -32,7 +32,7 @@ export function snapshotAfter(store: StoreReader, run: string, iteration: number
  * Returns the last iteration after which a run had these weights; 0 if only its beginning had them, or
  * null if the run never had them.
  */
-export function lastIterationOf(store: StoreReader, run: string, snapshot: string): number | null {
+export function findLastIteration(store: StoreReader, run: string, snapshot: string): number | null {
   const records = store.snapshotsOfRun(run);
   const index = records.findIndex(({ id }) => id === snapshot);
   if (index === -1) {
@@ -50,20 +50,20 @@ export function lastIterationOf(store: StoreReader, run: string, snapshot: strin
  */
 export async function restoreTraining(input: RestoreInput, iteration: number): Promise<string> {
   const { runtime, store, run, base } = input;
-  const start = await nearestCheckpoint(input, iteration);
+  const start = await loadNearestCheckpoint(input, iteration);
   for (let step = start + 1; step <= iteration; step++) {
     input.onStep(step);
-    await learn(input, step);
+    await learnStep(input, step);
   }
   const snapshot = await runtime.freeze();
-  const expected = snapshotAfter(store, run, iteration).id;
+  const expected = findSnapshotAfter(store, run, iteration).id;
   if (snapshot === expected) {
     return snapshot;
   }
   if (snapshot !== base) {
     await runtime.releaseSnapshot(snapshot);
   }
-  throw otherWeights(`Step ${iteration}`, run, snapshot, expected);
+  throw makeOtherWeightsError(`Step ${iteration}`, run, snapshot, expected);
 }
 
 /**
@@ -78,7 +78,7 @@ export async function restoreStage(input: RestoreInput, { iteration, stage, snap
     await runtime.releaseSnapshot(before);
   }
   input.onStep(iteration);
-  await learn(input, iteration, { until: stage });
+  await learnStep(input, iteration, { until: stage });
   const found = await runtime.freeze();
   if (found === snapshot) {
     return found;
@@ -86,10 +86,10 @@ export async function restoreStage(input: RestoreInput, { iteration, stage, snap
   if (found !== base) {
     await runtime.releaseSnapshot(found);
   }
-  throw otherWeights(`What comes before stage ${stage} of step ${iteration}`, input.run, found, snapshot);
+  throw makeOtherWeightsError(`What comes before stage ${stage} of step ${iteration}`, input.run, found, snapshot);
 }
 
-const otherWeights = (what: string, run: string, found: string, expected: string): C3Error =>
+const makeOtherWeightsError = (what: string, run: string, found: string, expected: string): C3Error =>
   new C3Error(
     'model',
     `${what} of run ${run}, executed again, gave the weights ${found.slice(0, 12)} where ${expected.slice(0, 12)} are stored; use the machine and the version that the run was made with, or start a new run.`,
@@ -99,17 +99,17 @@ const otherWeights = (what: string, run: string, found: string, expected: string
  * Loads the newest good checkpoint up to an iteration, or begins anew.
  * @returns the iteration of the checkpoint, or 0
  */
-async function nearestCheckpoint(
+async function loadNearestCheckpoint(
   { runtime, store, run, config, protocol, base, snapshotFolder }: RestoreInput,
   iteration: number,
 ): Promise<number> {
-  for (const step of await checkpointsOf(snapshotFolder, run)) {
+  for (const step of await listCheckpoints(snapshotFolder, run)) {
     if (step > iteration) {
       continue;
     }
     try {
-      const snapshot = await runtime.loadCheckpoint(checkpointFile(snapshotFolder, run, step));
-      if (snapshot === snapshotAfter(store, run, step).id) {
+      const snapshot = await runtime.loadCheckpoint(checkpointPath(snapshotFolder, run, step));
+      if (snapshot === findSnapshotAfter(store, run, step).id) {
         if (step < iteration && snapshot !== base) {
           await runtime.releaseSnapshot(snapshot);
         }
@@ -125,6 +125,6 @@ async function nearestCheckpoint(
       }
     }
   }
-  await runtime.beginTraining(base, runAdapter(config, protocol));
+  await runtime.beginTraining(base, getRunAdapter(config, protocol));
   return 0;
 }

@@ -10,7 +10,7 @@ import type { TreeMessage } from '../../replay/tree.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import type { ValueState } from '../../runtime/train/valueHead.ts';
 import { speaksOtherTokens, type RolePolicies } from '../../shared/rolePolicies.ts';
-import { occurrenceAt, type Protocol } from '../../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../../team/protocol.ts';
 import { renderContext, type Renderer } from '../../team/render.ts';
 import type { ValueTarget } from '../methods/method.ts';
 
@@ -37,7 +37,7 @@ export interface Moment {
 }
 
 /** Returns the text of a state. */
-export async function stateText(
+export async function renderState(
   { protocol, render }: Pick<StateForm, 'protocol' | 'render'>,
   { position, question, messages }: Moment,
 ): Promise<string> {
@@ -52,11 +52,11 @@ export async function stateText(
 }
 
 /** Returns the distinct states of some moments, and the index of each moment's state. */
-export async function statesOf(
+export async function collectStates(
   form: StateForm,
   moments: readonly Moment[],
 ): Promise<{ readonly states: readonly ValueState[]; readonly places: readonly number[] }> {
-  const texts = await Promise.all(moments.map((moment) => stateText(form, moment)));
+  const texts = await Promise.all(moments.map((moment) => renderState(form, moment)));
   const distinct = [...new Set(texts)];
   const encoded = new Map(
     await Promise.all(distinct.map(async (text) => [text, await form.tokenizer.encode(text)] as const)),
@@ -71,7 +71,7 @@ export async function statesOf(
   const states: ValueState[] = [];
   const known = new Map<string, number>();
   const places = moments.map((moment, index) => {
-    const { role } = occurrenceAt(form.protocol, moment.position);
+    const { role } = requireOccurrence(form.protocol, moment.position);
     const text = texts[index] ?? '';
     const said = saidTokens[index] ?? new Int32Array();
     const name = JSON.stringify([role, text, ...said]);
@@ -92,7 +92,7 @@ export async function statesOf(
  * @param policies policies of the roles that the model in training does not answer for
  * @throws CancelledError
  */
-export async function treeValues(
+export async function valueTrees(
   form: StateForm,
   policies: RolePolicies | undefined,
   runtime: Pick<ModelRuntime, 'values'>,
@@ -100,10 +100,12 @@ export async function treeValues(
   target: ValueTarget,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<TreeMessage, number>> {
-  const messages = withDescendants(roots);
-  const { states, places } = await statesOf(
+  const messages = flattenMessages(roots);
+  const { states, places } = await collectStates(
     form,
-    messages.map((message) => momentOf(message, target, occurrenceAt(form.protocol, message.position).role, policies)),
+    messages.map((message) =>
+      toMoment(message, target, requireOccurrence(form.protocol, message.position).role, policies),
+    ),
   );
   const values = await runtime.values(states, signal);
   return new Map(
@@ -118,24 +120,24 @@ export async function treeValues(
  * Returns the value of one state under the policy of a snapshot and a saved value head.
  * @throws C3Error('model') if the head cannot be read; CancelledError
  */
-export async function snapshotValue(
+export async function valueSnapshotState(
   form: StateForm,
   runtime: Pick<ModelRuntime, 'valuesUnder'>,
   { snapshot, head }: { readonly snapshot: string; readonly head: string | null },
   moment: Moment,
   signal: AbortSignal,
 ): Promise<number> {
-  const [value] = await runtime.valuesUnder(snapshot, head, (await statesOf(form, [moment])).states, signal);
+  const [value] = await runtime.valuesUnder(snapshot, head, (await collectStates(form, [moment])).states, signal);
   if (value === undefined) {
     throw new Error('A state that is asked about has a value.');
   }
   return value;
 }
 
-const withDescendants = (messages: readonly TreeMessage[]): TreeMessage[] =>
-  messages.flatMap((message) => [message, ...withDescendants(message.children)]);
+const flattenMessages = (messages: readonly TreeMessage[]): TreeMessage[] =>
+  messages.flatMap((message) => [message, ...flattenMessages(message.children)]);
 
-function momentOf(
+function toMoment(
   { problem, position, parent, answer }: TreeMessage,
   target: ValueTarget,
   role: string,

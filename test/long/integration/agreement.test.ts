@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { Message } from '../../../src/domain/message.ts';
-import { decimal } from '../../../src/shared/text/figures.ts';
+import { formatDecimal } from '../../../src/shared/text/figures.ts';
 import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { quantile, roundNumbers } from '../../integration/storeNumbers.ts';
@@ -257,14 +257,14 @@ scenario('the numbers of the dashboard are those of c3 diagnose for the same run
     await table('KL to the starting policy'),
     byStep(
       metrics.map((step) => [step?.kl ?? NaN]),
-      (value) => decimal(value, 5),
+      (value) => formatDecimal(value, 5),
     ),
   );
   assert.deepEqual(
     await table('Clip fraction'),
     byStep(
       metrics.map((step) => [step?.clipFraction ?? NaN]),
-      (value) => decimal(value, 4),
+      (value) => formatDecimal(value, 4),
     ),
   );
   for (const role of ['reasoner', 'actor']) {
@@ -272,7 +272,7 @@ scenario('the numbers of the dashboard are those of c3 diagnose for the same run
       const values = credits.get(role) ?? [];
       return [
         String(step + 1),
-        ...[0.5, 0.25, 0.75, 0, 1].map((share) => decimal(quantile(values, share), 3)),
+        ...[0.5, 0.25, 0.75, 0, 1].map((share) => formatDecimal(quantile(values, share), 3)),
         count(values.length),
       ];
     });

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
 import { connectToEngine } from '../../../src/client/startEngine.ts';
-import { environmentOf, listedProcesses } from '../../../src/files/ownedProcess.ts';
+import { readProcessEnvironment, listProcesses } from '../../../src/files/ownedProcess.ts';
 import { InitializeRequest, PROTOCOL_VERSION, REQUESTS } from '../../../src/shared/protocols/engineProtocol.ts';
-import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
+import { createSocketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { openStoreForReading, type StoreReader } from '../../../src/store/read/reader.ts';
 import { HashedStream } from '../../../src/tasks/hashedStream.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
@@ -105,7 +105,7 @@ async function disturb(workbench: Workbench, upstream: string): Promise<readonly
   process.env['XDG_RUNTIME_DIR'] = workbench.server.runtime;
   const store = storeOf(workbench.folder);
   const socket = (await connectToEngine(store)) ?? assert.fail('the engine is not there');
-  const connection = socketConnection(socket);
+  const connection = createSocketConnection(socket);
   connection.listen();
   await connection.sendRequest(InitializeRequest, { store, protocol: PROTOCOL_VERSION, client: 'window' });
   const ends: string[] = [];
@@ -159,7 +159,7 @@ scenario('a run ends undisturbed while its engine records hostile programs', asy
   }
   await eventually('the end of the run', () => isDone(workbench), ENDED);
   assert.equal(engineOf(workbench), engine, 'the same engine');
-  const left = listedProcesses().filter(({ pid, hasEnded }) => !hasEnded && environmentOf(pid).includes(TRIAL));
+  const left = listProcesses().filter(({ pid, hasEnded }) => !hasEnded && readProcessEnvironment(pid).includes(TRIAL));
   assert.deepEqual(left, []);
   const alone = join(workbench.folder, 'alone', 'c3.sqlite');
   await promisify(execFile)(process.execPath, [CLI, 'run', 'disturbed.c3.yaml', '--store', alone], {

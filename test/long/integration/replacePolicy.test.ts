@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
-import { replacementOf, shockWords, storedConfig } from '../../../src/domain/run.ts';
+import { readReplacement, describeSwapShock, parseStoredConfig } from '../../../src/domain/run.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, c3, reading, storeOf, unfold } from '../../integration/team.ts';
@@ -84,7 +84,7 @@ scenario('a run of teamtr is seen in every panel, and its policy is replaced fro
     await workbench.pick(answer);
   }
   const replaced = await ended(workbench, [earlier]);
-  const replacement = reading(workbench, (store) => replacementOf(store.runConfig(replaced))) ?? assert.fail();
+  const replacement = reading(workbench, (store) => readReplacement(store.runConfig(replaced))) ?? assert.fail();
   assert.deepEqual([replacement.run, replacement.role, replacement.shock?.aligned?.n], [earlier, 'second', 12]);
 
   // The command shows the run that the editor in front is about, which is the earlier one here.
@@ -110,7 +110,7 @@ scenario('a run of teamtr is seen in every panel, and its policy is replaced fro
   await c3(folder, 'report', '--run', replaced, '--out', path);
   const page = await workbench.otherPage();
   await page.goto(`file://${path}`);
-  await page.getByText(shockWords(replacement.shock ?? assert.fail())).waitFor();
+  await page.getByText(describeSwapShock(replacement.shock ?? assert.fail())).waitFor();
   await page.screenshot({
     path: join(import.meta.dirname, '..', '..', 'artifacts', 'screenshots', 'teamtr-report-swap.png'),
     fullPage: true,
@@ -132,7 +132,7 @@ scenario('the smaller model of a task takes the place of a trained policy', asyn
     await workbench.pick(answer);
   }
   const replaced = await ended(workbench, [...before, voters]);
-  const config = reading(workbench, (store) => storedConfig(store.runConfig(replaced)));
+  const config = reading(workbench, (store) => parseStoredConfig(store.runConfig(replaced)));
   assert.deepEqual(config['policies'], { voter3: { kind: 'model', model: 'bundled-small' } });
   assertQuiet(workbench);
 });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { CancellationToken } from 'vscode-jsonrpc/node';
-import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
+import { createEngineClient, type EngineClient } from '../../../src/client/engineClient.ts';
 import { AS_RECORDED } from '../../../src/domain/replay.ts';
 import { VERSION } from '../../../src/engine/version.ts';
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
@@ -72,7 +72,7 @@ async function click(transcript: FrameLocator): Promise<Times> {
 function otherClient(workbench: Workbench, onAlternative: () => void): EngineClient {
   process.env['XDG_RUNTIME_DIR'] = workbench.server.runtime;
   const ignored = (): void => undefined;
-  return engineClient(
+  return createEngineClient(
     {
       script: join(import.meta.dirname, '..', '..', '..', 'dist', 'engine.js'),
       store: storeOf(workbench.folder),

@@ -3,7 +3,7 @@
  * the words mean.
  */
 import assert from 'node:assert/strict';
-import { sentence } from '../../../src/shared/credit/headline.ts';
+import { describeHeadline } from '../../../src/shared/credit/headline.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { addLostEpisodes, LOST_QUESTIONS, lostMessage, openLost } from '../../integration/lostEpisodes.ts';
 import { replayedAgain, signed, words } from '../../integration/oneCredit.ts';
@@ -36,7 +36,7 @@ scenario(
     const lost = lostMessage(workbench, 41);
     assert.ok(lost?.credit);
     assert.equal(lost.credit.verdict, 'undecided');
-    await why.getByText(`To be sure: ${sentence(lost.credit)}`).waitFor();
+    await why.getByText(`To be sure: ${describeHeadline(lost.credit)}`).waitFor();
     await why.getByRole('button', { name: `Settle with about ${String(lost.credit.more)} replays` }).waitFor();
     const other = await openLost(workbench, LOST_QUESTIONS.never);
     assert.equal(await workbench.tab('Episodes').count(), 1, 'the tab that is there is shown again');

@@ -4,19 +4,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { figure, type TeamBenchOptions } from '../../../src/bench/report.ts';
+import { makeFigure, type TeamBenchOptions } from '../../../src/bench/report.ts';
 import { benchIteration } from '../../../src/bench/speed/iteration.ts';
-import { benchReplay, requestCost } from '../../../src/bench/speed/replay.ts';
-import { generationRequests, SHAPE, STEP, trainingRows } from '../../../src/bench/speed/shape.ts';
+import { benchReplay, countRequestTokens } from '../../../src/bench/speed/replay.ts';
+import { makeGenerationRequests, SHAPE, STEP, makeTrainingRows } from '../../../src/bench/speed/shape.ts';
 import { runSuite, type SuiteOptions } from '../../../src/bench/suites.ts';
-import { reportTable } from '../../../src/bench/table.ts';
-import { medianSeconds } from '../../../src/bench/turns.ts';
+import { formatReport } from '../../../src/bench/table.ts';
+import { measureMedianSeconds } from '../../../src/bench/turns.ts';
 import { readRecipe } from '../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../src/engine/service.ts';
 import { Generator } from '../../../src/runtime/generate/generate.ts';
 import { initialParameters } from '../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { contentsOf, makeWorkspace } from '../../unit/engine/workspace.ts';
 import { leftovers, named } from './measured.ts';
 
@@ -57,12 +57,12 @@ describe('suites', () => {
 describe('a report as text', () => {
   it('is an aligned table that says what was not measured', () => {
     const figures = [
-      figure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }),
-      figure('a longer name', null, 'ms'),
-      figure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 }),
+      makeFigure('a', 12345.678, 'tokens/s', { ceiling: 20000, ratio: 0.61728 }),
+      makeFigure('a longer name', null, 'ms'),
+      makeFigure('step', 0.0123, 's', { peer: 0.04, peerRatio: 3.2 }),
     ];
     assert.equal(
-      reportTable({
+      formatReport({
         suite: 'train',
         figures,
         hardware: 'a machine',
@@ -81,11 +81,11 @@ describe('a report as text', () => {
       ].join('\n'),
     );
     assert.match(
-      reportTable({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }),
+      formatReport({ suite: 'x', figures: [], hardware: 'y', peer: 'PyTorch 0', peerStatus: 'measured' }),
       /^x on y\npeer: PyTorch 0\n/,
     );
-    assert.doesNotMatch(reportTable({ suite: 'x', figures: [], hardware: 'y' }), /peer[: ]+(not|P)/);
-    const failed = reportTable({
+    assert.doesNotMatch(formatReport({ suite: 'x', figures: [], hardware: 'y' }), /peer[: ]+(not|P)/);
+    const failed = formatReport({
       suite: 'x',
       figures: [],
       hardware: 'y',
@@ -104,7 +104,7 @@ describe('turns', () => {
       order.push(name);
       return Promise.resolve();
     };
-    const seconds = await medianSeconds({ a: side('a'), b: side('b') }, 2, options());
+    const seconds = await measureMedianSeconds({ a: side('a'), b: side('b') }, 2, options());
     assert.deepEqual(order, ['a', 'b', 'b', 'a', 'a', 'b']);
     assert.ok(seconds.a >= 0 && seconds.b >= 0);
   });
@@ -116,7 +116,7 @@ describe('turns', () => {
       return Promise.resolve();
     };
     await assert.rejects(
-      medianSeconds({ work }, 5, options({ signal: abortedWhen(() => done === 2) })),
+      measureMedianSeconds({ work }, 5, options({ signal: makeSignalAbortedWhen(() => done === 2) })),
       CancelledError,
     );
     assert.equal(done, 2);
@@ -126,11 +126,11 @@ describe('turns', () => {
 describe('what is measured', () => {
   it('asks for as many different prompts as it says, and nothing ends early', async () => {
     const config = { ...SHAPE, hiddenSize: 16, intermediateSize: 16, layers: 1, headDim: 4 };
-    const requests = generationRequests(config, { prompts: 600, completions: 2, promptLength: 8, newTokens: 3 });
+    const requests = makeGenerationRequests(config, { prompts: 600, completions: 2, promptLength: 8, newTokens: 3 });
     assert.equal(new Set(requests.map(({ prompt }) => prompt.join())).size, 600);
     assert.equal(new Set(requests.map(({ streamKey }) => streamKey)).size, 1200);
     const generator = await Generator.create(config, { threads: 1 });
-    const shared = generationRequests(config, { prompts: 1, completions: 32, promptLength: 8, newTokens: 3 });
+    const shared = makeGenerationRequests(config, { prompts: 1, completions: 32, promptLength: 8, newTokens: 3 });
     const completions = await generator.generate(initialParameters(config, 1), shared, {
       signal: new AbortController().signal,
     });
@@ -141,7 +141,7 @@ describe('what is measured', () => {
       31 * 8,
     );
     assert.deepEqual(
-      [trainingRows(SHAPE).length, trainingRows(SHAPE)[0]?.messages[0]?.tokens.length],
+      [makeTrainingRows(SHAPE).length, makeTrainingRows(SHAPE)[0]?.messages[0]?.tokens.length],
       [STEP.rows, STEP.length],
     );
   });
@@ -178,7 +178,10 @@ describe('what is measured', () => {
         const total = (part: 'promptTokens' | 'reusedTokens'): number =>
           added.reduce((sum, said) => sum + said[part], 0);
         assert.ok(added.length >= 3);
-        assert.deepEqual(requestCost(store, id), { prompt: total('promptTokens'), reused: total('reusedTokens') });
+        assert.deepEqual(countRequestTokens(store, id), {
+          prompt: total('promptTokens'),
+          reused: total('reusedTokens'),
+        });
       });
     }
   });
@@ -186,7 +189,7 @@ describe('what is measured', () => {
   it('leaves nothing behind when it is cancelled', async () => {
     const before = leftovers();
     let asked = 0;
-    await assert.rejects(benchReplay(options({ signal: abortedWhen(() => ++asked > 3) })), CancelledError);
+    await assert.rejects(benchReplay(options({ signal: makeSignalAbortedWhen(() => ++asked > 3) })), CancelledError);
     await assert.rejects(benchIteration(options({ signal: AbortSignal.abort() })), CancelledError);
     assert.deepEqual(leftovers(), before);
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
+import { findEnvironmentKind } from '../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../src/evaluate/ladder.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
+import { makeEvaluator } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
 import { sandboxPlaces } from '../../support/programs.ts';
 import { LADDER_CHEATS, ladderProblem, ladderProgram, SUM } from './ladderCheats.ts';
@@ -62,7 +62,7 @@ describe('the ladder in the sandbox', () => {
       role: position === 0 ? 'aux' : 'main',
       text,
     }));
-    const join = environmentKind('join');
+    const join = findEnvironmentKind('join');
     const joined = await join?.run({
       problem: ladderProblem,
       log: [],
@@ -70,7 +70,7 @@ describe('the ladder in the sandbox', () => {
       options: { take: 'functions' },
       uniform: () => 0,
     });
-    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
+    const { score } = await makeEvaluator(rules, 'mathematics', () => grader).evaluate(
       ladderProblem,
       joined?.text ?? '',
     );
@@ -86,7 +86,7 @@ describe('the ladder in the sandbox', () => {
   }
 
   it('counts no call that never happens, no result that goes nowhere, and hands nothing to what hands on', async () => {
-    const evaluator = evaluatorNamed('ladder-executed', 'mathematics', () => grader);
+    const evaluator = makeEvaluator('ladder-executed', 'mathematics', () => grader);
     // One of each: dead code, a dropped result, a wrapper.
     for (const cheat of [LADDER_CHEATS[0], LADDER_CHEATS[26], LADDER_CHEATS.at(-10)]) {
       assert.ok(cheat);

@@ -10,7 +10,7 @@ import type { AdapterStart, ModelRuntime } from '../../../src/runtime/modelRunti
 import { startRuntime } from '../../../src/runtime/remote.ts';
 import type { StepSettings } from '../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { context, DEVICE, request, RUNNING, testParameters, TINY } from '../../unit/runtime/models.ts';
 import { range } from '../../unit/runtime/nd.ts';
 
@@ -300,7 +300,7 @@ describe('adapters of roles', () => {
       runtime.step(
         both,
         STEP,
-        abortedWhen(() => ++asks > 1),
+        makeSignalAbortedWhen(() => ++asks > 1),
       ),
       CancelledError,
     );

@@ -8,9 +8,9 @@ import { ModelHost } from '../../../src/runtime/host.ts';
 import { ADAPTER_MODULES } from '../../../src/runtime/model/transformer.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { runAdapter } from '../../../src/training/config/config.ts';
+import { getRunAdapter } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { checkpointFile } from '../../../src/training/state/checkpoints.ts';
+import { checkpointPath } from '../../../src/training/state/checkpoints.ts';
 import { FAMILIES, folderOf } from '../../unit/golden.ts';
 import { teamFolder, tinyWorld } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
@@ -75,7 +75,7 @@ describe('a run that trains an adapter', () => {
         assert.equal(await fresh.loadSnapshot(file ?? ''), id);
         assert.ok(statSync(file ?? '').size < statSync(join(folder(), 'model.safetensors')).size / 2);
       }
-      assert.equal(await fresh.loadCheckpoint(checkpointFile(snapshotFolder, 'run-1', 2)), snapshots[2]?.id);
+      assert.equal(await fresh.loadCheckpoint(checkpointPath(snapshotFolder, 'run-1', 2)), snapshots[2]?.id);
     });
   }
 
@@ -126,7 +126,8 @@ describe('a run that trains an adapter', () => {
 });
 
 describe('the key `adapter`', () => {
-  const read = (text: string): ReturnType<typeof runAdapter> => runAdapter(readConfig(text, 'mine.c3.yaml'), PAIR);
+  const read = (text: string): ReturnType<typeof getRunAdapter> =>
+    getRunAdapter(readConfig(text, 'mine.c3.yaml'), PAIR);
   const refuses = (text: string, pattern: RegExp): void =>
     assert.throws(
       () => read(text),

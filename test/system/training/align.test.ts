@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
-import { aligned, HELD_OUT } from '../../../src/training/align.ts';
+import { alignPolicy, HELD_OUT } from '../../../src/training/align.ts';
 import { teamFolder } from '../../unit/training/tinyRun.ts';
 
 let team: Awaited<ReturnType<typeof teamFolder>>;
@@ -60,7 +60,7 @@ it('brings the KL of a fresh role below the bound, and leaves the others as they
     // Going on from a snapshot with adapters begins with them, to the bit.
     await host.beginTraining(trained, START);
     assert.equal(await host.freeze(), trained);
-    const same = await aligned(
+    const same = await alignPolicy(
       host,
       probes,
       { old: trained, temperature: 1, delta: 1e-6, learningRate: 0.01, maxSteps: 5 },
@@ -79,7 +79,7 @@ it('brings the KL of a fresh role below the bound, and leaves the others as they
     for (const old of [null, trained]) {
       await host.beginTraining(base, START);
       const settings = { old, temperature: 1, delta: 0.02, learningRate: 0.01, maxSteps: 60 };
-      const { snapshot, kls, met } = await aligned(host, probes, settings, signal);
+      const { snapshot, kls, met } = await alignPolicy(host, probes, settings, signal);
       assert.ok((kls[0] ?? 0) > 0.1, String(kls[0]));
       assert.ok(met && kls.length > 2, kls.map((kl) => kl.toFixed(3)).join(' '));
       assert.notDeepEqual(before, await host.score(snapshot, others, 1, signal), 'its own adapter was never trained');
@@ -96,7 +96,7 @@ it('brings the KL of a fresh role below the bound, and leaves the others as they
       assert.ok(old === null || measured <= settings.delta, String(measured));
     }
     const settings = { old: null, temperature: 1, delta: 1e-9, learningRate: 0.01, maxSteps: 2 };
-    const stopped = await aligned(host, probes, settings, signal);
+    const stopped = await alignPolicy(host, probes, settings, signal);
     assert.deepEqual([stopped.met, stopped.kls.length], [false, 3]);
   } finally {
     await host.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { learnedMessages } from '../../../src/training/learnedMessages.ts';
+import { listLearnedMessages } from '../../../src/training/learnedMessages.ts';
 import { CountingEvaluator } from '../../unit/replay/helpers.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld } from '../../unit/training/tinyRun.ts';
 import { PAIR } from '../../unit/training/tinyTeam.ts';
@@ -50,7 +50,7 @@ describe('the messages that a run learned from', () => {
         }),
       });
       const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', asked);
-      const learned = [...learnedMessages({ store, run: 'run-1', config, protocol: PAIR })];
+      const learned = [...listLearnedMessages({ store, run: 'run-1', config, protocol: PAIR })];
       const read = new Set(
         learned
           .filter(({ advantage }) => advantage !== 0)

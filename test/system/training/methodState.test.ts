@@ -4,8 +4,8 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { magrpo } from '../../../src/training/methods/magrpo.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
-import { restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { runningStatistics, statisticsOf } from '../../support/runningStatistics.ts';
+import { restoreTraining, findSnapshotAfter } from '../../../src/training/state/restore.ts';
+import { runningStatistics, readRunningStatistics } from '../../support/runningStatistics.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { failing, rowsOf, watchingSteps } from '../../unit/training/watched.ts';
 
@@ -64,7 +64,7 @@ describe('the state of a method', () => {
     const method: Method = {
       ...runningStatistics,
       credit: (step) => {
-        seen.push(statisticsOf(step.state).statistics.steps);
+        seen.push(readRunningStatistics(step.state).statistics.steps);
         return runningStatistics.credit(step);
       },
     };
@@ -73,10 +73,10 @@ describe('the state of a method', () => {
     assert.deepEqual(seen, [0, 1, 2, 3, 4]);
     const states = [1, 2, 3, 4, 5].map((step) => store.methodState('run-1', step) ?? assert.fail());
     assert.deepEqual(
-      states.map((state) => statisticsOf(state).history.length),
+      states.map((state) => readRunningStatistics(state).history.length),
       [1, 2, 3, 4, 5],
     );
-    assert.equal(new Set(states.map((state) => statisticsOf(state).statistics.mean)).size, 5);
+    assert.equal(new Set(states.map((state) => readRunningStatistics(state).statistics.mean)).size, 5);
     assert.deepEqual(
       [store.methodState('run-1', 0), store.methodState('run-1', 6), store.methodState('other', 1)],
       [null, null, null],
@@ -107,7 +107,7 @@ describe('the state of a method', () => {
     await start(OPTIONS);
     const input = restoring(OPTIONS);
     for (const step of [1, 3, 5]) {
-      assert.equal(await restoreTraining(input, step), snapshotAfter(store, 'run-1', step).id);
+      assert.equal(await restoreTraining(input, step), findSnapshotAfter(store, 'run-1', step).id);
     }
   });
 

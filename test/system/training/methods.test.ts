@@ -11,9 +11,9 @@ import type { StoreReader } from '../../../src/store/read/reader.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import {
-  callsPerProblem,
+  countCallsPerProblem,
   METHOD_NAMES,
-  methodRemarks,
+  listMethodRemarks,
   type MethodName,
 } from '../../../src/training/methods/methods.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
@@ -394,7 +394,7 @@ describe('group normalisation', () => {
 
 describe('remarks', () => {
   const remarks = (...overrides: readonly string[]): readonly string[] =>
-    methodRemarks(readConfig('', 'x', overrides), PAIR);
+    listMethodRemarks(readConfig('', 'x', overrides), PAIR);
 
   it('say where an ablation changes nothing, and where a budget is not the same', () => {
     assert.deepEqual(remarks(), []);
@@ -425,7 +425,7 @@ describe('remarks', () => {
 describe('sampling', () => {
   it('counts the calls of a problem by method', () => {
     const calls = (overrides: readonly string[], protocol = PAIR): number =>
-      callsPerProblem(readConfig('', 'x', overrides), protocol);
+      countCallsPerProblem(readConfig('', 'x', overrides), protocol);
     assert.deepEqual(
       METHOD_NAMES.map((method) => calls([`method=${method}`])),
       METHOD_NAMES.map((method) => (method === 'sft' ? 0 : 8)),

@@ -6,9 +6,9 @@ import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';
-import { checkpointFile, checkpointsOf, valueHeadFile } from '../../../src/training/state/checkpoints.ts';
-import { lastIterationOf, restoreTraining, snapshotAfter } from '../../../src/training/state/restore.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { checkpointPath, listCheckpoints, valueHeadPath } from '../../../src/training/state/checkpoints.ts';
+import { findLastIteration, restoreTraining, findSnapshotAfter } from '../../../src/training/state/restore.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { tinyWorld, type TinyRunOptions } from '../../unit/training/tinyRun.ts';
 import { makeTeam } from '../../unit/training/tinyTeam.ts';
 import { bound, failing, rowsOf, watching } from '../../unit/training/watched.ts';
@@ -41,7 +41,9 @@ describe('resumeTraining', () => {
     const until = (steps: number): TinyRunOptions => ({
       overrides: OVERRIDES,
       control: {
-        signal: abortedWhen(() => world.progress.some(({ stage, done }) => stage === 'train' && done >= steps)),
+        signal: makeSignalAbortedWhen(() =>
+          world.progress.some(({ stage, done }) => stage === 'train' && done >= steps),
+        ),
       },
     });
     await assert.rejects(world.start(until(1)), CancelledError);
@@ -129,8 +131,8 @@ describe('checkpoints and snapshots', () => {
         overrides: ['steps=9', 'checkpoint_every=2', `snapshot_every=${every}`, 'evaluation.instances=0'],
         evaluation: [],
       });
-      assert.deepEqual(await checkpointsOf(snapshotFolder, 'run-1'), iterations);
-      assert.deepEqual(await checkpointsOf(snapshotFolder, 'run-2'), []);
+      assert.deepEqual(await listCheckpoints(snapshotFolder, 'run-1'), iterations);
+      assert.deepEqual(await listCheckpoints(snapshotFolder, 'run-2'), []);
       const kept = store
         .snapshotsOfRun('run-1')
         .flatMap(({ file, iteration }) => (file !== null && existsSync(file) ? [iteration] : []));
@@ -146,11 +148,11 @@ describe('checkpoints and snapshots', () => {
     const input = { ...restoring({ overrides }), onStep: (step: number) => again.push(step) };
     const rebuild = async (iteration: number): Promise<number[]> => {
       again.length = 0;
-      assert.equal(await restoreTraining(input, iteration), snapshotAfter(store, 'run-1', iteration).id);
+      assert.equal(await restoreTraining(input, iteration), findSnapshotAfter(store, 'run-1', iteration).id);
       return [...again];
     };
     assert.equal(
-      new Set([0, 1, 2, 3, 4, 5, 6, 7].map((iteration) => snapshotAfter(store, 'run-1', iteration).id)).size,
+      new Set([0, 1, 2, 3, 4, 5, 6, 7].map((iteration) => findSnapshotAfter(store, 'run-1', iteration).id)).size,
       8,
     );
     assert.deepEqual(
@@ -158,8 +160,8 @@ describe('checkpoints and snapshots', () => {
       [[], [1, 2], [], [4, 5], [7]],
     );
     // A damaged checkpoint, a cut one and one of other weights are passed over.
-    const third = checkpointFile(snapshotFolder, 'run-1', 3);
-    const sixth = checkpointFile(snapshotFolder, 'run-1', 6);
+    const third = checkpointPath(snapshotFolder, 'run-1', 3);
+    const sixth = checkpointPath(snapshotFolder, 'run-1', 6);
     const bytes = readFileSync(sixth);
     writeFileSync(sixth, Buffer.from(bytes).fill(bytes.at(-5) === 0 ? 1 : 0, bytes.length - 8));
     assert.deepEqual(await rebuild(7), [4, 5, 6, 7]);
@@ -203,12 +205,12 @@ describe('checkpoints and snapshots', () => {
     await start({ overrides, evaluation: [], wrap });
     assert.deepEqual(
       kept.map(([path]) => path),
-      [2, 4, 5].map((iteration) => valueHeadFile(snapshotFolder, 'run-1', iteration)),
+      [2, 4, 5].map((iteration) => valueHeadPath(snapshotFolder, 'run-1', iteration)),
     );
     for (const [index, [path, values]] of kept.entries()) {
       const iteration = [2, 4, 5][index] ?? 0;
       const snapshot = await restoreTraining(restoring({ overrides }), iteration);
-      assert.equal(lastIterationOf(store, 'run-1', snapshot), iteration);
+      assert.equal(findLastIteration(store, 'run-1', snapshot), iteration);
       assert.deepEqual(await host.valuesUnder(snapshot, path, states, new AbortController().signal), values);
       const bytes = readFileSync(path);
       rmSync(path);
@@ -216,7 +218,10 @@ describe('checkpoints and snapshots', () => {
       assert.deepEqual(readFileSync(path), bytes);
     }
     // In the first step the head learns alone.
-    assert.deepEqual([lastIterationOf(store, 'run-1', base), lastIterationOf(store, 'run-1', 'another')], [1, null]);
+    assert.deepEqual(
+      [findLastIteration(store, 'run-1', base), findLastIteration(store, 'run-1', 'another')],
+      [1, null],
+    );
   });
 
   it('keeps a head of each step where the weights stay the same', async (t) => {
@@ -227,14 +232,14 @@ describe('checkpoints and snapshots', () => {
     });
     const { store, base, host, snapshotFolder } = world;
     assert.deepEqual(
-      [store.snapshotsOfRun('run-1').map(({ id }) => id), lastIterationOf(store, 'run-1', base)],
+      [store.snapshotsOfRun('run-1').map(({ id }) => id), findLastIteration(store, 'run-1', base)],
       [[base], 3],
     );
     const values = await Promise.all(
       [1, 2, 3].map((iteration) =>
         host.valuesUnder(
           base,
-          valueHeadFile(snapshotFolder, 'run-1', iteration),
+          valueHeadPath(snapshotFolder, 'run-1', iteration),
           [{ tokens: Int32Array.of(5, 7, 9) }],
           new AbortController().signal,
         ),
@@ -245,7 +250,7 @@ describe('checkpoints and snapshots', () => {
     const other = await begin(t);
     await other.start({ overrides: ['method=mappo', 'steps=3', 'evaluation.instances=0'], evaluation: [] });
     assert.deepEqual(
-      other.store.snapshotsOfRun('run-1').map(({ id }) => lastIterationOf(other.store, 'run-1', id)),
+      other.store.snapshotsOfRun('run-1').map(({ id }) => findLastIteration(other.store, 'run-1', id)),
       [1, 2, 3],
     );
   });

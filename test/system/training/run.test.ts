@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { wilson } from '../../../src/credit/interval.ts';
+import { wilsonInterval } from '../../../src/credit/interval.ts';
 import type { Episode } from '../../../src/domain/episode.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { shownStatus, type RunSummary } from '../../../src/domain/run.ts';
@@ -12,7 +12,7 @@ import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
 import type { StoreReader } from '../../../src/store/read/reader.ts';
 import { isTerminal, type Protocol } from '../../../src/team/protocol.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 import { bound, watchingSteps } from '../../unit/training/watched.ts';
@@ -135,7 +135,7 @@ describe('runTraining', () => {
         new Set(episodes.map(({ problem }) => problem)),
         new Set(sums(6, 100).map(({ uidSha }) => uidSha)),
       );
-      assert.deepEqual(interval, wilson(episodes.filter((one) => one.return === 1).length, 6));
+      assert.deepEqual(interval, wilsonInterval(episodes.filter((one) => one.return === 1).length, 6));
       const greedy = iteration % 2 === 1;
       for (const { leaf } of episodes) {
         assert.equal(store.fullMessage(leaf).sampling.temperature, greedy ? 0 : 1);
@@ -256,7 +256,7 @@ describe('runTraining', () => {
 
   it('ends as cancelled where it is cancelled, and keeps whole rounds', async (t) => {
     const { start, store, progress } = await begin(t);
-    const signal = abortedWhen(() => progress.some(({ stage, done }) => stage === 'train' && done > 0));
+    const signal = makeSignalAbortedWhen(() => progress.some(({ stage, done }) => stage === 'train' && done > 0));
     await assert.rejects(start({ overrides: ['steps=5'], control: { signal } }), CancelledError);
     const run = store.run('run-1');
     assert.deepEqual(

@@ -3,19 +3,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { standardScore } from '../../../src/credit/standardScore.ts';
 import type { Json } from '../../../src/domain/episode.ts';
-import { shownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
-import { diagnosisWords } from '../../../src/engine/commandLine/measures.ts';
+import { listShownRanks, type MethodState, type StepMetrics } from '../../../src/domain/step.ts';
+import { formatDiagnosis } from '../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../src/engine/diagnose/diagnose.ts';
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
-import { samplingFault } from '../../../src/training/iteration.ts';
-import { messageMean } from '../../../src/training/lossWeights.ts';
+import { findSamplingFault } from '../../../src/training/iteration.ts';
+import { scaleToMessageMean } from '../../../src/training/lossWeights.ts';
 import type { Outcome, Update } from '../../../src/training/methods/method.ts';
-import { methodRemarks } from '../../../src/training/methods/methods.ts';
-import { adaptedWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
-import { exactDivergenceFault } from '../../../src/training/penalty.ts';
-import { snapshotAfter } from '../../../src/training/state/restore.ts';
+import { listMethodRemarks } from '../../../src/training/methods/methods.ts';
+import { adaptKlWeight, teamTr } from '../../../src/training/methods/teamTr.ts';
+import { findExactDivergenceFault } from '../../../src/training/penalty.ts';
+import { findSnapshotAfter } from '../../../src/training/state/restore.ts';
 import { teamFolder, TINY_CONFIG, tinyWorld, type TinyRun } from '../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../unit/training/tinyTeam.ts';
 import { watching } from '../../unit/training/watched.ts';
@@ -62,7 +62,7 @@ describe('the parts of an update', () => {
       reference: new Float32Array(length),
       advantages: new Float32Array(length).fill(advantage),
     });
-    const { contexts, length } = messageMean([
+    const { contexts, length } = scaleToMessageMean([
       { prompt: Int32Array.of(1), messages: [message(1, 3), message(5, -1)] },
       { prompt: Int32Array.of(1), messages: [message(3, 2)] },
     ]);
@@ -70,7 +70,7 @@ describe('the parts of an update', () => {
     const tokens = contexts.flatMap(({ messages }) => messages.flatMap(({ advantages }) => [...advantages]));
     // The mean over the tokens of what they count is the mean over the messages.
     close(tokens.reduce((sum, one) => sum + one, 0) / 9, (3 - 1 + 2) / 3);
-    assert.deepEqual(messageMean([]), { contexts: [], length: 0 });
+    assert.deepEqual(scaleToMessageMean([]), { contexts: [], length: 0 });
   });
 
   it('adapt the weight of the penalty', () => {
@@ -82,11 +82,11 @@ describe('the parts of an update', () => {
       [0.0066, 0.5],
       [-0.2, 0.5],
     ] as const) {
-      assert.equal(adaptedWeight(1, kl, rule), expected, String(kl));
+      assert.equal(adaptKlWeight(1, kl, rule), expected, String(kl));
     }
-    assert.deepEqual([adaptedWeight(1e6, 1, rule), adaptedWeight(1e-6, 0, rule)], [1e6, 1e-6]);
-    assert.deepEqual([adaptedWeight(0, 1, rule), adaptedWeight(0, 0, rule)], [0, 0]);
-    assert.equal(adaptedWeight(3, 1, { ...rule, beta_factor: 1 }), 3);
+    assert.deepEqual([adaptKlWeight(1e6, 1, rule), adaptKlWeight(1e-6, 0, rule)], [1e6, 1e-6]);
+    assert.deepEqual([adaptKlWeight(0, 1, rule), adaptKlWeight(0, 0, rule)], [0, 0]);
+    assert.equal(adaptKlWeight(3, 1, { ...rule, beta_factor: 1 }), 3);
   });
 });
 
@@ -320,10 +320,13 @@ describe('a run of teamtr', () => {
       1e-12,
     );
     assert.match(
-      diagnosisWords(diagnosis),
+      formatDiagnosis(diagnosis),
       /context drift {5}[\d.]+ .*n 3\n.*by chance.*\n.*beyond chance.*\n {2}stability/u,
     );
-    assert.match(diagnosisWords(diagnosis), /certificate {7}-?[\d.]+ .*in the last of 3 steps; .* above the measured/u);
+    assert.match(
+      formatDiagnosis(diagnosis),
+      /certificate {7}-?[\d.]+ .*in the last of 3 steps; .* above the measured/u,
+    );
     const [last] = store.steps('run-1', STEPS - 1, 1);
     const { evaluatorCalls = 0, reusedEvaluations = 0 } = last?.ledger ?? {};
     assert.equal(evaluatorCalls + reusedEvaluations, STEPS * 3 * 8);
@@ -349,7 +352,7 @@ describe('a run of teamtr', () => {
       const { store } = world;
       const { trainSeconds, generateSeconds, ...metrics } = store.steps('run-1', 1, 1)[0]?.metrics ?? assert.fail();
       assert.ok(trainSeconds >= 0 && generateSeconds >= 0);
-      found.push([snapshotAfter(store, 'run-1', 2).id, { ...metrics }]);
+      found.push([findSnapshotAfter(store, 'run-1', 2).id, { ...metrics }]);
       await world.giveBack();
     }
     const [[plain, without] = assert.fail(), [watched, measured] = assert.fail()] = found;
@@ -366,7 +369,7 @@ describe('a run of teamtr', () => {
     assert.ok((all.zetaProxy ?? 0) > 0 && (all.monitorError25 ?? 0) > 0);
     assert.equal(all.staleGapTurn1, undefined);
     assert.equal('rankInsideTurns' in (without as StepMetrics), false);
-    const ranks = shownRanks([all]);
+    const ranks = listShownRanks([all]);
     assert.ok(ranks.length > 0);
     for (const region of new Set(ranks.map((one) => one.region))) {
       const own = ranks.filter((one) => one.region === region);
@@ -396,7 +399,7 @@ describe('a run of teamtr', () => {
         const { store } = world;
         assert.equal(store.stages('run-1', 1).length, every === 'null' ? 0 : 1);
         assert.equal(store.trainingMessages('run-1', 1, 'magrpo', 0).length, every === 'null' ? 48 : 24);
-        weights.push(snapshotAfter(store, 'run-1', 1).id);
+        weights.push(findSnapshotAfter(store, 'run-1', 1).id);
         await world.giveBack();
       }
     }
@@ -434,7 +437,7 @@ describe('a run of teamtr', () => {
     const undone = ['teamtr.delta=1e-12', 'teamtr.backtrack_tries=0', 'teamtr.epochs=1'];
     await learnedIn(world, [...RUN, ...undone]);
     const { store, base } = world;
-    assert.equal(snapshotAfter(store, 'run-1', STEPS).id, base, 'nothing was learned');
+    assert.equal(findSnapshotAfter(store, 'run-1', STEPS).id, base, 'nothing was learned');
     const metrics = store.steps('run-1', 0, 1)[0]?.metrics;
     assert.deepEqual(
       [
@@ -449,27 +452,27 @@ describe('a run of teamtr', () => {
   });
 
   it('says what it needs', () => {
-    assert.equal(samplingFault(configOf(), PAIR), null);
+    assert.equal(findSamplingFault(configOf(), PAIR), null);
     assert.match(
-      samplingFault(configOf('evaluator_budget=3'), PAIR) ?? '',
+      findSamplingFault(configOf('evaluator_budget=3'), PAIR) ?? '',
       /^evaluator_budget \(3\) pays for fewer than two episodes of a problem in each of 2 stages with the protocol/u,
     );
-    assert.match(samplingFault(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
-    assert.equal(samplingFault(configOf('evaluator_budget=8'), FOUR), null);
+    assert.match(findSamplingFault(configOf('evaluator_budget=7'), FOUR) ?? '', /in each of 4 stages/u);
+    assert.equal(findSamplingFault(configOf('evaluator_budget=8'), FOUR), null);
     // A role that does not learn has no turn.
     const answered = 'policies={reasoner: {learns: false}}';
-    assert.equal(samplingFault(configOf('evaluator_budget=2', answered), PAIR), null);
-    assert.match(methodRemarks(configOf(), PAIR).join(), /All roles share the weights/u);
-    assert.deepEqual(methodRemarks(configOf('adapter={per: role}'), PAIR), []);
+    assert.equal(findSamplingFault(configOf('evaluator_budget=2', answered), PAIR), null);
+    assert.match(listMethodRemarks(configOf(), PAIR).join(), /All roles share the weights/u);
+    assert.deepEqual(listMethodRemarks(configOf('adapter={per: role}'), PAIR), []);
     assert.match(
-      exactDivergenceFault(configOf('teamtr.kl_estimator=exact'), 9000) ?? '',
+      findExactDivergenceFault(configOf('teamtr.kl_estimator=exact'), 9000) ?? '',
       /^teamtr\.kl_estimator: An exact divergence/u,
     );
-    assert.equal(exactDivergenceFault(configOf('ppo.kl_estimator=exact'), 9000), null);
+    assert.equal(findExactDivergenceFault(configOf('ppo.kl_estimator=exact'), 9000), null);
     assert.match(
-      exactDivergenceFault(configOf('teamtr.rank_shifts=true'), 9000) ?? '',
+      findExactDivergenceFault(configOf('teamtr.rank_shifts=true'), 9000) ?? '',
       /^teamtr\.rank_shifts: Probabilities by rank compare 9000/u,
     );
-    assert.equal(exactDivergenceFault(configOf('teamtr.rank_shifts=true'), 8192), null);
+    assert.equal(findExactDivergenceFault(configOf('teamtr.rank_shifts=true'), 8192), null);
   });
 });

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, watch, writeF
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { measurePeer, reportedPeer, type Peer, type PeerTask } from '../../../src/bench/speed/peer.ts';
+import { measurePeer, toPeerFields, type Peer, type PeerTask } from '../../../src/bench/speed/peer.ts';
 import { SHAPE } from '../../../src/bench/speed/shape.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 
@@ -23,7 +23,7 @@ function python(name: string, body: string): string {
 
 interface Measured {
   readonly peer: Peer | null;
-  readonly reported: ReturnType<typeof reportedPeer>;
+  readonly reported: ReturnType<typeof toPeerFields>;
   readonly notes: string;
 }
 
@@ -32,7 +32,7 @@ async function measured(pythons: readonly string[], limit = 20_000): Promise<Mea
   const notes: string[] = [];
   const options = { quick: true, signal: new AbortController().signal, note: (line: string) => notes.push(line) };
   const outcome = await measurePeer(TASK, options, { pythons, limit });
-  return { peer: outcome.peer, reported: reportedPeer(outcome), notes: notes.join('\n') };
+  return { peer: outcome.peer, reported: toPeerFields(outcome), notes: notes.join('\n') };
 }
 
 describe('a peer', () => {

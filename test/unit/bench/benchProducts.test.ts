@@ -12,11 +12,11 @@ import {
   buildProductsGraph,
   cotangentName,
   inputName,
-  operations,
+  countOperations,
   productName,
-  weightProducts,
+  listWeightProducts,
 } from '../../../src/runtime/provider/products.ts';
-import { floatData, floats, Session } from '../../../src/runtime/session/session.ts';
+import { floatData, floatTensor, Session } from '../../../src/runtime/session/session.ts';
 
 const TINY: TransformerConfig = {
   ...SHAPE,
@@ -41,13 +41,13 @@ describe('operations of the bare products', () => {
   for (const tieEmbeddings of [false, true]) {
     const config = { ...TINY, tieEmbeddings };
     it(`are 2 x parameters x rows forward and three times that in training, ${tieEmbeddings ? 'tied' : 'untied'}`, () => {
-      assert.equal(operations(weightProducts(config, 'forward'), 5, 5), 2 * multiplied(config) * 5);
-      assert.equal(operations(weightProducts(config, 'training'), 5, 5), 6 * multiplied(config) * 5);
+      assert.equal(countOperations(listWeightProducts(config, 'forward'), 5, 5), 2 * multiplied(config) * 5);
+      assert.equal(countOperations(listWeightProducts(config, 'training'), 5, 5), 6 * multiplied(config) * 5);
     });
     it(`take the output projection only where something is predicted, ${tieEmbeddings ? 'tied' : 'untied'}`, () => {
       const head = config.vocabularySize * config.hiddenSize;
       assert.equal(
-        operations(weightProducts(config, 'forward'), 7, 3),
+        countOperations(listWeightProducts(config, 'forward'), 7, 3),
         2 * ((multiplied(config) - head) * 7 + head * 3),
       );
     });
@@ -55,25 +55,28 @@ describe('operations of the bare products', () => {
 
   it('are those of the measured shape: 3,672,320 parameters', () => {
     assert.equal(parameterCount(SHAPE), 3_672_320);
-    assert.equal(operations(weightProducts(SHAPE, 'forward'), 1, 1), 2 * (3_672_320 - 512 * 256 - 9 * 256));
+    assert.equal(countOperations(listWeightProducts(SHAPE, 'forward'), 1, 1), 2 * (3_672_320 - 512 * 256 - 9 * 256));
   });
 });
 
 describe('the graph of the bare products', () => {
   it('multiplies each weight of the checkpoint with its operands', async () => {
-    const products = weightProducts(TINY, 'training');
+    const products = listWeightProducts(TINY, 'training');
     const parameters = initialParameters(TINY, 3);
     const graph = buildProductsGraph(TINY, 'training');
     assert.ok(graph instanceof Graph);
     const session = await Session.create(graph, { threads: 1 });
     const counts = { rows: 4, predicted: 3 };
-    const feeds: Record<string, ReturnType<typeof floats>> = {};
+    const feeds: Record<string, ReturnType<typeof floatTensor>> = {};
     const values = (count: number, phase: number): Float32Array =>
       Float32Array.from({ length: count }, (_, index) => Math.cos(index * 1.7 + phase));
     for (const { weight, inputs, outputs, rows } of products) {
-      feeds[weight] = floats(weightOf(parameters, weight, outputs * inputs), [outputs, inputs]);
-      feeds[inputName(weight)] = floats(values(counts[rows] * inputs, weight.length), [counts[rows], inputs]);
-      feeds[cotangentName(weight)] = floats(values(counts[rows] * outputs, weight.length + 1), [counts[rows], outputs]);
+      feeds[weight] = floatTensor(weightOf(parameters, weight, outputs * inputs), [outputs, inputs]);
+      feeds[inputName(weight)] = floatTensor(values(counts[rows] * inputs, weight.length), [counts[rows], inputs]);
+      feeds[cotangentName(weight)] = floatTensor(values(counts[rows] * outputs, weight.length + 1), [
+        counts[rows],
+        outputs,
+      ]);
     }
     const outputs = await session.run(feeds);
     for (const product of products) {
@@ -103,7 +106,7 @@ describe('the graph of the bare products', () => {
   });
 });
 
-const elements = (tensor: ReturnType<typeof floats> | undefined): Float32Array => {
+const elements = (tensor: ReturnType<typeof floatTensor> | undefined): Float32Array => {
   assert.ok(tensor?.data instanceof Float32Array);
   return tensor.data;
 };
@@ -117,7 +120,7 @@ function weightOf(parameters: Float32Array, name: string, length: number): Float
 
 /** The first row of X W^T, dY W or dY^T X in double precision. */
 function firstRow(
-  { kind, inputs, outputs }: ReturnType<typeof weightProducts>[number],
+  { kind, inputs, outputs }: ReturnType<typeof listWeightProducts>[number],
   rows: number,
   w: Float32Array,
   x: Float32Array,

@@ -2,20 +2,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Bait } from '../../../src/bench/sandbox/hostile.ts';
-import { loadPrograms, type LoadProgram } from '../../../src/bench/sandbox/programs.ts';
-import { report, type Graded } from '../../../src/bench/sandbox/sandboxLoad.ts';
+import { makeLoadPrograms, type LoadProgram } from '../../../src/bench/sandbox/programs.ts';
+import { makeLoadReport, type Graded } from '../../../src/bench/sandbox/sandboxLoad.ts';
 
 const BAIT: Bait = { folder: '/bait', file: '/bait/secret.txt', secret: 'the secret', port: 4321 };
 
 describe('programs for the sandbox', () => {
-  const programs = loadPrograms(1000, BAIT);
+  const programs = makeLoadPrograms(1000, BAIT);
 
   it('are a thousand different ones, a third of them hostile, and the same each time', () => {
     assert.equal(programs.length, 1000);
     assert.equal(new Set(programs.map(({ code }) => code)).size, 1000);
     assert.equal(programs.filter(({ kind }) => kind === 'right').length, 450);
     assert.equal(programs.filter(({ kind }) => kind === 'wrong').length, 200);
-    assert.deepEqual(loadPrograms(1000, BAIT), programs);
+    assert.deepEqual(makeLoadPrograms(1000, BAIT), programs);
   });
 
   it('are mixed: every hundred in a row hold honest and hostile ones', () => {
@@ -49,7 +49,8 @@ describe('the report of a load', () => {
     seconds: 0.25,
   });
   const value = (all: readonly Graded[], name: string, connections = 0, files = 0): number | null | undefined =>
-    report(all, { connections, files }, { clock: 2, processor: 0.5 }).figures.find((one) => one.name === name)?.value;
+    makeLoadReport(all, { connections, files }, { clock: 2, processor: 0.5 }).figures.find((one) => one.name === name)
+      ?.value;
   const well = [graded('right', 1, 1), graded('wrong', 0, 0), graded('loop', 0, 0), graded('file', 0, 0)];
 
   it('counts programs by the second, and none scored wrongly where each has what it deserves', () => {
@@ -64,7 +65,7 @@ describe('the report of a load', () => {
   });
 
   it('says nothing of processor time where the system does not', () => {
-    const { figures } = report(well, { connections: 0, files: 0 }, { clock: 2, processor: null });
+    const { figures } = makeLoadReport(well, { connections: 0, files: 0 }, { clock: 2, processor: null });
     assert.equal(figures.find(({ name }) => name.startsWith('programs, by processor time'))?.value, null);
   });
 

@@ -3,11 +3,11 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { medianOf, quantileOf } from '../../../src/bench/report.ts';
+import { takeMedian, takeQuantile } from '../../../src/bench/report.ts';
 import { benchStore } from '../../../src/bench/speed/store.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { leftBehind } from '../../support/leftBehind.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 
 test('a store bench that is cancelled ends at once and leaves nothing behind', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-test-'));
@@ -23,7 +23,7 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
   });
   const notes: string[] = [];
   let asked = 0;
-  const signal = abortedWhen(() => {
+  const signal = makeSignalAbortedWhen(() => {
     assert.equal(readdirSync(folder).length, 1, 'it works in a folder of its own');
     return ++asked > 2;
   });
@@ -33,12 +33,12 @@ test('a store bench that is cancelled ends at once and leaves nothing behind', a
 });
 
 test('medians and quantiles are values that were measured', () => {
-  assert.equal(medianOf([3, 1, 2]), 2);
-  assert.equal(medianOf([4, 1, 2, 3]), 3);
-  assert.equal(medianOf([]), null);
+  assert.equal(takeMedian([3, 1, 2]), 2);
+  assert.equal(takeMedian([4, 1, 2, 3]), 3);
+  assert.equal(takeMedian([]), null);
   const hundred = Array.from({ length: 100 }, (_, index) => 100 - index);
   assert.deepEqual(
-    [0, 0.5, 0.99, 1].map((share) => quantileOf(hundred, share)),
+    [0, 0.5, 0.99, 1].map((share) => takeQuantile(hundred, share)),
     [1, 51, 100, 100],
   );
 });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { driftPage } from '../../../src/bench/experiments/drift/driftPage.ts';
+import { formatDriftPage } from '../../../src/bench/experiments/drift/driftPage.ts';
 import {
-  exponentOf,
-  exponentOfMeans,
-  meanOf,
-  outOfRegion,
+  fitExponent,
+  fitExponentOfMeans,
+  averageSteps,
+  shareOutOfRegion,
   type DriftRun,
 } from '../../../src/bench/experiments/drift/driftTable.ts';
 import { assertBalanced, textOf } from '../report/page.ts';
@@ -26,18 +26,18 @@ const close = (a: number | null | undefined, b: number): void =>
 
 it('fits the exponent of each seed, and leaves out a seed that lacks a size or has a 0', () => {
   const runs = [2, 4, 8].flatMap((roles) => [run(roles, 0, 3 * roles ** 2), run(roles, 1, 0.1 * roles)]);
-  const found = exponentOf([...runs, run(2, 2, 1), run(4, 2, 0), run(8, 2, 5)], 'naive', 'staleGap');
+  const found = fitExponent([...runs, run(2, 2, 1), run(4, 2, 0), run(8, 2, 5)], 'naive', 'staleGap');
   close(found?.value, 1.5);
   assert.equal(found?.n, 2);
   close(
-    exponentOfMeans(
+    fitExponentOfMeans(
       [2, 4].map((roles) => run(roles, 0, roles ** 3)),
       'naive',
       'staleGap',
     ),
     3,
   );
-  assert.deepEqual([exponentOf(runs, 'teamtr', 'staleGap'), exponentOfMeans(runs, 'c3', 'staleGap')], [null, null]);
+  assert.deepEqual([fitExponent(runs, 'teamtr', 'staleGap'), fitExponentOfMeans(runs, 'c3', 'staleGap')], [null, null]);
 });
 
 it('scales the gap by the deviation of the credit, step by step', () => {
@@ -46,19 +46,19 @@ it('scales the gap by the deviation of the credit, step by step', () => {
     { staleGap: 0, creditVariance: 0 },
     { staleGap: 0.5, creditVariance: null },
   ];
-  close(meanOf({ ...run(2, 0, 0), steps }, 'scaledGap'), 0.15);
-  assert.equal(meanOf(run(2, 0, 1), 'scaledGap'), null);
+  close(averageSteps({ ...run(2, 0, 0), steps }, 'scaledGap'), 0.15);
+  assert.equal(averageSteps(run(2, 0, 1), 'scaledGap'), null);
 });
 
 it('counts updates out of region by roles', () => {
   // Half of two roles and a quarter of four, in the first of two steps each.
-  close(outOfRegion([run(2, 0, 1, 0.5), run(4, 0, 1, 0.25)], 'naive'), 2 / 12);
-  assert.equal(outOfRegion([], 'naive'), null);
+  close(shareOutOfRegion([run(2, 0, 1, 0.5), run(4, 0, 1, 0.25)], 'naive'), 2 / 12);
+  assert.equal(shareOutOfRegion([], 'naive'), null);
 });
 
 it('draws drift by team size with the exponents, and says what was not measured', () => {
   const runs = [2, 4, 8].flatMap((roles) => [run(roles, 0, roles / 100, 0.5), run(roles, 1, roles ** 2 / 100)]);
-  const html = driftPage({ command: 'c3 <b>', hardware: 'here', finishedAt: '2026-01-01T00:00:00Z', runs });
+  const html = formatDriftPage({ command: 'c3 <b>', hardware: 'here', finishedAt: '2026-01-01T00:00:00Z', runs });
   assertBalanced(html);
   assert.ok(!html.includes('<b>'));
   const text = textOf(html);

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mapPage, type MapReport, mapPicture } from '../../../src/bench/experiments/map/mapPage.ts';
+import { formatMapPage, type MapReport, drawMapPicture } from '../../../src/bench/experiments/map/mapPage.ts';
 import {
-  gainOf,
-  mapCells,
-  mapTrends,
+  computeGain,
+  makeMapCells,
+  fitMapTrends,
   type MapMethod,
   type MapPilot,
   type MapRun,
 } from '../../../src/bench/experiments/map/mapTable.ts';
-import { student } from '../../../src/credit/interval.ts';
+import { studentInterval } from '../../../src/credit/interval.ts';
 
 const pilot = (level: number, roles: number, rho: number): MapPilot => ({
   level,
@@ -49,38 +49,38 @@ const RUNS = [0, 1, 2].flatMap((seed) => [
 
 describe('the map', () => {
   it('gives each place the shares of the possible gain, their difference by seed, and a verdict', () => {
-    const cells = mapCells(PILOTS, RUNS);
+    const cells = makeMapCells(PILOTS, RUNS);
     assert.deepEqual(
       cells.map(({ verdict }) => verdict),
       ['MAGRPO ahead', 'level', 'C3 ahead'],
     );
     near(cells[0]?.gain.c3?.value, 0.41);
     near(cells[0]?.gain.magrpo?.value, 0.6);
-    const expected = student([-0.2, -0.19, -0.18]);
+    const expected = studentInterval([-0.2, -0.19, -0.18]);
     near(cells[0]?.difference?.value, -0.19);
     near(cells[0]?.difference?.high, expected?.high ?? NaN);
     assert.equal(cells[0]?.difference?.n, 3);
   });
 
   it('pairs by seed: a seed that one method lacks counts for neither', () => {
-    const [cell] = mapCells(PILOTS.slice(0, 1), [...RUNS, run(1, 2, 'c3', 7, 1)]);
+    const [cell] = makeMapCells(PILOTS.slice(0, 1), [...RUNS, run(1, 2, 'c3', 7, 1)]);
     assert.equal(cell?.difference?.n, 3);
-    assert.equal(mapCells([pilot(1, 2, 1)], [run(1, 2, 'c3', 0, 1)])[0]?.verdict, 'not measured');
+    assert.equal(makeMapCells([pilot(1, 2, 1)], [run(1, 2, 'c3', 0, 1)])[0]?.verdict, 'not measured');
   });
 
   it('takes the trend of each seed over log rho, then the interval over seeds', () => {
-    const [trend] = mapTrends(PILOTS, RUNS);
+    const [trend] = fitMapTrends(PILOTS, RUNS);
     // log2 of 0.25, 1, 4 is -2, 0, 2: the slope is (last - first) / 4.
     const slopes = [0, 1, 2].map((seed) => (0.6 + 0.01 * seed - 0.3 - (0.4 + 0.01 * seed - 0.6)) / 4);
     near(trend?.slope?.value, (slopes[0] ?? 0) + 0);
     assert.equal(trend?.roles, 2);
-    const spread = mapTrends(
+    const spread = fitMapTrends(
       PILOTS,
       RUNS.map((one) =>
         one.method === 'c3' && one.level === 3 ? { ...one, after: one.after + 0.02 * one.seed } : one,
       ),
     )[0]?.slope;
-    const expected = student([0, 1, 2].map((seed) => (slopes[seed] ?? 0) + (0.04 * seed) / 4));
+    const expected = studentInterval([0, 1, 2].map((seed) => (slopes[seed] ?? 0) + (0.04 * seed) / 4));
     near(spread?.low, expected?.low ?? NaN);
     near(spread?.high, expected?.high ?? NaN);
   });
@@ -88,7 +88,7 @@ describe('the map', () => {
   it('has a trend of all team sizes together, of the seeds that all have', () => {
     const pilots = [...PILOTS, pilot(1, 4, 0.25), pilot(3, 4, 4)];
     const runs = [...RUNS, ...[0, 1].flatMap((seed) => [...pair(1, 4, seed, 0.5, 0.5), ...pair(3, 4, seed, 0.7, 0.3)])];
-    const trends = mapTrends(pilots, runs);
+    const trends = fitMapTrends(pilots, runs);
     assert.deepEqual(
       trends.map(({ roles, slope }) => [roles, slope?.n]),
       [
@@ -102,8 +102,8 @@ describe('the map', () => {
   });
 
   it('has no gain where all was right before', () => {
-    assert.equal(gainOf({ before: 1, after: 1 }), null);
-    near(gainOf({ before: 0.5, after: 0.75 }), 0.5);
+    assert.equal(computeGain({ before: 1, after: 1 }), null);
+    near(computeGain({ before: 0.5, after: 0.75 }), 0.5);
   });
 });
 
@@ -122,7 +122,7 @@ describe('its page', () => {
   };
 
   it('shows where each method is ahead, the trend, and what is not measured', () => {
-    const html = mapPage(report);
+    const html = formatMapPage(report);
     assert.match(html, /<td class="behind"><strong>−19\.0<\/strong> MAGRPO ahead/u);
     assert.match(html, /<td class="ahead"><strong>\+31\.0<\/strong> C3 ahead/u);
     assert.match(html, /<td class="level"><strong>0\.0<\/strong> level/u);
@@ -135,11 +135,11 @@ describe('its page', () => {
   });
 
   it('draws what is measured, and nothing where nothing is', () => {
-    const drawn = mapPicture('map', 'The map', mapCells(PILOTS, RUNS)) ?? '';
+    const drawn = drawMapPicture('map', 'The map', makeMapCells(PILOTS, RUNS)) ?? '';
     assert.equal([...drawn.matchAll(/class="mark"/gu)].length, 3);
     assert.equal([...drawn.matchAll(/class="bar"/gu)].length, 3);
     assert.doesNotMatch(drawn, /NaN/u);
-    assert.equal(mapPicture('map', 'The map', mapCells(PILOTS, [])), null);
-    assert.doesNotMatch(mapPicture('map', 'One', mapCells(PILOTS.slice(0, 1), RUNS)) ?? '', /NaN/u);
+    assert.equal(drawMapPicture('map', 'The map', makeMapCells(PILOTS, [])), null);
+    assert.doesNotMatch(drawMapPicture('map', 'One', makeMapCells(PILOTS.slice(0, 1), RUNS)) ?? '', /NaN/u);
   });
 });

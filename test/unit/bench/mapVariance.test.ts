@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MapMethod } from '../../../src/bench/experiments/map/mapTable.ts';
-import { handNoise, noiseRatio, type PlayerMessage } from '../../../src/bench/experiments/map/mapVariance.ts';
-import { comparedCredits } from '../../../src/credit/compared.ts';
+import {
+  computeHandNoise,
+  computeNoiseRatio,
+  type PlayerMessage,
+} from '../../../src/bench/experiments/map/mapVariance.ts';
+import { creditIfComparable } from '../../../src/credit/compared.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 
 const PILES = 'ABCDEFGH';
@@ -24,7 +28,7 @@ function hands(count: number, luck: number, method: MapMethod): PlayerMessage[] 
         : [Array.from({ length: 8 }, () => player(dealer()))];
     return groups.flatMap((said) => {
       const members = said.map(({ points }) => ({ returns: [points], evaluatorCalls: 1 }));
-      const credits = comparedCredits(members, method === 'c3' ? 'loo' : 'magrpo');
+      const credits = creditIfComparable(members, method === 'c3' ? 'loo' : 'magrpo');
       return said.map(({ pile }, index) => ({
         hand: String(hand),
         text: `dealer owl C, first oak ${pile}`,
@@ -38,8 +42,10 @@ describe('the noise of the player', () => {
   for (const rho of [0.2, 8]) {
     it(`of C3 over that of MAGRPO is (7 / 6) / (1 + rho) at a rho of ${rho}`, () => {
       const luck = Math.sqrt(rho) * 60;
-      const [c3, magrpo] = (['c3', 'magrpo'] as const).map((method) => handNoise(hands(4000, luck, method), method));
-      const ratio = noiseRatio(c3 ?? new Map(), magrpo ?? new Map()) ?? assert.fail();
+      const [c3, magrpo] = (['c3', 'magrpo'] as const).map((method) =>
+        computeHandNoise(hands(4000, luck, method), method),
+      );
+      const ratio = computeNoiseRatio(c3 ?? new Map(), magrpo ?? new Map()) ?? assert.fail();
       const theory = 7 / 6 / (1 + rho);
       const { value, low, high, n } = ratio;
       assert.equal(n, 4000);
@@ -51,10 +57,10 @@ describe('the noise of the player', () => {
 
   it('counts the hands that both have, and says nothing where none varies', () => {
     const noise = new Map([['0', 1]]);
-    assert.equal(noiseRatio(noise, new Map([['1', 1]])), null);
-    assert.equal(noiseRatio(noise, new Map([['0', 0]])), null);
+    assert.equal(computeNoiseRatio(noise, new Map([['1', 1]])), null);
+    assert.equal(computeNoiseRatio(noise, new Map([['0', 0]])), null);
     assert.deepEqual(
-      noiseRatio(
+      computeNoiseRatio(
         noise,
         new Map([
           ['0', 4],

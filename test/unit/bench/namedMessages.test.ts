@@ -1,7 +1,7 @@
 /** What replacing messages saves, by hand. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namedFigures, type Named } from '../../../src/bench/experiments/blame/namedMessages.ts';
+import { makeNamedFigures, type Named } from '../../../src/bench/experiments/blame/namedMessages.ts';
 
 test('each rule replaces its message, those that are alike in equal parts, and is compared episode by episode', () => {
   const named: Named[] = [
@@ -10,7 +10,7 @@ test('each rule replaces its message, those that are alike in equal parts, and i
     { place: 1, lengths: [4, 4], saved: [0.3, 0.5], replayed: [0.1, 0.9], likelihoods: [-0.7, -0.4] },
   ];
   const verdicts = ['message', 'message', 'rare', 'undecided'] as const;
-  const figures = namedFigures(
+  const figures = makeNamedFigures(
     5,
     verdicts.map((verdict) => ({ found: { verdict } })),
     named,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { paperPage, type PaperReport } from '../../../src/bench/experiments/paper/paperPage.ts';
-import { onFront, paretoPicture } from '../../../src/bench/experiments/paper/paperPictures.ts';
+import { formatPaperPage, type PaperReport } from '../../../src/bench/experiments/paper/paperPage.ts';
+import { isOnFront, drawParetoPicture } from '../../../src/bench/experiments/paper/paperPictures.ts';
 import type { MeasureName, MethodComparison, MethodRow } from '../../../src/diagnostics/methods/methodTable.ts';
-import { overSeeds, signFlip, type SeedSummary } from '../../../src/diagnostics/statistics/seeds.ts';
+import { summarizeSeeds, signFlipTest, type SeedSummary } from '../../../src/diagnostics/statistics/seeds.ts';
 import type { Interval } from '../../../src/domain/credit.ts';
-import { amounts, ticks } from '../../../src/report/axis.ts';
-import { apart, curvePicture } from '../../../src/report/curves.ts';
-import { compact, decimal, escaped, percentage } from '../../../src/report/words.ts';
+import { makeAmountAxis, ticks } from '../../../src/report/axis.ts';
+import { spreadLabels, curvePicture } from '../../../src/report/curves.ts';
+import { formatCompact, decimal, escapeText, percentage } from '../../../src/report/words.ts';
 
 /** A summary with bounds that are given, not found. */
 const summary = (
@@ -119,7 +119,7 @@ function report(table: Partial<PaperReport['table']>, more: Partial<PaperReport>
 }
 
 const page = (table: Partial<PaperReport['table']>, more: Partial<PaperReport> = {}): string =>
-  paperPage(report(table, more));
+  formatPaperPage(report(table, more));
 /** The cells of the table row that begins with this heading, their markup away. */
 const cellsOf = (html: string, heading: string): string[] => {
   const found = new RegExp(`<tr><th scope="row">${heading}(?:<small>[^<]*</small>)?</th>(.*?)</tr>`, 'u').exec(html);
@@ -146,7 +146,7 @@ function assertBalanced(html: string): void {
 describe('numbers', () => {
   it('are written with three digits, a true minus and no negative nothing', () => {
     const written = [0, -0.2, 830, 999.6, 1234, 9996, 12_345, 999_499, 999_500, 1_243_000, -747_400, 2.5e9].map(
-      (value) => compact(value),
+      (value) => formatCompact(value),
     );
     assert.deepEqual(written, [
       '0',
@@ -163,7 +163,7 @@ describe('numbers', () => {
       '2,500M',
     ]);
     assert.deepEqual(
-      [200_000, 1_500_000].map((value) => compact(value, true)),
+      [200_000, 1_500_000].map((value) => formatCompact(value, true)),
       ['200k', '1.5M'],
     );
     assert.deepEqual([0.5449, -0.0301, -0.0001].map(percentage), ['54.5', '\u22123.0', '0.0']);
@@ -176,7 +176,7 @@ describe('numbers', () => {
     assert.deepEqual(ticks(0, 11_264), [0, 5000, 10_000, 15_000]);
     assert.deepEqual(ticks(-3, 4), [-4, -2, 0, 2, 4]);
     assert.deepEqual(
-      [[1], [1, 2, 3], [0, 24]].map((steps) => amounts(steps, 0, 1).ticks),
+      [[1], [1, 2, 3], [0, 24]].map((steps) => makeAmountAxis(steps, 0, 1).ticks),
       [
         [0, 1],
         [0, 1, 2, 3],
@@ -204,11 +204,11 @@ describe('numbers', () => {
 
 describe('labels and the front', () => {
   it('keeps labels a line apart, about where they want to be, within the bounds', () => {
-    assert.deepEqual(apart([100, 100, 100], 0, 200, 10), [90, 100, 110]);
-    assert.deepEqual(apart([150, 20, 100], 0, 200, 10), [150, 20, 100]);
-    assert.deepEqual(apart([199, 200], 0, 200, 10), [190, 200]);
-    assert.deepEqual(apart([5, 0, 50], 0, 200, 10), [10, 0, 50]);
-    assert.deepEqual(apart([], 0, 200), []);
+    assert.deepEqual(spreadLabels([100, 100, 100], 0, 200, 10), [90, 100, 110]);
+    assert.deepEqual(spreadLabels([150, 20, 100], 0, 200, 10), [150, 20, 100]);
+    assert.deepEqual(spreadLabels([199, 200], 0, 200, 10), [190, 200]);
+    assert.deepEqual(spreadLabels([5, 0, 50], 0, 200, 10), [10, 0, 50]);
+    assert.deepEqual(spreadLabels([], 0, 200), []);
   });
 
   it('calls those the front that nothing beats at both', () => {
@@ -223,7 +223,7 @@ describe('labels and the front', () => {
     });
     const points = [at(0, 0.4), at(10, 0.6), at(10, 0.5), at(20, 0.6), at(30, 0.7), at(30, 0.7)];
     assert.deepEqual(
-      points.map((each) => onFront(each, points)),
+      points.map((each) => isOnFront(each, points)),
       [true, true, false, false, true, true],
     );
   });
@@ -319,7 +319,7 @@ describe('paperPage', () => {
     assert.ok(html.includes('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;'));
     assert.ok(!html.includes('\u202e') && !html.includes('\u0000'));
     assert.ok(html.includes('__proto__'));
-    assert.ok(escaped('x'.repeat(5000)).length <= 200);
+    assert.ok(escapeText('x'.repeat(5000)).length <= 200);
   });
 
   it('asks for nothing from elsewhere and has no script', () => {
@@ -339,7 +339,7 @@ describe('paperPage', () => {
   });
 
   it('has no deviation, interval or band for one seed', () => {
-    const one = (value: number): SeedSummary | null => overSeeds([value]);
+    const one = (value: number): SeedSummary | null => summarizeSeeds([value]);
     const html = page({
       rows: [
         row(
@@ -348,7 +348,7 @@ describe('paperPage', () => {
           { seeds: [0], curve: [step(1, 0.2, null, null, 1), step(2, 0.4, null, null, 1)] },
         ),
       ],
-      comparisons: [compared('sft', 'c3', 'greedy', 0.1, null, null, signFlip([[0.4, 0.5]]))],
+      comparisons: [compared('sft', 'c3', 'greedy', 0.1, null, null, signFlipTest([[0.4, 0.5]]))],
     });
     const [greedy] = cellsOf(html, 'C3');
     assert.equal(greedy, '50.0 | one seed');
@@ -501,7 +501,7 @@ describe('pictures', () => {
     value: number,
     low: number | null = null,
     high: number | null = null,
-  ): Parameters<typeof paretoPicture>[2][number] => ({ label, place, x, y: interval(value, low, high) });
+  ): Parameters<typeof drawParetoPicture>[2][number] => ({ label, place, x, y: interval(value, low, high) });
 
   it('puts equal points at real places, with labels that do not cover each other', () => {
     for (const points of [
@@ -509,7 +509,7 @@ describe('pictures', () => {
       [cost('one', 0, 5, 0.5, 0.5, 0.5), cost('two', 1, 5, 0.5), cost('three', 2, 5, 0.5)],
       [cost('one', 0, 5, 1, 0.9, 1.2)],
     ]) {
-      const drawn = paretoPicture('p', 'name', points) ?? '';
+      const drawn = drawParetoPicture('p', 'name', points) ?? '';
       assert.doesNotMatch(drawn, /NaN|Infinity|undefined/u);
       const places = [...drawn.matchAll(/<text class="label" x="([^"]+)" y="([^"]+)"( text-anchor="end")?/gu)].map(
         ([, x, y, end]) => `${end === undefined ? 'right' : 'left'} ${y ?? ''} ${x ?? ''}`,
@@ -609,8 +609,8 @@ describe('pictures', () => {
 
   it('ends an error bar with a stroke only where it ends', () => {
     const strokes = (low: number, high: number): number =>
-      (paretoPicture('p', 'name', [cost('a', 0, 1, 0.5, low, high), cost('b', 1, 2, 0.6)]) ?? '').split('h6').length -
-      1;
+      (drawParetoPicture('p', 'name', [cost('a', 0, 1, 0.5, low, high), cost('b', 1, 2, 0.6)]) ?? '').split('h6')
+        .length - 1;
     assert.deepEqual([strokes(0.48, 0.52), strokes(-3, 4)], [2, 0]);
   });
 });

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { KeptRun } from '../../../src/bench/experiments/paper/paperRecord.ts';
 import {
-  searchLength,
-  searchRuns,
-  tableParts,
+  countSearchRuns,
+  listSearchRuns,
+  listTableParts,
   type Scale,
   type Task,
 } from '../../../src/bench/experiments/paper/paperScale.ts';
 import {
-  bestOf,
-  hardwareWords,
-  keptRates,
-  oneHardware,
-  searchLines,
+  pickBestRate,
+  describeHardwareRuns,
+  pickKeptRates,
+  findOnlyHardware,
+  makeSearchLines,
 } from '../../../src/bench/experiments/paper/paperSearch.ts';
 
 const ARITHMETIC: Task = { name: 'arithmetic', seeds: [0], steps: 2, searchSteps: 1, rates: [1e-4, 3e-4, 1e-3] };
@@ -72,7 +72,7 @@ const tried = (
 
 describe('the search', () => {
   it('tries all rates of all methods that train with the first seed', () => {
-    const runs = searchRuns(SCALE, 1000, () => true);
+    const runs = listSearchRuns(SCALE, 1000, () => true);
     assert.equal(runs.length, 2 * (3 + 2));
     assert.ok(runs.every(({ seed }) => seed === 1000));
     assert.deepEqual(
@@ -104,9 +104,11 @@ describe('the search', () => {
       tried('c3', 1001, 3e-4, 10),
       tried('c3', 1000, 3e-4, 10, { task: 'python' }),
     ];
-    assert.deepEqual(keptRates(SCALE, ARITHMETIC, 'c3', found), new Set([1e-3, 1e-4]));
-    assert.deepEqual(keptRates(SCALE, ARITHMETIC, 'magrpo', found), new Set([1e-4, 3e-4]));
-    const runs = searchRuns(SCALE, 1001, (task, method, rate) => keptRates(SCALE, task, method, found).has(rate));
+    assert.deepEqual(pickKeptRates(SCALE, ARITHMETIC, 'c3', found), new Set([1e-3, 1e-4]));
+    assert.deepEqual(pickKeptRates(SCALE, ARITHMETIC, 'magrpo', found), new Set([1e-4, 3e-4]));
+    const runs = listSearchRuns(SCALE, 1001, (task, method, rate) =>
+      pickKeptRates(SCALE, task, method, found).has(rate),
+    );
     assert.deepEqual(
       runs.filter(({ task }) => task === 'arithmetic').map(({ method, rate }) => [method, rate]),
       [
@@ -117,9 +119,9 @@ describe('the search', () => {
       ],
     );
     // Two methods and two tasks: three and two rates with the first seed, as many as are kept with the second.
-    assert.equal(searchLength(SCALE), 2 * (3 + 2 + 2 + 2));
-    assert.equal(searchLength({ ...SCALE, ratesKept: 7 }), 2 * (3 + 3 + 2 + 2));
-    assert.equal(searchLength({ ...SCALE, searchSeeds: [1000] }), 2 * (3 + 2));
+    assert.equal(countSearchRuns(SCALE), 2 * (3 + 2 + 2 + 2));
+    assert.equal(countSearchRuns({ ...SCALE, ratesKept: 7 }), 2 * (3 + 3 + 2 + 2));
+    assert.equal(countSearchRuns({ ...SCALE, searchSeeds: [1000] }), 2 * (3 + 2));
   });
 
   it('chooses the rate with the best mean over seeds, not the best run, among those with most seeds', () => {
@@ -131,11 +133,11 @@ describe('the search', () => {
       tried('c3', 1001, 1e-3, 1),
       tried('magrpo', 1000, 1e-3, 10),
     ];
-    const { rate, cost } = bestOf(ARITHMETIC, 'c3', found);
+    const { rate, cost } = pickBestRate(ARITHMETIC, 'c3', found);
     assert.equal(rate, 1e-4);
     // Tokens at this rate; seconds are the median of 8, 5, 6, 9 and 1.
     assert.deepEqual(cost, { tokens: (50 + 60 + 1000 + 1001) / 2, seconds: 6 });
-    assert.deepEqual(bestOf(ARITHMETIC, 'sft', found), { rate: 1e-4, cost: null });
+    assert.deepEqual(pickBestRate(ARITHMETIC, 'sft', found), { rate: 1e-4, cost: null });
   });
 
   it('shows means of the rates that all methods have tried, over the seeds of each', () => {
@@ -145,11 +147,11 @@ describe('the search', () => {
       tried('c3', 1001, 1e-4, 9),
       tried('c3', 1000, 1e-3, 9),
     ];
-    assert.deepEqual(searchLines(SCALE, found, null), [
+    assert.deepEqual(makeSearchLines(SCALE, found, null), [
       { task: 'arithmetic', method: 'magrpo', rate: 1e-4, value: 0.4, seeds: 1, chosen: false },
       { task: 'arithmetic', method: 'c3', rate: 1e-4, value: 0.7, seeds: 2, chosen: false },
     ]);
-    const chosen = searchLines(SCALE, found, () => 1e-4);
+    const chosen = makeSearchLines(SCALE, found, () => 1e-4);
     assert.ok(chosen.every((line) => line.chosen));
   });
 });
@@ -161,7 +163,7 @@ describe('the table', () => {
     const scale: Scale = { ...SCALE, tasks: [one, two], budgets: ['calls', 'tokens'] };
     const first = { methods: ['magrpo', 'c3'], budgets: ['calls'] };
     const rest = { methods: ['sft', 'magrpo', 'c3'], budgets: ['calls', 'tokens'] };
-    assert.deepEqual(tableParts(scale), [
+    assert.deepEqual(listTableParts(scale), [
       { task: one, seed: 0, ...first },
       { task: two, seed: 0, ...first },
       { task: one, seed: 1, ...first },
@@ -169,7 +171,7 @@ describe('the table', () => {
       { task: two, seed: 0, ...rest },
       { task: one, seed: 1, ...rest },
     ]);
-    assert.equal(tableParts({ ...scale, first: { methods: [], budgets: [] } }).length, 3);
+    assert.equal(listTableParts({ ...scale, first: { methods: [], budgets: [] } }).length, 3);
   });
 });
 
@@ -177,15 +179,15 @@ describe('hardware', () => {
   const table = (seed: number, hardware: string): KeptRun => tried('c3', seed, 1e-4, 1, { part: 'table', hardware });
 
   it('is one, or times compare nothing', () => {
-    assert.equal(oneHardware([]), null);
-    assert.equal(oneHardware([table(0, 'here'), table(1, 'here')]), 'here');
-    assert.equal(oneHardware([table(0, 'here'), table(1, 'there')]), null);
+    assert.equal(findOnlyHardware([]), null);
+    assert.equal(findOnlyHardware([table(0, 'here'), table(1, 'here')]), 'here');
+    assert.equal(findOnlyHardware([table(0, 'here'), table(1, 'there')]), null);
   });
 
   it('is listed with the runs that it made', () => {
     const runs = [tried('c3', 1000, 1e-4, 1), table(2, 'here'), table(0, 'here'), table(2, 'here'), table(1, 'there')];
     assert.equal(
-      hardwareWords(runs),
+      describeHardwareRuns(runs),
       'here, Node 24: search (1 run), arithmetic seeds 0, 2; there, Node 24: arithmetic seed 1',
     );
   });

@@ -1,14 +1,14 @@
 /** Answers of model servers in the forms in which they differ, whole and in pieces. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { apiCall, apiOf, bodyIn, type RecordedApi } from '../../../src/chat/apiCalls.ts';
+import { readApiCall, detectApi, bodyIn, type RecordedApi } from '../../../src/chat/apiCalls.ts';
 
 const REQUEST = { model: 'm', messages: [{ role: 'user', content: 'q' }] };
 type Said = readonly [text: string, finish: string, tools?: readonly string[]];
 
 /** What an answer says; null where it says nothing. */
 function said(answer: unknown, api: RecordedApi = 'chat', request: unknown = REQUEST): Said | null {
-  const [message] = apiCall(api, request, answer)?.output ?? [];
+  const [message] = readApiCall(api, request, answer)?.output ?? [];
   if (message === undefined) {
     return null;
   }
@@ -110,16 +110,16 @@ describe('the end of an answer', () => {
 
 it('answers beside the first are counted', () => {
   const choices = [1, 0, 2].map((index) => ({ index, message: { content: String(index) }, finish_reason: 'stop' }));
-  const call = apiCall('chat', REQUEST, { choices });
+  const call = readApiCall('chat', REQUEST, { choices });
   assert.deepEqual([call?.output.map(({ text }) => text), call?.furtherChoices], [['0'], 2]);
   const pieces = choices.map(({ index, message, ...rest }) => ({ choices: [{ index, delta: message, ...rest }] }));
-  assert.deepEqual([said(pieces), apiCall('chat', REQUEST, pieces)?.furtherChoices], [['0', 'end'], 2]);
-  assert.equal(apiCall('chat', REQUEST, whole({ content: 'x' }))?.furtherChoices, 0);
+  assert.deepEqual([said(pieces), readApiCall('chat', REQUEST, pieces)?.furtherChoices], [['0', 'end'], 2]);
+  assert.equal(readApiCall('chat', REQUEST, whole({ content: 'x' }))?.furtherChoices, 0);
 });
 
 it('tokens are counted where the server counts them in whole numbers', () => {
   const counted = (usage: unknown): unknown => {
-    const call = apiCall('chat', REQUEST, [
+    const call = readApiCall('chat', REQUEST, [
       piece({ content: 'x' }, 'stop'),
       { choices: [], usage },
       { choices: [], usage: null },
@@ -181,7 +181,7 @@ describe("Anthropic's messages", () => {
 
   it('are the same whole and in events', () => {
     for (const answer of [message, events]) {
-      const call = apiCall('messages', request, answer);
+      const call = readApiCall('messages', request, answer);
       assert.deepEqual(said(answer, 'messages', request), ['Hm.\nI look.\nsearch {"q":1}', 'length', ['search']]);
       assert.deepEqual([call?.model, call?.promptTokens, call?.completionTokens], ['c-1', 7, 9]);
       assert.deepEqual(
@@ -249,7 +249,7 @@ describe('other servers', () => {
     const pieces = [candidate([{ text: 'Su' }]), candidate([{ text: 'n.' }]), candidate([call], 'MAX_TOKENS')];
     for (const answer of [candidate([{ text: 'Sun.' }, call], 'MAX_TOKENS'), pieces]) {
       assert.deepEqual(said(answer, 'gemini', request), ['Sun.\nsum {"of":1}', 'length']);
-      const read = apiCall('gemini', request, answer);
+      const read = readApiCall('gemini', request, answer);
       assert.deepEqual([read?.model, read?.promptTokens, read?.completionTokens], ['g-1', 3, 6]);
       assert.deepEqual(
         read?.input.map(({ role, text }) => [role, text]),
@@ -272,7 +272,7 @@ describe('other servers', () => {
     const pieces = [body([part('Which ', true)]), body([part('star?', true)])];
     pieces.push(body([part('The ', false)]), body([part('Sun.', false)], 'STOP'));
     for (const answer of [whole, pieces]) {
-      const [message] = apiCall('gemini', { contents: [{ parts: [{ text: 'q' }] }] }, answer)?.output ?? [];
+      const [message] = readApiCall('gemini', { contents: [{ parts: [{ text: 'q' }] }] }, answer)?.output ?? [];
       assert.deepEqual([message?.text, message?.spoken], ['Which star?\nThe Sun.', 'The Sun.']);
     }
   });
@@ -291,7 +291,7 @@ describe('other servers', () => {
     ];
     const answer = bodyIn(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     assert.deepEqual(said(answer, 'ollama'), ['Hm.\nhaha\nsum {"of":1}', 'length']);
-    const call = apiCall('ollama', REQUEST, answer);
+    const call = readApiCall('ollama', REQUEST, answer);
     assert.deepEqual([call?.model, call?.promptTokens, call?.completionTokens], ['o', 3, 2]);
     assert.equal(said(lines.slice(0, 2), 'ollama'), null);
     assert.deepEqual(said({ message: { content: 'x' }, done: true }, 'ollama'), ['x', 'end']);
@@ -333,7 +333,7 @@ it('the form of a request is seen in its path', () => {
     ['/__proto__', null],
     ['', null],
   ] as const) {
-    assert.equal(apiOf(path), api, path);
+    assert.equal(detectApi(path), api, path);
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { answerIn } from '../../../src/chat/answers.ts';
+import { readModelAnswer } from '../../../src/chat/answers.ts';
 
 it('an answer is read wherever its choice has it, with a role or without', () => {
   const forms: readonly (readonly [unknown, number])[] = [
@@ -22,8 +22,8 @@ it('an answer is read wherever its choice has it, with a role or without', () =>
     ['x', 0],
   ];
   for (const [body, further] of forms) {
-    const answer = answerIn(body);
+    const answer = readModelAnswer(body);
     assert.deepEqual([answer.said.map(({ text }) => text), answer.further], [['x'], further], JSON.stringify(body));
   }
-  assert.deepEqual(answerIn(null).said, []);
+  assert.deepEqual(readModelAnswer(null).said, []);
 });

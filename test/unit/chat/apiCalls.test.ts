@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { apiCall } from '../../../src/chat/apiCalls.ts';
-import { chatOnly, parsedMessages } from '../../../src/chat/messages.ts';
+import { readApiCall } from '../../../src/chat/apiCalls.ts';
+import { toChatMessage, parseMessages } from '../../../src/chat/messages.ts';
 import type { ModelCall } from '../../../src/chat/modelCall.ts';
 import { CallSpeakers } from '../../../src/logs/callSpeakers.ts';
 import { Survey } from '../../../src/logs/episode.ts';
@@ -10,7 +10,7 @@ const saidIn = (call: ModelCall | null): unknown =>
   call === null
     ? null
     : {
-        asked: call.input.map(chatOnly),
+        asked: call.input.map(toChatMessage),
         said: call.output.map(({ text, finish, calls }) => ({ text, finish, calls: [...calls] })),
         model: call.model,
         tokens: [call.promptTokens, call.completionTokens],
@@ -59,8 +59,8 @@ describe('a call as it passes by', () => {
       model: 'm-1',
       tokens: [5, 7],
     };
-    assert.deepEqual(saidIn(apiCall('chat', request, whole)), expected);
-    assert.deepEqual(saidIn(apiCall('chat', request, stream)), expected);
+    assert.deepEqual(saidIn(readApiCall('chat', request, whole)), expected);
+    assert.deepEqual(saidIn(readApiCall('chat', request, stream)), expected);
   });
 
   it('of a completion has its prompt as what was asked, and says where its length ended it', () => {
@@ -77,8 +77,8 @@ describe('a call as it passes by', () => {
       { choices: [{ text: ' and', finish_reason: null }] },
       { choices: [{ text: '', finish_reason: 'length' }] },
     ];
-    assert.deepEqual(saidIn(apiCall('completions', request, whole)), expected);
-    assert.deepEqual(saidIn(apiCall('completions', request, stream)), expected);
+    assert.deepEqual(saidIn(readApiCall('completions', request, whole)), expected);
+    assert.deepEqual(saidIn(readApiCall('completions', request, stream)), expected);
   });
 
   it('of the form responses has instructions, calls of tools and their results', () => {
@@ -111,15 +111,15 @@ describe('a call as it passes by', () => {
       model: 'm-1',
       tokens: [3, 2],
     };
-    assert.deepEqual(saidIn(apiCall('responses', request, response)), expected);
+    assert.deepEqual(saidIn(readApiCall('responses', request, response)), expected);
     const stream = [{ type: 'response.created' }, { type: 'response.completed', response }];
-    assert.deepEqual(saidIn(apiCall('responses', request, stream)), expected);
+    assert.deepEqual(saidIn(readApiCall('responses', request, stream)), expected);
   });
 
   it('whose stream was cut in the middle says nothing', () => {
-    assert.equal(apiCall('chat', { messages: [] }, [piece({ content: 'I ' })]), null);
-    assert.equal(apiCall('responses', { input: 'x' }, [{ type: 'response.created' }]), null);
-    assert.equal(apiCall('chat', 'x', { choices: [] }), null);
+    assert.equal(readApiCall('chat', { messages: [] }, [piece({ content: 'I ' })]), null);
+    assert.equal(readApiCall('responses', { input: 'x' }, [{ type: 'response.created' }]), null);
+    assert.equal(readApiCall('chat', 'x', { choices: [] }), null);
   });
 });
 
@@ -127,8 +127,8 @@ describe('who speaks in calls', () => {
   it('is who the program names, else one agent for each system prompt', () => {
     const survey = new Survey();
     const speakers = new CallSpeakers(survey);
-    const asked = (system: string): ReturnType<typeof parsedMessages> =>
-      parsedMessages([
+    const asked = (system: string): ReturnType<typeof parseMessages> =>
+      parseMessages([
         { role: 'system', content: system },
         { role: 'user', content: 'x' },
       ]);

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { CancellationTokenSource } from 'vscode-jsonrpc/node';
-import { engineClient, type EngineClient } from '../../../src/client/engineClient.ts';
+import { createEngineClient, type EngineClient } from '../../../src/client/engineClient.ts';
 import type { EngineEvents } from '../../../src/client/engineConnection.ts';
 import { NO_FILTER, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
@@ -13,10 +13,10 @@ import type {
   VerifyProgress,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { JobList, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import { ownRuntimeFolder } from '../../support/engines.ts';
+import { useOwnRuntimeFolder } from '../../support/engines.ts';
 
 const SCRIPT = join(import.meta.dirname, 'fakeEngine.ts');
-const runtime = ownRuntimeFolder();
+const runtime = useOwnRuntimeFolder();
 let stores = 0;
 
 interface Seen {
@@ -73,7 +73,7 @@ function client(
       spawnSync('kill', ['-9', String(pid)], { stdio: 'ignore' });
     }
   });
-  return { client: engineClient({ script, store, kind: 'window', version }, events), seen, store };
+  return { client: createEngineClient({ script, store, kind: 'window', version }, events), seen, store };
 }
 
 const none = new CancellationTokenSource().token;

@@ -23,7 +23,7 @@ import {
   YieldRequest,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
+import { createSocketConnection } from '../../../src/shared/protocols/socketConnection.ts';
 import { modelFacts, runPlan } from '../extension/model/modelFixture.ts';
 
 const store = process.argv[3] ?? '';
@@ -194,7 +194,7 @@ if (address === undefined) {
 rmSync(address.socket, { force: true });
 createServer((socket) => {
   socket.on('error', () => undefined);
-  serve(socketConnection(socket));
+  serve(createSocketConnection(socket));
 }).listen(address.socket);
 
 function cancelled(token: CancellationToken): Promise<never> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { aggregate, type Aggregate, type Estimate } from '../../../src/credit/aggregate.ts';
 import { mean, populationVariance, sampleVariance } from '../../../src/credit/describe.ts';
-import { estimatorNamed, type CreditEstimator } from '../../../src/credit/estimators.ts';
-import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
+import { requireEstimator, type CreditEstimator } from '../../../src/credit/estimators.ts';
+import { groupNormalize } from '../../../src/credit/groupNormalise.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (
@@ -18,7 +18,7 @@ const close = (
   }
 };
 const estimate = (aggregates: readonly Aggregate[], name: CreditEstimator): (Estimate | null)[] =>
-  estimatorNamed(name).estimate(aggregates, { alternatives: [] });
+  requireEstimator(name).estimate(aggregates, { alternatives: [] });
 const credits = (
   returns: readonly (readonly (number | null)[])[],
   estimator: CreditEstimator,
@@ -79,12 +79,12 @@ describe('vectors', () => {
     const left = [[1], [0], [1], [1]];
     for (const estimator of ['loo', 'full_mean'] as const) {
       close(
-        groupNormalise(credits(left, estimator).map((one) => one ?? Number.NaN)),
+        groupNormalize(credits(left, estimator).map((one) => one ?? Number.NaN)),
         [0.57735, -1.73205, 0.57735, 0.57735],
         5e-6,
       );
       close(
-        groupNormalise(
+        groupNormalize(
           credits(
             [
               [1, 0, 1, 1],
@@ -98,9 +98,9 @@ describe('vectors', () => {
       );
     }
     // The 1e-8 is under the root: a gap of 2e-4 gives 1/sqrt(2), not 1.
-    close(groupNormalise([1e-4, -1e-4]), [Math.SQRT1_2, -Math.SQRT1_2]);
-    close(groupNormalise([0.1, 0.1, 0.1]), [0, 0, 0], 1e-11);
-    assert.deepEqual(groupNormalise([]), []);
+    close(groupNormalize([1e-4, -1e-4]), [Math.SQRT1_2, -Math.SQRT1_2]);
+    close(groupNormalize([0.1, 0.1, 0.1]), [0, 0, 0], 1e-11);
+    assert.deepEqual(groupNormalize([]), []);
   });
 });
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { findingVerdict } from '../../../src/credit/findingVerdict.ts';
-import { passes, type FindingVerdict } from '../../../src/domain/answer.ts';
+import { judgeFinding } from '../../../src/credit/findingVerdict.ts';
+import { isAsExpected, type FindingVerdict } from '../../../src/domain/answer.ts';
 
 /** What a check says that stops as soon as it is decided, of 100 draws at most. */
 function checked(then: number, now: number, shared: number, seed: number): FindingVerdict {
@@ -16,7 +16,7 @@ function checked(then: number, now: number, shared: number, seed: number): Findi
       const second = uniform(stream, 3 * one + 1) < shared ? first : uniform(stream, 3 * one + 2);
       draws.push([first < then ? 2 : 0, second < now ? 2 : 0]);
     }
-    const { verdict } = findingVerdict(draws, 2);
+    const { verdict } = judgeFinding(draws, 2);
     if (verdict !== 'undecided') {
       return verdict;
     }
@@ -33,8 +33,8 @@ const countOf = (all: readonly FindingVerdict[], verdict: FindingVerdict): numbe
 describe('the verdict of a finding', () => {
   it('is held where each draw returns what it did, after 60 draws, and undecided before', () => {
     const equal = (count: number): [number, number][] => Array.from({ length: count }, (_, at) => [at % 2, at % 2]);
-    assert.equal(findingVerdict(equal(20), 1).verdict, 'undecided');
-    const { verdict, difference } = findingVerdict(equal(60), 1);
+    assert.equal(judgeFinding(equal(20), 1).verdict, 'undecided');
+    const { verdict, difference } = judgeFinding(equal(60), 1);
     assert.deepEqual([verdict, difference?.value, difference?.n], ['held', 0, 60]);
   });
 
@@ -61,9 +61,9 @@ describe('the verdict of a finding', () => {
   });
 
   it('leaves out draws that one side could not score, and says nothing where none is left', () => {
-    assert.deepEqual(findingVerdict([[null, 1]], 1), { verdict: 'undecided', difference: null });
+    assert.deepEqual(judgeFinding([[null, 1]], 1), { verdict: 'undecided', difference: null });
     assert.equal(
-      findingVerdict(
+      judgeFinding(
         [
           [0, 1],
           [1, null],
@@ -77,7 +77,10 @@ describe('the verdict of a finding', () => {
 
   it('passes where it is as good as expected, and neither passes nor fails undecided', () => {
     assert.deepEqual(
-      (['worse', 'undecided', 'held', 'fixed'] as const).map((one) => [passes(one, 'held'), passes(one, 'fixed')]),
+      (['worse', 'undecided', 'held', 'fixed'] as const).map((one) => [
+        isAsExpected(one, 'held'),
+        isAsExpected(one, 'fixed'),
+      ]),
       [
         [false, false],
         [null, null],

@@ -8,7 +8,7 @@ import {
   type CreditEstimator,
   type CreditGroup,
 } from '../../../src/credit/estimators.ts';
-import { groupNormalise } from '../../../src/credit/groupNormalise.ts';
+import { groupNormalize } from '../../../src/credit/groupNormalise.ts';
 import { meanInterval } from '../../../src/credit/interval.ts';
 import { creditLines } from '../../../src/engine/lines/creditLines.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
@@ -49,7 +49,7 @@ describe('MAGRPO', () => {
     close(creditsOf(episodes(1, 0, 1, 1), 'magrpo'), [0.25, -0.75, 0.25, 0.25]);
     close(creditsOf(episodes(1, 0, 1, 1), 'magrpo_rloo'), [1 / 3, -1, 1 / 3, 1 / 3]);
     close(
-      groupNormalise(creditsOf(episodes(1, 0, 1, 1), 'magrpo').map(Number)),
+      groupNormalize(creditsOf(episodes(1, 0, 1, 1), 'magrpo').map(Number)),
       [0.57735, -1.73205, 0.57735, 0.57735],
       5e-6,
     );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
-import { headlinesOf, RANGE_UNKNOWN, returnRange } from '../../../src/credit/headline.ts';
-import { evidenceOf } from '../../../src/credit/pairing.ts';
+import { creditPoolMembers, RANGE_UNKNOWN, returnRange } from '../../../src/credit/headline.ts';
+import { compareInBucket } from '../../../src/credit/pairing.ts';
 import type { CreditPool, PoolBucket, PoolMember } from '../../../src/shared/credit/creditPool.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { Numbers, play, playTerminal, poolOf, tabular } from './tabular.ts';
@@ -16,7 +16,7 @@ const member = (key: string, values: readonly (number | null)[], drawn = true): 
 });
 const bucket = (id: number, ...members: PoolMember[]): PoolBucket => ({ id, members });
 const of = (pool: CreditPool, key: string): Headline => {
-  const found = headlinesOf(pool).get(key);
+  const found = creditPoolMembers(pool).get(key);
   assert.ok(found);
   return found;
 };
@@ -28,7 +28,7 @@ test('of one bucket without copies the value is the leave-one-out credit', () =>
     [1, 0, 0],
     [0, 0, 0],
   ];
-  const headlines = headlinesOf(poolOf([bucket(1, ...rows.map((values, index) => member(`m${index}`, values)))]));
+  const headlines = creditPoolMembers(poolOf([bucket(1, ...rows.map((values, index) => member(`m${index}`, values)))]));
   const expected = creditGroup({ alternatives: rows.map((returns) => ({ returns, evaluatorCalls: 3 })) }, 'loo');
   for (const [index, credit] of expected.entries()) {
     near(headlines.get(`m${index}`)?.value, credit?.value ?? NaN);
@@ -82,7 +82,7 @@ test('copies count once: the same plan twice under common random numbers is one 
     { ...single, evaluatorCalls: 8 },
     'the same results again change nothing',
   );
-  const folded = headlinesOf(
+  const folded = creditPoolMembers(
     poolOf([bucket(1, member('a', [0, 1, 1, 1]), member('a', [0, 1, 1, 1]), member('b', [0, 0, 1, 0]))]),
   );
   assert.deepEqual([...folded.keys()], ['a', 'b']);
@@ -94,8 +94,8 @@ test('copies count once: the same plan twice under common random numbers is one 
 
 test('a bucket that repeats the draws of another adds nothing', () => {
   const draws = [member('a', [1]), member('b', [0]), member('c', [0])];
-  const once = headlinesOf(poolOf([bucket(1, ...draws)]));
-  const again = headlinesOf(
+  const once = creditPoolMembers(poolOf([bucket(1, ...draws)]));
+  const again = creditPoolMembers(
     poolOf([bucket(1, ...draws), bucket(2, ...draws.map((draw) => ({ ...draw, repeated: true })))]),
   );
   assert.deepEqual(again, once);
@@ -117,8 +117,8 @@ test('what was taken from an equal result is counted as reused', () => {
 
 test('a typed text is compared with the draws and never is one of them', () => {
   const draws = [member('b', [0, 1]), member('c', [1, 1])];
-  const without = headlinesOf(poolOf([bucket(1, member('a', [1, 0], false), ...draws)]));
-  const withTyped = headlinesOf(
+  const without = creditPoolMembers(poolOf([bucket(1, member('a', [1, 0], false), ...draws)]));
+  const withTyped = creditPoolMembers(
     poolOf([bucket(1, member('a', [1, 0], false), ...draws, member('typed', [0, 0], false))]),
   );
   for (const key of ['a', 'b', 'c']) {
@@ -141,7 +141,7 @@ test('a message without another draw is alone', () => {
     );
   }
   assert.equal(
-    headlinesOf(poolOf([bucket(1, member('a', [null]), member('b', [1]))])).has('a'),
+    creditPoolMembers(poolOf([bucket(1, member('a', [null]), member('b', [1]))])).has('a'),
     false,
     'masked results are none',
   );
@@ -174,7 +174,7 @@ test('the value lies inside the interval, the interval inside the range, and nei
       play(numbers, context, 1, seed % 2 === 0 ? 0 : null, design),
       play(numbers, context, 2, 0, { draws: 3, streams: 4 }),
     ];
-    const headlines = headlinesOf(poolOf(buckets));
+    const headlines = creditPoolMembers(poolOf(buckets));
     for (const { value, low, high, verdict } of headlines.values()) {
       if (verdict === 'alone') {
         continue;
@@ -186,7 +186,7 @@ test('the value lies inside the interval, the interval inside the range, and nei
       id,
       members: [...members.filter(({ drawn }) => drawn), ...members.filter(({ drawn }) => !drawn)],
     }));
-    assert.deepEqual(new Map([...headlinesOf(poolOf(chosenLast))].sort()), new Map([...headlines].sort()));
+    assert.deepEqual(new Map([...creditPoolMembers(poolOf(chosenLast))].sort()), new Map([...headlines].sort()));
   }
 });
 
@@ -244,7 +244,7 @@ test('designs: blocks share no draw and no stream; branches of one first message
     member('c', [0, 0, 0, 0]),
     member('d', [1, 0, 1, 0]),
   );
-  const evidence = evidenceOf(crossed, 'a', false);
+  const evidence = compareInBucket(crossed, 'a', false);
   assert.ok(evidence);
   assert.equal(evidence.units, 3);
   // Streams 0 and 3 are one block: draw d differs from a by 0 and 1 there.
@@ -267,7 +267,7 @@ test('designs: blocks share no draw and no stream; branches of one first message
       [1, 1],
     ].map(([stream = 0, value = 0], index) => ({ stream, source: String(index), value, evaluatorCalls: 1 })),
   };
-  const tree = evidenceOf(
+  const tree = compareInBucket(
     bucket(1, nested, { ...nested, key: 'b', results: nested.results.map((result) => ({ ...result, value: 0 })) }),
     'a',
     false,
@@ -275,9 +275,12 @@ test('designs: blocks share no draw and no stream; branches of one first message
   assert.deepEqual(tree?.cells, [0.5, 1]);
   const numbers = new Numbers(3, 3);
   const terminal = playTerminal(numbers, tabular(numbers, 3), 1, 0, 8);
-  assert.equal(evidenceOf(terminal, '0', true)?.units, 8);
+  assert.equal(compareInBucket(terminal, '0', true)?.units, 8);
   const pairs = play(numbers, tabular(numbers, 4), 1, 0, { draws: 6, streams: 6, paired: true });
-  assert.deepEqual([evidenceOf(pairs, '0', false)?.units, evidenceOf(pairs, '0', false)?.assignments.length], [6, 1]);
+  assert.deepEqual(
+    [compareInBucket(pairs, '0', false)?.units, compareInBucket(pairs, '0', false)?.assignments.length],
+    [6, 1],
+  );
 });
 
 test('of messages that end the episode each draw counts, so that n is never below effective n', () => {
@@ -312,7 +315,7 @@ test('of messages that end the episode each draw counts, so that n is never belo
           play(numbers, context, 2, 0, { draws: 3, streams: 8 }),
           play(numbers, context, 3, 0, { draws: 6, streams: 6, paired: true }),
         ];
-    for (const [key, credit] of headlinesOf(poolOf(buckets, terminal))) {
+    for (const [key, credit] of creditPoolMembers(poolOf(buckets, terminal))) {
       assert.ok(credit.n >= credit.effectiveN, `${seed} ${key} ${credit.n} ${credit.effectiveN}`);
     }
   }

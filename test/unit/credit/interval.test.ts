@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { differenceInterval, newcombe, pairedBootstrap, welch, wilson } from '../../../src/credit/interval.ts';
-import { fUpperTail, logGamma, regularisedBeta, studentTQuantile } from '../../../src/credit/studentT.ts';
+import {
+  differenceInterval,
+  newcombeInterval,
+  pairedBootstrap,
+  welchInterval,
+  wilsonInterval,
+} from '../../../src/credit/interval.ts';
+import { fUpperTail, logGamma, regularizedBeta, studentTQuantile } from '../../../src/credit/studentT.ts';
 import type { Interval } from '../../../src/domain/credit.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
@@ -16,10 +22,10 @@ function bounds(interval: Interval | null, low: number, high: number, tolerance 
 
 describe('wilson', () => {
   it("reproduces Newcombe's published examples (1998, single proportion, method 3)", () => {
-    bounds(wilson(81, 263), 0.2553, 0.3662);
-    bounds(wilson(15, 148), 0.0624, 0.1605);
-    bounds(wilson(0, 20), 0, 0.1611);
-    bounds(wilson(1, 29), 0.0061, 0.1718);
+    bounds(wilsonInterval(81, 263), 0.2553, 0.3662);
+    bounds(wilsonInterval(15, 148), 0.0624, 0.1605);
+    bounds(wilsonInterval(0, 20), 0, 0.1611);
+    bounds(wilsonInterval(1, 29), 0.0061, 0.1718);
   });
 
   it('has bounds at which the score test just rejects', () => {
@@ -30,7 +36,7 @@ describe('wilson', () => {
       [7, 30],
       [500, 1000],
     ] as const) {
-      const interval = wilson(successes, n);
+      const interval = wilsonInterval(successes, n);
       for (const bound of [interval?.low, interval?.high]) {
         assert.ok(typeof bound === 'number');
         isNear(Math.abs(successes / n - bound), 1.959963984540054 * Math.sqrt((bound * (1 - bound)) / n), 1e-9);
@@ -39,9 +45,9 @@ describe('wilson', () => {
   });
 
   it('is exact at the ends, mirrors, and refuses what is no proportion', () => {
-    assert.deepEqual([wilson(0, 7)?.low, wilson(7, 7)?.high, wilson(7, 7)?.n], [0, 1, 7]);
-    isNear(wilson(2, 9)?.low, 1 - (wilson(7, 9)?.high ?? 0), 1e-15);
-    assert.equal(wilson(0, 0), null);
+    assert.deepEqual([wilsonInterval(0, 7)?.low, wilsonInterval(7, 7)?.high, wilsonInterval(7, 7)?.n], [0, 1, 7]);
+    isNear(wilsonInterval(2, 9)?.low, 1 - (wilsonInterval(7, 9)?.high ?? 0), 1e-15);
+    assert.equal(wilsonInterval(0, 0), null);
     for (const [successes, n] of [
       [-1, 2],
       [3, 2],
@@ -49,29 +55,29 @@ describe('wilson', () => {
       [1, Number.NaN],
       [0, -1],
     ] as const) {
-      assert.throws(() => wilson(successes, n), C3Error);
+      assert.throws(() => wilsonInterval(successes, n), C3Error);
     }
   });
 });
 
 describe('newcombe', () => {
   it('reproduces the published examples (1998, differences, method 10)', () => {
-    bounds(newcombe(56, 70, 48, 80), 0.0524, 0.3339);
-    bounds(newcombe(9, 10, 3, 10), 0.1705, 0.809);
-    bounds(newcombe(6, 7, 2, 7), 0.0582, 0.8062);
-    bounds(newcombe(5, 56, 0, 29), -0.0381, 0.1926);
-    bounds(newcombe(0, 10, 0, 20), -0.1611, 0.2775);
-    bounds(newcombe(0, 10, 0, 10), -0.2775, 0.2775);
-    bounds(newcombe(10, 10, 0, 20), 0.6791, 1);
-    bounds(newcombe(10, 10, 0, 10), 0.6075, 1);
+    bounds(newcombeInterval(56, 70, 48, 80), 0.0524, 0.3339);
+    bounds(newcombeInterval(9, 10, 3, 10), 0.1705, 0.809);
+    bounds(newcombeInterval(6, 7, 2, 7), 0.0582, 0.8062);
+    bounds(newcombeInterval(5, 56, 0, 29), -0.0381, 0.1926);
+    bounds(newcombeInterval(0, 10, 0, 20), -0.1611, 0.2775);
+    bounds(newcombeInterval(0, 10, 0, 10), -0.2775, 0.2775);
+    bounds(newcombeInterval(10, 10, 0, 20), 0.6791, 1);
+    bounds(newcombeInterval(10, 10, 0, 10), 0.6075, 1);
   });
 
   it('turns round with its sides and counts both', () => {
-    const [one, other] = [newcombe(6, 7, 2, 9), newcombe(2, 9, 6, 7)];
+    const [one, other] = [newcombeInterval(6, 7, 2, 9), newcombeInterval(2, 9, 6, 7)];
     isNear(one?.low, -(other?.high ?? 0), 1e-15);
     assert.equal(one?.n, 16);
-    assert.equal(newcombe(0, 0, 1, 2), null);
-    assert.equal(newcombe(1, 2, 0, 0), null);
+    assert.equal(newcombeInterval(0, 0, 1, 2), null);
+    assert.equal(newcombeInterval(1, 2, 0, 0), null);
   });
 });
 
@@ -125,14 +131,14 @@ describe("student's t", () => {
     isNear(Math.exp(logGamma(0.01)), 99.4325851191506, 1e-10);
     isNear(Math.exp(logGamma(0.25) + logGamma(0.75)), Math.PI * Math.SQRT2, 1e-12);
     // For whole a and b it is a binomial tail: P(at least 3 of 9 heads) = 233 / 256.
-    isNear(regularisedBeta(0.5, 3, 7), 233 / 256, 1e-14);
-    isNear(regularisedBeta(0.3, 2.5, 0.5), 0.018927124071945658, 1e-14);
-    isNear(regularisedBeta(0.9, 12, 0.5), 0.11552285426683222, 1e-13);
+    isNear(regularizedBeta(0.5, 3, 7), 233 / 256, 1e-14);
+    isNear(regularizedBeta(0.3, 2.5, 0.5), 0.018927124071945658, 1e-14);
+    isNear(regularizedBeta(0.9, 12, 0.5), 0.11552285426683222, 1e-13);
     // The arc sine law.
-    isNear(regularisedBeta(0.001, 0.5, 0.5), (2 / Math.PI) * Math.asin(Math.sqrt(0.001)), 1e-15);
-    assert.deepEqual([regularisedBeta(0, 2, 3), regularisedBeta(1, 2, 3)], [0, 1]);
-    assert.throws(() => regularisedBeta(1.1, 1, 1), C3Error);
-    assert.throws(() => regularisedBeta(0.5, 0, 1), C3Error);
+    isNear(regularizedBeta(0.001, 0.5, 0.5), (2 / Math.PI) * Math.asin(Math.sqrt(0.001)), 1e-15);
+    assert.deepEqual([regularizedBeta(0, 2, 3), regularizedBeta(1, 2, 3)], [0, 1]);
+    assert.throws(() => regularizedBeta(1.1, 1, 1), C3Error);
+    assert.throws(() => regularizedBeta(0.5, 0, 1), C3Error);
   });
 
   it('computes F tails (values of scipy 1.17)', () => {
@@ -147,39 +153,47 @@ describe("student's t", () => {
 describe('welch', () => {
   it('computes a case by hand', () => {
     // 1, 3 against 0, 4: means 2 and 2, variances of the means 1 and 4, degrees 25 / (1 + 16), so not whole.
-    const interval = welch([1, 3], [0, 4]);
+    const interval = welchInterval([1, 3], [0, 4]);
     const reach = studentTQuantile(0.975, 25 / 17) * Math.sqrt(5);
     bounds(interval, -reach, reach, 1e-12);
     // 0, 2 against 10, 12: equal variances, so exactly 2 degrees of freedom and t = 4.302652729749.
-    bounds(welch([0, 2], [10, 12]), -10 - 4.302652729749464 * Math.SQRT2, -10 + 4.302652729749464 * Math.SQRT2, 1e-11);
+    bounds(
+      welchInterval([0, 2], [10, 12]),
+      -10 - 4.302652729749464 * Math.SQRT2,
+      -10 + 4.302652729749464 * Math.SQRT2,
+      1e-11,
+    );
   });
 
   it('agrees with scipy on unequal samples', () => {
     const a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
     const b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
-    bounds(welch(a, b), -3.984096267140929, -0.3492370661924069, 1e-11);
-    bounds(welch([0.5, 0.75], [0.1, 0.2, 0.6]), -0.31054807638152276, 0.9605480763815228, 1e-11);
+    bounds(welchInterval(a, b), -3.984096267140929, -0.3492370661924069, 1e-11);
+    bounds(welchInterval([0.5, 0.75], [0.1, 0.2, 0.6]), -0.31054807638152276, 0.9605480763815228, 1e-11);
   });
 
   it('says nothing where there is no spread', () => {
-    assert.deepEqual(welch([0.5, 0.5, 0.5], [0.25, 0.5]), { value: 0.125, low: null, high: null, n: 5 });
+    assert.deepEqual(welchInterval([0.5, 0.5, 0.5], [0.25, 0.5]), { value: 0.125, low: null, high: null, n: 5 });
     // The mean of three 0.1 is not 0.1: a variance by subtraction would not be 0.
-    assert.equal(welch([0.1, 0.1, 0.1], [0.25, 0.5])?.low, null);
-    assert.equal(welch([0.5], [0.1, 0.2])?.low, null);
-    assert.equal(welch([0.1, 0.2], [0.5])?.high, null);
-    assert.equal(welch([], [1, 2]), null);
+    assert.equal(welchInterval([0.1, 0.1, 0.1], [0.25, 0.5])?.low, null);
+    assert.equal(welchInterval([0.5], [0.1, 0.2])?.low, null);
+    assert.equal(welchInterval([0.1, 0.2], [0.5])?.high, null);
+    assert.equal(welchInterval([], [1, 2]), null);
   });
 
   it('stays finite for tiny variances', () => {
-    const interval = welch([0, 1e-170], [1, 1 + 2 ** -52]);
+    const interval = welchInterval([0, 1e-170], [1, 1 + 2 ** -52]);
     assert.ok(Number.isFinite(interval?.low) && Number.isFinite(interval?.high));
   });
 });
 
 describe('differenceInterval', () => {
   it('takes Newcombe for zeros and ones, Welch as soon as one return is neither', () => {
-    assert.deepEqual(differenceInterval([1], [0, 1, 1]), { ...newcombe(1, 1, 2, 3), method: 'newcombe' });
-    assert.deepEqual(differenceInterval([1, 0.5], [0, 1, 1]), { ...welch([1, 0.5], [0, 1, 1]), method: 'welch' });
+    assert.deepEqual(differenceInterval([1], [0, 1, 1]), { ...newcombeInterval(1, 1, 2, 3), method: 'newcombe' });
+    assert.deepEqual(differenceInterval([1, 0.5], [0, 1, 1]), {
+      ...welchInterval([1, 0.5], [0, 1, 1]),
+      method: 'welch',
+    });
     assert.equal(differenceInterval([0, 1], [0.5, 1])?.method, 'welch');
     assert.deepEqual(differenceInterval([0.5], [0, 1, 1])?.method, 'none');
     assert.equal(differenceInterval([], [1]), null);

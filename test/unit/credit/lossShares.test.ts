@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { lossShares, type EpisodeLosses } from '../../../src/credit/lossShares.ts';
-import { lossesOf, type MessageSamples } from '../../../src/credit/valueCurve.ts';
+import { measureLossShares, type EpisodeLosses } from '../../../src/credit/lossShares.ts';
+import { measureLosses, type MessageSamples } from '../../../src/credit/valueCurve.ts';
 
 const RANGE = { low: 0, high: 1 };
 const lostBy = (problem: string, plan: number, answer: number): EpisodeLosses => ({
@@ -22,7 +22,7 @@ function randomFrom(seed: number): () => number {
 
 describe('the shares of what was within reach', () => {
   it('are of the sums over episodes, add up to 1, and are negative for a role that won some back', () => {
-    const { withinReach, shares } = lossShares(
+    const { withinReach, shares } = measureLossShares(
       [lostBy('a', 0.5, 0.25), lostBy('b', 0.25, 0), lostBy('c', 0.75, -0.5), lostBy('d', 0, 0)],
       8,
     );
@@ -33,15 +33,15 @@ describe('the shares of what was within reach', () => {
 
   it('are none where nothing was within reach, which is the surer the more was read', () => {
     const read = (count: number): EpisodeLosses[] => Array.from({ length: count }, (_, at) => lostBy(`${at}`, 0, 0));
-    assert.deepEqual(lossShares([], 0), { withinReach: { value: 0, low: 0, high: 0, n: 0 }, shares: new Map() });
-    const [few, many] = [lossShares(read(3), 100), lossShares(read(100), 100)];
+    assert.deepEqual(measureLossShares([], 0), { withinReach: { value: 0, low: 0, high: 0, n: 0 }, shares: new Map() });
+    const [few, many] = [measureLossShares(read(3), 100), measureLossShares(read(100), 100)];
     assert.deepEqual([few.withinReach.value, few.withinReach.low, few.shares.size], [0, 0, 0]);
     assert.ok((many.withinReach.high ?? 0) < 4 && (few.withinReach.high ?? 0) > 50);
   });
 
   it('count episodes of one problem as one observation', () => {
     const one = [lostBy('a', 0.5, 0), lostBy('b', 0, 0.25), lostBy('c', 0.25, 0.25)];
-    const [once, often] = [lossShares(one, 3), lossShares([...one, ...one, ...one, ...one], 12)];
+    const [once, often] = [measureLossShares(one, 3), measureLossShares([...one, ...one, ...one, ...one], 12)];
     for (const role of ['plan', 'answer']) {
       const [a, b] = [once.shares.get(role), often.shares.get(role)];
       assert.deepEqual([a?.value, a?.low, a?.high], [b?.value, b?.low, b?.high]);
@@ -76,10 +76,10 @@ describe('the shares of what was within reach', () => {
           { terminal: false, pairs: [1, 2, 3, 4].map(() => [sound ? wins(answer) : 0, fresh()] as const) },
           { terminal: true, pairs: [1, 2, 3, 4].map(() => [0, sound ? wins(answer) : 0] as const) },
         ];
-        const [first = NaN, second = NaN] = lossesOf({ range: RANGE, end: 0, messages }, 4) ?? [];
+        const [first = NaN, second = NaN] = measureLosses({ range: RANGE, end: 0, messages }, 4) ?? [];
         return lostBy(String(at), first, second);
       });
-      const { withinReach, shares } = lossShares(read, 100);
+      const { withinReach, shares } = measureLossShares(read, 100);
       reach += (withinReach.low ?? 0) <= 100 * within && 100 * within <= (withinReach.high ?? 100) ? 1 : 0;
       const plan = shares.get('plan');
       share += (plan?.low ?? -Infinity) <= byPlan && byPlan <= (plan?.high ?? Infinity) ? 1 : 0;

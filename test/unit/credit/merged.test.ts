@@ -1,10 +1,10 @@
 /** Equal messages of one context share a credit, and the gradient's estimate is the one that they have one by one. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { comparedCredits } from '../../../src/credit/compared.ts';
+import { creditIfComparable } from '../../../src/credit/compared.ts';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { CONFIGURABLE_ESTIMATORS, estimatorNamed } from '../../../src/credit/estimators.ts';
-import { mergedCredits as found, type MergedMember } from '../../../src/credit/merged.ts';
+import { CONFIGURABLE_ESTIMATORS, requireEstimator } from '../../../src/credit/estimators.ts';
+import { creditEqualMessages as found, type MergedMember } from '../../../src/credit/merged.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 
 const mergedCredits = (...args: Parameters<typeof found>): (Credit | null)[] =>
@@ -55,9 +55,9 @@ describe('mergedCredits', () => {
         ),
       );
       for (const { name } of CONFIGURABLE_ESTIMATORS) {
-        const [merged, single] = [mergedCredits(members, name, 0.75), comparedCredits(members, name, 0.75)];
+        const [merged, single] = [mergedCredits(members, name, 0.75), creditIfComparable(members, name, 0.75)];
         // Alone, equal texts have 0 where credit is of returns, also where counts are not the same.
-        const several = new Set(texts).size > 1 || estimatorNamed(name).needs !== 'returns';
+        const several = new Set(texts).size > 1 || requireEstimator(name).needs !== 'returns';
         for (const text of several ? new Set(texts) : []) {
           const sum = (of: typeof single): number =>
             of.reduce((total, credit, index) => total + (texts[index] === text ? (credit?.value ?? 0) : 0), 0);
@@ -87,13 +87,13 @@ describe('mergedCredits', () => {
     const members = [member('a', [1, 0], 'x'), member('a', [0, 0], 'y'), member('c', [1, 1], 'z')];
     assert.deepEqual(
       found(members, 'loo').map(({ own }) => own),
-      comparedCredits(members, 'loo'),
+      creditIfComparable(members, 'loo'),
     );
   });
 
   it('is what single credits are where no two are equal', () => {
     const members = [member('a', [1, 0], 'x'), member('b', [0, 0], 'y'), member('c', [1, 1], 'z')];
-    assert.deepEqual(mergedCredits(members, 'loo'), comparedCredits(members, 'loo'));
+    assert.deepEqual(mergedCredits(members, 'loo'), creditIfComparable(members, 'loo'));
   });
 
   it('counts copies once: they are one draw', () => {

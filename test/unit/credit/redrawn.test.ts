@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MergedMember } from '../../../src/credit/merged.ts';
-import { mergedCredits } from '../../../src/credit/merged.ts';
-import { redrawnCredits } from '../../../src/credit/redrawn.ts';
+import { creditEqualMessages } from '../../../src/credit/merged.ts';
+import { creditRedrawnMessages } from '../../../src/credit/redrawn.ts';
 
 const CHANCES = [0.55, 0.25, 0.15, 0.05];
 const RETURNS = [0.2, 1, 0.5, 0.9];
@@ -40,8 +40,8 @@ function expectation(planned: number, most: number, redraws: boolean): { mean: n
     const members = said.map(member);
     const credits =
       redraws && said.length > planned
-        ? redrawnCredits(members, planned)
-        : mergedCredits(members.slice(0, planned), 'loo').map(({ shared }) => shared);
+        ? creditRedrawnMessages(members, planned)
+        : creditEqualMessages(members.slice(0, planned), 'loo').map(({ shared }) => shared);
     const credited = credits.filter((credit) => credit !== null);
     assert.equal(credited.length, planned, said.join());
     const gradient = CHANCES.map((own, action) =>
@@ -79,7 +79,7 @@ describe('credits of messages that are drawn until enough are distinct', () => {
   }
 
   it('are given to as many messages as were planned, one of each text first', () => {
-    const credits = redrawnCredits([0, 0, 1, 0, 0, 0].map(member), 3);
+    const credits = creditRedrawnMessages([0, 0, 1, 0, 0, 0].map(member), 3);
     assert.deepEqual(
       credits.map((credit) => credit !== null),
       [true, true, true, false, false, false],
@@ -92,10 +92,10 @@ describe('credits of messages that are drawn until enough are distinct', () => {
 
   it('are 0 where all are equal, and null without a return', () => {
     assert.deepEqual(
-      redrawnCredits([0, 0, 0, 0].map(member), 3).map((credit) => credit?.value ?? null),
+      creditRedrawnMessages([0, 0, 0, 0].map(member), 3).map((credit) => credit?.value ?? null),
       [0, 0, 0, null],
     );
     const masked = [0, 0, 1, 1].map((action, index) => ({ ...member(action, index), returns: [null] }));
-    assert.deepEqual(redrawnCredits(masked, 3), [null, null, null, null]);
+    assert.deepEqual(creditRedrawnMessages(masked, 3), [null, null, null, null]);
   });
 });

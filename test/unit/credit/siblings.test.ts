@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
-import { headlinesOf } from '../../../src/credit/headline.ts';
+import { creditPoolMembers } from '../../../src/credit/headline.ts';
 import type { PoolMember } from '../../../src/shared/credit/creditPool.ts';
 
 test('one bucket of 2 x 4 is no more decided by its record than by the headline of its message', () => {
@@ -16,7 +16,7 @@ test('one bucket of 2 x 4 is no more decided by its record than by the headline 
     results: values.map((value, stream) => ({ stream, source: null, value, evaluatorCalls: 1 })),
   }));
   const pool = { buckets: [{ id: 1, members }], terminal: false, range: { low: 0, high: 1 } };
-  const headline = headlinesOf(pool).get('0');
+  const headline = creditPoolMembers(pool).get('0');
   const [record] = creditGroup(
     { alternatives: returns.map((values) => ({ returns: values, evaluatorCalls: 4 })) },
     'loo',

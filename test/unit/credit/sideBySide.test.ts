@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removal, sideBySide, type ComparedAlternative, type ComparedBucket } from '../../../src/credit/sideBySide.ts';
+import {
+  creditRemoval,
+  compareEstimators,
+  type ComparedAlternative,
+  type ComparedBucket,
+} from '../../../src/credit/sideBySide.ts';
 import { headline } from '../../support/headlines.ts';
 
 const MESSAGE = 1;
@@ -23,7 +28,7 @@ const CREDIT = headline(0.75, { low: 0.25, high: 1, n: 6, evaluatorCalls: 6 });
 
 test('replace is the headline; the full mean is it times the share of the others; remove is pooled over buckets, stream by stream', () => {
   const first = bucket(7, said(MESSAGE, [1, 1]), said(2, [0, 0]), said(3, [0, 1]), said(4, [0, 0], EMPTIED));
-  const found = sideBySide(MESSAGE, CREDIT, [first]);
+  const found = compareEstimators(MESSAGE, CREDIT, [first]);
   assert.deepEqual(
     found.map(({ name, bucket: from, reason }) => [name, from, reason]),
     [
@@ -47,7 +52,7 @@ test('replace is the headline; the full mean is it times the share of the others
   assert.deepEqual([remove?.value, remove?.n, remove?.evaluatorCalls, remove?.interval], [1, 4, 4, 'betting']);
   // Two more streams in another bucket, of which one is masked: three pairs of difference 1, 1 and 0.
   const second = bucket(8, said(MESSAGE, [1, 1]), said(5, [1, null], EMPTIED));
-  const pooled = sideBySide(MESSAGE, CREDIT, [first, second])[1];
+  const pooled = compareEstimators(MESSAGE, CREDIT, [first, second])[1];
   assert.deepEqual(
     [pooled?.bucket, pooled?.credit?.value, pooled?.credit?.n, pooled?.credit?.evaluatorCalls],
     [8, 2 / 3, 6, 8],
@@ -65,8 +70,8 @@ test('removing is decided where the streams are many and all lost, and has no in
       Array.from({ length: streams }, () => gone),
     ),
   });
-  const few = removal([pair(1, 0, 2)]);
-  const many = removal([pair(1, 0, 12)]);
+  const few = creditRemoval([pair(1, 0, 2)]);
+  const many = creditRemoval([pair(1, 0, 12)]);
   assert.ok(
     few?.low !== null &&
       few !== null &&
@@ -76,7 +81,7 @@ test('removing is decided where the streams are many and all lost, and has no in
       many.low > 0 &&
       many.high === 1,
   );
-  assert.deepEqual(removal([pair(3, 0, 12)]), {
+  assert.deepEqual(creditRemoval([pair(3, 0, 12)]), {
     estimator: 'remove',
     value: 3,
     n: 24,
@@ -86,16 +91,16 @@ test('removing is decided where the streams are many and all lost, and has no in
     interval: 'none',
   });
   // Two scored messages follow: returns differ by up to 2, and the same evidence says less.
-  const twice = removal(
+  const twice = creditRemoval(
     [pair(1, 0, 12)].map(({ kept, emptied }) => ({ kept: { ...kept, evaluatorCalls: 24 }, emptied })),
   );
   assert.ok(twice?.low !== null && twice !== null && twice.low < many.low && twice.high !== null && twice.high > 1);
-  assert.equal(removal([]), null);
+  assert.equal(creditRemoval([]), null);
 });
 
 test('what was not measured says so, and why', () => {
   const reasons = (...buckets: ComparedBucket[]): (string | null)[] =>
-    sideBySide(MESSAGE, null, buckets).map(({ reason }) => reason);
+    compareEstimators(MESSAGE, null, buckets).map(({ reason }) => reason);
   const [replace, remove, fullMean] = reasons();
   assert.match(replace ?? '', /no other message was sampled/);
   assert.match(remove ?? '', /not replayed with nothing/);
@@ -106,15 +111,19 @@ test('what was not measured says so, and why', () => {
     fullMean,
   ]);
   assert.deepEqual(
-    sideBySide(MESSAGE, headline(0, { verdict: 'alone' }), [bucket(1, said(MESSAGE, [1]))]).map(({ reason }) => reason),
+    compareEstimators(MESSAGE, headline(0, { verdict: 'alone' }), [bucket(1, said(MESSAGE, [1]))]).map(
+      ({ reason }) => reason,
+    ),
     [replace, remove, fullMean],
     'one that stands alone has nothing to compare with',
   );
-  const [, gone] = sideBySide(MESSAGE, null, [bucket(1, said(MESSAGE, [1], { text: '' }), said(2, [0], EMPTIED))]);
+  const [, gone] = compareEstimators(MESSAGE, null, [
+    bucket(1, said(MESSAGE, [1], { text: '' }), said(2, [0], EMPTIED)),
+  ]);
   assert.match(gone?.reason ?? '', /empty already/);
   assert.equal(gone?.measurable, false);
   assert.deepEqual(
-    sideBySide(MESSAGE, null, []).map(({ measurable }) => measurable),
+    compareEstimators(MESSAGE, null, []).map(({ measurable }) => measurable),
     [true, true, true],
   );
 });

@@ -5,16 +5,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   CONFIGURABLE_ESTIMATORS,
-  contextEstimatorOf,
+  chooseContextEstimator,
   CREDIT_ESTIMATORS,
   ESTIMATORS,
-  estimatorNamed,
+  requireEstimator,
   findEstimator,
   type CreditEstimator,
 } from '../../../src/credit/estimators.ts';
-import { creditsOf } from '../../../src/diagnostics/bucket.ts';
-import { fidelity, publishedFidelity } from '../../../src/diagnostics/fidelity.ts';
-import { withinContextVariance } from '../../../src/diagnostics/variance.ts';
+import { computeCredits } from '../../../src/diagnostics/bucket.ts';
+import { measureFidelity, measurePublishedFidelity } from '../../../src/diagnostics/fidelity.ts';
+import { measureWithinContextVariance } from '../../../src/diagnostics/variance.ts';
 import { estimatorName } from '../../../src/report/parts.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -68,25 +68,25 @@ describe('the table of estimators', () => {
       value_only: 'value_only',
     };
     for (const [name, family] of Object.entries(families)) {
-      assert.equal(contextEstimatorOf(estimatorNamed(name).name), family, name);
+      assert.equal(chooseContextEstimator(requireEstimator(name).name), family, name);
     }
     const stored = bucket({ returns: [[1], [0]] });
     const alternatives = stored.alternatives.map((alternative, index) => ({ ...alternative, credit: index - 0.25 }));
-    assert.deepEqual(creditsOf({ ...stored, alternatives }, 'mappo'), [-0.25, 0.75]);
-    assert.deepEqual(creditsOf({ ...stored, alternatives }, 'loo'), [1, -1]);
+    assert.deepEqual(computeCredits({ ...stored, alternatives }, 'mappo'), [-0.25, 0.75]);
+    assert.deepEqual(computeCredits({ ...stored, alternatives }, 'loo'), [1, -1]);
   });
 });
 
 describe('an estimator that is not in the table', () => {
   it('is refused in one sentence, and never diagnosed as another', () => {
     assert.equal(findEstimator(UNKNOWN), null);
-    assert.throws(() => estimatorNamed(UNKNOWN), refused);
-    assert.throws(() => fidelity(IRREGULAR, UNKNOWN), refused);
-    assert.throws(() => publishedFidelity(IRREGULAR, UNKNOWN, true), refused);
-    assert.throws(() => withinContextVariance(IRREGULAR, UNKNOWN), refused);
-    assert.throws(() => contextEstimatorOf(UNKNOWN), refused);
+    assert.throws(() => requireEstimator(UNKNOWN), refused);
+    assert.throws(() => measureFidelity(IRREGULAR, UNKNOWN), refused);
+    assert.throws(() => measurePublishedFidelity(IRREGULAR, UNKNOWN, true), refused);
+    assert.throws(() => measureWithinContextVariance(IRREGULAR, UNKNOWN), refused);
+    assert.throws(() => chooseContextEstimator(UNKNOWN), refused);
     assert.throws(
-      () => estimatorNamed('x'.repeat(10_000)),
+      () => requireEstimator('x'.repeat(10_000)),
       (error) => error instanceof C3Error && error.message.length < 250,
     );
   });

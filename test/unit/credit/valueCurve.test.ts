@@ -4,13 +4,13 @@ import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { fitCurves } from '../../../src/credit/pooledCurves.ts';
 import {
-  callsToDecide,
-  countsOf,
-  curveOf,
-  decide,
+  estimateCallsToDecide,
+  toCurveCounts,
+  estimateCurve,
+  decideAlone,
   decideTogether,
-  dropOf,
-  lossesOf,
+  estimateDrop,
+  measureLosses,
   type CurveVerdict,
   type EpisodeSamples,
   type MessageSamples,
@@ -74,7 +74,7 @@ function search(
       end: 0,
       messages: pairs.map((own, place) => ({ pairs: own, terminal: place === episode.length - 1 })),
     };
-    const { verdict, places, next } = decide(samples);
+    const { verdict, places, next } = decideAlone(samples);
     if (next === null || calls >= budget) {
       return { verdict, places, calls };
     }
@@ -104,14 +104,14 @@ describe('the value curve', () => {
     ]) {
       const end = team.returns(episode);
       const messages = episode.map((_, place) => allPairs(team, episode, place));
-      const drops = messages.map((_, place) => dropOf({ range: RANGE, end, messages }, place).value);
+      const drops = messages.map((_, place) => estimateDrop({ range: RANGE, end, messages }, place).value);
       for (const [place, drop] of drops.entries()) {
         const expected = valueOf(team, episode.slice(0, place + 1)) - valueOf(team, episode.slice(0, place));
         assert.ok(Math.abs(drop - expected) < 1e-12, `${drop} for ${expected}`);
       }
       const sum = drops.reduce((total, drop) => total + drop, 0);
       assert.ok(Math.abs(sum - (end - valueOf(team, []))) < 1e-12);
-      const curve = curveOf({ range: RANGE, end, messages });
+      const curve = estimateCurve({ range: RANGE, end, messages });
       assert.equal(curve.length, 4);
       for (const [place, { value, low, high }] of curve.entries()) {
         assert.ok(Math.abs(value - valueOf(team, episode.slice(0, place))) < 1e-12);
@@ -127,12 +127,12 @@ describe('the value curve', () => {
     const messages = episode.map((_, place) =>
       place === 1 ? { terminal: false, pairs: [] } : allPairs(team, episode, place),
     );
-    const found = dropOf({ range: RANGE, end, messages }, 1);
+    const found = estimateDrop({ range: RANGE, end, messages }, 1);
     const expected = valueOf(team, episode.slice(0, 2)) - valueOf(team, episode.slice(0, 1));
     assert.ok(Math.abs(found.value - expected) < 1e-12 && found.n === 64, JSON.stringify(found));
-    const last = dropOf({ range: RANGE, end, messages: messages.map((one) => ({ ...one, pairs: [] })) }, 2);
+    const last = estimateDrop({ range: RANGE, end, messages: messages.map((one) => ({ ...one, pairs: [] })) }, 2);
     assert.equal(last.n, 0);
-    const first = dropOf({ range: RANGE, end: 1, messages: [{ terminal: true, pairs: [[1, 0]] }] }, 0);
+    const first = estimateDrop({ range: RANGE, end: 1, messages: [{ terminal: true, pairs: [[1, 0]] }] }, 0);
     assert.deepEqual([first.value, first.n], [1, 1]);
   });
 
@@ -149,24 +149,24 @@ describe('the value curve', () => {
       pairs: place === 1 ? [] : [...one.pairs, [9, 9] as const],
     }));
     for (const pairs of [least, 1]) {
-      const losses = lossesOf({ range, end, messages }, pairs) ?? assert.fail();
+      const losses = measureLosses({ range, end, messages }, pairs) ?? assert.fail();
       const first = messages[0]?.pairs.slice(0, pairs).map(([, fresh]) => fresh) ?? [];
       const start = first.reduce((sum, one) => sum + one, 0) / pairs;
       const sum = losses.reduce((total, one) => total + one, 0);
       assert.ok(Math.abs(sum - (start - end) / 2) < 1e-12);
-      assert.deepEqual(lossesOf({ range, end, messages: searched }, pairs), losses);
+      assert.deepEqual(measureLosses({ range, end, messages: searched }, pairs), losses);
     }
-    assert.equal(lossesOf({ range, end: 0, messages }, least + 1), null);
+    assert.equal(measureLosses({ range, end: 0, messages }, least + 1), null);
   });
 
   it('is the whole range where nothing was sampled, and the recorded return at the end', () => {
     const samples: EpisodeSamples = { range: { low: 0, high: 2 }, end: 0.5, messages: [{ pairs: [], terminal: true }] };
-    assert.deepEqual(curveOf(samples), [
+    assert.deepEqual(estimateCurve(samples), [
       { value: 1, low: 0, high: 2, n: 0 },
       { value: 0.5, low: 0.5, high: 0.5, n: 0 },
     ]);
-    assert.deepEqual(dropOf(samples, 0), { value: 0, low: -2, high: 2, n: 0 });
-    assert.equal(callsToDecide(samples, [0]), null);
+    assert.deepEqual(estimateDrop(samples, 0), { value: 0, low: -2, high: 2, n: 0 });
+    assert.equal(estimateCallsToDecide(samples, [0]), null);
   });
 });
 
@@ -190,7 +190,7 @@ describe('many episodes together', () => {
   });
   const hopeless: Team = { messages: 2, returns: () => 0.02 };
   const together = (episodes: readonly EpisodeSamples[]): CurveVerdict[] => {
-    const counts = episodes.map((one) => countsOf(one, ['plan', 'answer']));
+    const counts = episodes.map((one) => toCurveCounts(one, ['plan', 'answer']));
     const model = fitCurves(counts);
     return counts.map((one) => decideTogether(model, one));
   };
@@ -207,7 +207,7 @@ describe('many episodes together', () => {
     const found = together(episodes);
     const count = (from: number, to: number, verdict: string): number =>
       found.slice(from, to).filter((one) => one.verdict === verdict).length;
-    assert.equal(episodes.filter((one) => decide(one).verdict === 'rare').length, 0);
+    assert.equal(episodes.filter((one) => decideAlone(one).verdict === 'rare').length, 0);
     assert.ok(count(0, 60, 'rare') >= 50, String(count(0, 60, 'rare')));
     assert.equal(count(60, 100, 'rare'), 0);
     assert.ok(count(60, 100, 'message') >= 35, String(count(60, 100, 'message')));
@@ -238,7 +238,7 @@ describe('many episodes together', () => {
         { ...last, pairs: [] },
       ],
     };
-    assert.deepEqual(countsOf({ ...between, range: { low: -1, high: 1 }, end: -1 }, ['a', 'b']), {
+    assert.deepEqual(toCurveCounts({ ...between, range: { low: -1, high: 1 }, end: -1 }, ['a', 'b']), {
       points: [
         { won: 0.75, of: 1 },
         { won: 0.5, of: 1 },
@@ -299,7 +299,7 @@ describe('a search for what lost an episode', () => {
   });
 
   it('is undecided where the budget is one call, and says where to look', () => {
-    const { verdict, places, next } = decide({
+    const { verdict, places, next } = decideAlone({
       range: RANGE,
       end: 0,
       messages: [
@@ -327,7 +327,7 @@ describe('a search for what lost an episode', () => {
           }
         }
         const messages = pairs.map((own, place) => ({ pairs: own, terminal: place === episode.length - 1 }));
-        if (decide({ range: RANGE, end: 0, messages }).verdict === 'message') {
+        if (decideAlone({ range: RANGE, end: 0, messages }).verdict === 'message') {
           return calls;
         }
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { certified } from '../../../src/diagnostics/certified.ts';
+import { summarizeCertificates } from '../../../src/diagnostics/certified.ts';
 
 it('counts what certificates said, and compares them with what was measured', () => {
   const steps = [
@@ -11,7 +11,7 @@ it('counts what certificates said, and compares them with what was measured', ()
     { certificate: -3, vacuousCertificate: 1, comparedCertificate: -0.4, measuredImprovement: -0.5 },
     {},
   ];
-  const { rankCorrelation, ...counted } = certified(steps) ?? assert.fail();
+  const { rankCorrelation, ...counted } = summarizeCertificates(steps) ?? assert.fail();
   assert.ok(Math.abs((rankCorrelation ?? NaN) - 1) < 1e-12);
   assert.deepEqual(counted, {
     steps: 4,
@@ -22,7 +22,7 @@ it('counts what certificates said, and compares them with what was measured', ()
     violations: 1,
     violationRate: 1 / 3,
   });
-  assert.equal(certified([{}, {}]), null);
-  const alone = certified([{ certificate: 0, vacuousCertificate: 0 }]);
+  assert.equal(summarizeCertificates([{}, {}]), null);
+  const alone = summarizeCertificates([{ certificate: 0, vacuousCertificate: 0 }]);
   assert.deepEqual([alone?.compared, alone?.violationRate, alone?.rankCorrelation], [0, null, null]);
 });

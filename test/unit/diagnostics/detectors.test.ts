@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  detect,
+  detectFindings,
   DETECTORS,
   type DetectedEpisode,
   type DetectorName,
@@ -30,12 +30,12 @@ function episode(
   };
 }
 const find = (name: DetectorName, of: DetectedEpisode): Finding =>
-  detect(of).find((one) => one.name === name) ?? assert.fail(name);
+  detectFindings(of).find((one) => one.name === name) ?? assert.fail(name);
 const present = (name: DetectorName, of: DetectedEpisode): boolean | null => find(name, of).present;
 
 describe('detectors', () => {
   it('say something of every name, in order, with a sentence', () => {
-    const findings = detect(episode('Add 300 and 45.', 'So #### 345'));
+    const findings = detectFindings(episode('Add 300 and 45.', 'So #### 345'));
     assert.deepEqual(
       findings.map(({ name }) => name),
       [...DETECTORS],
@@ -47,7 +47,7 @@ describe('detectors', () => {
     for (const { evidence } of findings) {
       assert.match(evidence, /^[^\n]+\.$/u);
     }
-    assert.deepEqual(detect(episode(null, 'x', { messages: [] })), []);
+    assert.deepEqual(detectFindings(episode(null, 'x', { messages: [] })), []);
   });
 
   it('no final answer', () => {
@@ -114,7 +114,9 @@ describe('detectors', () => {
 
   it('hostile text stays one bounded line', () => {
     const text = `\u0007\n${'<b>'.repeat(100_000)}\u202e`;
-    for (const { evidence } of detect(episode(text, text, { cut: 2, emptied: [{ kept: text, emptied: 'x' }] }))) {
+    for (const { evidence } of detectFindings(
+      episode(text, text, { cut: 2, emptied: [{ kept: text, emptied: 'x' }] }),
+    )) {
       assert.ok(evidence.length < 400);
       assert.doesNotMatch(evidence, /[\p{Cc}\p{Cf}]/u);
     }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import type { DiagnosticBucket } from '../../../src/diagnostics/bucket.ts';
-import { distinctInfluence } from '../../../src/diagnostics/distinctInfluence.ts';
-import { influence, PAPER_INFLUENCE } from '../../../src/diagnostics/influence.ts';
+import { measureDistinctInfluence } from '../../../src/diagnostics/distinctInfluence.ts';
+import { measureInfluence, PAPER_INFLUENCE } from '../../../src/diagnostics/influence.ts';
 import { bucket } from './buckets.ts';
 
 const WORDS = ['a', 'b', 'c', 'd'];
@@ -34,11 +34,11 @@ function team(contexts: number, texts: number, replays: number, follows: number)
 describe('influence over distinct texts less its null', () => {
   it('is 0 where a message changes nothing, which the published estimate is far from', () => {
     const contexts = team(400, 4, 4, 0);
-    const { value, estimate } = distinctInfluence(contexts, PAPER_INFLUENCE);
+    const { value, estimate } = measureDistinctInfluence(contexts, PAPER_INFLUENCE);
     assert.ok(value !== null && (value.low ?? 1) < 0 && (value.high ?? -1) > 0, JSON.stringify(value));
     assert.ok(Math.abs(value.value) < 0.02, String(value.value));
     assert.ok((estimate ?? 0) > 0.15, String(estimate));
-    assert.ok((influence(contexts, PAPER_INFLUENCE).value?.low ?? 0) > 0.15);
+    assert.ok((measureInfluence(contexts, PAPER_INFLUENCE).value?.low ?? 0) > 0.15);
   });
 
   it('is the mutual information where the samples are many', () => {
@@ -50,7 +50,7 @@ describe('influence over distinct texts less its null', () => {
     const entropy = (...shares: number[]): number => -shares.reduce((sum, p) => sum + p * Math.log(p), 0);
     const shared = (own + other) / 2;
     const exact = entropy(shared, shared, other, other) - entropy(own, other, other, other);
-    const { value } = distinctInfluence(contexts, PAPER_INFLUENCE);
+    const { value } = measureDistinctInfluence(contexts, PAPER_INFLUENCE);
     assert.ok(Math.abs((value?.value ?? NaN) - exact) < 0.01, `${String(value?.value)} is not ${exact}`);
   });
 
@@ -62,24 +62,24 @@ describe('influence over distinct texts less its null', () => {
         ['b', 'b'],
       ],
     });
-    const found = distinctInfluence([same], PAPER_INFLUENCE);
+    const found = measureDistinctInfluence([same], PAPER_INFLUENCE);
     assert.deepEqual([found.value?.value, found.estimate, found.null, found.oneText], [0, 0, 0, 1]);
-    assert.ok((influence([same], PAPER_INFLUENCE).value?.value ?? 0) > 0.5);
+    assert.ok((measureInfluence([same], PAPER_INFLUENCE).value?.value ?? 0) > 0.5);
     const merged = bucket({ texts: ['x', 'y', 'x'], next: [['a'], ['b'], ['a']] });
     const apart = bucket({ texts: ['x', 'y'], next: [['a', 'a'], ['b']] });
     assert.equal(
-      distinctInfluence([merged], PAPER_INFLUENCE).estimate,
-      distinctInfluence([apart], PAPER_INFLUENCE).estimate,
+      measureDistinctInfluence([merged], PAPER_INFLUENCE).estimate,
+      measureDistinctInfluence([apart], PAPER_INFLUENCE).estimate,
     );
   });
 
   it('leaves out what cannot be measured, and is the same again', () => {
     const contexts = [...team(20, 3, 2, 0.5), bucket({ next: [['a'], []] }), bucket({ returns: [[1], [0]] })];
-    const found = distinctInfluence(contexts, PAPER_INFLUENCE);
+    const found = measureDistinctInfluence(contexts, PAPER_INFLUENCE);
     assert.deepEqual([found.value?.n, found.leftOut, found.permutations], [20, 2, 100]);
-    assert.deepEqual(distinctInfluence(contexts, PAPER_INFLUENCE), found);
-    assert.notDeepEqual(distinctInfluence(contexts, PAPER_INFLUENCE, 1), found);
-    const none = distinctInfluence([], PAPER_INFLUENCE);
+    assert.deepEqual(measureDistinctInfluence(contexts, PAPER_INFLUENCE), found);
+    assert.notDeepEqual(measureDistinctInfluence(contexts, PAPER_INFLUENCE, 1), found);
+    const none = measureDistinctInfluence([], PAPER_INFLUENCE);
     assert.deepEqual([none.value, none.estimate, none.null, none.leftOut], [null, null, null, 0]);
   });
 });

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fidelity, publishedFidelity } from '../../../src/diagnostics/fidelity.ts';
+import { measureFidelity, measurePublishedFidelity } from '../../../src/diagnostics/fidelity.ts';
 import { averageRanks, pearson, spearman } from '../../../src/diagnostics/statistics/rank.ts';
 import { pairwiseSum } from '../../../src/diagnostics/statistics/summation.ts';
-import { contextVariance, publishedVariance, withinContextVariance } from '../../../src/diagnostics/variance.ts';
+import {
+  contextVariance,
+  measurePublishedVariance,
+  measureWithinContextVariance,
+} from '../../../src/diagnostics/variance.ts';
 import { bucket, IRREGULAR } from './buckets.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
@@ -57,10 +61,10 @@ describe('ranks', () => {
 describe('fidelity', () => {
   // NumPy in the published order of operations and SciPy's ranks, on the same numbers.
   it('is the pooled rank correlation of credit and target, the value from its own samples', () => {
-    const loo = fidelity(IRREGULAR, 'loo');
+    const loo = measureFidelity(IRREGULAR, 'loo');
     close(loo.real?.value, 0.8204276211947296);
     close(loo.all?.value, 0.8242675099330777);
-    const mean = fidelity(IRREGULAR, 'full_mean');
+    const mean = measureFidelity(IRREGULAR, 'full_mean');
     close(mean.real?.value, 0.8268551236749118);
     close(mean.all?.value, 0.8278466079844028);
     assert.deepEqual(
@@ -72,14 +76,14 @@ describe('fidelity', () => {
         (interval?.low ?? NaN) < (interval?.value ?? NaN) && (interval?.value ?? NaN) < (interval?.high ?? NaN),
       );
     }
-    const published = publishedFidelity(IRREGULAR, 'loo', true);
+    const published = measurePublishedFidelity(IRREGULAR, 'loo', true);
     close(published.real, 0.8204276211947296);
     close(published.all, 0.8242675099330777);
   });
 
   it('is not given, and says so, where the value would come from the same alternatives', () => {
     const bare = IRREGULAR.map((one) => ({ ...one, valueCount: 0 }));
-    const found = fidelity(bare, 'loo');
+    const found = measureFidelity(bare, 'loo');
     assert.deepEqual([found.real, found.all, found.withoutValue], [null, null, 12]);
     assert.match(found.degenerate ?? '', /would be 1 whatever/);
     // The published code gives 1 there, by construction: with equal counts credit is a multiple of the target.
@@ -89,27 +93,27 @@ describe('fidelity', () => {
       [0, 0, 1, 0],
     ].map((means) => bucket({ returns: means.map((one) => [one]) }));
     for (const estimator of ['loo', 'full_mean'] as const) {
-      close(publishedFidelity(equal, estimator, false).all, 1);
+      close(measurePublishedFidelity(equal, estimator, false).all, 1);
     }
-    assert.equal(publishedFidelity([bucket({ returns: [[1], [1]] })], 'loo', false).all, 0);
+    assert.equal(measurePublishedFidelity([bucket({ returns: [[1], [1]] })], 'loo', false).all, 0);
   });
 
   it('leaves contexts without value samples out and counts them; a masked return is no return', () => {
     const some = [...IRREGULAR.slice(0, 6), ...IRREGULAR.slice(6).map((one) => ({ ...one, valueCount: 0 }))];
-    const found = fidelity(some, 'loo');
+    const found = measureFidelity(some, 'loo');
     assert.deepEqual([found.withoutValue, found.pairs], [6, { real: 6, all: 24 }]);
-    assert.equal(found.all?.value, fidelity(IRREGULAR.slice(0, 6), 'loo').all?.value);
+    assert.equal(found.all?.value, measureFidelity(IRREGULAR.slice(0, 6), 'loo').all?.value);
     const masked = bucket({ returns: [[null], [1], [0], [0.5]], credited: 3, valueFrom: 3, valueCount: 1, real: 0 });
-    assert.deepEqual(fidelity([masked], 'loo').pairs, { real: 0, all: 2 });
-    assert.equal(publishedFidelity([masked], 'loo', true).real, null);
+    assert.deepEqual(measureFidelity([masked], 'loo').pairs, { real: 0, all: 2 });
+    assert.equal(measurePublishedFidelity([masked], 'loo', true).real, null);
   });
 
   it('says when nothing is left to rank', () => {
     const flat = bucket({ returns: [[1], [1], [1]], credited: 2, valueFrom: 2, valueCount: 1 });
-    assert.match(fidelity([flat, flat], 'loo').degenerate ?? '', /nothing to rank/);
+    assert.match(measureFidelity([flat, flat], 'loo').degenerate ?? '', /nothing to rank/);
     assert.match(
-      fidelity([bucket({ returns: [[1], [null], [0]], credited: 2, valueFrom: 2, valueCount: 1 })], 'loo').degenerate ??
-        '',
+      measureFidelity([bucket({ returns: [[1], [null], [0]], credited: 2, valueFrom: 2, valueCount: 1 })], 'loo')
+        .degenerate ?? '',
       /Fewer than two/,
     );
   });
@@ -122,7 +126,7 @@ describe('fidelity', () => {
         returns: [(b * 7 + j * 3) % 5 < 2 ? 1 : 0],
       })),
     }));
-    close(fidelity(equal, 'full_mean').all?.value, fidelity(equal, 'loo').all?.value ?? NaN);
+    close(measureFidelity(equal, 'full_mean').all?.value, measureFidelity(equal, 'loo').all?.value ?? NaN);
   });
 });
 
@@ -146,17 +150,17 @@ describe('credit against a learned value', () => {
 
   it('is ranked as it was stored, over contexts and against independent samples', () => {
     // Ranks 3, 1, 4, 2 and 4, 1, 3, 2: 1 - 6 * 2 / (4 * 15).
-    const found = fidelity(judged, 'mappo');
+    const found = measureFidelity(judged, 'mappo');
     close(found.all?.value, 0.8);
     close(found.real?.value, -1);
     assert.deepEqual([found.degenerate, found.pairs, found.withoutValue], [null, { real: 2, all: 4 }, 0]);
-    close(publishedFidelity(judged, 'mappo', true).all, 0.8);
+    close(measurePublishedFidelity(judged, 'mappo', true).all, 0.8);
     // Against the mean of the context the two would agree.
-    close(fidelity(judged, 'full_mean').all?.value, 1);
+    close(measureFidelity(judged, 'full_mean').all?.value, 1);
   });
 
   it('has the variance of the mean returns, whatever the head says', () => {
-    close(withinContextVariance(judged, 'mappo').value?.value, (1 / 4 + 1 / 16) / 2);
+    close(measureWithinContextVariance(judged, 'mappo').value?.value, (1 / 4 + 1 / 16) / 2);
     close(contextVariance(judged[0] ?? bucket({}), 'mappo', 'sample'), 1 / 2);
   });
 
@@ -166,13 +170,13 @@ describe('credit against a learned value', () => {
       bucket({ returns: [[1], [0], [1], [0]], credited: 2, valueFrom: 2, valueCount: 2, credits: [0.7, null] }),
       bucket({ returns: [[1], [0], [0]], credited: 2, valueFrom: 2, valueCount: 1 }),
     ];
-    assert.deepEqual(fidelity(some, 'mappo').pairs, { real: 3, all: 5 });
+    assert.deepEqual(measureFidelity(some, 'mappo').pairs, { real: 3, all: 5 });
     assert.deepEqual(
-      [withinContextVariance(some, 'mappo').leftOut, withinContextVariance(some, 'mappo').value?.n],
+      [measureWithinContextVariance(some, 'mappo').leftOut, measureWithinContextVariance(some, 'mappo').value?.n],
       [2, 2],
     );
-    const none = fidelity(IRREGULAR, 'mappo');
-    assert.deepEqual([none.real, none.all, withinContextVariance(IRREGULAR, 'mappo').value], [null, null, null]);
+    const none = measureFidelity(IRREGULAR, 'mappo');
+    assert.deepEqual([none.real, none.all, measureWithinContextVariance(IRREGULAR, 'mappo').value], [null, null, null]);
     assert.match(none.degenerate ?? '', /has its credit stored/);
   });
 });
@@ -193,8 +197,8 @@ describe('sums', () => {
       Array.from({ length: 12 }, (__, j) => [(b * 5 + j * j) % 7 < 3 ? 1 : 0, (b + j * 3) % 4 < 2 ? 1 : 0]),
     );
     const buckets = returns.map((one) => bucket({ returns: one, credited: 8, valueFrom: 8, valueCount: 4, real: 2 }));
-    close(fidelity(buckets, 'loo').all?.value, 0.9708616551715024, 1e-12);
-    close(fidelity(buckets, 'loo').real?.value, 0.9589054481146488, 1e-12);
+    close(measureFidelity(buckets, 'loo').all?.value, 0.9708616551715024, 1e-12);
+    close(measureFidelity(buckets, 'loo').real?.value, 0.9589054481146488, 1e-12);
   });
 });
 
@@ -210,11 +214,11 @@ describe('within-context variance', () => {
   });
 
   it('agrees with NumPy over contexts', () => {
-    const found = withinContextVariance(IRREGULAR, 'loo');
+    const found = measureWithinContextVariance(IRREGULAR, 'loo');
     close(found.value?.value, 0.20544054431513);
     close(found.standardDeviation, 0.060855583737711515);
     close(found.standardError, 0.01756749382632978);
-    const published = publishedVariance(IRREGULAR, 'full_mean');
+    const published = measurePublishedVariance(IRREGULAR, 'full_mean');
     close(published?.mean, 0.14376452737603304);
     close(published?.std, 0.04347796888079843);
     close(published?.stderr, 0.012551008518573574);
@@ -222,13 +226,16 @@ describe('within-context variance', () => {
 
   it('counts a context without two alternatives as 0 in the published way only', () => {
     const two = [bucket({ returns: [[1], [0]] }), bucket({ returns: [[1], [null]] })];
-    const found = withinContextVariance(two, 'loo');
+    const found = measureWithinContextVariance(two, 'loo');
     assert.deepEqual(
       [found.value, found.leftOut, found.standardDeviation],
       [{ value: 1, low: null, high: null, n: 1 }, 1, null],
     );
-    assert.equal(publishedVariance(two, 'loo')?.mean, 0.5);
-    assert.deepEqual([withinContextVariance([], 'loo').value, publishedVariance([], 'loo')], [null, null]);
+    assert.equal(measurePublishedVariance(two, 'loo')?.mean, 0.5);
+    assert.deepEqual(
+      [measureWithinContextVariance([], 'loo').value, measurePublishedVariance([], 'loo')],
+      [null, null],
+    );
     // n/(n-1) squared times that of the full mean, for equal counts.
     const four = bucket({ returns: [[1], [0], [0.25], [0.75]] });
     close(contextVariance(four, 'loo'), (4 / 3) ** 2 * (contextVariance(four, 'full_mean') ?? NaN));

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { symbolOf } from '../../../src/diagnostics/canonical.ts';
+import { toSymbol } from '../../../src/diagnostics/canonical.ts';
 import {
-  answerInfluence,
+  measureAnswerInfluence,
   CODE_INFLUENCE,
-  contextInfluences,
-  influence,
+  measureContextInfluences,
+  measureInfluence,
   millerMadowInformation,
   PAPER_INFLUENCE,
-  publishedInfluence,
+  measurePublishedInfluence,
   smoothedInformation,
 } from '../../../src/diagnostics/influence.ts';
 import { bucket } from './buckets.ts';
@@ -28,7 +28,7 @@ describe('influence', () => {
     close(smoothedInformation(three, CODE_INFLUENCE), 0.43911311040374323);
     close(smoothedInformation(letters('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), CODE_INFLUENCE), 1.697584276816273);
     close(smoothedInformation(letters('xx', 'xx', 'xx'), CODE_INFLUENCE), 0);
-    const mean = publishedInfluence(UNIQUE);
+    const mean = measurePublishedInfluence(UNIQUE);
     assert.ok(Math.abs((mean ?? NaN) - 0.04486) < 5e-6, String(mean));
   });
 
@@ -60,19 +60,19 @@ describe('influence', () => {
       bucket({ next: [['c'], ['a']] }),
     ];
     const settings = { ...PAPER_INFLUENCE, topK: 2 };
-    assert.deepEqual(contextInfluences(two, settings), [
+    assert.deepEqual(measureContextInfluences(two, settings), [
       smoothedInformation(letters('aa', 'bb'), settings, ['a', 'b']),
       smoothedInformation(letters('c', 'a'), settings, ['a', 'b']),
     ]);
-    const found = influence(two, settings);
+    const found = measureInfluence(two, settings);
     assert.deepEqual(found.vocabulary, { symbols: 3, samples: 6, other: 1 / 6, single: 1 / 6 });
     assert.deepEqual([found.value?.n, found.leftOut, found.warning], [2, 0, null]);
   });
 
   it('warns where the vocabulary collapses', () => {
-    assert.match(influence(UNIQUE, PAPER_INFLUENCE).warning ?? '', /96 % of the next messages fall to OTHER/);
+    assert.match(measureInfluence(UNIQUE, PAPER_INFLUENCE).warning ?? '', /96 % of the next messages fall to OTHER/);
     assert.match(
-      influence(UNIQUE.slice(0, 4), PAPER_INFLUENCE).warning ?? '',
+      measureInfluence(UNIQUE.slice(0, 4), PAPER_INFLUENCE).warning ?? '',
       /100 % of the next messages came once only/,
     );
   });
@@ -88,20 +88,20 @@ describe('influence', () => {
       bucket({ next: [['a'], []] }),
       bucket({ next: [['a'], ['b']], credited: 1 }),
     ];
-    const found = influence(three, PAPER_INFLUENCE);
+    const found = measureInfluence(three, PAPER_INFLUENCE);
     assert.deepEqual([found.value?.n, found.leftOut], [1, 2]);
     assert.deepEqual(
-      contextInfluences(three, PAPER_INFLUENCE).map((one) => one === null),
+      measureContextInfluences(three, PAPER_INFLUENCE).map((one) => one === null),
       [false, true, true],
     );
-    assert.ok((publishedInfluence(three) ?? NaN) < (found.value?.value ?? NaN));
-    assert.deepEqual(influence([bucket({ returns: [[1], [0]] })], PAPER_INFLUENCE), {
+    assert.ok((measurePublishedInfluence(three) ?? NaN) < (found.value?.value ?? NaN));
+    assert.deepEqual(measureInfluence([bucket({ returns: [[1], [0]] })], PAPER_INFLUENCE), {
       value: null,
       leftOut: 1,
       vocabulary: null,
       warning: null,
     });
-    assert.deepEqual([smoothedInformation([], PAPER_INFLUENCE), publishedInfluence([])], [null, null]);
+    assert.deepEqual([smoothedInformation([], PAPER_INFLUENCE), measurePublishedInfluence([])], [null, null]);
   });
 
   it('corrects the plug-in estimate as Miller and Madow do, not cut at 0', () => {
@@ -112,7 +112,7 @@ describe('influence', () => {
     close(millerMadowInformation(letters('aa', 'bb')), Math.LN2 + 1 / 8);
     assert.ok((millerMadowInformation(letters('abcd', 'abcd')) ?? 0) < 0);
     assert.equal(millerMadowInformation(letters('ab')), null);
-    const answers = answerInfluence(
+    const answers = measureAnswerInfluence(
       [
         bucket({
           next: [
@@ -142,7 +142,7 @@ describe('influence', () => {
       ],
     });
     const answerOf = (text: string): string | null => (text.startsWith('=') ? text : null);
-    const both = answerInfluence([stated, silent], answerOf);
+    const both = measureAnswerInfluence([stated, silent], answerOf);
     assert.deepEqual([both.value?.n, both.leftOut], [1, 1]);
     close(
       both.value?.value,
@@ -151,15 +151,15 @@ describe('influence', () => {
         ['=2', '<NONE>'],
       ]) ?? NaN,
     );
-    assert.deepEqual(answerInfluence([silent], answerOf), { value: null, leftOut: 1 });
+    assert.deepEqual(measureAnswerInfluence([silent], answerOf), { value: null, leftOut: 1 });
   });
 });
 
 describe('canonical forms', () => {
   it("the paper's: NFKC, whitespace collapsed, trimmed, 256 characters, EMPTY", () => {
-    assert.equal(symbolOf('  ﬁve\u00a0\t times\n\nＡ ', 'paper'), 'five times A');
-    assert.equal(symbolOf(' \n\u2003', 'paper'), 'EMPTY');
-    assert.equal(symbolOf('😀'.repeat(300), 'paper'), '😀'.repeat(256));
+    assert.equal(toSymbol('  ﬁve\u00a0\t times\n\nＡ ', 'paper'), 'five times A');
+    assert.equal(toSymbol(' \n\u2003', 'paper'), 'EMPTY');
+    assert.equal(toSymbol('😀'.repeat(300), 'paper'), '😀'.repeat(256));
   });
 
   it("the published code's: sanitised, without fences and blank runs, uncut", () => {
@@ -174,8 +174,8 @@ describe('canonical forms', () => {
       ['', ''],
     ] as const;
     for (const [text, form] of forms) {
-      assert.equal(symbolOf(text, 'code'), form, JSON.stringify(text));
+      assert.equal(toSymbol(text, 'code'), form, JSON.stringify(text));
     }
-    assert.equal(symbolOf('x'.repeat(300), 'code').length, 300);
+    assert.equal(toSymbol('x'.repeat(300), 'code').length, 300);
   });
 });

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { highInfluence, lowVariance, returnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
-import { averageOf, passAtKOf, samplingError, type Samples } from '../../../src/diagnostics/statistics/accuracy.ts';
+import { findHighInfluence, findLowVariance, findReturnsWithoutAccuracy } from '../../../src/diagnostics/review.ts';
+import {
+  averageAtK,
+  averagePassAtK,
+  samplingError,
+  type Samples,
+} from '../../../src/diagnostics/statistics/accuracy.ts';
 import { bootstrap, bootstrapMean, quantile } from '../../../src/diagnostics/statistics/bootstrap.ts';
 import type { Pair } from '../../../src/diagnostics/statistics/rank.ts';
-import { mcnemar, overSeeds, pairedT, signFlip } from '../../../src/diagnostics/statistics/seeds.ts';
+import { mcnemarTest, summarizeSeeds, pairedTTest, signFlipTest } from '../../../src/diagnostics/statistics/seeds.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 
 const close = (actual: number | null | undefined, expected: number, tolerance = 1e-9): void => {
@@ -27,23 +32,23 @@ describe('accuracy over problems', () => {
 
   it('pass@k is unbiased: the mean over all k-subsets of the samples', () => {
     // Brute force over the pairs of each problem: 3/6, 0, 5/6, 1.
-    close(passAtKOf(problems, 2)?.interval.value, (3 / 6 + 0 + 5 / 6 + 1) / 4);
-    const four = passAtKOf(problems, 4);
+    close(averagePassAtK(problems, 2)?.interval.value, (3 / 6 + 0 + 5 / 6 + 1) / 4);
+    const four = averagePassAtK(problems, 4);
     assert.deepEqual([four?.interval.value, four?.interval.n, four?.leftOut], [2 / 3, 3, 1]);
-    assert.equal(passAtKOf(problems, 5), null);
-    assert.throws(() => passAtKOf(problems, 0), C3Error);
+    assert.equal(averagePassAtK(problems, 5), null);
+    assert.throws(() => averagePassAtK(problems, 0), C3Error);
   });
 
   it('avg@k is the mean of the samples, with the error of sampling', () => {
-    const found = averageOf(problems);
+    const found = averageAtK(problems);
     close(found?.interval.value, (0.25 + 0 + 0.5 + 1) / 4);
     assert.deepEqual([found?.method, found?.interval.n], ['bootstrap', 4]);
     close(samplingError(problems.slice(0, 3)), Math.sqrt((0.1875 + 0 + 0.25) / 3 / 12));
-    assert.deepEqual([samplingError(problems), samplingError([]), averageOf([[null]])], [null, null, null]);
+    assert.deepEqual([samplingError(problems), samplingError([]), averageAtK([[null]])], [null, null, null]);
   });
 
   it('takes Wilson where every problem has one sample', () => {
-    const found = passAtKOf([[1], [1], [0], [1], [null]], 1);
+    const found = averagePassAtK([[1], [1], [0], [1], [null]], 1);
     assert.deepEqual([found?.method, found?.leftOut, found?.interval.n], ['wilson', 1, 4]);
     close(found?.interval.low, 0.30064184258240184);
     close(found?.interval.high, 0.9544127391902995);
@@ -85,35 +90,35 @@ describe('bootstrap', () => {
 
 describe('over seeds', () => {
   it('mean, standard deviation and interval as SciPy has them', () => {
-    const found = overSeeds(FIRST);
+    const found = summarizeSeeds(FIRST);
     close(found?.mean, 0.622);
     close(found?.standardDeviation, 0.03033150177620623);
     close(found?.interval.low, 0.5843384662330313);
     close(found?.interval.high, 0.6596615337669689);
-    assert.deepEqual(overSeeds([1]), {
+    assert.deepEqual(summarizeSeeds([1]), {
       mean: 1,
       standardDeviation: null,
       n: 1,
       interval: { value: 1, low: null, high: null, n: 1 },
     });
     // Accuracies of 0 and 1 are no trials: Student's t, not Wilson.
-    assert.ok((overSeeds([0, 1, 1])?.interval.high ?? 0) > 1);
-    assert.equal(overSeeds([]), null);
+    assert.ok((summarizeSeeds([0, 1, 1])?.interval.high ?? 0) > 1);
+    assert.equal(summarizeSeeds([]), null);
   });
 
   it('paired tests as SciPy has them', () => {
-    close(pairedT(SEEDS)?.p, 0.08652277994601196);
-    close(signFlip(SEEDS)?.p, 0.125);
-    close(signFlip(SEEDS)?.difference, 0.034);
-    close(signFlip(FIRST.map((value): Pair => [value, value + 0.1]))?.p, 2 / 32);
+    close(pairedTTest(SEEDS)?.p, 0.08652277994601196);
+    close(signFlipTest(SEEDS)?.p, 0.125);
+    close(signFlipTest(SEEDS)?.difference, 0.034);
+    close(signFlipTest(FIRST.map((value): Pair => [value, value + 0.1]))?.p, 2 / 32);
     assert.deepEqual(
       [
-        pairedT([
+        pairedTTest([
           [1, 2],
           [2, 3],
         ]),
-        signFlip([]),
-        signFlip(Array.from({ length: 21 }, (): Pair => [0, 1])),
+        signFlipTest([]),
+        signFlipTest(Array.from({ length: 21 }, (): Pair => [0, 1])),
       ],
       [null, null, null],
     );
@@ -126,11 +131,11 @@ describe('over seeds', () => {
       ...Array.from({ length: same }, (_, i): Pair => [i % 2, i % 2]),
     ];
     // SciPy's binomtest: 3 of 15, 0 of 6, 5 of 10.
-    close(mcnemar(pairs(12, 3, 5))?.p, 0.03515625);
-    close(mcnemar(pairs(12, 3, 5))?.difference, 9 / 20);
-    close(mcnemar(pairs(0, 6, 0))?.p, 0.03125);
-    assert.deepEqual([mcnemar(pairs(5, 5, 1))?.p, mcnemar(pairs(0, 0, 4))?.p, mcnemar([])], [1, 1, null]);
-    assert.throws(() => mcnemar([[0.5, 1]]), C3Error);
+    close(mcnemarTest(pairs(12, 3, 5))?.p, 0.03515625);
+    close(mcnemarTest(pairs(12, 3, 5))?.difference, 9 / 20);
+    close(mcnemarTest(pairs(0, 6, 0))?.p, 0.03125);
+    assert.deepEqual([mcnemarTest(pairs(5, 5, 1))?.p, mcnemarTest(pairs(0, 0, 4))?.p, mcnemarTest([])], [1, 1, null]);
+    assert.throws(() => mcnemarTest([[0.5, 1]]), C3Error);
   });
 });
 
@@ -140,38 +145,38 @@ describe('review signals', () => {
   const usual = [0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18];
 
   it('a context far above its role in influence', () => {
-    const found = highInfluence([...contexts([...usual, 0.9]), ...contexts([5, 6, 5, 6, 5, 6, 5, 6], 'critic')]);
+    const found = findHighInfluence([...contexts([...usual, 0.9]), ...contexts([5, 6, 5, 6, 5, 6, 5, 6], 'critic')]);
     assert.deepEqual(
       found.map(({ name, bucket, value }) => [name, bucket, value]),
       [['high influence', 'reasoner 9', 0.9]],
     );
     assert.match(found[0]?.evidence ?? '', /0\.9 nats, above 0\.\d+ \(Q3 \+ 3 IQR of 10 contexts\)/);
-    assert.deepEqual(highInfluence(contexts([0.1, 0.1, 9])), []);
+    assert.deepEqual(findHighInfluence(contexts([0.1, 0.1, 9])), []);
   });
 
   it('a context far below its role in variance, unless many have none', () => {
     assert.deepEqual(
-      lowVariance(contexts([...usual, 0])).map(({ bucket, value }) => [bucket, value]),
+      findLowVariance(contexts([...usual, 0])).map(({ bucket, value }) => [bucket, value]),
       [['reasoner 9', 0]],
     );
-    assert.deepEqual(lowVariance(contexts([...usual, 0.001])).length, 1);
-    assert.deepEqual(lowVariance(contexts([0, 0, 0, 0, ...usual])), []);
-    assert.deepEqual(lowVariance(contexts(usual)), []);
+    assert.deepEqual(findLowVariance(contexts([...usual, 0.001])).length, 1);
+    assert.deepEqual(findLowVariance(contexts([0, 0, 0, 0, ...usual])), []);
+    assert.deepEqual(findLowVariance(contexts(usual)), []);
   });
 
   it('returns that rise while accuracy falls', () => {
     const rising = [0.2, 0.25, 0.22, 0.4, 0.5, 0.45, 0.7, 0.75, 0.72];
     const falls = { value: -0.05, low: -0.1, high: 0.01, n: 512 };
     assert.match(
-      returnsWithoutAccuracy(rising, falls)?.evidence ?? '',
+      findReturnsWithoutAccuracy(rising, falls)?.evidence ?? '',
       /Mean return rose by 0\.5 .* while held-out accuracy changed by -0\.05 \(95 % interval -0\.1 to 0\.01, n=512\)/,
     );
     assert.deepEqual(
       [
-        returnsWithoutAccuracy(rising, { ...falls, value: 0.01 }),
-        returnsWithoutAccuracy(rising, null),
-        returnsWithoutAccuracy([...rising].reverse(), falls),
-        returnsWithoutAccuracy([0.1, 0.9], falls),
+        findReturnsWithoutAccuracy(rising, { ...falls, value: 0.01 }),
+        findReturnsWithoutAccuracy(rising, null),
+        findReturnsWithoutAccuracy([...rising].reverse(), falls),
+        findReturnsWithoutAccuracy([0.1, 0.9], falls),
       ],
       [null, null, null, null],
     );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compareMethods, measureOf, type MethodRun } from '../../../src/diagnostics/methods/methodComparison.ts';
-import { methodTable, type Claim } from '../../../src/diagnostics/methods/methodTable.ts';
+import { compareMethods, readMeasure, type MethodRun } from '../../../src/diagnostics/methods/methodComparison.ts';
+import { buildMethodTable, type Claim } from '../../../src/diagnostics/methods/methodTable.ts';
 
 /** @param solved of each problem: whether greedily, and of ten samples */
 function run(
@@ -47,12 +47,12 @@ describe('a run', () => {
       ],
       {},
     );
-    assert.equal(measureOf(one, 'greedy'), 2 / 3);
-    assert.equal(measureOf(one, 'pass1'), (1 + 0 + 0.1) / 3);
+    assert.equal(readMeasure(one, 'greedy'), 2 / 3);
+    assert.equal(readMeasure(one, 'pass1'), (1 + 0 + 0.1) / 3);
     // One success of ten samples is always among the ten.
-    assert.equal(measureOf(one, 'pass10'), 2 / 3);
-    assert.equal(measureOf(one, 'tokens'), 1000);
-    assert.equal(measureOf(one, 'fidelity'), null);
+    assert.equal(readMeasure(one, 'pass10'), 2 / 3);
+    assert.equal(readMeasure(one, 'tokens'), 1000);
+    assert.equal(readMeasure(one, 'fidelity'), null);
     const masked = {
       ...one,
       greedy: [
@@ -61,8 +61,8 @@ describe('a run', () => {
       ],
       sampled: [{ solved: 2, samples: 9 }],
     };
-    assert.equal(measureOf(masked, 'greedy'), 1);
-    assert.equal(measureOf(masked, 'pass10'), null);
+    assert.equal(readMeasure(masked, 'greedy'), 1);
+    assert.equal(readMeasure(masked, 'pass10'), null);
   });
 });
 
@@ -131,7 +131,7 @@ describe('the table', () => {
       run('own', seed, [[1, 5]]),
       run('sft', seed, [[0, 5]], { curve: [{ step: 1, meanReturn: seed, evaluatorCalls: 8, tokens: 10 + seed }] }),
     ]);
-    const { rows, comparisons } = methodTable(runs, ['sft', 'c3']);
+    const { rows, comparisons } = buildMethodTable(runs, ['sft', 'c3']);
     assert.deepEqual(
       rows.map(({ method }) => method),
       ['sft', 'c3', 'own'],
@@ -160,7 +160,7 @@ describe('the table', () => {
       run('mappo', seed, many(0.7), { influence: 0.05 + seed / 200 }),
       run('sft', seed, many(0.69 + seed / 100), { influence: null }),
     ]);
-    const { claims } = methodTable(runs, []);
+    const { claims } = buildMethodTable(runs, []);
     assert.equal(claim(claims, /C3 is more accurate than MAGRPO/)?.verdict, 'held');
     assert.match(
       claim(claims, /C3 is more accurate than MAGRPO/)?.evidence ?? '',
@@ -185,7 +185,7 @@ describe('the table', () => {
       run('c3', seed, [[1, 9]], { budget: 'tokens' }),
       run('magrpo', seed, [[1, 5 + seed]], { budget: 'tokens' }),
     ]);
-    const { rows, comparisons, claims } = methodTable(runs, []);
+    const { rows, comparisons, claims } = buildMethodTable(runs, []);
     assert.deepEqual(
       rows.map(({ budget, method, seeds: n }) => [budget, method, n.length]),
       [
@@ -208,7 +208,7 @@ describe('the table', () => {
   });
 
   it('decides nothing on one seed where only seeds can say', () => {
-    const { claims } = methodTable(
+    const { claims } = buildMethodTable(
       [run('c3', 0, [[1, 5]], { influence: 2 }), run('magrpo', 0, [[1, 5]], { influence: 1 })],
       [],
     );

@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { duplicateRate, duplicateRates, nearDuplicateRate } from '../../../src/diagnostics/duplicates.ts';
 import {
-  noiseLaw,
+  testNoiseLaw,
   predictedNoise,
   randomSplitHalf,
-  reliability,
-  splitHalf,
+  measureReliability,
+  splitHalfReliability,
 } from '../../../src/diagnostics/reliability.ts';
 import { bucket } from './buckets.ts';
 
@@ -28,7 +28,7 @@ describe('split-half reliability', () => {
   it('correlates the credits of even and odd replays', () => {
     // SciPy on the means of the halves, 1/3, 1, 1/3, 2/3 and 1, 2/3, 0, 1/3.
     close(
-      splitHalf(
+      splitHalfReliability(
         bucket({
           returns: [
             [0, 1, 1, 1, 0, 1],
@@ -41,7 +41,7 @@ describe('split-half reliability', () => {
       0.10540925533894598,
     );
     close(
-      splitHalf(
+      splitHalfReliability(
         bucket({
           returns: [
             [0, 0.1],
@@ -53,7 +53,7 @@ describe('split-half reliability', () => {
       1,
     );
     close(
-      splitHalf(
+      splitHalfReliability(
         bucket({
           returns: [
             [0, 1],
@@ -68,7 +68,7 @@ describe('split-half reliability', () => {
 
   it('takes the replays that every alternative has, and leaves out what cannot be split', () => {
     close(
-      splitHalf(
+      splitHalfReliability(
         bucket({
           returns: [
             [0, 0.1, 9, 9],
@@ -96,9 +96,9 @@ describe('split-half reliability', () => {
         [0, 1],
       ],
     ]) {
-      assert.equal(splitHalf(bucket({ returns })), null);
+      assert.equal(splitHalfReliability(bucket({ returns })), null);
     }
-    const found = reliability([bucket({ returns: ROWS }), bucket({ returns: [[0], [1], [1]] })]);
+    const found = measureReliability([bucket({ returns: ROWS }), bucket({ returns: [[0], [1], [1]] })]);
     assert.deepEqual([found.leftOut, found.evenOdd?.n, found.random?.n], [1, 1, 1]);
   });
 
@@ -112,7 +112,9 @@ describe('split-half reliability', () => {
     const cases = Array.from(
       { length: 8 },
       (_, bits) =>
-        splitHalf(bucket({ returns: rows.map(([a = 0, b = 0], j) => ((bits >> j) & 1 ? [b, a] : [a, b])) })) ?? NaN,
+        splitHalfReliability(
+          bucket({ returns: rows.map(([a = 0, b = 0], j) => ((bits >> j) & 1 ? [b, a] : [a, b])) }),
+        ) ?? NaN,
     );
     close(randomSplitHalf(bucket({ returns: rows }), 20_000), cases.reduce((sum, one) => sum + one, 0) / 8, 0.01);
     assert.equal(randomSplitHalf(bucket({ returns: rows }), 50, 3), randomSplitHalf(bucket({ returns: rows }), 50, 3));
@@ -139,17 +141,17 @@ describe('the law of noise', () => {
           ),
         });
       });
-    const independent = noiseLaw(make(false));
+    const independent = testNoiseLaw(make(false));
     assert.ok(Math.abs((independent.ratio?.value ?? NaN) - 1) < 0.08, String(independent.ratio?.value));
     assert.ok((independent.ratio?.low ?? NaN) < 1 && 1 < (independent.ratio?.high ?? NaN));
     // s^2 is p (1 - p) of each alternative: 0.21, 0.24, 0.25, 0.24, on average 0.235.
     close(independent.predicted, predictedNoise(0.235, 4, 4), 0.004);
     assert.ok((independent.share ?? 0) > 0.5 && (independent.share ?? 2) < 1);
-    assert.ok((noiseLaw(make(true)).ratio?.value ?? NaN) < 0.6);
+    assert.ok((testNoiseLaw(make(true)).ratio?.value ?? NaN) < 0.6);
   });
 
   it('leaves out contexts without noise or replays', () => {
-    const found = noiseLaw([
+    const found = testNoiseLaw([
       bucket({
         returns: [
           [1, 1],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { predictedVarianceRatios, rhoOf, varianceComponents } from '../../../src/diagnostics/rho.ts';
+import { predictVarianceRatios, estimateRho, varianceComponents } from '../../../src/diagnostics/rho.ts';
 import { mean, near, numbers, variance } from './numbers.ts';
 
 /**
@@ -61,7 +61,7 @@ describe('rho', () => {
     const tries = 1500;
     let covered = 0;
     for (let index = 0; index < tries; index++) {
-      const rho = rhoOf(Array.from({ length: 48 }, () => pilot(next, 6, 4)));
+      const rho = estimateRho(Array.from({ length: 48 }, () => pilot(next, 6, 4)));
       covered +=
         rho?.low !== null && rho?.high !== null && rho !== null && rho.low <= truth && truth <= rho.high ? 1 : 0;
     }
@@ -69,9 +69,9 @@ describe('rho', () => {
   });
 
   it('is null where nothing is left downstream, and unbounded where contexts are too few', () => {
-    assert.equal(rhoOf([]), null);
+    assert.equal(estimateRho([]), null);
     assert.equal(
-      rhoOf([
+      estimateRho([
         [
           [1, 1],
           [0, 0],
@@ -79,7 +79,7 @@ describe('rho', () => {
       ]),
       null,
     );
-    const one = rhoOf([
+    const one = estimateRho([
       [
         [1, 0],
         [0, 0],
@@ -92,15 +92,15 @@ describe('rho', () => {
 describe('the predicted ratio of variances', () => {
   it('is 7 (rho + 1/4) / (1 + rho) and (7/6) / (1 + rho) for [2, 4] against 8 episodes', () => {
     for (const rho of [0.2, 1, 3, 8]) {
-      const [plan, answer] = predictedVarianceRatios([rho, 1], [2, 4], 8);
+      const [plan, answer] = predictVarianceRatios([rho, 1], [2, 4], 8);
       near(plan ?? 0, (7 * (rho + 0.25)) / (1 + rho), 1e-12);
       near(answer ?? 0, 7 / 6 / (1 + rho), 1e-12);
     }
   });
 
   it('is null where there is nothing to compare', () => {
-    assert.deepEqual(predictedVarianceRatios([1, 1, 1], [2, 4], 8).slice(2), [null]);
-    assert.deepEqual(predictedVarianceRatios([0, 0], [2, 4], 8), [null, null]);
-    assert.deepEqual(predictedVarianceRatios([1, 1], [2, 4], 1), [null, null]);
+    assert.deepEqual(predictVarianceRatios([1, 1, 1], [2, 4], 8).slice(2), [null]);
+    assert.deepEqual(predictVarianceRatios([0, 0], [2, 4], 8), [null, null]);
+    assert.deepEqual(predictVarianceRatios([1, 1], [2, 4], 1), [null, null]);
   });
 });

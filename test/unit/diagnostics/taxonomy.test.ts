@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  casesOf,
-  evidenceOf,
+  listCases,
+  describeEvidence,
   classifyStudy,
   studyBucket,
   type TaxonomyBucket,
@@ -45,7 +45,7 @@ function classifyBuckets(
 ): Omit<TaxonomyClass, 'chance' | 'saved'>[] {
   const classified = buckets.map((one) => ({ bucket: one, verdict: classifyStudy(studyBucket(one), thresholds) }));
   return TAXONOMY_CLASSES.map((name) => {
-    const cases = casesOf(name, classified);
+    const cases = listCases(name, classified);
     return { name, count: cases.length, cases };
   });
 }
@@ -197,7 +197,7 @@ describe('the four classes', () => {
       [1, 1],
     ]);
     assert.match(
-      evidenceOf(one, classifyStudy(studyBucket(one))),
+      describeEvidence(one, classifyStudy(studyBucket(one))),
       /^every measured return reaches 1; n=4 returns of 2 alternatives/u,
     );
   });
@@ -290,7 +290,7 @@ describe('the four classes', () => {
       const one = bucket(1, returns, terminal);
       const verdict = classifyStudy(studyBucket(one));
       assert.equal(verdict.name, 'unclassified');
-      return evidenceOf(one, verdict);
+      return describeEvidence(one, verdict);
     };
     assert.match(said([]), /^no alternative has a return; n=0 returns of 0 alternatives/);
     assert.match(said([[0, 1], [null]]), /^only one alternative has a return; n=2 returns of 2 alternatives, 1 masked/);

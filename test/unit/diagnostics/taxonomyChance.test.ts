@@ -8,7 +8,7 @@ import {
   type BucketStudy,
   type TaxonomyBucket,
 } from '../../../src/diagnostics/taxonomy.ts';
-import { chanceCounts, dealsOf } from '../../../src/diagnostics/taxonomyChance.ts';
+import { countByChance, dealReturns } from '../../../src/diagnostics/taxonomyChance.ts';
 import { CHANCE_ROUNDS, TAXONOMY_THRESHOLDS, type VerdictName } from '../../../src/domain/taxonomy.ts';
 
 const BUCKETS = 150;
@@ -47,7 +47,7 @@ test('where messages do not differ, each class counts what chance gives', (t) =>
     [8, 3],
   ] as const) {
     const of = studies(seed, equal(alternatives), 4);
-    const chance = chanceCounts(of.map(dealsOf), TAXONOMY_THRESHOLDS);
+    const chance = countByChance(of.map(dealReturns), TAXONOMY_THRESHOLDS);
     for (const name of ['Successful Credit Shift', 'Misleading Plan', 'Over-Coupling'] as const) {
       const count = countOf(of, name);
       const { value, low, high } = chance[name];
@@ -61,7 +61,7 @@ test('where messages do not differ, each class counts what chance gives', (t) =>
 
 test('where another message is better, the shift counts more than by chance', () => {
   const of = studies(4, [0.2, 0.9, 0.2, 0.2], 8);
-  const chance = chanceCounts(of.map(dealsOf), TAXONOMY_THRESHOLDS)['Successful Credit Shift'];
+  const chance = countByChance(of.map(dealReturns), TAXONOMY_THRESHOLDS)['Successful Credit Shift'];
   assert.ok(countOf(of, 'Successful Credit Shift') > 1.3 * (chance.high ?? Infinity), JSON.stringify(chance));
 });
 
@@ -81,15 +81,20 @@ test('the best of several is not taken for better than it is', () => {
 
 test('the same buckets give the same, in any order, and equal returns are not dealt', () => {
   const of = studies(6, [0.3, 0.7], 4, 30);
-  const forward = chanceCounts(of.map(dealsOf), TAXONOMY_THRESHOLDS);
-  assert.deepEqual(chanceCounts(of.toReversed().map(dealsOf), TAXONOMY_THRESHOLDS), forward);
+  const forward = countByChance(of.map(dealReturns), TAXONOMY_THRESHOLDS);
+  assert.deepEqual(countByChance(of.toReversed().map(dealReturns), TAXONOMY_THRESHOLDS), forward);
   assert.equal(forward['Successful Credit Shift'].n, CHANCE_ROUNDS);
   const total = Object.values(forward).reduce((sum, { value }) => sum + value, 0);
   assert.ok(Math.abs(total - 30) < 1e-9);
-  const certain = studies(7, [0, 0], 4, 3).map(dealsOf);
+  const certain = studies(7, [0, 0], 4, 3).map(dealReturns);
   assert.deepEqual(
     certain.map((deals) => deals.length),
     [1, 1, 1],
   );
-  assert.deepEqual(chanceCounts(certain, TAXONOMY_THRESHOLDS)['Misleading Plan'], { value: 3, low: 3, high: 3, n: 39 });
+  assert.deepEqual(countByChance(certain, TAXONOMY_THRESHOLDS)['Misleading Plan'], {
+    value: 3,
+    low: 3,
+    high: 3,
+    n: 39,
+  });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { savedShares, type SavedBucket } from '../../../src/diagnostics/taxonomySaved.ts';
+import { measureSavedShares, type SavedBucket } from '../../../src/diagnostics/taxonomySaved.ts';
 import { TAXONOMY_THRESHOLDS } from '../../../src/domain/taxonomy.ts';
 
 /** A bucket whose real message wins with one chance and three others with another one, by eight replays of each. */
@@ -35,7 +35,7 @@ describe('what a class saves', () => {
       const buckets = many(120, (id) =>
         id % 3 === 0 ? bucketOf(id, 0, 0.9, terminal) : bucketOf(id, 0.1, 0.1, terminal),
       );
-      const shift = savedShares(buckets, TAXONOMY_THRESHOLDS).get('Successful Credit Shift') ?? assert.fail();
+      const shift = measureSavedShares(buckets, TAXONOMY_THRESHOLDS).get('Successful Credit Shift') ?? assert.fail();
       assert.ok(shift.share.value > 0.85 && (shift.share.low ?? 0) > 0.7, JSON.stringify(shift));
       assert.ok(shift.random < 0.55, JSON.stringify(shift));
     }
@@ -43,7 +43,7 @@ describe('what a class saves', () => {
 
   it('adds up to at most all, and is little for a class that flags what nothing would change', () => {
     const buckets = many(120, (id) => (id % 2 === 0 ? bucketOf(id, 0.1, 0.7) : bucketOf(id, 0, 0)));
-    const saved = savedShares(buckets, TAXONOMY_THRESHOLDS);
+    const saved = measureSavedShares(buckets, TAXONOMY_THRESHOLDS);
     const sum = [...saved.values()].reduce((total, { share }) => total + share.value, 0);
     assert.ok(sum <= 1 + 1e-9, String(sum));
     const misleading = saved.get('Misleading Plan') ?? assert.fail();
@@ -52,13 +52,13 @@ describe('what a class saves', () => {
 
   it('is not measured where messages make no difference, however many cases a class has', () => {
     const alike = many(200, (id) => bucketOf(id, 0.4, 0.4));
-    for (const [name, { share }] of savedShares(alike, TAXONOMY_THRESHOLDS)) {
+    for (const [name, { share }] of measureSavedShares(alike, TAXONOMY_THRESHOLDS)) {
       assert.ok(
         (share.low ?? 0) <= 1 && (share.high ?? 1) - (share.low ?? 0) > 0.2,
         `${name} ${JSON.stringify(share)}`,
       );
     }
-    assert.equal(savedShares([], TAXONOMY_THRESHOLDS).size, 0);
-    assert.equal(savedShares([bucketOf(1, 1, 1)], TAXONOMY_THRESHOLDS).size, 0);
+    assert.equal(measureSavedShares([], TAXONOMY_THRESHOLDS).size, 0);
+    assert.equal(measureSavedShares([bucketOf(1, 1, 1)], TAXONOMY_THRESHOLDS).size, 0);
   });
 });

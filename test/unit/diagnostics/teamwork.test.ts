@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
-import { contextDrift, coordination, pluginVariation, stability } from '../../../src/diagnostics/teamwork.ts';
+import {
+  measureContextDrift,
+  measureCoordination,
+  pluginVariation,
+  estimateStability,
+} from '../../../src/diagnostics/teamwork.ts';
 
 const close = (found: number | undefined, expected: number, within = 1e-12): void =>
   assert.ok(Math.abs((found ?? NaN) - expected) <= within, `${String(found)} is not ${expected}`);
 
 it('counts the questions on which all roles agree on the correct answer', () => {
   const right = { answers: ['12', '12'], solved: true };
-  const found = coordination([
+  const found = measureCoordination([
     [right],
     [{ answers: ['12', '12'], solved: false }],
     [{ answers: ['12', '7'], solved: true }],
@@ -19,10 +24,10 @@ it('counts the questions on which all roles agree on the correct answer', () => 
   assert.ok(found !== null && (found.low ?? 1) < found.value && (found.high ?? 0) > found.value);
   // Where nobody states an answer, or one agent only, there is nothing to agree on.
   assert.equal(
-    coordination([[{ answers: [null, null], solved: true }], [{ answers: [null, '1'], solved: true }]]),
+    measureCoordination([[{ answers: [null, null], solved: true }], [{ answers: [null, '1'], solved: true }]]),
     null,
   );
-  assert.equal(coordination([]), null);
+  assert.equal(measureCoordination([]), null);
 });
 
 it('measures total variation by the shares of contexts', () => {
@@ -36,13 +41,13 @@ const context = (group: string, key: string) => ({ group, key: `${group} ${key}`
 it('compares halves of as many contexts of every question and role, beside two halves of one policy', () => {
   const stage = (keys: string, group = 'q') => Array.from(keys, (key) => context(group, key));
   // The halves of the first stage are aab and abb; the later stages come with bbb and ccc.
-  const found = contextDrift([[stage('aaabbb'), stage('abbbab'), stage('cccccc')]]) ?? assert.fail();
+  const found = measureContextDrift([[stage('aaabbb'), stage('abbbab'), stage('cccccc')]]) ?? assert.fail();
   close(found.samePolicy.value, 2 / 3);
   close(found.plugIn.value, 2 / 3 + 1);
   close(found.excess.value, 1);
   assert.deepEqual([found.plugIn.n, found.plugIn.low], [1, null]);
-  assert.equal(contextDrift([[stage('aabb')], []]), null);
-  assert.equal(contextDrift([[stage('aabb'), stage('a')]]), null);
+  assert.equal(measureContextDrift([[stage('aabb')], []]), null);
+  assert.equal(measureContextDrift([[stage('aabb'), stage('a')]]), null);
 });
 
 it('finds the drift beyond chance where there is one, and none where there is none', () => {
@@ -56,7 +61,7 @@ it('finds the drift beyond chance where there is one, and none where there is no
   };
   const steps = (moved: boolean) =>
     Array.from({ length: 40 }, (_, step) => [drawn(step, 1, false), drawn(step, 2, moved)]);
-  const [still, moved] = [contextDrift(steps(false)), contextDrift(steps(true))];
+  const [still, moved] = [measureContextDrift(steps(false)), measureContextDrift(steps(true))];
   assert.ok(still !== null && moved !== null);
   assert.ok((still.excess.low ?? 1) <= 0 && (still.excess.high ?? -1) >= 0, JSON.stringify(still.excess));
   assert.ok(still.plugIn.value > 0.05, 'the plug-in estimate alone would show a drift');
@@ -66,9 +71,9 @@ it('finds the drift beyond chance where there is one, and none where there is no
 
 it('gives the stability of gains an interval', () => {
   // The sample standard deviation of 0.1, 0.3 and -0.1.
-  const found = stability([0, 0.1, 0.4, 0.3]) ?? assert.fail();
+  const found = estimateStability([0, 0.1, 0.4, 0.3]) ?? assert.fail();
   close(found.value, 0.2);
   assert.equal(found.n, 3);
   assert.ok(found.low !== null && found.low <= 0.2 && (found.high ?? 0) >= 0.2);
-  assert.deepEqual([stability([0, 1]), stability([0, null, 1, 2])], [null, null]);
+  assert.deepEqual([estimateStability([0, 1]), estimateStability([0, null, 1, 2])], [null, null]);
 });

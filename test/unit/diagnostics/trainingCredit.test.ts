@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mean } from '../../../src/credit/describe.ts';
-import { trainingCreditFidelity, type TargetedMessage } from '../../../src/diagnostics/trainingCredit.ts';
+import { measureTrainingCredit, type TargetedMessage } from '../../../src/diagnostics/trainingCredit.ts';
 
 const close = (actual: number | null | undefined, expected: number): void =>
   assert.ok(typeof actual === 'number' && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${expected}`);
@@ -39,7 +39,7 @@ const everyPair = (action: number): [number, number][] =>
 
 describe('training credit fidelity, by enumeration of all outcomes', () => {
   it('is 1 for the advantage itself, whatever its scale and what is added to it', () => {
-    const found = trainingCreditFidelity(
+    const found = measureTrainingCredit(
       messages((action) => [{ credit: 7 * (WORTH[action] ?? NaN) + 3, pairs: everyPair(action) }]),
     );
     close(found.correlation?.value, 1);
@@ -52,7 +52,7 @@ describe('training credit fidelity, by enumeration of all outcomes', () => {
   });
 
   it('is the deviation of the advantage over that of the return for the credit of whole episodes', () => {
-    const found = trainingCreditFidelity(
+    const found = measureTrainingCredit(
       messages((action) => (TABLE[action] ?? []).map((own) => ({ credit: own - mean(ALL), pairs: everyPair(action) }))),
     );
     close(found.correlation?.value, Math.sqrt(squares(WORTH) / squares(ALL)));
@@ -70,7 +70,7 @@ describe('training credit fidelity, by enumeration of all outcomes', () => {
         })),
       ),
     );
-    const found = trainingCreditFidelity(noisy);
+    const found = measureTrainingCredit(noisy);
     // Two pairs with a variance of 1/16 each.
     const share = squares(WORTH) / (squares(WORTH) + 1 / 32);
     close(found.reliability, share);
@@ -81,7 +81,7 @@ describe('training credit fidelity, by enumeration of all outcomes', () => {
   it('draws the messages of a question together', () => {
     // The credit is right on one half of the questions and says the opposite on the other.
     const credited = (problems: number) =>
-      trainingCreditFidelity(
+      measureTrainingCredit(
         messages(
           (action, problem) => [
             { credit: (WORTH[action] ?? NaN) * (problem % 2 === 0 ? 1 : -1), pairs: everyPair(action) },
@@ -101,16 +101,16 @@ describe('training credit fidelity where there is little', () => {
   const pairs = [[1, 0]] as const;
 
   it('says that equal credits correlate with nothing, and equal targets likewise', () => {
-    const equal = trainingCreditFidelity(messages((action) => [{ credit: 0, pairs: everyPair(action) }]));
+    const equal = measureTrainingCredit(messages((action) => [{ credit: 0, pairs: everyPair(action) }]));
     assert.deepEqual([equal.correlation, equal.disattenuated], [null, null]);
     assert.match(equal.degenerate ?? '', /All credits are equal/u);
-    const flat = trainingCreditFidelity(messages((action) => [{ credit: action, pairs }]));
+    const flat = measureTrainingCredit(messages((action) => [{ credit: action, pairs }]));
     assert.deepEqual([flat.correlation, flat.reliability], [null, null]);
     assert.match(flat.degenerate ?? '', /All estimated targets are equal/u);
   });
 
   it('leaves out pairs and messages without both returns, and says when too few are left', () => {
-    const found = trainingCreditFidelity([
+    const found = measureTrainingCredit([
       {
         problem: 'a',
         context: 'a',
@@ -125,14 +125,14 @@ describe('training credit fidelity where there is little', () => {
     ]);
     assert.deepEqual([found.messages, found.contexts, found.pairs, found.leftOut], [1, 1, 1, 1]);
     assert.match(found.degenerate ?? '', /Fewer than two messages/u);
-    assert.equal(trainingCreditFidelity([]).correlation, null);
+    assert.equal(measureTrainingCredit([]).correlation, null);
   });
 
   it('takes no noise out where one pair of each message shows none, or the halves go against each other', () => {
-    const single = trainingCreditFidelity(messages((action) => [{ credit: action, pairs: [[action, 0]] }]));
+    const single = measureTrainingCredit(messages((action) => [{ credit: action, pairs: [[action, 0]] }]));
     close(single.correlation?.value, 1);
     assert.deepEqual([single.disattenuated, single.reliability], [null, null]);
-    const against = trainingCreditFidelity(
+    const against = measureTrainingCredit(
       messages((action) => [
         {
           credit: action,

@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import {
   AS_RECORDED,
   choiceFault,
-  continuationWords,
+  describeOtherContinuation,
   folderName,
   isContinuationChoice,
-  offeredSnapshots,
-  ownWords,
-  stepNamed,
+  chooseOfferedSnapshots,
+  describeOwnContinuation,
+  parseStepName,
   type ContinuationChoice,
   type OtherContinuation,
 } from '../../../src/domain/replay.ts';
-import { parseTemperature, snapshotLabel } from '../../../webview/transcript/replay/replayWords.ts';
+import { parseTemperature, labelSnapshot } from '../../../webview/transcript/replay/replayWords.ts';
 
 const OTHER: OtherContinuation = {
   snapshot: 'ab'.repeat(32),
@@ -25,18 +25,18 @@ const OTHER: OtherContinuation = {
 
 test('another distribution is shown with all that makes it one, and its own with it', () => {
   assert.equal(
-    continuationWords(OTHER),
+    describeOtherContinuation(OTHER),
     'another continuation distribution: snapshot abababababab (step 3), temperature 0.5',
   );
-  assert.equal(ownWords(OTHER), 'The message itself: snapshot cdcdcdcdcdcd (step 1), temperature 1.');
+  assert.equal(describeOwnContinuation(OTHER), 'The message itself: snapshot cdcdcdcdcdcd (step 1), temperature 1.');
   const foreign = { ...OTHER, step: null, model: '/home/someone/models/evil\n\u202e' };
   assert.equal(
-    continuationWords(foreign),
+    describeOtherContinuation(foreign),
     'another continuation distribution: model /home/someone/models/evil⏎·, snapshot abababababab, temperature 0.5',
   );
-  assert.ok(!continuationWords(foreign, folderName).includes('someone'));
+  assert.ok(!describeOtherContinuation(foreign, folderName).includes('someone'));
   assert.deepEqual(['/a/b/', 'C:\\models\\tiny', 'here'].map(folderName), ['b', 'tiny', 'here']);
-  assert.match(ownWords({ ...OTHER, own: { ...OTHER.own, temperature: null } }), /temperature unknown/);
+  assert.match(describeOwnContinuation({ ...OTHER, own: { ...OTHER.own, temperature: null } }), /temperature unknown/);
 });
 
 test('a choice has bounds, and a page cannot send more than one', () => {
@@ -71,16 +71,16 @@ test('a choice has bounds, and a page cannot send more than one', () => {
       !isContinuationChoice({ snapshot: null, temperature: '1', model: null }),
   );
   // Seven digits and fewer are a step, eight and more a hash: no name means both.
-  assert.deepEqual(['12', '1234567', '12345678', 'abcdef01'].map(stepNamed), [12, 1_234_567, null, null]);
+  assert.deepEqual(['12', '1234567', '12345678', 'abcdef01'].map(parseStepName), [12, 1_234_567, null, null]);
 });
 
 test('a long run offers snapshots from its first to its last, those that are kept before those that are rebuilt', () => {
   const all = Array.from({ length: 250 }, (_, step) => ({ id: String(step), step, kept: step % 2 === 0 }));
-  const offered = offeredSnapshots(all);
+  const offered = chooseOfferedSnapshots(all);
   assert.equal(offered.length, 100);
   assert.ok(offered.every(({ kept }) => kept));
   assert.deepEqual([offered[0]?.step, offered.at(-1)?.step, new Set(offered.map(({ id }) => id)).size], [0, 248, 100]);
-  assert.deepEqual(offeredSnapshots(all.slice(0, 5)), all.slice(0, 5));
+  assert.deepEqual(chooseOfferedSnapshots(all.slice(0, 5)), all.slice(0, 5));
 });
 
 test('a temperature is read as it is written, or refused', () => {
@@ -90,8 +90,8 @@ test('a temperature is read as it is written, or refused', () => {
   }
   assert.deepEqual(
     [
-      snapshotLabel({ id: 'ab'.repeat(32), step: 0, kept: true }),
-      snapshotLabel({ id: 'ab'.repeat(32), step: 4, kept: false }),
+      labelSnapshot({ id: 'ab'.repeat(32), step: 0, kept: true }),
+      labelSnapshot({ id: 'ab'.repeat(32), step: 4, kept: false }),
     ],
     ['Before training · abababababab', 'Step 4 · abababababab (rebuilt first)'],
   );

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { equalAlternatives, inSight, worstMark, type Alternative } from '../../../src/domain/replay.ts';
+import { groupEqualAlternatives, sortByInterest, worstMark, type Alternative } from '../../../src/domain/replay.ts';
 import type { VerificationMark } from '../../../src/domain/verification.ts';
 
 let next = 1;
@@ -29,7 +29,7 @@ function mark(state: VerificationMark['state']): VerificationMark {
 }
 
 test('alternatives with equal texts are one, in the order of the first of each; a typed one is another', () => {
-  const groups = equalAlternatives([
+  const groups = groupEqualAlternatives([
     alternative('a'),
     alternative('b'),
     alternative('a'),
@@ -44,18 +44,18 @@ test('alternatives with equal texts are one, in the order of the first of each; 
       ['a', 'typed', 1],
     ],
   );
-  assert.deepEqual(equalAlternatives([]), []);
+  assert.deepEqual(groupEqualAlternatives([]), []);
   // One that arrives later, and comes before the others, is one of them.
   const [late, early] = [alternative('a'), alternative('a')];
-  assert.equal(equalAlternatives([late])[0]?.key, equalAlternatives([early, late])[0]?.key);
+  assert.equal(groupEqualAlternatives([late])[0]?.key, groupEqualAlternatives([early, late])[0]?.key);
   // Blanks are a part of a text.
-  assert.equal(equalAlternatives([alternative('a'), alternative('a ')]).length, 2);
+  assert.equal(groupEqualAlternatives([alternative('a'), alternative('a ')]).length, 2);
 });
 
 test('of what re-executing equal alternatives showed the worst counts', () => {
   const worst = (...states: readonly (VerificationMark['state'] | null)[]): string | undefined => {
     const alternatives = states.map((state) => alternative('a', { verification: state === null ? null : mark(state) }));
-    const [group] = equalAlternatives(alternatives);
+    const [group] = groupEqualAlternatives(alternatives);
     return group === undefined ? undefined : worstMark(group)?.state;
   };
   assert.equal(worst('identical', 'identical'), 'identical');
@@ -65,14 +65,14 @@ test('of what re-executing equal alternatives showed the worst counts', () => {
 });
 
 test('what was said in the run and what somebody typed stand before what was sampled', () => {
-  const groups = equalAlternatives([
+  const groups = groupEqualAlternatives([
     alternative('sampled'),
     alternative('typed', { finish: 'typed' }),
     alternative('said', { original: true }),
     alternative('sampled too'),
   ]);
   assert.deepEqual(
-    inSight(groups).map(({ first }) => first.text),
+    sortByInterest(groups).map(({ first }) => first.text),
     ['said', 'typed', 'sampled', 'sampled too'],
   );
 });

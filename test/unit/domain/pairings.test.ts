@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { modelWords, pairingsOf, roleModels } from '../../../src/domain/stepRows.ts';
+import { listNumberedModels, groupTeamPairings, readRoleModels } from '../../../src/domain/stepRows.ts';
 
 const recipe = (policies: object, roles: object): string =>
   JSON.stringify({ modelFolder: '/models/team-logic/', config: { policies }, roles });
 
 it("the model of a role is that of its weights, of its server, or the run's own", () => {
-  const found = roleModels(
+  const found = readRoleModels(
     recipe(
       {
         a: { kind: 'model' },
@@ -18,8 +18,8 @@ it("the model of a role is that of its weights, of its server, or the run's own"
     ),
   );
   assert.deepEqual(found, { own: 'team-logic', roles: { a: 'small', b: 'big', c: 'scripted' } });
-  assert.deepEqual(roleModels('no JSON'), { own: '', roles: {} });
-  assert.deepEqual(roleModels('[]'), { own: '', roles: {} });
+  assert.deepEqual(readRoleModels('no JSON'), { own: '', roles: {} });
+  assert.deepEqual(readRoleModels('[]'), { own: '', roles: {} });
 });
 
 it('teams with the same models in the same roles are one pairing, and models are numbered by name', () => {
@@ -29,14 +29,14 @@ it('teams with the same models in the same roles are one pairing, and models are
     roles: ['v1', 'v2'],
     contributions: run === 'empty' ? [] : [{ role: 'v1', mean: 0, deviation: 0 }],
   });
-  const { models, pairings } = pairingsOf([
+  const { models, pairings } = groupTeamPairings([
     team('x'),
     team('y', 'v2'),
     team('z', 'v2'),
     team('w', 'v1'),
     team('empty', 'v1', 'v2'),
   ]);
-  assert.equal(modelWords(models), '1 SMALL, 2 large');
+  assert.equal(listNumberedModels(models), '1 SMALL, 2 large');
   assert.deepEqual(
     pairings.map(({ label, teams }) => [label, ...teams.map(({ run }) => run)]),
     [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { RE2JS } from 're2js';
-import { evaluatorOfAnswer, rightAnswer } from '../../../src/domain/problem.ts';
+import { chooseAnswerEvaluator, rightAnswer } from '../../../src/domain/problem.ts';
 
 it('a number is compared as a number, any other text must be found as it is', () => {
   for (const number of ['17', ' -3.5 ', '1,234', '2/3', '40 %']) {
@@ -13,6 +13,6 @@ it('a number is compared as a number, any other text must be found as it is', ()
     assert.equal(evaluator, 'pattern');
     assert.ok(RE2JS.compile(answer).matcher(`It is ${text}, surely.`).find());
     assert.ok(!RE2JS.compile(answer).matcher('It is not that.').find());
-    assert.equal(evaluatorOfAnswer(answer), 'pattern');
+    assert.equal(chooseAnswerEvaluator(answer), 'pattern');
   }
 });

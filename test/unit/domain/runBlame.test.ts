@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { foundWords, isRunBlame, runBlameSentence, type RunBlame } from '../../../src/domain/answer.ts';
+import { describeReadEpisodes, isRunBlame, writeRunBlameSentence, type RunBlame } from '../../../src/domain/answer.ts';
 
 const interval = (value: number, low: number | null, high: number | null) => ({ value, low, high, n: 10 });
 const FOUND: RunBlame = {
@@ -27,14 +27,14 @@ const FOUND: RunBlame = {
 
 it('the answer about a run says what was within reach, and who lost which share of it', () => {
   assert.equal(
-    runBlameSentence(FOUND),
+    writeRunBlameSentence(FOUND),
     'Of 221 lost episodes 94 [80, 108] were within reach. The plan lost 58 % [49, 66] of that, the answer 42 % [34, 51]. 6,400 calls, 40 s.',
   );
   const [plan] = FOUND.roles;
   assert.ok(plan !== undefined);
   const check = { role: 'check', share: interval(-0.2, -0.3, -0.1), episodes: 0 };
   assert.match(
-    runBlameSentence({ ...FOUND, read: 60, roles: [plan, check] }),
+    writeRunBlameSentence({ ...FOUND, read: 60, roles: [plan, check] }),
     /within reach, by a random 60 of them\. The plan lost 58 % \[49, 66\] of that\. The check won some back \(-20 % \[-30, -10\]\)\. 6,400 calls/u,
   );
 });
@@ -42,25 +42,25 @@ it('the answer about a run says what was within reach, and who lost which share 
 it('what cannot be divided is not divided, and what could not be scored is counted', () => {
   const none = { ...FOUND, lost: 1, read: 1, withinReach: interval(0, 0, 0.8), roles: [], evaluatorCalls: 1 };
   assert.match(
-    runBlameSentence(none),
+    writeRunBlameSentence(none),
     /^Of 1 lost episode 0 \[0, 1\] were within reach: the team rarely .* 1 call, 40 s/u,
   );
   assert.match(
-    runBlameSentence({ ...FOUND, roles: [] }),
+    writeRunBlameSentence({ ...FOUND, roles: [] }),
     /; more episodes must be read to say which role lost them\./u,
   );
-  assert.equal(runBlameSentence({ ...FOUND, lost: 0 }), 'No episode of the last evaluation was lost.');
-  assert.match(foundWords({ ...FOUND, masked: 2 }), /200 undecided; 2 more could not be scored\.$/u);
-  assert.doesNotMatch(foundWords(FOUND), /could not be scored/u);
+  assert.equal(writeRunBlameSentence({ ...FOUND, lost: 0 }), 'No episode of the last evaluation was lost.');
+  assert.match(describeReadEpisodes({ ...FOUND, masked: 2 }), /200 undecided; 2 more could not be scored\.$/u);
+  assert.doesNotMatch(describeReadEpisodes(FOUND), /could not be scored/u);
 });
 
 it('what is too long to be searched is counted beside the rest', () => {
   assert.match(
-    runBlameSentence({ ...FOUND, tooLong: 2 }),
+    writeRunBlameSentence({ ...FOUND, tooLong: 2 }),
     /^2 lost episodes have too many messages to be searched\. Of 221 lost episodes 94/u,
   );
   assert.equal(
-    runBlameSentence({ ...FOUND, lost: 0, tooLong: 1 }),
+    writeRunBlameSentence({ ...FOUND, lost: 0, tooLong: 1 }),
     '1 lost episode has too many messages to be searched. No other episode of the last evaluation was lost.',
   );
 });

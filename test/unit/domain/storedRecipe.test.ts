@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { asksServers, sectionOf, storedConfig, storedRecipe } from '../../../src/domain/run.ts';
+import { asksServers, readSection, parseStoredConfig, parseStoredRecipe } from '../../../src/domain/run.ts';
 
 it('a row without a recipe, or with another one than is expected, has no key', () => {
   for (const text of ['', '[1]', 'null', '"config"', '{"config":', '{"config":[]}', '{"config":null}']) {
-    assert.deepEqual(storedConfig(text), {}, text);
+    assert.deepEqual(parseStoredConfig(text), {}, text);
     // An imported run has none, and no role of it is asked without a team file.
     assert.equal(asksServers(text), false, text);
   }
-  assert.deepEqual(storedConfig('{"config":{"seed":1}}'), { seed: 1 });
-  assert.deepEqual(sectionOf(storedRecipe('{"roles":1}'), 'roles'), {});
-  assert.deepEqual(sectionOf({}, 'constructor'), {});
+  assert.deepEqual(parseStoredConfig('{"config":{"seed":1}}'), { seed: 1 });
+  assert.deepEqual(readSection(parseStoredRecipe('{"roles":1}'), 'roles'), {});
+  assert.deepEqual(readSection({}, 'constructor'), {});
 });
 
 it('a run asks servers where one answers for a role, or scores', () => {

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  changeWords,
+  describeTeamChange,
   DECODING,
-  decodingNumber,
+  parseDecodingNumber,
   isTeamChange,
   isTrial,
   NO_CHANGE,
-  recordedSampling,
+  readRecordedSampling,
   type Trial,
 } from '../../../src/domain/trial.ts';
 
@@ -38,7 +38,7 @@ const TRIAL: Trial = {
 describe('a change', () => {
   it('is said in a few words', () => {
     assert.equal(
-      changeWords({
+      describeTeamChange({
         prompts: { reasoner: 'Plan.' },
         sampling: { topK: 4, temperature: 0 },
         policy: { snapshot: '3' },
@@ -47,19 +47,19 @@ describe('a change', () => {
       'another prompt of reasoner, temperature 0, top_k 4, snapshot 3, model /m for actor',
     );
     assert.equal(
-      changeWords({
+      describeTeamChange({
         ...NO_CHANGE,
         roles: { actor: { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' } },
       }),
       'model gpt-4.1 of https://api.example.com/v1 for actor',
     );
-    assert.equal(changeWords(NO_CHANGE), '');
+    assert.equal(describeTeamChange(NO_CHANGE), '');
   });
 
   it('takes the numbers that sampling can have, and no blank one', () => {
     const read = (key: string, text: string): number | null => {
       const decoding = DECODING.find((one) => one.key === key);
-      return decoding === undefined ? assert.fail(key) : decodingNumber(decoding, text);
+      return decoding === undefined ? assert.fail(key) : parseDecodingNumber(decoding, text);
     };
     assert.deepEqual(
       [read('temperature', ' 0.5 '), read('temperature', '0'), read('top_k', '0'), read('max_new_tokens', '1')],
@@ -80,11 +80,11 @@ describe('a change', () => {
   });
 
   it('stands beside what the run samples with', () => {
-    assert.deepEqual(recordedSampling('{"config": {"sampling": {"temperature": 1, "top_k": 0, "top_p": "x"}}}'), {
+    assert.deepEqual(readRecordedSampling('{"config": {"sampling": {"temperature": 1, "top_k": 0, "top_p": "x"}}}'), {
       temperature: 1,
       topK: 0,
     });
-    assert.deepEqual(recordedSampling('no json'), {});
+    assert.deepEqual(readRecordedSampling('no json'), {});
   });
 });
 

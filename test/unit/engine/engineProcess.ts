@@ -17,13 +17,13 @@ import {
   type StartRunParams,
 } from '../../../src/shared/protocols/engineProtocol.ts';
 import type { JobList, RunJob, RunProgress } from '../../../src/shared/protocols/jobs.ts';
-import { socketConnection } from '../../../src/shared/protocols/socketConnection.ts';
-import { ownRuntimeFolder } from '../../support/engines.ts';
+import { createSocketConnection } from '../../../src/shared/protocols/socketConnection.ts';
+import { useOwnRuntimeFolder } from '../../support/engines.ts';
 import { programOf } from '../../support/programs.ts';
 
 const MAIN = programOf('engine');
 
-export const runtime = ownRuntimeFolder();
+export const runtime = useOwnRuntimeFolder();
 
 /** What a job came to that did not come to its end. */
 export class JobFailed extends Error {
@@ -89,7 +89,7 @@ export async function openDoor(t: TestContext, store: string): Promise<Door> {
   }
   const open = socket;
   const closed = once(open, 'close');
-  const connection = socketConnection(open);
+  const connection = createSocketConnection(open);
   const runs: RunProgress[] = [];
   const [watching, listening] = [new Set<(progress: RunProgress) => void>(), new Set<(list: JobList) => void>()];
   let list: JobList = { jobs: [], unstarted: [] };

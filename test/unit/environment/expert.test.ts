@@ -4,18 +4,18 @@ import { describe, it } from 'node:test';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ask, EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
-import { editsIn } from '../../../src/environment/kinds/expertAnswer.ts';
-import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { teamPolicy } from '../../../src/policy/teamPolicy.ts';
+import { findEnvironmentKind } from '../../../src/environment/kinds.ts';
+import { readExpertEdits } from '../../../src/environment/kinds/expertAnswer.ts';
+import { makeLadderEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { createTeamPolicy } from '../../../src/policy/teamPolicy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { findLeaves, toLog } from '../../../src/replay/tree.ts';
 import { CancelledError, C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { policiesFault } from '../../../src/training/policies.ts';
+import { findPoliciesFault } from '../../../src/training/policies.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
 const [ONE] = problems(1);
@@ -33,7 +33,7 @@ async function said(ask: Ask | undefined, texts: readonly string[] = [AUX, MAIN]
     const role = index === texts.length - 1 ? 'main' : 'aux';
     return { kind: 'decision', position: index, role, text };
   });
-  const kind = environmentKind('expert_edits') ?? assert.fail();
+  const kind = findEnvironmentKind('expert_edits') ?? assert.fail();
   return kind.run({
     problem: INSTANCE,
     log: messages,
@@ -47,14 +47,14 @@ async function said(ask: Ask | undefined, texts: readonly string[] = [AUX, MAIN]
 describe('the edits in an answer', () => {
   it('are the last JSON object with a text for each function', () => {
     const found = { aux: 'perfect', main: 'Return 2 * h.' };
-    assert.deepEqual(editsIn(EDITS, true), found);
+    assert.deepEqual(readExpertEdits(EDITS, true), found);
     assert.deepEqual(
-      editsIn(`First {"aux": "a", "main": "b"}, then\n\`\`\`json\n${EDITS}\n\`\`\` {"aux": 1}`, true),
+      readExpertEdits(`First {"aux": "a", "main": "b"}, then\n\`\`\`json\n${EDITS}\n\`\`\` {"aux": 1}`, true),
       found,
     );
-    assert.deepEqual(editsIn(`The set {1, 2} and {"edits": ${EDITS}}`, true), found);
-    assert.deepEqual(editsIn('{"main": "s = \\"}\\" {", "aux": " x "}', true), { aux: 'x', main: 's = "}" {' });
-    assert.deepEqual(editsIn('{"main": "shorter"}', false), { aux: '', main: 'shorter' });
+    assert.deepEqual(readExpertEdits(`The set {1, 2} and {"edits": ${EDITS}}`, true), found);
+    assert.deepEqual(readExpertEdits('{"main": "s = \\"}\\" {", "aux": " x "}', true), { aux: 'x', main: 's = "}" {' });
+    assert.deepEqual(readExpertEdits('{"main": "shorter"}', false), { aux: '', main: 'shorter' });
   });
 
   it('are none where a function has no text, or nothing can be parsed', () => {
@@ -66,10 +66,10 @@ describe('the edits in an answer', () => {
       '{"aux": ["x"], "main": "x"}',
       '{"aux',
     ]) {
-      assert.equal(editsIn(answer, true), null, answer);
+      assert.equal(readExpertEdits(answer, true), null, answer);
     }
     // Bounded work on braces that never close.
-    assert.equal(editsIn('{'.repeat(200_000), true), null);
+    assert.equal(readExpertEdits('{'.repeat(200_000), true), null);
   });
 });
 
@@ -132,7 +132,7 @@ const protocolOf = (expert: string): Protocol =>
   );
 
 describe('an episode with a model as the expert', () => {
-  const settings = (answers: readonly string[]): Parameters<typeof grow>[0] => {
+  const settings = (answers: readonly string[]): Parameters<typeof growEpisodes>[0] => {
     const own = new ScriptedPolicy(({ role, context }) =>
       role === 'aux' ? AUX : context.includes('Return 2 * h.') ? MAIN.replace('return h', 'return 2 * h') : MAIN,
     );
@@ -141,9 +141,9 @@ describe('an episode with a model as the expert', () => {
     return {
       protocol: protocolOf('policy'),
       render: renderPlain,
-      policy: teamPolicy(own, { expert: { kind: 'scripted', answers: script } }, null),
+      policy: createTeamPolicy(own, { expert: { kind: 'scripted', answers: script } }, null),
       evaluator: {
-        ...ladderEvaluator(unused, 'ladder', 'checked'),
+        ...makeLadderEvaluator(unused, 'ladder', 'checked'),
         evaluate: (_, text) => Promise.resolve({ score: text.includes('2 * h') ? 1 : 0, rule: 'seen' }),
       },
       budget: new EvaluatorBudget(100),
@@ -154,7 +154,7 @@ describe('an episode with a model as the expert', () => {
     };
   };
   const scores = async (answers: readonly string[]): Promise<unknown[]> => {
-    const roots = await grow(settings(answers), starts([INSTANCE]), [1, 2], NEVER);
+    const roots = await growEpisodes(settings(answers), starts([INSTANCE]), [1, 2], NEVER);
     const leaves = roots.flatMap(findLeaves);
     return leaves.map((message) => {
       const events = toLog(settings(answers).protocol, { message }).filter((event) => event.kind === 'environment');
@@ -178,7 +178,7 @@ describe('an episode with a model as the expert', () => {
     const cancelling = settings([EDITS]);
     const { policy } = cancelling;
     await assert.rejects(
-      grow(
+      growEpisodes(
         {
           ...cancelling,
           policy: {
@@ -205,8 +205,8 @@ describe('an episode with a model as the expert', () => {
 });
 
 describe('the role expert of policies', () => {
-  const of = (expert: string, policies: Parameters<typeof policiesFault>[0]['policies']): string | undefined =>
-    policiesFault({ policies, steps: 1, task: { name: 'arithmetic' } }, protocolOf(expert))?.sentence;
+  const of = (expert: string, policies: Parameters<typeof findPoliciesFault>[0]['policies']): string | undefined =>
+    findPoliciesFault({ policies, steps: 1, task: { name: 'arithmetic' } }, protocolOf(expert))?.sentence;
 
   it('is needed where a model is the expert, and unknown elsewhere', () => {
     const policies = { expert: { kind: 'model', model: '../coder' } } as const;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { extractedOf, promptFor, type SaidEvent } from '../../../src/domain/episode.ts';
+import { readExtracted, promptFor, type SaidEvent } from '../../../src/domain/episode.ts';
 import type { Examined } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
+import { findEnvironmentKind } from '../../../src/environment/kinds.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
 const INSTANCE: Problem = {
@@ -47,7 +47,7 @@ async function said(
     const role = index === texts.length - 1 ? 'main' : 'aux';
     return { kind: 'decision', position: index, role, text };
   });
-  const kind = environmentKind(name) ?? assert.fail(name);
+  const kind = findEnvironmentKind(name) ?? assert.fail(name);
   const outcome = await kind.run({
     problem: INSTANCE,
     log: messages,
@@ -75,7 +75,7 @@ describe('the external modes', () => {
       `f: defined.\naux: defined.\n${levels}aux: called and used.\nYour function only hands on what aux gives.\nRevise your function f. Write the code only.`,
     );
     assert.deepEqual(slices, [-2]);
-    assert.equal(extractedOf({ json: json ?? null }, 'main'), MAIN);
+    assert.equal(readExtracted({ json: json ?? null }, 'main'), MAIN);
   });
 
   it('level_feedback says where the program cannot be parsed, and what is missing', async () => {
@@ -91,7 +91,7 @@ describe('the external modes', () => {
     );
     assert.match(to('aux'), /^aux: missing; begin a line with def aux/u);
     assert.match(to('main'), /Syntax: error in line 3, column 5: invalid syntax\.\nTests: none were run\.\nRevise/u);
-    assert.equal(extractedOf({ json: json ?? null }, 'aux'), null);
+    assert.equal(readExtracted({ json: json ?? null }, 'aux'), null);
   });
 
   it('level_passed, passed and plain say less and less', async () => {

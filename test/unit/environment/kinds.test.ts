@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { ENVIRONMENT_KINDS, environmentKind } from '../../../src/environment/kinds.ts';
+import { ENVIRONMENT_KINDS, findEnvironmentKind } from '../../../src/environment/kinds.ts';
 import { problems } from '../replay/helpers.ts';
 
 const [INSTANCE = assert.fail()] = problems(1);
@@ -18,7 +18,7 @@ async function outcome(
     problem = INSTANCE,
   }: { readonly reward?: number | null; readonly uniform?: number; readonly problem?: Problem } = {},
 ): Promise<EnvironmentOutcome> {
-  const kind = environmentKind(name) ?? assert.fail(name);
+  const kind = findEnvironmentKind(name) ?? assert.fail(name);
   const messages = texts.map((text, position): SaidEvent => ({
     kind: 'decision',
     position,

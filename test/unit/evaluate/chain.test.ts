@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { gradeChain, parseChain } from '../../../src/evaluate/chain.ts';
 import { chainEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
+import { getEvaluatorKind } from '../../../src/evaluate/kinds.ts';
+import { makeEvaluator } from '../../../src/evaluate/named.ts';
 
 const ANSWER = 'chain of 3, ring of 10: from D to I by 1 2 4 without F H';
 const problem = (answer: string): Problem => ({
@@ -42,7 +42,7 @@ describe('a chain', () => {
   });
 
   it('is made of the messages of a turn, one letter in each', async () => {
-    const evaluator = evaluatorNamed('auto', 'chain', () => assert.fail());
+    const evaluator = makeEvaluator('auto', 'chain', () => assert.fail());
     assert.equal(evaluator, chainEvaluator);
     const said = (...texts: string[]): string =>
       evaluator.ofTurn?.(
@@ -78,7 +78,7 @@ describe('a chain', () => {
     assert.notEqual(parseChain('chain of 100, ring of 26: from A to Z by 25 without Y'), null, 'all at their bounds');
     const { score, masked } = await chainEvaluator.evaluate(problem('14'), '14');
     assert.deepEqual([score, masked], [null, 'The answer of problem item is no rule of a chain.']);
-    assert.equal(evaluatorKind('chain').fault([problem(ANSWER)]), null);
-    assert.match(evaluatorKind('chain').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
+    assert.equal(getEvaluatorKind('chain').fault([problem(ANSWER)]), null);
+    assert.match(getEvaluatorKind('chain').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
   });
 });

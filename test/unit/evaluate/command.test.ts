@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { commandEvaluator } from '../../../src/evaluate/command.ts';
+import { makeCommandEvaluator } from '../../../src/evaluate/command.ts';
 import { EvaluatorLost, type Graded } from '../../../src/evaluate/evaluator.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 
@@ -13,7 +13,7 @@ const node = (script: string): readonly string[] => [process.execPath, '-e', scr
 const graded = (
   command: readonly string[],
   { text = 'four', timeLimit = 20_000, signal }: { text?: string; timeLimit?: number; signal?: AbortSignal } = {},
-): Promise<Graded> => commandEvaluator({ command, folder: tmpdir(), timeLimit }).evaluate(INSTANCE, text, signal);
+): Promise<Graded> => makeCommandEvaluator({ command, folder: tmpdir(), timeLimit }).evaluate(INSTANCE, text, signal);
 
 describe('a scoring command', () => {
   it('reads the message as JSON, and has no key of ours', async (t) => {
@@ -69,7 +69,7 @@ describe('a scoring command', () => {
 
   it('runs a few at a time, and each message has its own score', async () => {
     const script = "console.log(JSON.parse(require('fs').readFileSync(0, 'utf8')).text)";
-    const evaluator = commandEvaluator({ command: node(script), folder: tmpdir(), timeLimit: 20_000 });
+    const evaluator = makeCommandEvaluator({ command: node(script), folder: tmpdir(), timeLimit: 20_000 });
     const texts = ['0', '0.1', '0.2', '0.3', '0.4', '0.5'];
     const scores = await Promise.all(texts.map(async (text) => (await evaluator.evaluate(INSTANCE, text)).score));
     assert.deepEqual(scores, texts.map(Number));
@@ -86,7 +86,7 @@ describe('a scoring command', () => {
       spawn('sleep', ['1000'], { stdio: 'ignore', detached: true, cwd: process.cwd() }).unref();
       const here = (pid) => { try { return require('fs').readlinkSync('/proc/' + pid + '/cwd') === process.cwd() && require('fs').readFileSync('/proc/' + pid + '/comm', 'utf8') === 'sleep\\n'; } catch { return false; } };
       console.log(require('fs').readdirSync('/proc').filter((pid) => /^[0-9]+$/.test(pid) && here(pid)).length > 4 ? 0 : 1)`;
-      const evaluators = [1, 2].map(() => commandEvaluator({ command: node(script), folder, timeLimit: 20_000 }));
+      const evaluators = [1, 2].map(() => makeCommandEvaluator({ command: node(script), folder, timeLimit: 20_000 }));
       const asked = evaluators.flatMap((evaluator) =>
         [1, 2, 3, 4, 5].map((text) => evaluator.evaluate(INSTANCE, String(text))),
       );

@@ -4,10 +4,10 @@ import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { Graded } from '../../../src/evaluate/evaluator.ts';
 import { readSchema } from '../../../src/evaluate/jsonSchema.ts';
-import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
+import { getEvaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
 import { compilePattern } from '../../../src/evaluate/kinds/pattern.ts';
 import { parseTolerance } from '../../../src/evaluate/kinds/tolerance.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
+import { makeEvaluator } from '../../../src/evaluate/named.ts';
 
 const problem = (answer: string): Problem => ({
   uid: 'item',
@@ -20,12 +20,12 @@ const problem = (answer: string): Problem => ({
 
 const graded = (name: EvaluatorName, answer: string, text: string): Promise<Graded> => {
   const unused = (): never => assert.fail('no code is run');
-  const evaluator = evaluatorNamed(name, 'mathematics', () => ({ grade: unused, functions: unused }));
+  const evaluator = makeEvaluator(name, 'mathematics', () => ({ grade: unused, functions: unused }));
   return evaluator.evaluate(problem(answer), text);
 };
 
 const fault = (name: EvaluatorName, answer: string): string | null =>
-  evaluatorKind(name).fault([problem('1 +- 1'), problem(answer)].slice(name === 'tolerance' ? 0 : 1));
+  getEvaluatorKind(name).fault([problem('1 +- 1'), problem(answer)].slice(name === 'tolerance' ? 0 : 1));
 
 async function scores(name: EvaluatorName, answer: string, texts: Readonly<Record<string, 0 | 1>>): Promise<void> {
   assert.equal(fault(name, answer), null, answer);

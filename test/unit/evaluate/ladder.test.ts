@@ -3,17 +3,17 @@ import { describe, it } from 'node:test';
 import type { SaidEvent } from '../../../src/domain/episode.ts';
 import type { Examination } from '../../../src/domain/message.ts';
 import type { Problem, ProblemTests } from '../../../src/domain/problem.ts';
-import { environmentKind } from '../../../src/environment/kinds.ts';
-import { ladderEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
-import { climb } from '../../../src/evaluate/ladder.ts';
+import { findEnvironmentKind } from '../../../src/environment/kinds.ts';
+import { makeLadderEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { getEvaluatorKind } from '../../../src/evaluate/kinds.ts';
+import { scoreLadder } from '../../../src/evaluate/ladder.ts';
 import {
-  assertionsOf,
-  entryPointOf,
-  functionNamed,
-  functionsOf,
+  listAssertions,
+  findEntryPoint,
+  findFunctionSource,
+  pickFunctions,
   mentionsReturn,
-  slicedTests,
+  sliceTests,
 } from '../../../src/evaluate/python/functionSource.ts';
 
 const test = (code: string): ProblemTests => ({ tests: [], test: code, entryPoint: 'f', setup: '', prefix: '' });
@@ -40,7 +40,7 @@ const best: Examination = {
 
 describe('the ladder', () => {
   it('gives 4 points, and nothing further for what fails structure or syntax', () => {
-    const total = (changed: Partial<Examination>): number => climb({ ...best, ...changed }, 'checked').total;
+    const total = (changed: Partial<Examination>): number => scoreLadder({ ...best, ...changed }, 'checked').total;
     assert.equal(total({}), 4);
     assert.equal(total({ main: { source: null, returns: false } }), 0.4);
     assert.equal(total({ syntax: { line: 1, column: 1, message: '' } }), 1);
@@ -53,13 +53,13 @@ describe('the ladder', () => {
 
   it('says what a failing sandbox leaves unknown, as a score of nothing', async () => {
     const verdict = { score: null, rule: 'killed', detail: '', masked: 'Ended.', passed: 0, total: 0 } as const;
-    const evaluator = ladderEvaluator({ functions: () => Promise.resolve(verdict) }, 'ladder', 'checked');
+    const evaluator = makeLadderEvaluator({ functions: () => Promise.resolve(verdict) }, 'ladder', 'checked');
     const graded = await evaluator.evaluate(problem(test('def check(candidate):\n    assert candidate(1)\n')), 'x');
     assert.deepEqual(graded, { score: null, rule: 'killed', masked: 'Ended.' });
   });
 
   it('refuses problems without tests of a function in one sentence', () => {
-    const { fault } = evaluatorKind('ladder');
+    const { fault } = getEvaluatorKind('ladder');
     assert.equal(fault([problem(test('x'))]), null);
     assert.match(fault([problem()]) ?? '', /problem "one" has none; give it tests/u);
     assert.match(fault([problem({ ...test('x'), entryPoint: null })]) ?? '', /names no function/u);
@@ -69,20 +69,20 @@ describe('the ladder', () => {
 describe('the two functions of a program', () => {
   it('are the last definitions at the first column, without what is around them', () => {
     const code = 'import os\ndef aux(a):\n    return a\n\n# end\nx = 1\ndef aux(\n    a,\n):\n    return 2\nprint()\n';
-    assert.equal(functionNamed(code, 'aux'), 'def aux(\n    a,\n):\n    return 2');
-    assert.equal(functionNamed('    def aux(a):\n        return a', 'aux'), null);
-    assert.equal(functionNamed('def auxiliary(a):\n    return a', 'aux'), null);
+    assert.equal(findFunctionSource(code, 'aux'), 'def aux(\n    a,\n):\n    return 2');
+    assert.equal(findFunctionSource('    def aux(a):\n        return a', 'aux'), null);
+    assert.equal(findFunctionSource('def auxiliary(a):\n    return a', 'aux'), null);
   });
 
   it('come from the role that was asked: a helper that defines the main function replaces nothing', () => {
     const helper = 'def aux(n):\n    return n\ndef f(n):\n    return 7\n';
-    const found = functionsOf(helper, 'def f(n):\n    return aux(n)\ndef aux(n):\n    return 9\n', 'f');
+    const found = pickFunctions(helper, 'def f(n):\n    return aux(n)\ndef aux(n):\n    return 9\n', 'f');
     assert.deepEqual(found, { helper: 'def aux(n):\n    return n', main: 'def f(n):\n    return aux(n)' });
-    assert.equal(functionsOf(helper, '', 'f').main, null);
+    assert.equal(pickFunctions(helper, '', 'f').main, null);
   });
 
   it('are joined by the environment, which says what it found of each role', async () => {
-    const join = environmentKind('join');
+    const join = findEnvironmentKind('join');
     const tests = { ...test('x'), prefix: 'from math import pi\n\ndef f(n):\n' };
     const outcome = await join?.run({
       problem: problem(tests),
@@ -101,8 +101,8 @@ describe('the two functions of a program', () => {
 
   it('are named by the tests, or by the prompt', () => {
     const list = { ...test(''), entryPoint: null, tests: ['assert set(mix([1])) == set()'] };
-    assert.equal(entryPointOf(problem(list)), 'mix');
-    assert.equal(entryPointOf(problem({ ...list, tests: ['assert sum([1]) == 1'] }, 'def g(x):')), 'g');
+    assert.equal(findEntryPoint(problem(list)), 'mix');
+    assert.equal(findEntryPoint(problem({ ...list, tests: ['assert sum([1]) == 1'] }, 'def g(x):')), 'g');
   });
 
   it('give back a value where a line says so, not where a comment does', () => {
@@ -131,7 +131,7 @@ describe('the assertions of a check', () => {
   ].join('\n');
 
   it('are tests of their own, each once, and what is before them is set up', () => {
-    const { tests, setup, test: program } = assertionsOf(test(CHECK), 'f');
+    const { tests, setup, test: program } = listAssertions(test(CHECK), 'f');
     assert.deepEqual(tests, [
       'assert f(1) == [\n        1, ")",\n    ]',
       'assert f(2) == 2  # (',
@@ -146,7 +146,7 @@ describe('the assertions of a check', () => {
       '    n = 3',
       '    assert candidate((1',
     ]) {
-      const asked = assertionsOf(test(`${CHECK.replace('check(f)', '')}${line}\n`), 'f');
+      const asked = listAssertions(test(`${CHECK.replace('check(f)', '')}${line}\n`), 'f');
       assert.deepEqual([asked.tests.length, asked.entryPoint], [0, 'f'], line);
     }
   });
@@ -162,7 +162,7 @@ describe('the assertions of a check', () => {
       [0, ['1', '2', '3']],
     ];
     for (const [slice, left] of slices) {
-      assert.deepEqual(slicedTests(asked, slice), { ...asked, tests: left });
+      assert.deepEqual(sliceTests(asked, slice), { ...asked, tests: left });
     }
   });
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { EvaluatorLost, type Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { EVALUATOR_KINDS, evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
-import { masked, scored, type PassRule } from '../../../src/evaluate/python/rules.ts';
+import { EVALUATOR_KINDS, getEvaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
+import { makeEvaluator } from '../../../src/evaluate/named.ts';
+import { maskVerdict, scoreVerdict, type PassRule } from '../../../src/evaluate/python/rules.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 
 const TESTS = { tests: ['assert f(1) == 2'], test: '', entryPoint: null, setup: '', prefix: 'import math\n' };
@@ -21,12 +21,12 @@ const problem = (answer: string, tests?: Problem['tests']): Problem => ({
 /** Says what it was asked. */
 const asked: { rule: PassRule; code: string; uidSha: string | null }[] = [];
 const named = (name: EvaluatorName, stated = false): Evaluator =>
-  evaluatorNamed(name, stated ? 'stated' : 'mathematics', (rule) => ({
-    functions: () => Promise.resolve(masked('no-tests', 'Nothing is examined here.')),
+  makeEvaluator(name, stated ? 'stated' : 'mathematics', (rule) => ({
+    functions: () => Promise.resolve(maskVerdict('no-tests', 'Nothing is examined here.')),
     grade: (code, _, uidSha) => {
       asked.push({ rule, code, uidSha: uidSha ?? null });
       return Promise.resolve(
-        code.includes('broken') ? masked('sandbox', 'It did not start.') : scored(0.5, 'partly', '', 1, 2),
+        code.includes('broken') ? maskVerdict('sandbox', 'It did not start.') : scoreVerdict(0.5, 'partly', '', 1, 2),
       );
     },
   }));
@@ -68,10 +68,10 @@ test('code goes to the tests with what is before it, without its fences', async 
 });
 
 test('problems without tests are refused where tests are to score them', () => {
-  assert.equal(evaluatorKind('auto').fault([problem('1')]), null);
-  assert.equal(evaluatorKind('python').fault([problem('', TESTS)]), null);
+  assert.equal(getEvaluatorKind('auto').fault([problem('1')]), null);
+  assert.equal(getEvaluatorKind('python').fault([problem('', TESTS)]), null);
   assert.match(
-    evaluatorKind('python').fault([problem('', TESTS), problem('1')]) ?? '',
+    getEvaluatorKind('python').fault([problem('', TESTS), problem('1')]) ?? '',
     /problem "item" has none; give it tests, or choose evaluator: auto/,
   );
 });
@@ -94,9 +94,9 @@ test('each kind is described once, is what a configuration may name, and names w
     /did you mean math\? It must be one of auto, answer, exact, pattern, tolerance, json-schema, command, judge, points, chain, zebra, zebra-cells, numbers, blocksworld, math, math-lenient, python, python-fraction/u,
   );
   for (const name of ['auto', 'python', 'python-fraction'] as const) {
-    assert.equal(evaluatorKind(name).runsCode, true, name);
+    assert.equal(getEvaluatorKind(name).runsCode, true, name);
   }
   for (const name of ['answer', 'math', 'math-lenient'] as const) {
-    assert.equal(evaluatorKind(name).runsCode, false, name);
+    assert.equal(getEvaluatorKind(name).runsCode, false, name);
   }
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
 import { pointsEvaluator } from '../../../src/evaluate/evaluator.ts';
-import { evaluatorKind } from '../../../src/evaluate/kinds.ts';
-import { evaluatorNamed } from '../../../src/evaluate/named.ts';
+import { getEvaluatorKind } from '../../../src/evaluate/kinds.ts';
+import { makeEvaluator } from '../../../src/evaluate/named.ts';
 import { gradePoints, parsePoints } from '../../../src/evaluate/points.ts';
 
 const ANSWER = 'red: 2, blue: 1; 7: 3; of 5';
@@ -70,10 +70,10 @@ describe('points', () => {
       ['points', 'mathematics'],
       ['auto', 'points'],
     ] as const) {
-      const found = await evaluatorNamed(name, form, () => grader).evaluate(problem(ANSWER), 'red, 7');
+      const found = await makeEvaluator(name, form, () => grader).evaluate(problem(ANSWER), 'red, 7');
       assert.equal(found.score, 1, name);
     }
-    assert.equal(evaluatorKind('points').fault([problem(ANSWER)]), null);
-    assert.match(evaluatorKind('points').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
+    assert.equal(getEvaluatorKind('points').fault([problem(ANSWER)]), null);
+    assert.match(getEvaluatorKind('points').fault([problem(ANSWER), problem('3')]) ?? '', /"item" has another form/u);
   });
 });

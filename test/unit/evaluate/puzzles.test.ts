@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
-import { evaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
-import { evaluatorNamed, answerFormOf } from '../../../src/evaluate/named.ts';
-import { BLOCKS, gradePlan, parseBlocks, planIn, readStatement } from '../../../src/evaluate/puzzles/blocks.ts';
-import { compareGuess, gradeGuess, guessIn, parseSecret } from '../../../src/evaluate/puzzles/numbers.ts';
+import { getEvaluatorKind, type EvaluatorName } from '../../../src/evaluate/kinds.ts';
+import { makeEvaluator, getAnswerForm } from '../../../src/evaluate/named.ts';
+import { BLOCKS, gradePlan, parseBlocks, readPlan, readStatement } from '../../../src/evaluate/puzzles/blocks.ts';
+import { compareGuess, gradeGuess, readGuess, parseSecret } from '../../../src/evaluate/puzzles/numbers.ts';
 import { readDomain, readProblem, writeProblem, type Domain } from '../../../src/evaluate/puzzles/pddl.ts';
 import { validatePlan } from '../../../src/evaluate/puzzles/strips.ts';
 import { gradeZebra, parseZebra } from '../../../src/evaluate/puzzles/zebra.ts';
-import { masked, scored } from '../../../src/evaluate/python/rules.ts';
+import { maskVerdict, scoreVerdict } from '../../../src/evaluate/python/rules.ts';
 import { MODELLESS_TASKS } from '../../../src/shared/runNames.ts';
 import { isInputError } from '../tasks/expect.ts';
 
@@ -98,9 +98,9 @@ describe('a secret number', () => {
   });
 
   it('is guessed by the last group of as many digits', () => {
-    assert.equal(guessIn('Not 1234; Guess: 0427.', 4), '0427');
-    assert.equal(guessIn('123456789', 4), '5678');
-    assert.equal(guessIn('Guess: 427', 4), null);
+    assert.equal(readGuess('Not 1234; Guess: 0427.', 4), '0427');
+    assert.equal(readGuess('123456789', 4), '5678');
+    assert.equal(readGuess('Guess: 427', 4), null);
     assert.deepEqual(gradeGuess('0427', 'Guess: 0427'), { score: 1, rule: 'numbers: 4 in place, 0 elsewhere' });
     assert.deepEqual(gradeGuess('0427', 'Guess: 0472'), { score: 0, rule: 'numbers: 2 in place, 2 elsewhere' });
     assert.deepEqual(gradeGuess('0427', '?'), { score: 0, rule: 'numbers: no guess of 4 digits' });
@@ -161,7 +161,7 @@ describe('Blocksworld', () => {
     assert.equal(rule('(stack orange)'), 'plan: action 1, (stack orange), is not of the domain');
     assert.equal(rule('No idea.', 'pick up the purple block'), 'plan: no action');
     assert.equal(rule(...Array.from({ length: 2000 }, () => '(pick-up red)')), 'plan: more than 1000 actions');
-    assert.deepEqual(planIn('stack the red block on the blue block', ['blue', 'red']), [
+    assert.deepEqual(readPlan('stack the red block on the blue block', ['blue', 'red']), [
       { name: 'stack', objects: ['red', 'blue'] },
     ]);
   });
@@ -228,12 +228,12 @@ describe('the PDDL subset', () => {
 });
 
 describe('evaluators of puzzles', () => {
-  const grader = { grade: () => Promise.resolve(scored(1, 'passed', '', 1, 1)), functions: () => assert.fail() };
-  const named = (name: EvaluatorName, form = answerFormOf(null)) => evaluatorNamed(name, form, () => grader);
+  const grader = { grade: () => Promise.resolve(scoreVerdict(1, 'passed', '', 1, 1)), functions: () => assert.fail() };
+  const named = (name: EvaluatorName, form = getAnswerForm(null)) => makeEvaluator(name, form, () => grader);
   const PROBLEM = writeProblem(readStatement(STATEMENT, 'p') ?? assert.fail());
 
   it('are what auto takes for their answers, in tasks and in files; other answers stay mathematics', async () => {
-    for (const form of [answerFormOf(null), ...MODELLESS_TASKS.map(answerFormOf)]) {
+    for (const form of [getAnswerForm(null), ...MODELLESS_TASKS.map(getAnswerForm)]) {
       const auto = named('auto', form);
       const score = async (answer: string, text: string): Promise<number | null> =>
         (await auto.evaluate(problem(answer), text)).score;
@@ -255,19 +255,19 @@ describe('evaluators of puzzles', () => {
     ] as const) {
       const { score, masked: why } = await named(name).evaluate(problem('14'), '14');
       assert.deepEqual([score, typeof why], [null, 'string']);
-      assert.equal(evaluatorKind(name).fault([problem(answer)]), null);
-      assert.match(evaluatorKind(name).fault([problem(answer), problem('14')]) ?? '', /"item" has another form/u);
+      assert.equal(getEvaluatorKind(name).fault([problem(answer)]), null);
+      assert.match(getEvaluatorKind(name).fault([problem(answer), problem('14')]) ?? '', /"item" has another form/u);
       assert.equal(named(name).name, name);
     }
   });
 
   it('give tests that read a value the literal of a message as data, and score 0 where there is none', async () => {
     const asked: string[] = [];
-    const python = evaluatorNamed('auto', 'mathematics', () => ({
+    const python = makeEvaluator('auto', 'mathematics', () => ({
       functions: () => assert.fail(),
       grade: (code) => {
         asked.push(code);
-        return Promise.resolve(masked('no-tests', ''));
+        return Promise.resolve(maskVerdict('no-tests', ''));
       },
     }));
     const tests = { tests: [], test: 'x', entryPoint: 'f', setup: '', prefix: '', reads: 'value' } as const;

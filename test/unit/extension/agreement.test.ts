@@ -7,18 +7,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { StepHistories } from '../../../src/extension/dashboard/stepHistories.ts';
-import { alternativeLabel, bucketLabel, creditWords } from '../../../src/extension/sidebar/bucketWords.ts';
-import { bucketsOf } from '../../../src/extension/sidebar/bucketsModel.ts';
-import { roundDescription, runDescription } from '../../../src/extension/sidebar/runWords.ts';
-import { childrenOf, Limits, type RoundNode } from '../../../src/extension/sidebar/runsModel.ts';
+import {
+  formatAlternativeLabel,
+  formatBucketLabel,
+  describeCredit,
+} from '../../../src/extension/sidebar/bucketWords.ts';
+import { listBucketNodes } from '../../../src/extension/sidebar/bucketsModel.ts';
+import { formatRoundDescription, formatRunDescription } from '../../../src/extension/sidebar/runWords.ts';
+import { listChildren, Limits, type RoundNode } from '../../../src/extension/sidebar/runsModel.ts';
 import { TranscriptReading } from '../../../src/extension/transcript/reading/transcriptReading.ts';
 import { findingReport, runReport } from '../../../src/report/report.ts';
 import { signed as signedInReports } from '../../../src/report/words.ts';
 import type { TranscriptRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
-import { percent1, signed } from '../../../webview/common/format.ts';
+import { formatPercent1, signed } from '../../../webview/common/format.ts';
 import { returnFigure, varianceFigure } from '../../../webview/dashboard/stepFigures.ts';
-import { rowLabel } from '../../../webview/transcript/tree/row.ts';
+import { describeRow } from '../../../webview/transcript/tree/row.ts';
 import { addMadeRun, CALLS, openMade } from '../../integration/dashboardStore.ts';
 import { view } from '../webview/dashboardFixture.ts';
 
@@ -70,7 +74,7 @@ test('a message has one credit: by its definition from the returns shown, in its
     for (const row of rows) {
       const credit = creditOf(row, rows);
       assert.match(
-        rowLabel({ ...row, verification: null, other: null, events: null, outcome: null }),
+        describeRow({ ...row, verification: null, other: null, events: null, outcome: null }),
         new RegExp(`; credit ${signed(credit).replace('+', '\\+')} \\[`, 'u'),
       );
       const { message } = row;
@@ -78,8 +82,8 @@ test('a message has one credit: by its definition from the returns shown, in its
       const bucket = store.bucketsFor(message)[0];
       const alternative = bucket?.alternatives.find(({ message: one }) => one === message);
       assert.ok(alternative?.credit);
-      assert.equal(alternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
-      assert.ok(creditWords(alternative.credit).startsWith(`credit ${signed(credit)}, 95 % `));
+      assert.equal(formatAlternativeLabel(alternative), `${signed(credit)}, return ${(row.return ?? NaN).toFixed(2)}`);
+      assert.ok(describeCredit(alternative.credit).startsWith(`credit ${signed(credit)}, 95 % `));
       const reported = findingReport(store, message)
         .buckets.flatMap(({ alternatives }) => alternatives)
         .find((one) => one.message === message);
@@ -94,9 +98,9 @@ test('the bucket that comes first is the one with the largest credit of all rows
   const largest = Math.max(
     ...steps().flatMap((iteration) => rowsOf(iteration).map((row) => Math.abs(row.credit?.value ?? NaN))),
   );
-  const [first] = bucketsOf(store, RUN, 'credit', null, new Limits());
+  const [first] = listBucketNodes(store, RUN, 'credit', null, new Limits());
   assert.ok(first?.kind === 'bucket');
-  assert.equal(bucketLabel(first.ranked, 'credit').replace(/^\S+ [+\u2212]/u, ''), largest.toFixed(2));
+  assert.equal(formatBucketLabel(first.ranked, 'credit').replace(/^\S+ [+\u2212]/u, ''), largest.toFixed(2));
 });
 
 test('a step has one mean return, one variance and one count of episodes: from its rows, in the side bar, on the dashboard', () => {
@@ -107,7 +111,7 @@ test('a step has one mean return, one variance and one count of episodes: from i
     figure.table(shown).rows.map((row) => row.cells.map(({ text }) => text));
   const [returns, variances] = [cells(returnFigure()), cells(varianceFigure())];
   const rounds = new Map(
-    childrenOf(store, childrenOf(store, null, new Limits())[0] ?? null, new Limits())
+    listChildren(store, listChildren(store, null, new Limits())[0] ?? null, new Limits())
       .filter((node): node is RoundNode => node.kind === 'round')
       .map((node) => [node.iteration, node]),
   );
@@ -116,7 +120,7 @@ test('a step has one mean return, one variance and one count of episodes: from i
     const leaves = rows.filter(({ role }) => role === 'actor').map((row) => row.return ?? NaN);
     const node = rounds.get(iteration);
     assert.ok(node);
-    assert.equal(roundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${leaves.length} episodes`);
+    assert.equal(formatRoundDescription(node), `mean return ${mean(leaves).toFixed(2)}, ${leaves.length} episodes`);
     assert.deepEqual(returns[iteration - 1], [String(iteration), mean(leaves).toFixed(3), String(leaves.length)]);
     const contexts = [...Map.groupBy(rows, (row) => `${row.role} ${String(parentOf(row, rows))}`).values()].map(
       (group) => {
@@ -138,8 +142,8 @@ test('a run has one accuracy and one bill: in the store, the side bar, the dashb
   const { before: first, after: last } = record.summary?.accuracy ?? {};
   assert.ok(first && last);
   assert.equal(
-    runDescription({ run: record, status: 'done' }),
-    `${STEPS} of ${STEPS} steps, ${percent1(first.value)} \u2192 ${percent1(last.value)}`,
+    formatRunDescription({ run: record, status: 'done' }),
+    `${STEPS} of ${STEPS} steps, ${formatPercent1(first.value)} \u2192 ${formatPercent1(last.value)}`,
   );
   const report = runReport(store, RUN);
   assert.equal(report.summary?.accuracy.after?.value, last.value);

@@ -8,7 +8,7 @@ import type { Problem } from '../../../src/domain/problem.ts';
 import type { Ledger } from '../../../src/domain/run.ts';
 import type { StepMetrics } from '../../../src/domain/step.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
-import { contextKey } from '../../../src/team/contextKey.ts';
+import { hashContext } from '../../../src/team/contextKey.ts';
 
 export const RUN = 'run-1';
 const SNAPSHOT = 'a'.repeat(64);
@@ -110,7 +110,7 @@ export function addMessage(writer: StoreWriter, parts: MessageParts): number {
     bucket: parts.bucket,
     siblingIndex: parts.index,
     context,
-    contextKey: contextKey(context).key,
+    contextKey: hashContext(context).key,
     text: parts.text,
     tokens: tokensOf(parts.text),
     logprobs: Float32Array.from([0, 0, 0]),
@@ -199,7 +199,7 @@ function bucketOf(writer: StoreWriter, run: string, parts: TreeParts, role: stri
     problem: parts.problem.uidSha,
     role,
     turn: 0,
-    contextKey: contextKey(context).key,
+    contextKey: hashContext(context).key,
     snapshot: SNAPSHOT,
     message: null,
   });

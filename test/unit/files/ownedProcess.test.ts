@@ -6,7 +6,7 @@ import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endOwned, killOwned, spawnOwned, listedProcess } from '../../../src/files/ownedProcess.ts';
+import { endOwned, killOwned, spawnOwned, findListedProcess } from '../../../src/files/ownedProcess.ts';
 
 /** The module as it is named in a program. */
 const OWNED_PROCESS = JSON.stringify(new URL('../../../src/files/ownedProcess.ts', import.meta.url).href);
@@ -51,7 +51,7 @@ async function untilTried(body: () => Promise<boolean>): Promise<void> {
   assert.fail(`Other processes took ${MOST_NUMBERS} numbers.`);
 }
 
-const lives = (pid: number): boolean => listedProcess(pid)?.hasEnded === false;
+const lives = (pid: number): boolean => findListedProcess(pid)?.hasEnded === false;
 
 it('a program that stays when it is asked to end is killed with what it started', async () => {
   const stays = "trap '' TERM; sleep 1000 & echo $!; while true; do wait; done";

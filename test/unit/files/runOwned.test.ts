@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { environmentOf, listedProcesses } from '../../../src/files/ownedProcess.ts';
+import { readProcessEnvironment, listProcesses } from '../../../src/files/ownedProcess.ts';
 import { runOwned, type OwnedOutcome } from '../../../src/files/runOwned.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
@@ -18,7 +18,7 @@ async function shell(
   { milliseconds = LONG, signal = NEVER, input = '' } = {},
 ): Promise<OwnedOutcome & { readonly left: number }> {
   const trial = randomBytes(16).toString('hex');
-  const left = (): number => listedProcesses().filter(({ pid }) => environmentOf(pid).includes(trial)).length;
+  const left = (): number => listProcesses().filter(({ pid }) => readProcessEnvironment(pid).includes(trial)).length;
   const env = { PATH: process.env['PATH'], C3_TRIAL: trial };
   try {
     const run = { command: ['/bin/sh', '-c', script] as const, env, input, milliseconds, most: 1000 };

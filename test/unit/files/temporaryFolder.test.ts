@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { removeAbandoned, temporaryFolder } from '../../../src/files/temporaryFolder.ts';
+import { removeAbandoned, createTemporaryFolder } from '../../../src/files/temporaryFolder.ts';
 
 const MODULE = new URL('../../../src/files/temporaryFolder.ts', import.meta.url).href;
 
@@ -16,7 +16,7 @@ function place(t: TestContext): string {
 
 test('what a killed process leaves behind goes with the next start, and what one that lives has stays', (t) => {
   const within = place(t);
-  const own = temporaryFolder('import', within);
+  const own = createTemporaryFolder('import', within);
   const script = `import { writeFileSync } from 'node:fs';
     import { temporaryFolder } from ${JSON.stringify(MODULE)};
     const folder = temporaryFolder('import', ${JSON.stringify(within)});
@@ -39,7 +39,7 @@ test('what a killed process leaves behind goes with the next start, and what one
 
 test('a number that another process has by now does not keep a folder', { skip: process.platform !== 'linux' }, (t) => {
   const within = place(t);
-  const parent = dirname(temporaryFolder('import', within));
+  const parent = dirname(createTemporaryFolder('import', within));
   const [own = ''] = readdirSync(parent);
   const earlier = own.replace(/^([0-9a-f]+\.\d+)\.\d+/u, '$1.1');
   mkdirSync(join(parent, earlier));
@@ -49,12 +49,12 @@ test('a number that another process has by now does not keep a folder', { skip: 
 
 test('a parent that is a link of somebody is neither used nor emptied', (t) => {
   const within = place(t);
-  const parent = dirname(temporaryFolder('import', within));
+  const parent = dirname(createTemporaryFolder('import', within));
   const target = join(within, 'target');
   rmSync(parent, { recursive: true });
   mkdirSync(join(target, '00000000.1.1.x'), { recursive: true });
   symlinkSync(target, parent);
-  assert.equal(dirname(temporaryFolder('import', within)), within);
+  assert.equal(dirname(createTemporaryFolder('import', within)), within);
   removeAbandoned(within);
   assert.deepEqual(readdirSync(target), ['00000000.1.1.x']);
 });

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import house, { TYPED } from '../../../oxlint.config.ts';
-import { switches, untypedFaults, type Fault } from '../../support/lint.ts';
+import { findSwitches, findUntypedFaults, type Fault } from '../../support/lint.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -246,7 +246,7 @@ before(async () => {
       await writeFile(fileOf(set, index), `${code}\n`);
     }
     await writeFile(join(folder, set, 'oxlint.config.ts'), `export { default } from '${config}';\n`);
-    found.push(...(await untypedFaults(join(folder, set))));
+    found.push(...(await findUntypedFaults(join(folder, set))));
   }
 });
 
@@ -277,7 +277,7 @@ test('a comment that would switch a rule off is found', async () => {
   const file = join(folder, 'off.ts');
   await writeFile(file, `export const size = 1;\n// ${off} no-eval\n`);
   assert.deepEqual(
-    (await switches([file, fileOf('allowed', 0)])).map((fault) => [fault.file, fault.line]),
+    (await findSwitches([file, fileOf('allowed', 0)])).map((fault) => [fault.file, fault.line]),
     [[file, 2]],
   );
 });
@@ -286,5 +286,5 @@ test('a configuration that oxlint cannot read is an error', async () => {
   const broken = join(folder, 'broken');
   await mkdir(broken);
   await writeFile(join(broken, 'oxlint.config.ts'), "export default { rules: { 'no-such-rule': 'error' } };\n");
-  await assert.rejects(untypedFaults(broken), /no-such-rule/u);
+  await assert.rejects(findUntypedFaults(broken), /no-such-rule/u);
 });

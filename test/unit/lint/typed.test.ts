@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { TYPED, TYPED_OF_TESTS } from '../../../oxlint.config.ts';
-import { typedFaults, type Fault } from '../../support/lint.ts';
+import { findTypedFaults, type Fault } from '../../support/lint.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
@@ -116,7 +116,7 @@ before(async () => {
     }
   }
   const filesOf = (set: keyof typeof SETS): string[] => Object.keys(SETS[set]).map((name) => fileOf(set, name));
-  const found = await typedFaults(
+  const found = await findTypedFaults(
     [
       { files: [...filesOf('broken'), ...filesOf('fine')], rules: { ...TYPED, ...TYPED_OF_TESTS } },
       { files: filesOf('wrong'), rules: {} },
@@ -158,7 +158,7 @@ for (const [number, code] of Object.entries(WRONG)) {
 test('a problem is said with its line and column, in characters', async () => {
   const file = join(folder, 'place.ts');
   await writeFile(file, "export const word = 'ä→';\nexport const name: number = 'ö', size: number = 'b';\n");
-  const [first, second] = await typedFaults([{ files: [file], rules: {} }], true);
+  const [first, second] = await findTypedFaults([{ files: [file], rules: {} }], true);
   assert.deepEqual([first?.line, first?.column], [2, 14]);
   assert.deepEqual([second?.line, second?.column], [2, 34]);
 });
@@ -166,5 +166,5 @@ test('a problem is said with its line and column, in characters', async () => {
 test('a rule that tsgolint does not know is an error', async () => {
   const file = join(folder, 'unknown.ts');
   await writeFile(file, 'export const size = 1;\n');
-  await assert.rejects(typedFaults([{ files: [file], rules: { 'no-such-rule': null } }], false), /no-such-rule/);
+  await assert.rejects(findTypedFaults([{ files: [file], rules: { 'no-such-rule': null } }], false), /no-such-rule/);
 });

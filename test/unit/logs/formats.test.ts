@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { encode, ExtData } from '@msgpack/msgpack';
-import { checkpointOf } from '../../../src/logs/langGraphState.ts';
+import { readCheckpoint } from '../../../src/logs/langGraphState.ts';
 import { ThreadSteps } from '../../../src/logs/langGraphThread.ts';
 import { wholeLog, type WholeLog } from './wholeLog.ts';
 
@@ -147,7 +147,7 @@ describe('checkpoints of LangGraph', () => {
       checkpoint([asked, plan], { planner: { a: '1' } }),
       checkpoint([asked, plan, answer], { planner: { a: '1' }, writer: { b: '2' } }),
     ]) {
-      const read = checkpointOf('msgpack', bytes);
+      const read = readCheckpoint('msgpack', bytes);
       assert.ok(read !== null);
       thread.add(read, () => []);
     }
@@ -169,9 +169,9 @@ describe('checkpoints of LangGraph', () => {
       new Uint8Array([0xdd, 255, 255, 255, 255]),
       nested,
     ]) {
-      assert.equal(checkpointOf('msgpack', bytes), null);
-      assert.equal(checkpointOf('json', bytes), null);
+      assert.equal(readCheckpoint('msgpack', bytes), null);
+      assert.equal(readCheckpoint('json', bytes), null);
     }
-    assert.equal(checkpointOf('pickle', new Uint8Array([0x80])), null);
+    assert.equal(readCheckpoint('pickle', new Uint8Array([0x80])), null);
   });
 });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ChatMessage } from '../../../src/chat/messages.ts';
-import { contextMessages, contextText } from '../../../src/logs/contextForm.ts';
-import { inferredSteps, seenMessages, unseenSteps, type EpisodeEntry } from '../../../src/logs/inferred.ts';
+import { readContextText, contextText } from '../../../src/logs/contextForm.ts';
+import { inferSteps, seenMessages, unseenSteps, type EpisodeEntry } from '../../../src/logs/inferred.ts';
 
 const chat = (role: ChatMessage['role'], text: string, name: string | null = null): ChatMessage => ({
   role,
@@ -36,7 +36,7 @@ const EPISODE: readonly EpisodeEntry[] = [
 
 describe('the protocol of a log', () => {
   it('is who spoke next, and what each saw of what was said', () => {
-    assert.deepEqual(inferredSteps(QUESTION, EPISODE), [
+    assert.deepEqual(inferSteps(QUESTION, EPISODE), [
       {
         role: 'planner',
         sees: [
@@ -59,7 +59,7 @@ describe('the protocol of a log', () => {
   });
 
   it('gives every recorded context again, and another one where something else was said', () => {
-    const steps = inferredSteps(QUESTION, EPISODE) ?? [];
+    const steps = inferSteps(QUESTION, EPISODE) ?? [];
     const texts = EPISODE.map(({ text }) => text);
     for (const [index, entry] of EPISODE.entries()) {
       const step = steps[index];
@@ -76,7 +76,7 @@ describe('the protocol of a log', () => {
 
   it('takes a short text for what was said only where it is a whole line, and no part of a word', () => {
     const two = (text: string, context: string): unknown =>
-      inferredSteps('Q', [said('a', text, chat('user', 'Go.')), said('b', 'x', chat('user', context))])?.[1];
+      inferSteps('Q', [said('a', text, chat('user', 'Go.')), said('b', 'x', chat('user', context))])?.[1];
     assert.deepEqual(two('7', 'Add 7 to\n7'), { role: 'b', sees: [{ as: 'user', text: ['Add 7 to\n', { of: 1 }] }] });
     const long = 'the longer text';
     assert.deepEqual(two(long, `Is ${long}s or ${long}?`), {
@@ -90,14 +90,14 @@ describe('the protocol of a log', () => {
       said('a', 'What I thought of it.', chat('user', 'Go.')),
       said('b', 'x', chat('user', 'Go.')),
     ];
-    assert.deepEqual(unseenSteps(inferredSteps('Q', [first, second]) ?? []), [1]);
+    assert.deepEqual(unseenSteps(inferSteps('Q', [first, second]) ?? []), [1]);
     const cut = {
       kind: 'message' as const,
       role: 'c',
       text: 'y',
       context: '### left out\n3 earlier messages\n\n### user\nGo.',
     };
-    assert.equal(inferredSteps('Q', [first, cut]), null);
+    assert.equal(inferSteps('Q', [first, cut]), null);
   });
 });
 
@@ -108,7 +108,7 @@ describe('the text of a context', () => {
       chat('assistant', '', 'planner two'),
       chat('user', 'a\n\n\n### b\n'),
     ];
-    assert.deepEqual(contextMessages(contextText(messages)), messages);
-    assert.equal(contextMessages('no heading'), null);
+    assert.deepEqual(readContextText(contextText(messages)), messages);
+    assert.equal(readContextText('no heading'), null);
   });
 });

@@ -4,14 +4,14 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Survey, type RecordedMessage } from '../../../src/logs/episode.ts';
 import { threadEpisode } from '../../../src/logs/langGraph.ts';
-import { checkpointOf, type Checkpoint } from '../../../src/logs/langGraphState.ts';
+import { readCheckpoint, type Checkpoint } from '../../../src/logs/langGraphState.ts';
 import { ThreadSteps } from '../../../src/logs/langGraphThread.ts';
 
 const said = (content: string): unknown => ({ role: 'assistant', content, id: content });
 
 function checkpoint(messages: readonly unknown[], ran: number): Checkpoint {
   const value = { channel_values: { messages }, versions_seen: { node: { x: ran } } };
-  const read = checkpointOf('json', Buffer.from(JSON.stringify(value)));
+  const read = readCheckpoint('json', Buffer.from(JSON.stringify(value)));
   assert.ok(read !== null);
   return read;
 }

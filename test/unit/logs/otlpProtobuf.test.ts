@@ -9,7 +9,7 @@ import {
   ProtobufTraceSerializer,
 } from '@opentelemetry/otlp-transformer';
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
-import { isProtobuf, requestInProtobuf, tracesInProtobuf } from '../../../src/logs/otlpProtobuf.ts';
+import { isProtobuf, readProtobufRequest, readProtobufTraces } from '../../../src/logs/otlpProtobuf.ts';
 import { isRecord } from '../../../src/shared/guard.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -81,25 +81,25 @@ const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
 describe('traces as protocol buffers', () => {
   it('are read as the same traces in JSON are', () => {
     const json: unknown = JSON.parse(Buffer.from(JsonTraceSerializer.serializeRequest(spans) ?? []).toString());
-    assert.deepEqual(read(tracesInProtobuf(bytes, 'it')), read(json));
+    assert.deepEqual(read(readProtobufTraces(bytes, 'it')), read(json));
     assert.ok(isProtobuf(bytes));
     assert.ok(!isProtobuf(Buffer.from('\n{"resourceSpans":[]}')));
   });
 
   it('are refused in one sentence where they are cut, and never read beyond their end', () => {
     for (let length = 1; length < bytes.length; length++) {
-      assert.throws(() => tracesInProtobuf(bytes.subarray(0, length), 'it'), {
+      assert.throws(() => readProtobufTraces(bytes.subarray(0, length), 'it'), {
         kind: 'input',
         message: /^it is not an OpenTelemetry trace in protocol buffers: .*give a whole one, or OTLP in JSON\.$/u,
       });
     }
     for (const wrong of [[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], [0x08, 0x01], [0x0b], [0x0a, 0x02, 0x10, 0x80]]) {
-      assert.throws(() => tracesInProtobuf(Uint8Array.from(wrong), 'it'), { kind: 'input' });
+      assert.throws(() => readProtobufTraces(Uint8Array.from(wrong), 'it'), { kind: 'input' });
     }
   });
 
   it('say how a span ended', () => {
-    const span = at(tracesInProtobuf(bytes, 'it'), 'resourceSpans', 0, 'scopeSpans', 0, 'spans', 0);
+    const span = at(readProtobufTraces(bytes, 'it'), 'resourceSpans', 0, 'scopeSpans', 0, 'spans', 0);
     assert.deepEqual(at(span, 'status'), { message: 'too warm', code: 2 });
     assert.equal(at(span, 'droppedAttributesCount'), 0);
   });
@@ -107,14 +107,14 @@ describe('traces as protocol buffers', () => {
 
 describe('requests as protocol buffers', () => {
   it('are of traces or of logs, by how their fields are written', () => {
-    assert.deepEqual(requestInProtobuf(bytes), {
-      request: tracesInProtobuf(bytes, 'it'),
+    assert.deepEqual(readProtobufRequest(bytes), {
+      request: readProtobufTraces(bytes, 'it'),
       isRead: true,
       damaged: [],
       others: 0,
     });
     const json: unknown = JSON.parse(Buffer.from(JsonLogsSerializer.serializeRequest([record]) ?? []).toString());
-    assert.deepEqual(read(requestInProtobuf(logs).request), read(json));
+    assert.deepEqual(read(readProtobufRequest(logs).request), read(json));
     assert.ok(isProtobuf(logs));
   });
 
@@ -122,10 +122,10 @@ describe('requests as protocol buffers', () => {
     // The name of the second span is no UTF-8.
     const other = Buffer.from(bytes);
     other[other.indexOf('other')] = 0xff;
-    const { request, isRead, damaged, others } = requestInProtobuf(other);
+    const { request, isRead, damaged, others } = readProtobufRequest(other);
     assert.deepEqual([isRead, damaged.length, others], [true, 1, 0]);
     assert.match(damaged[0] ?? '', /^span 2, which is damaged \(/u);
-    const all = at(tracesInProtobuf(bytes, 'it'), 'resourceSpans', 0, 'scopeSpans', 0, 'spans');
+    const all = at(readProtobufTraces(bytes, 'it'), 'resourceSpans', 0, 'scopeSpans', 0, 'spans');
     assert.deepEqual(at(request, 'resourceSpans', 0, 'scopeSpans', 0, 'spans'), Array.isArray(all) && all.slice(0, 1));
   });
 
@@ -138,7 +138,7 @@ describe('requests as protocol buffers', () => {
       return Array.isArray(list) ? list.length : 0;
     };
     for (const length of [many.length, many.length - 1, many.length / 2]) {
-      const { request, damaged, others } = requestInProtobuf(many.subarray(0, length));
+      const { request, damaged, others } = readProtobufRequest(many.subarray(0, length));
       assert.ok(Math.abs(spansIn(request) - (100 * length) / many.length) < 4, String(spansIn(request)));
       assert.deepEqual([damaged.length, others], [length === many.length ? 0 : 1, 0], damaged.join('; '));
     }
@@ -151,14 +151,14 @@ describe('requests as protocol buffers', () => {
     for (let place = many.indexOf('other'); place >= 0; place = many.indexOf('other', place)) {
       many[place] = 0xff;
     }
-    const { isRead, damaged, others } = requestInProtobuf(many);
+    const { isRead, damaged, others } = readProtobufRequest(many);
     assert.deepEqual([isRead, damaged.length, others], [true, 20, 30]);
     assert.match(damaged[19] ?? '', /^span 40, /u);
   });
 
   it('of anything else are not read', () => {
     for (const length of [1, 2, 20, logs.length - 1]) {
-      assert.equal(requestInProtobuf(logs.subarray(0, length)).isRead, false);
+      assert.equal(readProtobufRequest(logs.subarray(0, length)).isRead, false);
     }
   });
 });

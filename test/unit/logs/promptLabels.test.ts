@@ -1,11 +1,11 @@
 import { strict as assert } from 'node:assert';
 import { describe, it } from 'node:test';
-import { parsedMessages } from '../../../src/chat/messages.ts';
+import { parseMessages } from '../../../src/chat/messages.ts';
 import { CallSpeakers } from '../../../src/logs/callSpeakers.ts';
 import { Survey } from '../../../src/logs/episode.ts';
 import { wholeLog } from './wholeLog.ts';
 
-const asked = (system: string) => parsedMessages([{ role: 'system', content: system }]);
+const asked = (system: string) => parseMessages([{ role: 'system', content: system }]);
 const call = (number: number, system: string, agent?: string) => ({
   traceId: 't',
   spanId: String(number),

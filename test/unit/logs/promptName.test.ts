@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { describe, it } from 'node:test';
-import { promptName } from '../../../src/logs/promptName.ts';
+import { findPromptName } from '../../../src/logs/promptName.ts';
 
 /** Prompts as programs of agents have them, and the name that each gives. */
 const NAMED: readonly (readonly [prompt: string, name: string])[] = [
@@ -129,14 +129,14 @@ const HOSTILE: readonly (readonly [prompt: string, name: string | null])[] = [
 
 describe('the name that a prompt gives', () => {
   for (const [prompt, name] of NAMED) {
-    it(`${JSON.stringify(prompt.slice(0, 50))} is of ${name}`, () => assert.equal(promptName(prompt), name));
+    it(`${JSON.stringify(prompt.slice(0, 50))} is of ${name}`, () => assert.equal(findPromptName(prompt), name));
   }
   it('is none where a stranger writes what is long or no word, however long that is', () => {
     for (const [prompt, name] of HOSTILE) {
-      assert.equal(promptName(prompt), name, prompt.slice(0, 40));
+      assert.equal(findPromptName(prompt), name, prompt.slice(0, 40));
     }
   });
   for (const prompt of UNNAMED) {
-    it(`${JSON.stringify(prompt.slice(0, 60))} is of nobody`, () => assert.equal(promptName(prompt), null));
+    it(`${JSON.stringify(prompt.slice(0, 60))} is of nobody`, () => assert.equal(findPromptName(prompt), null));
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { KINDS_BY_NAME, KINDS_BY_PREFIX } from '../../../src/logs/secretKinds.ts';
-import { masked, maskedValue } from '../../../src/logs/secrets.ts';
+import { maskText, maskValue } from '../../../src/logs/secrets.ts';
 import { LogReader } from '../../../src/logs/source.ts';
 import { sourceOf } from './wholeLog.ts';
 
@@ -123,10 +123,10 @@ describe('the kept list of secrets', () => {
       assert.ok(of !== undefined, `${name} has no example`);
       const { kept, secret, rest = '', near } = of;
       const around = (inside: string): string => `Take ${inside}${rest}" or "that`;
-      assert.deepEqual(masked(around(`${kept}${secret}`)), { text: around(`${kept}[masked]`), count: 1 });
-      assert.deepEqual(masked(near), { text: near, count: 0 });
+      assert.deepEqual(maskText(around(`${kept}${secret}`)), { text: around(`${kept}[masked]`), count: 1 });
+      assert.deepEqual(maskText(near), { text: near, count: 0 });
       // The text of a text stays one that can be read.
-      const { text, count } = masked(JSON.stringify({ a: JSON.stringify([around(`${kept}${secret}`)]) }));
+      const { text, count } = maskText(JSON.stringify({ a: JSON.stringify([around(`${kept}${secret}`)]) }));
       assert.equal(count, 1);
       assert.ok(!text.includes(escaped(escaped(secret))));
       const inner: unknown = JSON.parse((JSON.parse(text) as { a: string }).a);
@@ -144,22 +144,22 @@ describe('the kept list of secrets', () => {
   it('is read once, however often a stranger begins what is no key', () => {
     for (const { kept, secret, near } of Object.values(CASES)) {
       for (const part of [kept, `${kept}-`, near, `${secret.slice(0, 12)} `, `${kept}${secret.slice(0, -3)}.`]) {
-        assert.ok(masked(part.repeat(Math.ceil(50_000 / (part.length + 1)))).count <= 50_000);
+        assert.ok(maskText(part.repeat(Math.ceil(50_000 / (part.length + 1)))).count <= 50_000);
       }
     }
     for (const part of ['a', '-', 'eyJ-', 'a:', 'a://a:a', '-----BEGIN PRIVATE KEY-----\n', 'sk.', '\\n', '.']) {
-      assert.equal(masked(part.repeat(50_000 / part.length)).count, 0);
+      assert.equal(maskText(part.repeat(50_000 / part.length)).count, 0);
     }
   });
 
   it('counts each, and leaves a key that is cut off for what it is', () => {
     const all = `{"a":"sk-proj-${word(20)} ghp_${word(36)} AKIA${large(16)}","h":"Authorization: Bearer ${word(16)}.qrst"}`;
-    assert.deepEqual(masked(all), {
+    assert.deepEqual(maskText(all), {
       text: '{"a":"sk-proj-[masked] ghp_[masked] AKIA[masked]","h":"Authorization: Bearer [masked]"}',
       count: 4,
     });
     const cut = `-----BEGIN PRIVATE KEY-----\n${word(64)}\n${word(64)}`;
-    assert.equal(masked(`${cut} and then`).text, '-----BEGIN PRIVATE KEY-----[masked] and then');
+    assert.equal(maskText(`${cut} and then`).text, '-----BEGIN PRIVATE KEY-----[masked] and then');
   });
 
   it('finds them in values as they are meant, whatever their signs are written as, and in keys', () => {
@@ -172,6 +172,6 @@ describe('the kept list of secrets', () => {
     });
     assert.ok(!(read instanceof Error));
     assert.deepEqual([read.value, read.masked], [{ a: ['ghp_[masked]'], 'ghp_[masked]': 1 }, 2]);
-    assert.deepEqual(maskedValue([1, null, true, 'sk-short']), { value: [1, null, true, 'sk-short'], count: 0 });
+    assert.deepEqual(maskValue([1, null, true, 'sk-short']), { value: [1, null, true, 'sk-short'], count: 0 });
   });
 });

@@ -17,8 +17,8 @@ import { initialParameters, saveModel } from '../../../src/runtime/model/model.t
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { turnMessages } from '../../../src/team/history.ts';
-import { plainText } from '../../../src/team/render.ts';
+import { writeTurnMessages } from '../../../src/team/history.ts';
+import { renderPlainMessages } from '../../../src/team/render.ts';
 
 const TEXTS = ['Tom has 12 apples and 7 pears.', 'Tom gives 5 apples to Ann.'];
 const SIZE = 280;
@@ -243,8 +243,8 @@ describe('a conversation that is continued (memoryful)', () => {
     { role: 'user', content: TEXTS.join(' ') },
   ] as const;
   const turnAfter = (...responses: readonly string[]): string =>
-    plainText(
-      turnMessages(
+    renderPlainMessages(
+      writeTurnMessages(
         { memory: 'memoryful', prompts: true, responses: true },
         {
           opening,
@@ -267,7 +267,7 @@ describe('a conversation that is continued (memoryful)', () => {
     assert.deepEqual(together.map(given), alone.map(given));
     assert.ok(alone.every(({ reusedTokens }) => reusedTokens === 0));
     // The first turn is in the beginning of every branch; one of them computes it.
-    const first = tokenizer.encode(plainText(opening).trim()).length;
+    const first = tokenizer.encode(renderPlainMessages(opening).trim()).length;
     const reused = together.map(({ reusedTokens }) => reusedTokens);
     assert.equal(reused.filter((count) => count === 0).length, 1, reused.join());
     assert.ok(

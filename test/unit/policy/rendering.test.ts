@@ -10,7 +10,7 @@ import {
   breakControls,
   checkRendering,
   readRendering,
-  rendererOf,
+  createRenderer,
   renderingSchema,
   type ChatSettings,
 } from '../../../src/policy/rendering.ts';
@@ -58,7 +58,7 @@ async function load(
   settings: ChatSettings = AUTO,
 ): Promise<{ readonly tokenizer: LoadedTokenizer; readonly render: (context: RenderedContext) => string }> {
   const tokenizer = await loadTokenizer(folder);
-  return { tokenizer, render: rendererOf(await readRendering(folder, tokenizer, settings)) };
+  return { tokenizer, render: createRenderer(await readRendering(folder, tokenizer, settings)) };
 }
 
 /** The control tokens of a text, in order, by the tokenizer's own vocabulary. */
@@ -120,10 +120,10 @@ describe('a chat', () => {
       '{{ messages[0].content }}|{{ messages[1].content }}|{{ eos_token }}|{{ enable_thinking }}',
     );
     const rendering = await readRendering(folder, await loadTokenizer(folder), { template: 'auto', thinking: true });
-    const text = rendererOf(rendering)(PARTS);
+    const text = createRenderer(rendering)(PARTS);
     assert.equal(text, 'Plan.|Problem:\n2+2?|<|im_end|>|true');
     await rm(folder, { recursive: true });
-    assert.equal(rendererOf(renderingSchema.parse(JSON.parse(JSON.stringify(rendering))))(PARTS), text);
+    assert.equal(createRenderer(renderingSchema.parse(JSON.parse(JSON.stringify(rendering))))(PARTS), text);
   });
 
   it('is plain text where the folder has no template, or none is wanted', async () => {
@@ -137,7 +137,7 @@ describe('a chat', () => {
     const team = join(import.meta.dirname, '../../../media/team');
     assert.equal((await load(team)).render(PARTS), 'Plan.\n\nProblem:\n2+2?\n');
     // Runs that were stored before renderings were keep their bytes, whatever they said.
-    assert.equal(rendererOf(null)({ system: 's', user: 'a<|end|>' }), 's\n\na<|end|>\n');
+    assert.equal(createRenderer(null)({ system: 's', user: 'a<|end|>' }), 's\n\na<|end|>\n');
   });
 });
 
@@ -214,7 +214,7 @@ describe('a message that spells control tokens', () => {
 
 async function check(folder: string, settings: ChatSettings): Promise<void> {
   const rendering = await readRendering(folder, await loadTokenizer(folder), settings);
-  await checkRendering(rendering, PAIR, rendererOf(rendering));
+  await checkRendering(rendering, PAIR, createRenderer(rendering));
 }
 
 describe('before a run', () => {
@@ -222,7 +222,7 @@ describe('before a run', () => {
     const folder = await withTemplate(template);
     const rendering = await readRendering(folder, await loadTokenizer(folder), settings);
     await assert.rejects(
-      async () => checkRendering(rendering, PAIR, rendererOf(rendering)),
+      async () => checkRendering(rendering, PAIR, createRenderer(rendering)),
       (error) =>
         error instanceof C3Error &&
         error.kind === 'model' &&

@@ -4,7 +4,7 @@ import type { PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts'
 import { ScriptedPolicy } from '../../../src/policy/scripted.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { ScriptRow } from '../../../src/shared/rolePolicies.ts';
-import { contextKey } from '../../../src/team/contextKey.ts';
+import { hashContext } from '../../../src/team/contextKey.ts';
 import { errorOfKind, NEVER } from '../replay/helpers.ts';
 
 const LETTERS = { encode: (text: string): Int32Array => Int32Array.from(text, (letter) => letter.charCodeAt(0)) };
@@ -24,7 +24,7 @@ const said = async (answers: readonly ScriptRow[], ...requests: PolicyRequest[])
 
 describe('ScriptedPolicy', () => {
   it('gives the answer of the first row whose conditions hold', async () => {
-    const own = contextKey('other bytes').key;
+    const own = hashContext('other bytes').key;
     const rows = [
       { context_key: own, answer: 'by key' },
       { question: ' 2 + 2? ', turn: 2, answer: 'by question, second time' },
@@ -46,7 +46,7 @@ describe('ScriptedPolicy', () => {
   });
 
   it('keeps the order of the table over what a row is found by', async () => {
-    const key = contextKey(request().context).key;
+    const key = hashContext(request().context).key;
     assert.deepEqual(await said([{ answer: 'first' }, { context_key: key, answer: 'key' }], request()), ['first']);
     const rows = [
       { turn: 1, answer: 'turn' },
@@ -56,7 +56,7 @@ describe('ScriptedPolicy', () => {
   });
 
   it('needs every condition of a row', async () => {
-    const key = contextKey(request().context).key;
+    const key = hashContext(request().context).key;
     const rows = [{ context_key: key, question: 'another', answer: 'wrong' }, { answer: 'right' }];
     assert.deepEqual(await said(rows, request()), ['right']);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { takesSeeds, type PolicyAnswer } from '../../../src/policy/policy.ts';
-import { teamPolicy, withRolePolicies } from '../../../src/policy/teamPolicy.ts';
+import { hasSeeds, type PolicyAnswer } from '../../../src/policy/policy.ts';
+import { createTeamPolicy, withRolePolicies } from '../../../src/policy/teamPolicy.ts';
 import { NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
@@ -10,14 +10,14 @@ const asked = (role: string, context: string) => ({ role, context, sampling: SAM
 describe('teamPolicy', () => {
   it('is the policy of the model where no role has one of its own', () => {
     const model = new ScriptedPolicy();
-    assert.equal(teamPolicy(model, undefined, null), model);
-    assert.equal(teamPolicy(model, {}, null), model);
+    assert.equal(createTeamPolicy(model, undefined, null), model);
+    assert.equal(createTeamPolicy(model, {}, null), model);
   });
 
   it('gives each request to the policy of its role, and answers in the order of the requests', async () => {
     const model = new ScriptedPolicy(({ context }) => `model: ${context}`);
     const heard: [number, string][] = [];
-    const team = teamPolicy(model, POLICIES, null);
+    const team = createTeamPolicy(model, POLICIES, null);
     const answers = await team.answer([asked('actor', 'a'), asked('checker', 'b'), asked('actor', 'c')], {
       ...NEVER,
       onAnswer: (index: number, { text }: PolicyAnswer) => heard.push([index, text]),
@@ -48,7 +48,7 @@ describe('teamPolicy', () => {
     const again = withRolePolicies(team, new Map([['actor', new ScriptedPolicy()]]));
     assert.deepEqual(
       [team, other, again].map((one) => [
-        ...['actor', 'checker', 'solver'].map((role) => takesSeeds(one, role)),
+        ...['actor', 'checker', 'solver'].map((role) => hasSeeds(one, role)),
         one.seeded,
       ]),
       [
@@ -60,7 +60,7 @@ describe('teamPolicy', () => {
   });
 
   it('lets the policy of a role take what somebody typed for it', async () => {
-    const team = teamPolicy(new ScriptedPolicy(), POLICIES, null);
+    const team = createTeamPolicy(new ScriptedPolicy(), POLICIES, null);
     const typed = { context: '', text: 'No.', temperature: 1 };
     assert.equal((await team.typed({ ...typed, role: 'checker' }, NEVER)).logprobs.length, 0);
     assert.equal((await team.typed({ ...typed, role: 'actor' }, NEVER)).logprobs.length, 3);

@@ -7,8 +7,8 @@ import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
-import { grow } from '../../../src/replay/episodes.ts';
-import { countCalls, findLeaves, returnOf } from '../../../src/replay/tree.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
+import { countCalls, findLeaves, computeReturn } from '../../../src/replay/tree.ts';
 import { Stream } from '../../../src/runtime/random.ts';
 import { CountingEvaluator, ENVIRONMENT, problems, NEVER, PAIR, SNAPSHOT, starts, world } from './helpers.ts';
 
@@ -103,7 +103,7 @@ async function trials(team: Team, commonRandomNumbers: boolean): Promise<Trial[]
       commonRandomNumbers,
       evaluator: new CountingEvaluator((text) => (text === 'right' ? 1 : 0)),
     });
-    const roots = await grow(
+    const roots = await growEpisodes(
       { ...made.settings, policy: new FinitePolicy(team) },
       starts([INSTANCE ?? assert.fail()]),
       [2, REPLAYS],
@@ -112,7 +112,7 @@ async function trials(team: Team, commonRandomNumbers: boolean): Promise<Trial[]
     const [credit] = creditGroup(
       {
         alternatives: roots.map((root) => ({
-          returns: findLeaves(root).map((leaf) => returnOf(leaf)),
+          returns: findLeaves(root).map((leaf) => computeReturn(leaf)),
           evaluatorCalls: countCalls(root),
         })),
       },

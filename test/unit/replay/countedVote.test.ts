@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
-import { evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
-import { countedVote } from '../../../src/replay/countedVote.ts';
+import { makeEvaluatorWithoutCode } from '../../../src/evaluate/named.ts';
+import { recountVote } from '../../../src/replay/countedVote.ts';
 import { streamKey } from '../../../src/runtime/random.ts';
 import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
@@ -14,12 +14,12 @@ const KEY = streamKey({ seed: 0, scope: 'train', uidSha: 'ab', role: 'vote', tur
 async function counted(
   letters: string,
   ties: ShownVote['ties'] = 'expected',
-  evaluator = evaluatorWithoutCode('answer', 'stated'),
+  evaluator = makeEvaluatorWithoutCode('answer', 'stated'),
   problem = INSTANCE,
 ): Promise<ShownVote> {
   const roles = Array.from(letters, (_, index) => ({ role: `voter${index + 1}`, prompt: 'Vote.' }));
   const text = JSON.stringify({ name: 'voters', roles, rounds: { turns: 1, closing: { name: 'vote', ties } } });
-  const vote = await countedVote(
+  const vote = await recountVote(
     {
       problem,
       protocol: parseProtocol(text, 'voters.json'),
@@ -138,7 +138,10 @@ describe('a vote counted again', () => {
 
   it('has no contributions where answers cannot be scored without running code', async () => {
     const tests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '', prefix: '' };
-    const vote = await counted('AAB', 'abstain', evaluatorWithoutCode('auto', 'mathematics'), { ...INSTANCE, tests });
+    const vote = await counted('AAB', 'abstain', makeEvaluatorWithoutCode('auto', 'mathematics'), {
+      ...INSTANCE,
+      tests,
+    });
     assert.deepEqual([contributionsOf(vote), pivotalOf(vote)], [[null, null, null], '12']);
   });
 
@@ -148,6 +151,6 @@ describe('a vote counted again', () => {
       'one.json',
     );
     const stored = { problem: INSTANCE, protocol, messages: [], event: { streamKey: KEY } };
-    assert.equal(await countedVote(stored, evaluatorWithoutCode('answer', 'stated')), null);
+    assert.equal(await recountVote(stored, makeEvaluatorWithoutCode('answer', 'stated')), null);
   });
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { comparedCredits } from '../../../src/credit/compared.ts';
+import { creditIfComparable } from '../../../src/credit/compared.ts';
 import type { Sampling } from '../../../src/domain/message.ts';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { NumericEnvironment } from '../../../src/domain/snapshot.ts';
@@ -12,7 +12,7 @@ import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, TypedRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import type { TreeSettings } from '../../../src/replay/grow.ts';
-import { messageRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
+import { toMessageRow, type CreditRule, type RoundRecord } from '../../../src/replay/recordTree.ts';
 import type { Branch, TreeMessage } from '../../../src/replay/tree.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../src/store/write/writer.ts';
@@ -31,7 +31,7 @@ export const ENVIRONMENT: NumericEnvironment = {
   platform: 'any',
 };
 export const SAMPLING: Sampling = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 40 };
-export const LOO: CreditRule = (alternatives) => comparedCredits(alternatives, 'loo');
+export const LOO: CreditRule = (alternatives) => creditIfComparable(alternatives, 'loo');
 export const NEVER: PolicyControl = { signal: new AbortController().signal };
 
 export const PAIR: Protocol = parseProtocol(
@@ -252,7 +252,7 @@ export function storePath(store: StoreWriter, protocol: Protocol, leaf: TreeMess
   if (leaf.parent !== null && leaf.parent.stored === undefined) {
     storePath(store, protocol, leaf.parent);
   }
-  leaf.stored = store.insertMessage(messageRow(leaf, protocol, ROUND, null));
+  leaf.stored = store.insertMessage(toMessageRow(leaf, protocol, ROUND, null));
 }
 
 export const errorOfKind =

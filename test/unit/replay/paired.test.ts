@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { FullMessage } from '../../../src/domain/message.ts';
 import {
-  drawsOf,
-  pairsOf,
+  classifyDraws,
+  countAffordablePairs,
   SETTLE_LIMITS,
   settleFault,
   settleReplays,
@@ -11,8 +11,8 @@ import {
   type Replay,
   type ReplayResult,
 } from '../../../src/domain/replay.ts';
-import { decidedIn } from '../../../src/engine/replay/settling.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { isDecidedIn } from '../../../src/engine/replay/settling.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
 import { isReusedAnswer } from '../../../src/replay/reuse.ts';
@@ -66,7 +66,7 @@ async function scene(
 ): Promise<Scene> {
   const made = world(protocol, { policy, evaluator });
   const store = storeFor(t, ALL);
-  const [root] = await grow(made.settings, starts(ALL), [], NEVER);
+  const [root] = await growEpisodes(made.settings, starts(ALL), [], NEVER);
   const [leaf] = root === undefined ? [] : findLeaves(root);
   assert.ok(leaf);
   storePath(store, protocol, leaf);
@@ -137,7 +137,7 @@ describe('paired replays', () => {
       assert.equal(bucket.spent, 22);
       assert.equal(here.reported.at(-1), '22 of 22');
       assert.equal(
-        drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
+        classifyDraws(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
         'paired',
       );
     }
@@ -299,7 +299,7 @@ describe('paired replays and the headline', () => {
 
   it('stop once its interval leaves 0, on the side of what the message is worth', async (t) => {
     const here = await begin(t);
-    const bucket = await here.ask(0, 500, { decided: decidedIn });
+    const bucket = await here.ask(0, 500, { decided: isDecidedIn });
     const credit = here.store.message(here.messages[0] ?? 0).credit;
     const good = here.store.message(here.messages[0] ?? 0).text === 'good';
     assert.ok(credit);
@@ -343,7 +343,10 @@ describe('settling', () => {
       [settleReplays(null), settleReplays(0), settleReplays(12), settleReplays(5000)],
       [1000, 4, 12, 1000],
     );
-    assert.deepEqual([pairsOf(4, false), pairsOf(5, false), pairsOf(5, true)], [2, 2, 5]);
+    assert.deepEqual(
+      [countAffordablePairs(4, false), countAffordablePairs(5, false), countAffordablePairs(5, true)],
+      [2, 2, 5],
+    );
   });
 
   it('is refused in one sentence where it makes no sense', () => {

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import {
-  messageHash,
+  hashStoredMessage,
   recordSubtree,
   recordTrainingTree,
-  replayHash,
+  hashReplay,
   type CreditedGroup,
   type SealedMessage,
   type SealedReplay,
 } from '../../../src/replay/recordTree.ts';
-import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
+import { countCalls, findLeaves, computeReturn, type TreeMessage } from '../../../src/replay/tree.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
@@ -42,7 +42,7 @@ interface Recorded {
 async function recorded(t: TestContext, made: World, fanout: readonly number[]): Promise<Recorded> {
   const { protocol } = made.settings;
   const store = storeFor(t, ALL);
-  const roots = await grow(made.settings, starts(ALL), fanout, NEVER);
+  const roots = await growEpisodes(made.settings, starts(ALL), fanout, NEVER);
   const width = fanout[0] ?? 1;
   const groups = ALL.flatMap((_, index) =>
     recordTrainingTree(store, roots.slice(index * width, (index + 1) * width), protocol, ROUND, LOO),
@@ -52,7 +52,7 @@ async function recorded(t: TestContext, made: World, fanout: readonly number[]):
 
 const stored = (message: TreeMessage): number => message.stored ?? assert.fail('not stored');
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-const returnsOf = (message: TreeMessage): number[] => findLeaves(message).flatMap((leaf) => returnOf(leaf) ?? []);
+const returnsOf = (message: TreeMessage): number[] => findLeaves(message).flatMap((leaf) => computeReturn(leaf) ?? []);
 const near = (actual: number | undefined, expected: number): void =>
   assert.ok(actual !== undefined && Math.abs(actual - expected) < 1e-12, `${String(actual)} is not ${expected}`);
 const CASES: readonly (readonly [Protocol, readonly number[]])[] = [
@@ -117,7 +117,7 @@ describe('recordTrainingTree', () => {
         siblings.map((message) => ({
           message: stored(message),
           index: message.sibling,
-          returns: findLeaves(message).map((leaf) => returnOf(leaf)),
+          returns: findLeaves(message).map((leaf) => computeReturn(leaf)),
         })),
       );
     }
@@ -202,7 +202,7 @@ describe('recordTrainingTree', () => {
     const replay = store.replaysOfBucket(store.bucketsFor(stored(roots[0] ?? assert.fail()))[0]?.id ?? 0)[0];
     assert.ok(leaf?.parent && replay);
     const [first, second] = [store.fullMessage(stored(leaf.parent)), store.fullMessage(stored(leaf))];
-    assert.equal(replayHash([messageHash(first), messageHash(second)], replay), replay.tokenHash);
+    assert.equal(hashReplay([hashStoredMessage(first), hashStoredMessage(second)], replay), replay.tokenHash);
     const other = 'ab'.repeat(16);
     const messages: readonly Partial<SealedMessage>[] = [
       { text: `${second.text}.` },
@@ -227,10 +227,14 @@ describe('recordTrainingTree', () => {
       { environment: 2 },
     ];
     const hashes = [
-      ...messages.map((change) => replayHash([messageHash(first), messageHash({ ...second, ...change })], replay)),
-      ...replays.map((change) => replayHash([messageHash(first), messageHash(second)], { ...replay, ...change })),
-      replayHash([messageHash(second), messageHash(first)], replay),
-      replayHash([messageHash(second)], replay),
+      ...messages.map((change) =>
+        hashReplay([hashStoredMessage(first), hashStoredMessage({ ...second, ...change })], replay),
+      ),
+      ...replays.map((change) =>
+        hashReplay([hashStoredMessage(first), hashStoredMessage(second)], { ...replay, ...change }),
+      ),
+      hashReplay([hashStoredMessage(second), hashStoredMessage(first)], replay),
+      hashReplay([hashStoredMessage(second)], replay),
     ];
     assert.equal(new Set([replay.tokenHash, ...hashes]).size, hashes.length + 1);
   });
@@ -247,9 +251,9 @@ describe('recordTrainingTree', () => {
       for (const [index, message] of messages.entries()) {
         assert.deepEqual(
           view.alternatives[index]?.returns,
-          findLeaves(message).map((leaf) => returnOf(leaf)),
+          findLeaves(message).map((leaf) => computeReturn(leaf)),
         );
-        masked += findLeaves(message).filter((leaf) => returnOf(leaf) === null).length;
+        masked += findLeaves(message).filter((leaf) => computeReturn(leaf) === null).length;
         const { bucketCredit: credit } = view.alternatives[index] ?? { bucketCredit: null };
         assert.equal(credit === null, measured.length < 2 || !measured.includes(message));
         if (credit === null) {
@@ -268,7 +272,7 @@ describe('recordTrainingTree', () => {
   it('leaves nothing behind when an append fails midway, and can go on afterwards', async (t) => {
     const made = world(PAIR);
     const store = storeFor(t, ALL);
-    const roots = await grow(made.settings, starts(ALL), [2, 4], NEVER);
+    const roots = await growEpisodes(made.settings, starts(ALL), [2, 4], NEVER);
     const before = store.counts();
     let replays = 0;
     const breaking: StoreWriter = {
@@ -299,7 +303,7 @@ describe('recordSubtree', () => {
   it('stores an episode for each leaf and no bucket', async (t) => {
     const made = world(CHECKPOINTS);
     const store = storeFor(t, ALL);
-    const roots = await grow(made.settings, starts(ALL), [1, 2], NEVER);
+    const roots = await growEpisodes(made.settings, starts(ALL), [1, 2], NEVER);
     recordSubtree(store, roots, CHECKPOINTS, { ...ROUND, phase: 'evaluate', iteration: 2 });
     assert.deepEqual([store.counts().messages, store.counts().episodes, store.counts().buckets], [9, 6, 0]);
     const episodes = store.episodes({ run: RUN, phase: 'evaluate', iteration: 2, offset: 0, limit: 10 });
@@ -307,7 +311,7 @@ describe('recordSubtree', () => {
       episodes.map(({ leaf, return: value, rule, evaluatorCalls }) => ({ leaf, value, rule, evaluatorCalls })),
       roots
         .flatMap(findLeaves)
-        .map((leaf) => ({ leaf: stored(leaf), value: returnOf(leaf), rule: 'digest, digest', evaluatorCalls: 2 })),
+        .map((leaf) => ({ leaf: stored(leaf), value: computeReturn(leaf), rule: 'digest, digest', evaluatorCalls: 2 })),
     );
   });
 });

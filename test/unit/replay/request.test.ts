@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';
 import type { FullMessage } from '../../../src/domain/message.ts';
-import { AS_RECORDED, drawsOf, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
+import { AS_RECORDED, classifyDraws, type ContinuationChoice, type BucketView } from '../../../src/domain/replay.ts';
 import type { Policy } from '../../../src/policy/policy.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { ReplayDependencies, ReplayRequest } from '../../../src/replay/request.ts';
 import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../src/store/write/writer.ts';
-import { contextKey } from '../../../src/team/contextKey.ts';
+import { hashContext } from '../../../src/team/contextKey.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import {
   CHAIN,
   CHECKPOINTS,
@@ -56,7 +56,7 @@ async function scene(
   const made = world(protocol, { sampling, ...(changes.policy && { policy: changes.policy }) });
   const store = storeFor(t, ALL);
   const messages: number[] = [];
-  let message: TreeMessage | undefined = (await grow(made.settings, starts(ALL), [], NEVER))[0];
+  let message: TreeMessage | undefined = (await growEpisodes(made.settings, starts(ALL), [], NEVER))[0];
   for (; message !== undefined; message = message.children[0]) {
     storePath(store, protocol, message);
     messages.push(message.stored ?? 0);
@@ -254,7 +254,7 @@ describe('replayMessage', () => {
     });
     assert.deepEqual(remarks, ['The endpoint takes no seeds: common random numbers and exact verification are off.']);
     assert.equal(
-      drawsOf(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
+      classifyDraws(here.store.replaysOfBucket(bucket.id), (id) => here.store.fullMessage(id).streamKey),
       'unseeded',
     );
     const told: string[] = [];
@@ -304,7 +304,7 @@ describe('replayMessage', () => {
     for (const [actor] of continuations(here.store, bucket, typed.message)) {
       assert.ok(actor);
       assert.ok(actor.context.includes('Context:\nmy own plan \ufffd\n'));
-      assert.equal(actor.contextKey, contextKey(actor.context).key, 'the key is that of the bytes that are stored');
+      assert.equal(actor.contextKey, hashContext(actor.context).key, 'the key is that of the bytes that are stored');
     }
     const alone = await ask(here, 1, { alternatives: 0, text: '#### 4' });
     assert.deepEqual(
@@ -413,7 +413,7 @@ describe('replayMessage', () => {
         replayMessage(
           request,
           { ...here.dependencies, policy: deaf },
-          { signal: abortedWhen(() => evaluator.calls >= 4), onProgress: () => undefined },
+          { signal: makeSignalAbortedWhen(() => evaluator.calls >= 4), onProgress: () => undefined },
         ),
         CancelledError,
       );

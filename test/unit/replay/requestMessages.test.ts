@@ -1,9 +1,9 @@
 /** The structured messages of requests: written by the run's rendering, they are the exact context. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { messageRenderer, readRendering, rendererOf, type Rendering } from '../../../src/policy/rendering.ts';
+import { createMessageRenderer, readRendering, createRenderer, type Rendering } from '../../../src/policy/rendering.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { FAMILIES, folderOf } from '../golden.ts';
 import { CHAIN, hashed, problems, NEVER, PARALLEL, ScriptedPolicy, starts, TWICE, world } from './helpers.ts';
@@ -43,12 +43,12 @@ describe('a request', () => {
       for (const protocol of PROTOCOLS) {
         const { settings, policy } = world(protocol, { policy: HOSTILE });
         const from = policy.requests.length;
-        const render = rendererOf(rendering);
-        await grow({ ...settings, render }, starts([first, second]), [2], NEVER);
+        const render = createRenderer(rendering);
+        await growEpisodes({ ...settings, render }, starts([first, second]), [2], NEVER);
         const asked = policy.requests.slice(from);
         assert.ok(asked.length > 0);
         for (const { messages = [], context } of asked) {
-          assert.equal(messageRenderer(rendering)(messages), context, `${name}, ${protocol.name}`);
+          assert.equal(createMessageRenderer(rendering)(messages), context, `${name}, ${protocol.name}`);
           assert.deepEqual(
             messages.map(({ role }) => role),
             ['system', 'user'],

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { BucketView } from '../../../src/domain/replay.ts';
 import { LedgerCounter } from '../../../src/replay/budget.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { recordSubtree, recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import type { ReplayRequest } from '../../../src/replay/request.ts';
 import { isReusedAnswer, countReused } from '../../../src/replay/reuse.ts';
-import { callOf, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
+import { countMessageCalls, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
 import type { StoreWriter } from '../../../src/store/types.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
@@ -40,7 +40,7 @@ assert.ok(FIRST && SECOND);
 const repeating = (): ScriptedPolicy =>
   new ScriptedPolicy(({ context, streamKey }) => (digest(context, streamKey) % 2 === 0 ? 'one' : 'other'));
 const growAll = (made: World, fanout: readonly number[], reuse?: false): Promise<TreeMessage[]> =>
-  grow({ ...made.settings, ...(reuse === false && { reuse }) }, starts([FIRST, SECOND]), fanout, NEVER);
+  growEpisodes({ ...made.settings, ...(reuse === false && { reuse }) }, starts([FIRST, SECOND]), fanout, NEVER);
 
 /** Everything of a node that is no cost. */
 const kept = (message: TreeMessage): unknown => ({
@@ -192,7 +192,7 @@ function checkLedger(store: StoreWriter, protocol: Protocol, roots: readonly Tre
   const messages = allNodes(roots);
   for (const message of messages) {
     counter.addMessage('any', message.answer);
-    counter.addCalls(callOf(message));
+    counter.addCalls(countMessageCalls(message));
   }
   const { evaluatorCalls, tokens } = counter.read();
   const costs = store.costs(RUN);
@@ -229,7 +229,7 @@ describe('reuse on request', () => {
   ): Promise<{ readonly bucket: BucketView; readonly made: World; readonly store: StoreWriter }> {
     const made = world(protocol, { policy: repeating() });
     const store = storeFor(t, ALL);
-    const [root] = await grow(made.settings, starts(ALL), [], NEVER);
+    const [root] = await growEpisodes(made.settings, starts(ALL), [], NEVER);
     const [leaf] = root === undefined ? [] : findLeaves(root);
     assert.ok(leaf);
     storePath(store, protocol, leaf);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
 import { growSpine } from '../../../src/replay/episodes.ts';
 import { countCalls, findLeaves, type TreeMessage } from '../../../src/replay/tree.ts';
-import { callsOfFanout, messagesOf } from '../../../src/team/rounds.ts';
+import { countFanoutCalls, countTreeMessages } from '../../../src/team/rounds.ts';
 import {
   allNodes,
   CHAIN,
@@ -68,14 +68,14 @@ describe('growSpine', () => {
     ] as const) {
       const made = world(protocol, { commonRandomNumbers: false });
       const roots = await grown(made, fanout, [FIRST, SECOND]);
-      const calls = callsOfFanout(protocol, fanout, 'spine');
+      const calls = countFanoutCalls(protocol, fanout, 'spine');
       assert.equal(
         roots.reduce((sum, root) => sum + countCalls(root), 0) +
           allNodes(roots).filter(({ score }) => score?.reused === true).length,
         2 * calls,
         protocol.name,
       );
-      const levels = messagesOf(fanout, 'spine', protocol.occurrences.length);
+      const levels = countTreeMessages(fanout, 'spine', protocol.occurrences.length);
       for (const [level, count] of levels.entries()) {
         assert.equal(allNodes(roots).filter(({ position }) => position === level).length, 2 * count);
       }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { storedCost } from '../../../src/replay/storedCost.ts';
+import { computeStoredCost } from '../../../src/replay/storedCost.ts';
 import type { EpisodeCost, PositionCost } from '../../../src/store/types.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 
@@ -26,11 +26,11 @@ const ended = (origin: EpisodeCost['origin'], episodes: number, evaluatorCalls: 
 
 test('closing events count as evaluated, once for each episode of their origin, less those that were reused', () => {
   const episodes = [ended(null, 5, 3), ended('request', 7, 7)];
-  const own = storedCost([AT], episodes, null, protocol);
+  const own = computeStoredCost([AT], episodes, null, protocol);
   assert.deepEqual(
     [own.evaluatorCalls, own.reusedEvaluations, own.decisions, own.tokens],
     [3, 2, { voter: 6 }, { prompt: 60, reused: 20, completion: 12, reusedCompletion: 2 }],
   );
-  assert.equal(storedCost([], episodes, 'request', protocol).evaluatorCalls, 7);
-  assert.equal(storedCost([], episodes, 'diagnostic', protocol).evaluatorCalls, 0);
+  assert.equal(computeStoredCost([], episodes, 'request', protocol).evaluatorCalls, 7);
+  assert.equal(computeStoredCost([], episodes, 'diagnostic', protocol).evaluatorCalls, 0);
 });

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { grow } from '../../../src/replay/episodes.ts';
-import { writeContext, extend, samplingOf } from '../../../src/replay/grow.ts';
-import { countCalls, findLeaves, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
+import { writeContext, extend, findRoleSampling } from '../../../src/replay/grow.ts';
+import { countCalls, findLeaves, computeReturn, type TreeMessage } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { contextKey } from '../../../src/team/contextKey.ts';
+import { hashContext } from '../../../src/team/contextKey.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { countFanoutCalls } from '../../../src/team/rounds.ts';
 import {
   allNodes,
   CHAIN,
@@ -35,7 +35,7 @@ const [FIRST, SECOND] = problems(2);
 assert.ok(FIRST && SECOND);
 
 const growAll = (made: World, fanout: readonly number[], of = [FIRST]): Promise<TreeMessage[]> =>
-  grow(made.settings, starts(of), fanout, NEVER);
+  growEpisodes(made.settings, starts(of), fanout, NEVER);
 
 const pathOf = (message: TreeMessage): number[] =>
   message.parent === null ? [message.sibling] : [...pathOf(message.parent), message.sibling];
@@ -92,7 +92,7 @@ describe('grow', () => {
     for (const [protocol, fanout] of cases) {
       const made = world(protocol);
       await growAll(made, fanout);
-      assert.equal(made.evaluator.calls, callsOfFanout(protocol, fanout), protocol.name);
+      assert.equal(made.evaluator.calls, countFanoutCalls(protocol, fanout), protocol.name);
     }
   });
 
@@ -146,7 +146,7 @@ describe('contexts', () => {
       made.policy.requests.map(({ context }) => context).sort(),
     );
     for (const message of messages) {
-      assert.equal(message.contextKey, contextKey(message.context).key);
+      assert.equal(message.contextKey, hashContext(message.context).key);
     }
   });
 
@@ -288,8 +288,8 @@ describe('extend', () => {
   });
 
   it("cuts each role's messages at its own cap, or else at the run's", () => {
-    assert.deepEqual(samplingOf({ protocol: PAIR, sampling: SAMPLING }, 0), { ...SAMPLING, maxNewTokens: 7 });
-    assert.deepEqual(samplingOf({ protocol: PAIR, sampling: SAMPLING }, 1), SAMPLING);
+    assert.deepEqual(findRoleSampling({ protocol: PAIR, sampling: SAMPLING }, 0), { ...SAMPLING, maxNewTokens: 7 });
+    assert.deepEqual(findRoleSampling({ protocol: PAIR, sampling: SAMPLING }, 1), SAMPLING);
   });
 });
 
@@ -303,11 +303,11 @@ describe('returns', () => {
     const value = ({ answer }: TreeMessage): number => (answer.text === 'good' ? 1 : 0);
     for (const root of roots) {
       for (const leaf of root.children) {
-        assert.equal(returnOf(leaf), value(root) + value(leaf));
+        assert.equal(computeReturn(leaf), value(root) + value(leaf));
       }
     }
     assert.deepEqual(
-      new Set(roots.flatMap(findLeaves).map((leaf) => returnOf(leaf))),
+      new Set(roots.flatMap(findLeaves).map((leaf) => computeReturn(leaf))),
       new Set([0, 1, 2]),
       'every sum occurs',
     );
@@ -331,7 +331,7 @@ describe('returns', () => {
         evaluator: new CountingEvaluator((text) => (text === masked ? null : 1)),
       });
       assert.deepEqual(
-        (await growAll(made, [1, 2])).flatMap(findLeaves).map((leaf) => returnOf(leaf)),
+        (await growAll(made, [1, 2])).flatMap(findLeaves).map((leaf) => computeReturn(leaf)),
         expected,
       );
     }
@@ -340,14 +340,14 @@ describe('returns', () => {
   it('are null, not 0, where nothing was scored on the path', async () => {
     const [plan] = await extend(world(PAIR).settings, starts([FIRST]), 0, 1, NEVER);
     assert.ok(plan);
-    assert.equal(returnOf(plan), null);
+    assert.equal(computeReturn(plan), null);
   });
 
   it('are cut to the bound', async () => {
     const made = world(CHECKPOINTS, { evaluator: new CountingEvaluator(() => 1) });
     const [leaf] = (await growAll(made, [1, 1])).flatMap(findLeaves);
     assert.ok(leaf);
-    assert.deepEqual([returnOf(leaf), returnOf(leaf, 1.5), returnOf(leaf, 0.25)], [2, 1.5, 0.25]);
+    assert.deepEqual([computeReturn(leaf), computeReturn(leaf, 1.5), computeReturn(leaf, 0.25)], [2, 1.5, 0.25]);
   });
 });
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Replay } from '../../../src/domain/replay.ts';
-import { changedRow } from '../../../src/domain/verification.ts';
+import { describeChangedRow } from '../../../src/domain/verification.ts';
 import type { EnvironmentKind, EnvironmentOutcome } from '../../../src/environment/kind.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
-import { alternativeReturns, findLeaves, toLog, returnOf, type TreeMessage } from '../../../src/replay/tree.ts';
+import { alternativeReturns, findLeaves, toLog, computeReturn, type TreeMessage } from '../../../src/replay/tree.ts';
 import { verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { eventHash } from '../../../src/store/tokens.ts';
@@ -14,7 +14,7 @@ import type { StoreWriter } from '../../../src/store/write/writer.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { countFanoutCalls } from '../../../src/team/rounds.ts';
 import { held } from '../../support/held.ts';
 import {
   allNodes,
@@ -74,7 +74,7 @@ async function scene(
 ): Promise<Scene> {
   const store = storeFor(t, ALL);
   const settings = { ...made.settings, ...(environments && { environments }) };
-  const roots = await grow(settings, starts(ALL), [2, 2], NEVER);
+  const roots = await growEpisodes(settings, starts(ALL), [2, 2], NEVER);
   for (const problem of ALL) {
     recordTrainingTree(
       store,
@@ -106,19 +106,19 @@ const kind = (run: () => EnvironmentOutcome, derived = true): EnvironmentKind =>
 describe('a tree whose episodes unfold in rounds', () => {
   it('has branches of different lengths, each with the return of its own rounds', async () => {
     const { settings, evaluator } = fresh(LOOP);
-    const roots = await grow(settings, starts(ALL), [2, 2], NEVER);
+    const roots = await growEpisodes(settings, starts(ALL), [2, 2], NEVER);
     const leaves = roots.flatMap(findLeaves);
     const rounds = leaves.map((leaf) => {
       const log = toLog(LOOP, { message: leaf, events: leaf.after ?? [] });
       const made = log.filter((event) => event.kind === 'decision');
       const last = made.at(-1)?.reward;
       assert.equal(log.length, made.length + made.length / 2 - 1, 'feedback between two rounds, not after the last');
-      assert.equal(returnOf(leaf), last === 1 ? 0.5 ** (made.length / 2 - 1) : 0);
+      assert.equal(computeReturn(leaf), last === 1 ? 0.5 ** (made.length / 2 - 1) : 0);
       assert.ok(last === 1 || made.length === 6, 'only what is right ends early');
       return made.length / 2;
     });
     assert.ok(new Set(rounds).size > 1, rounds.join());
-    assert.ok(evaluator.calls <= ALL.length * callsOfFanout(LOOP, [2, 2]));
+    assert.ok(evaluator.calls <= ALL.length * countFanoutCalls(LOOP, [2, 2]));
     const second = allNodes(roots).find(({ position }) => position === 2);
     assert.match(second?.context ?? '', /Wrong, try again\./);
   });
@@ -127,18 +127,18 @@ describe('a tree whose episodes unfold in rounds', () => {
     const texts = async (shuffled: boolean): Promise<string[]> => {
       const made = fresh(LOOP);
       made.policy.shuffled = shuffled;
-      return allNodes(await grow(made.settings, starts(ALL), [2, 2], NEVER)).map(({ answer }) => answer.text);
+      return allNodes(await growEpisodes(made.settings, starts(ALL), [2, 2], NEVER)).map(({ answer }) => answer.text);
     };
     assert.deepEqual(await texts(true), await texts(false));
   });
 
   it('closes with a vote that counts as its return', async () => {
     const { settings } = fresh(VOTERS);
-    const [root] = await grow(settings, starts(ALL), [1], NEVER);
+    const [root] = await growEpisodes(settings, starts(ALL), [1], NEVER);
     const leaf = findLeaves(root ?? assert.fail())[0] ?? assert.fail();
     const { event, score } = leaf.after?.[0] ?? assert.fail();
     assert.deepEqual([event.source, event.closing], ['vote', true]);
-    assert.equal(returnOf(leaf), 0.5 * (score?.score ?? NaN));
+    assert.equal(computeReturn(leaf), 0.5 * (score?.score ?? NaN));
     assert.equal(alternativeReturns(leaf, 10).evaluatorCalls, 1);
   });
 
@@ -197,14 +197,14 @@ describe('an environment', () => {
     });
     const { settings } = fresh(LOOP);
     await assert.rejects(
-      grow({ ...settings, environments: () => broken }, starts(ALL), [2, 2], NEVER),
+      growEpisodes({ ...settings, environments: () => broken }, starts(ALL), [2, 2], NEVER),
       errorOfKind(
         'engine',
         /The environment 'feedback' of the protocol loop failed after 2 events .*: The scale is broken\. What is stored stays/,
       ),
     );
     await assert.rejects(
-      grow({ ...settings, environments: () => undefined }, starts(ALL), [2, 2], NEVER),
+      growEpisodes({ ...settings, environments: () => undefined }, starts(ALL), [2, 2], NEVER),
       errorOfKind('engine', /it is not known here/),
     );
     assert.deepEqual(store.counts(), before);
@@ -214,7 +214,7 @@ describe('an environment', () => {
     const { settings } = fresh(LOOP);
     const loud = kind(() => ({ text: 'x'.repeat(20_000) }));
     await assert.rejects(
-      grow({ ...settings, environments: () => loud }, starts(ALL), [2, 2], NEVER),
+      growEpisodes({ ...settings, environments: () => loud }, starts(ALL), [2, 2], NEVER),
       errorOfKind('engine', /it says more than 16384 characters/),
     );
   });
@@ -258,7 +258,7 @@ describe('an environment', () => {
     db.close();
     const report = await verify();
     assert.ok(report.different > 0);
-    assert.ok(report.firstDifference?.detail.endsWith(changedRow('')));
+    assert.ok(report.firstDifference?.detail.endsWith(describeChangedRow('')));
   });
 });
 
@@ -276,7 +276,7 @@ it('a team whose speakers choose each other ends at a speaker that does not exis
     const made = world(protocol, {
       policy: new ScriptedPolicy(({ turn = 0, role }) => `${role} ${turn}\n${script(turn)}`),
     });
-    return grow(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
+    return growEpisodes(made.settings, starts(ALL.slice(0, 1)), [], NEVER).then((roots) => {
       reasons.push(...roots.flatMap(findLeaves).map(({ after }) => after?.at(-1)?.event.done ?? null));
       return allNodes(roots).map(({ answer }) => answer.text.split('\n')[0] ?? '');
     });
@@ -307,7 +307,12 @@ it('a team whose speakers are drawn speaks in the same order whenever its seed d
   );
   const speakers = async (seed: number): Promise<string[]> => {
     const { settings } = world(protocol, { policy: new ScriptedPolicy(({ role }) => role) });
-    const roots = await grow({ ...settings, seed, commonRandomNumbers: false }, starts(ALL.slice(0, 1)), [2], NEVER);
+    const roots = await growEpisodes(
+      { ...settings, seed, commonRandomNumbers: false },
+      starts(ALL.slice(0, 1)),
+      [2],
+      NEVER,
+    );
     return roots.map((root) =>
       allNodes([root])
         .map(({ answer }) => answer.text)

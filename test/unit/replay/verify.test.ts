@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { drawsOf, type Replay } from '../../../src/domain/replay.ts';
-import { markOf } from '../../../src/domain/verification.ts';
+import { classifyDraws, type Replay } from '../../../src/domain/replay.ts';
+import { summarizeVerdicts } from '../../../src/domain/verification.ts';
 import { answerEvaluator, type Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, PolicyGone, type PolicySource } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../src/replay/replayMessage.ts';
 import { ReturnCheck } from '../../../src/replay/returnCheck.ts';
-import { replaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
+import { findReplaysOfMessage, verifyReplays, type VerificationReport } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { runSampling } from '../../../src/training/config/config.ts';
+import { getRunSampling } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { held } from '../../support/held.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../training/tinyRun.ts';
 import { PAIR } from '../training/tinyTeam.ts';
 import { LOO } from './helpers.ts';
@@ -69,7 +69,7 @@ async function scene(t: TestContext): Promise<Scene> {
       render: renderPlain,
       policy,
       evaluator: answerEvaluator,
-      sampling: { ...runSampling(readConfig('', '')), maxNewTokens: 6 },
+      sampling: { ...getRunSampling(readConfig('', '')), maxNewTokens: 6 },
       seed: 0,
       returnBound: 10,
       credit: LOO,
@@ -309,7 +309,7 @@ describe('verifyReplays', () => {
       const found = run.store.verifications(victims[index]?.id ?? 0).at(-1);
       assert.equal(found?.result, 'different', what);
       assert.match(found.detail, detail, what);
-      assert.match(markOf([found])?.label ?? '', label, what);
+      assert.match(summarizeVerdicts([found])?.label ?? '', label, what);
     }
     for (const { id, leaf } of replays) {
       const found = run.store.verifications(id).at(-1)?.result;
@@ -453,7 +453,7 @@ describe('verifyReplays', () => {
   it('keeps what it found before a cancel', async (t) => {
     const { run, check } = await scene(t);
     let asked = 0;
-    const lateCancel = abortedWhen(() => {
+    const lateCancel = makeSignalAbortedWhen(() => {
       asked++;
       return run.store.verifications(1).length > 0;
     });
@@ -483,7 +483,7 @@ describe('credit.common_random_numbers', () => {
       }
       const draws = store
         .bucketsOfRun({ run: 'run-1', offset: 0, limit: 100 })
-        .map(({ id }) => drawsOf(store.replaysOfBucket(id), (message) => store.fullMessage(message).streamKey));
+        .map(({ id }) => classifyDraws(store.replaysOfBucket(id), (message) => store.fullMessage(message).streamKey));
       assert.deepEqual(
         new Set(draws),
         new Set([expected, null]),
@@ -513,20 +513,24 @@ describe('replaysOfMessage', () => {
     const all = store.replaysOfBucket(request.id);
     const own = store.replaysOfBucket(asked.bucket ?? 0).filter(({ alternative }) => alternative === asked.id);
     const ids = (replays: readonly Replay[]): number[] => replays.map(({ id }) => id);
-    assert.deepEqual(ids(replaysOfMessage(store, asked.id)), ids([...own, ...all]), 'the message that was asked about');
+    assert.deepEqual(
+      ids(findReplaysOfMessage(store, asked.id)),
+      ids([...own, ...all]),
+      'the message that was asked about',
+    );
     const sampled = request.alternatives.find(({ original }) => !original)?.message ?? 0;
     assert.deepEqual(
-      ids(replaysOfMessage(store, sampled)),
+      ids(findReplaysOfMessage(store, sampled)),
       ids(all.filter(({ alternative }) => alternative === sampled)),
       'an alternative',
     );
     const [last] = all.slice(-1);
     assert.ok(last);
-    assert.deepEqual(ids(replaysOfMessage(store, last.leaf)), [last.id], 'a continuation');
+    assert.deepEqual(ids(findReplaysOfMessage(store, last.leaf)), [last.id], 'a continuation');
     const sibling =
       store.bucketView(asked.bucket ?? 0).alternatives.find(({ message }) => message !== asked.id)?.message ?? 0;
     assert.deepEqual(
-      ids(replaysOfMessage(store, sibling)),
+      ids(findReplaysOfMessage(store, sibling)),
       ids(store.replaysOfBucket(asked.bucket ?? 0).filter(({ alternative }) => alternative === sibling)),
       'a sibling in the run, whose context the request shares',
     );

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { removalContributions, shapleyValues } from '../../../src/credit/coalitions.ts';
-import { grow } from '../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../src/replay/episodes.ts';
 import { scoreVotes } from '../../../src/replay/scoredVotes.ts';
-import { findLeaves, returnOf } from '../../../src/replay/tree.ts';
-import { rewardOfVote, type Vote } from '../../../src/replay/votes.ts';
+import { findLeaves, computeReturn } from '../../../src/replay/tree.ts';
+import { computeVoteReward, type Vote } from '../../../src/replay/votes.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { countFanoutCalls } from '../../../src/team/rounds.ts';
 import { isVotingTeam } from '../../../src/team/votingTeam.ts';
 import { CountingEvaluator, digest, problems, NEVER, PAIR, ScriptedPolicy, starts, world } from './helpers.ts';
 
@@ -22,7 +22,7 @@ const all = (letters: string): boolean[] => Array.from({ length: letters.length 
 /** The reward of a vote, and what each voter contributes to it. */
 const found = (letters: string, ties: string, uniform?: number): number[] => {
   const vote = voteFor(letters, ties, uniform);
-  const rewardOf = (members: readonly boolean[]): number => rewardOfVote(vote, members);
+  const rewardOf = (members: readonly boolean[]): number => computeVoteReward(vote, members);
   return [rewardOf(all(letters)), ...removalContributions(letters.length, rewardOf)];
 };
 const close = (values: readonly number[], expected: readonly number[], what: string): void => {
@@ -124,7 +124,7 @@ describe('a vote without one of its voters', () => {
     const vote = voteFor('AAB', 'expected');
     // By hand: 1/3 (1 - 0) + 1/6 (1 - 1) + 1/6 (1/2 - 0) + 1/3 (1 - 1/2) = 7/12 for A; twice 1/6 (1/2 - 1) for B.
     close(
-      shapleyValues(3, (members) => rewardOfVote(vote, members)),
+      shapleyValues(3, (members) => computeVoteReward(vote, members)),
       [7 / 12, 7 / 12, -1 / 6],
       'AAB',
     );
@@ -171,15 +171,15 @@ describe('the votes of a tree', () => {
         policy: policy(),
         evaluator: new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0)),
       });
-      const roots = await grow(made.settings, starts(asked), [6], NEVER);
-      assert.equal(made.settings.budget.calls, 4 * callsOfFanout(protocol, [6]), 'one for each vote, as planned');
+      const roots = await growEpisodes(made.settings, starts(asked), [6], NEVER);
+      assert.equal(made.settings.budget.calls, 4 * countFanoutCalls(protocol, [6]), 'one for each vote, as planned');
       const counted = new CountingEvaluator((text) => (text === '#### 1' || text === '#### 2/2' ? 1 : 0));
       const { votes, calls } = await scoreVotes(roots, { protocol, evaluator: counted }, NEVER.signal);
       assert.equal(votes.size, 24);
       for (const leaf of roots.flatMap(findLeaves)) {
         const vote = votes.get(leaf) ?? assert.fail();
         assert.deepEqual(vote.voters, ['a', 'b', 'c']);
-        assert.equal(rewardOfVote(vote, [true, true, true]), returnOf(leaf), ties);
+        assert.equal(computeVoteReward(vote, [true, true, true]), computeReturn(leaf), ties);
       }
       assert.ok(counted.calls <= 4 * 4, String(counted.calls));
       assert.equal(calls, counted.calls, 'what is booked');
@@ -188,7 +188,7 @@ describe('the votes of a tree', () => {
 
   it('leave out an episode with an answer that cannot be scored, and stop where they are cancelled', async () => {
     const made = world(VOTERS, { policy: policy() });
-    const roots = await grow(made.settings, starts(asked), [6], NEVER);
+    const roots = await growEpisodes(made.settings, starts(asked), [6], NEVER);
     const evaluator = new CountingEvaluator((text) => (text === '#### 3' ? null : 1));
     const { votes } = await scoreVotes(roots, { protocol: VOTERS, evaluator }, NEVER.signal);
     const unscored = roots.filter((root) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { z } from 'zod';
-import { ASSISTANT_TOOLS, replayRefusal, replayToAsk, replayWords } from '../../../src/report/assistant.ts';
+import { ASSISTANT_TOOLS, replayRefusal, toReplayRequest, describeReplay } from '../../../src/report/assistant.ts';
 
 it('a replay within what is allowed is not refused, and one beyond it says what it would cost', () => {
   // Four alternatives and the message itself, each continued four times.
@@ -20,7 +20,7 @@ it('a replay within what is allowed is not refused, and one beyond it says what 
   );
   assert.equal(replayRefusal({ ...own, max_evaluator_calls: 9 }, []), null);
   assert.deepEqual(
-    replayToAsk({ ...own, max_evaluator_calls: 9 }, (file) => `/folder/${file}`),
+    toReplayRequest({ ...own, max_evaluator_calls: 9 }, (file) => `/folder/${file}`),
     { ...{ message: 7, alternatives: 0, replays: 3, text: 'Say 3.', result: '4\n5' }, team: '/folder/team.yaml' },
   );
   const cost = {
@@ -32,7 +32,7 @@ it('a replay within what is allowed is not refused, and one beyond it says what 
     limit: { tokens: null, money: null },
     local: false,
   };
-  const words = replayWords({ message: 1, alternatives: 2, replays: 2, max_evaluator_calls: 9 }, [cost]);
+  const words = describeReplay({ message: 1, alternatives: 2, replays: 2, max_evaluator_calls: 9 }, [cost]);
   assert.match(
     words,
     /6 evaluator calls \(At most 6 requests to the endpoint of the role actor, 1,200 tokens and 0\.5/,

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
 import { Allowance } from '../../../src/report/allowance.ts';
-import { replayedBranches } from '../../../src/report/branches.ts';
+import { readReplayedBranches } from '../../../src/report/branches.ts';
 import type { ReplayVerdict } from '../../../src/store/types.ts';
 
 /** A message that ends its episode, so that a replay of it adds none. */
@@ -39,7 +39,7 @@ it('each replay has its own verdict, and those of other alternatives are left ou
     verdict(2, 0, 'notComparable'),
     verdict(2, 2, null),
   ];
-  const branches = replayedBranches({ message }, message(2), replays, verdicts, new Allowance());
+  const branches = readReplayedBranches({ message }, message(2), replays, verdicts, new Allowance());
   assert.deepEqual(
     branches.map((branch) => [branch.replay, branch.return, branch.verification?.result]),
     [

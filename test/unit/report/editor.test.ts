@@ -1,11 +1,11 @@
 /** What the editor shows for a file that it was given as a report. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { page } from '../../../src/report/page.ts';
+import { writePage } from '../../../src/report/page.ts';
 import { shownInEditor } from '../../../src/report/report.ts';
 
 test('our own pages are shown in the colours of the editor; a file that is gone or of others is reported in one sentence, and none of it gets in', () => {
-  const own = page('Run 1', '<p>content</p>');
+  const own = writePage('Run 1', '<p>content</p>');
   const shown = shownInEditor('run.html', own);
   assert.ok(shown.includes('<p>content</p>') && shown.includes('--vscode-editor-background'));
   assert.match(shownInEditor('run.html', null), /<p>The report run\.html cannot be read any more: [^<]+<\/p>/u);

@@ -1,7 +1,7 @@
 /** What a report reads of messages that were replayed with nothing in their place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { emptiedEffects, timesEmptied, type EmptiedRows } from '../../../src/report/emptied.ts';
+import { emptiedEffects, countEmptied, type EmptiedRows } from '../../../src/report/emptied.ts';
 import { emptiedSection } from '../../../src/report/runPage.ts';
 import { assertBalanced, textOf } from './page.ts';
 
@@ -58,7 +58,7 @@ it('questions are the units, and only pairs of one stream count', () => {
   assert.ok(Math.abs((effect?.difference.value ?? 0) - (1 / 3 - 0.5) / 2) < 1e-12);
   assert.deepEqual([effect?.difference.n, effect?.replays, effect?.evaluation], [2, 5, 'Evaluation after, sampled']);
   assert.deepEqual(
-    [...timesEmptied(readerOf(HELD), 'run')],
+    [...countEmptied(readerOf(HELD), 'run')],
     [
       [1, 2],
       [2, 1],

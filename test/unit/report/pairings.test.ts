@@ -1,7 +1,7 @@
 /** Which runs are laid beside a run whose models differ, and what is said of them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { REMOVAL_STATE, spreadOf } from '../../../src/domain/stepRows.ts';
+import { REMOVAL_STATE, summarizeSpread } from '../../../src/domain/stepRows.ts';
 import { pairingReport } from '../../../src/report/removal.ts';
 import { record } from '../webview/dashboardFixture.ts';
 
@@ -31,7 +31,7 @@ const configOf = ({ settings = {}, small = false, mean }: Made): string =>
 function report(runs: Readonly<Record<string, Made>>, id = 'own'): ReturnType<typeof pairingReport> {
   const made = (run: string): Made => runs[run] ?? { mean: NaN };
   const recordOf = (run: string) => record(run, { method: 'ccpo', steps: made(run).steps ?? 3 });
-  const spread = spreadOf([0]);
+  const spread = summarizeSpread([0]);
   return pairingReport(
     {
       run: recordOf,

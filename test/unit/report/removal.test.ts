@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { spreadOf } from '../../../src/domain/stepRows.ts';
+import { summarizeSpread } from '../../../src/domain/stepRows.ts';
 import type { RemovalReport } from '../../../src/report/removal.ts';
 import { removalSection, boxesPicture } from '../../../src/report/removalPage.ts';
 import { assertBalanced, textOf } from './page.ts';
 
 const REPORT: RemovalReport = {
   outcomes: [
-    { joint: 1, solo: 0, role: 'thinker', credits: spreadOf([0, 1, 2]), shared: spreadOf([0.5]) },
+    { joint: 1, solo: 0, role: 'thinker', credits: summarizeSpread([0, 1, 2]), shared: summarizeSpread([0.5]) },
     { joint: 0, solo: 1, role: '<b>', credits: null, shared: null },
   ],
   rollouts: 3,
@@ -55,7 +55,7 @@ it('contributions by pairing are drawn with their models, and not where there is
 });
 
 it('boxes are drawn where values are, with the median in words', () => {
-  const row = (values: readonly number[]) => ({ label: 'one', spread: spreadOf(values), place: 0 }) as const;
+  const row = (values: readonly number[]) => ({ label: 'one', spread: summarizeSpread(values), place: 0 }) as const;
   assert.equal(boxesPicture('a', 'a', [row([])], 'x'), null);
   assert.equal(boxesPicture('a', 'a', [row([Number.NaN])], 'x'), null);
   const drawn = boxesPicture('a', 'a', [row([-1, 0, 3]), row([2])], 'x') ?? '';

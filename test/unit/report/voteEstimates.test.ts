@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { estimatesOf, withVote } from '../../../src/report/estimates.ts';
+import { estimateMessage, withVote } from '../../../src/report/estimates.ts';
 import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 
 const VOTE: ShownVote = {
@@ -31,7 +31,7 @@ const VOTE: ShownVote = {
   tied: true,
   evaluatorCalls: 2,
 };
-const ESTIMATES = estimatesOf({ id: 1, bucket: null, credit: null }, []);
+const ESTIMATES = estimateMessage({ id: 1, bucket: null, credit: null }, []);
 
 it('of a voter the vote without it and its Shapley value are listed beside replace and remove, with their cost', () => {
   assert.deepEqual(

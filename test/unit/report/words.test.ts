@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Interval } from '../../../src/domain/credit.ts';
 import { Allowance } from '../../../src/report/allowance.ts';
 import { barsPicture } from '../../../src/report/bars.ts';
-import { count, returned, signed, verbatim } from '../../../src/report/words.ts';
+import { count, formatReturn, signed, escapeVerbatim } from '../../../src/report/words.ts';
 import { assertBalanced } from './page.ts';
 
 const interval = (value: number, low: number | null = null, high: number | null = null): Interval => ({
@@ -15,21 +15,21 @@ const interval = (value: number, low: number | null = null, high: number | null 
 
 describe('words', () => {
   it('keeps a text whole, as text, and shows what could not be seen', () => {
-    assert.equal(verbatim('a < b && "c" > d\n\tend'), 'a &lt; b &amp;&amp; "c" &gt; d\n\tend');
+    assert.equal(escapeVerbatim('a < b && "c" > d\n\tend'), 'a &lt; b &amp;&amp; "c" &gt; d\n\tend');
     const shown = (code: string): string => `<i class="code-point">${code}</i>`;
-    assert.equal(verbatim('\u001b[31m'), `${shown('U+001B')}[31m`);
-    assert.equal(verbatim('a\u202eb\u2066c\ufeff'), `a${shown('U+202E')}b${shown('U+2066')}c${shown('U+FEFF')}`);
-    assert.equal(verbatim('\ud83d!\udc69'), `${shown('U+D83D')}!${shown('U+DC69')}`);
-    assert.equal(verbatim('\r\n\u2028\u0000'), `${shown('U+000D')}\n${shown('U+2028')}${shown('U+0000')}`);
+    assert.equal(escapeVerbatim('\u001b[31m'), `${shown('U+001B')}[31m`);
+    assert.equal(escapeVerbatim('a\u202eb\u2066c\ufeff'), `a${shown('U+202E')}b${shown('U+2066')}c${shown('U+FEFF')}`);
+    assert.equal(escapeVerbatim('\ud83d!\udc69'), `${shown('U+D83D')}!${shown('U+DC69')}`);
+    assert.equal(escapeVerbatim('\r\n\u2028\u0000'), `${shown('U+000D')}\n${shown('U+2028')}${shown('U+0000')}`);
     assert.equal(
-      verbatim('\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645'),
+      escapeVerbatim('\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645'),
       '\u{1f469}\u200d\u{1f4bb} \u0646\u200c\u0645',
     );
   });
 
   it('writes numbers with true signs', () => {
     assert.deepEqual([signed(0.25), signed(-0.5), signed(0)], ['+0.250', '\u22120.500', '0.000']);
-    assert.deepEqual([returned(null), returned(1), returned(-1 / 3)], ['masked', '1', '\u22120.3333']);
+    assert.deepEqual([formatReturn(null), formatReturn(1), formatReturn(-1 / 3)], ['masked', '1', '\u22120.3333']);
     assert.deepEqual([count(1234567), count(-3)], ['1,234,567', '\u22123']);
   });
 });

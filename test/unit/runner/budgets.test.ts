@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { doKnownWork, findExcesses, slowdownOf } from '../../runner/budgets.ts';
+import { doKnownWork, findExcesses, computeSlowdown } from '../../runner/budgets.ts';
 
 const files = [
   { file: 'a.test.ts', suite: 'unit', processorSeconds: 15 },
@@ -37,9 +37,9 @@ test('on a machine that is twice as slow, a file and a suite may take twice as m
 });
 
 test('the slowdown is the median of the known work over its usual time, and a fast machine has none', () => {
-  assert.equal(slowdownOf([9, 0.4, 0.3]), 2);
-  assert.equal(slowdownOf([0.1, 0.1, 0.1]), 1);
-  assert.equal(slowdownOf([]), 1);
+  assert.equal(computeSlowdown([9, 0.4, 0.3]), 2);
+  assert.equal(computeSlowdown([0.1, 0.1, 0.1]), 1);
+  assert.equal(computeSlowdown([]), 1);
 });
 
 test('the known work takes time in each of its processes', async () => {

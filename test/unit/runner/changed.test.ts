@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readReach, reachedBy } from '../../runner/changed.ts';
-import { chosenFiles } from '../../runner/chosen.ts';
-import { distances } from '../../runner/importGraph.ts';
+import { readReach, findReachedTests } from '../../runner/changed.ts';
+import { chooseFiles } from '../../runner/chosen.ts';
+import { computeDistances } from '../../runner/importGraph.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const TESTS = (['unit', 'system', 'integration'] as const).flatMap((suite) => chosenFiles(suite, [], ROOT));
+const TESTS = (['unit', 'system', 'integration'] as const).flatMap((suite) => chooseFiles(suite, [], ROOT));
 const REACH = readReach(ROOT);
-const reached = (...changed: string[]): string[] => reachedBy(REACH, changed, TESTS);
+const reached = (...changed: string[]): string[] => findReachedTests(REACH, changed, TESTS);
 
 test('a distance counts imports, the shortest way', () => {
   const arrows = { a: ['b', 'c'], b: ['d'], c: ['a'], d: ['e'], f: [] };
   const graph = new Map(Object.entries(arrows).map(([file, imported]) => [file, new Set<string>(imported)]));
-  assert.deepEqual(Object.fromEntries(distances(graph, new Set(['e', 'd']))), { e: 0, d: 0, b: 1, a: 2, c: 3 });
-  assert.deepEqual(Object.fromEntries(distances(graph, new Set(['c']))), { c: 0, a: 1 });
+  assert.deepEqual(Object.fromEntries(computeDistances(graph, new Set(['e', 'd']))), { e: 0, d: 0, b: 1, a: 2, c: 3 });
+  assert.deepEqual(Object.fromEntries(computeDistances(graph, new Set(['c']))), { c: 0, a: 1 });
 });
 
 test('a change of a formula reaches its own test first, and pages that do not import it not at all', () => {

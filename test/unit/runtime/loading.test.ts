@@ -7,14 +7,14 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { convertInto } from '../../../src/runtime/files/safetensorsFile.ts';
+import { convertToFloats } from '../../../src/runtime/files/safetensorsFile.ts';
 import { ModelHost } from '../../../src/runtime/host.ts';
 import { loadModel, parameterCount, parameterViews, saveModel, snapshotId } from '../../../src/runtime/model/model.ts';
 import { storedBytes, writeRandomModel } from '../../../src/runtime/model/randomModel.ts';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';
 import { startRuntime } from '../../../src/runtime/remote.ts';
 import { C3Error, CancelledError } from '../../../src/shared/errors.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { DEVICE, QWEN2, request, RUNNING, testParameters, TINY } from './models.ts';
 import { range } from './nd.ts';
 
@@ -45,7 +45,7 @@ describe('stored numbers', () => {
       const into = new Float32Array(count);
       const expected = new DataView(new ArrayBuffer(4));
       assert.equal(
-        convertInto(bytes, 'BF16', into),
+        convertToFloats(bytes, 'BF16', into),
         range(count).every((index) => finiteExponent(index, 0x7f80)),
       );
       into.forEach((value, index) => {
@@ -58,7 +58,7 @@ describe('stored numbers', () => {
   it('binary16 and float32 are read as DataView reads them', () => {
     const halves = new Float32Array(1999);
     assert.equal(
-      convertInto(bytes, 'F16', halves),
+      convertToFloats(bytes, 'F16', halves),
       range(1999).every((index) => finiteExponent(index, 0x7c00)),
     );
     halves.forEach((value, index) => {
@@ -75,7 +75,7 @@ describe('stored numbers', () => {
       assert.ok(Object.is(value, Number.isNaN(size) ? NaN : bits >> 15 === 1 ? -size : size), String(index));
     });
     const words = new Float32Array(999);
-    convertInto(bytes, 'F32', words);
+    convertToFloats(bytes, 'F32', words);
     words.forEach((value, index) => assert.ok(Object.is(value, view.getFloat32(4 * index, true))));
   });
 
@@ -95,7 +95,7 @@ describe('stored numbers', () => {
               } else {
                 one.setUint32(place * width, number + sign, true);
               }
-              return convertInto(new Uint8Array(one.buffer), dtype, new Float32Array(count));
+              return convertToFloats(new Uint8Array(one.buffer), dtype, new Float32Array(count));
             };
             assert.deepEqual(
               [stored(ones), stored(ones + 1), stored(largest)],
@@ -216,7 +216,11 @@ describe('a cancelled load', () => {
       const { snapshot } = await one.load(small);
       let asked = 0;
       await assert.rejects(
-        one.load(inFolder('whole'), undefined, one === runtime ? AbortSignal.abort() : abortedWhen(() => ++asked > 2)),
+        one.load(
+          inFolder('whole'),
+          undefined,
+          one === runtime ? AbortSignal.abort() : makeSignalAbortedWhen(() => ++asked > 2),
+        ),
         CancelledError,
       );
       assert.deepEqual(await one.snapshots(), [snapshot]);

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  cacheRoom,
-  lacking,
+  availableCacheBytes,
+  findLackingPlace,
   largestMicroBatch,
   planMemory,
-  savings,
+  listSavings,
   type MemoryDemand,
   type TrainingDemand,
 } from '../../../src/runtime/memoryPlan.ts';
@@ -121,14 +121,15 @@ describe('what is counted', () => {
 
   it('a share of what a plan leaves, for the cache', () => {
     const { bytes = NaN } = planMemory(DEMAND, UNKNOWN).totals[0] ?? {};
-    const room = (host: number | null): number => cacheRoom(planMemory(DEMAND, { host, device: null }), false, 0.5);
+    const room = (host: number | null): number =>
+      availableCacheBytes(planMemory(DEMAND, { host, device: null }), false, 0.5);
     assert.equal(room(bytes + 4e9), 2 ** 28 + 2e9);
     assert.deepEqual([room(bytes), room(bytes - 1), room(null)], [2 ** 28, 2 ** 28, 2 ** 28], 'nothing is left');
     // There are two caches at a time on an accelerator, and its memory is what counts.
     const accelerated = { ...DEMAND, accelerated: true };
     const device = planMemory(accelerated, UNKNOWN).totals.find(({ place }) => place === 'device')?.bytes ?? NaN;
     const there = planMemory(accelerated, { host: 1e12, device: device + 4e9 });
-    assert.equal(cacheRoom(there, true, 0.5), 2 ** 28 + 1e9);
+    assert.equal(availableCacheBytes(there, true, 0.5), 2 ** 28 + 1e9);
   });
 
   it('logits of training one chunk at a time', () => {
@@ -253,13 +254,13 @@ describe('what to change', () => {
   ];
 
   it('nothing where it fits, or where nobody knows what there is', () => {
-    assert.equal(lacking(planMemory(DEMAND, UNKNOWN)), null);
-    assert.deepEqual(savings(DEMAND, UNKNOWN, levers), []);
-    assert.deepEqual(savings(DEMAND, { host: 1e12, device: null }, levers), []);
+    assert.equal(findLackingPlace(planMemory(DEMAND, UNKNOWN)), null);
+    assert.deepEqual(listSavings(DEMAND, UNKNOWN, levers), []);
+    assert.deepEqual(listSavings(DEMAND, { host: 1e12, device: null }, levers), []);
   });
 
   it('the most effective first, each saving what the plan with it needs less', () => {
-    const found = savings(DEMAND, { host: 1e9, device: null }, levers);
+    const found = listSavings(DEMAND, { host: 1e9, device: null }, levers);
     assert.deepEqual(
       found.map(({ setting }) => setting),
       ['adapter', 'least'],
@@ -275,7 +276,7 @@ describe('what to change', () => {
   });
 
   it('no larger a change than is enough', () => {
-    const found = savings(DEMAND, { host: hostBytes(training({ microBatchTokens: 1024 })), device: null }, levers);
+    const found = listSavings(DEMAND, { host: hostBytes(training({ microBatchTokens: 1024 })), device: null }, levers);
     assert.deepEqual(
       found.map(({ setting, enough }) => [setting, enough]),
       [

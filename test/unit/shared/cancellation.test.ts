@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { anyOf, NEVER, onAbort, throwIfAborted, unlessCancelled } from '../../../src/shared/cancellation.ts';
+import { combineSignals, NEVER, onAbort, throwIfAborted, unlessCancelled } from '../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;
@@ -58,10 +58,10 @@ describe('a signal of several', () => {
       globalThis.setImmediate(() => asked.abort());
       return combined;
     };
-    const combined = cancelled((signals) => anyOf(...signals));
-    const nested = anyOf(
+    const combined = cancelled((signals) => combineSignals(...signals));
+    const nested = combineSignals(
       new AbortController().signal,
-      cancelled((signals) => anyOf(...signals)),
+      cancelled((signals) => combineSignals(...signals)),
     );
     for (let turn = 0; turn < 5; turn++) {
       await setImmediate();
@@ -72,11 +72,11 @@ describe('a signal of several', () => {
 
   it('aborts with the first of them, at once where it has before', () => {
     const [one, other] = [new AbortController(), new AbortController()];
-    const combined = anyOf(one.signal, other.signal);
+    const combined = combineSignals(one.signal, other.signal);
     let calls = 0;
     onAbort(combined, () => calls++);
     other.abort();
     one.abort();
-    assert.deepEqual([calls, combined.aborted, anyOf(NEVER, one.signal).aborted], [1, true, true]);
+    assert.deepEqual([calls, combined.aborted, combineSignals(NEVER, one.signal).aborted], [1, true, true]);
   });
 });

@@ -8,7 +8,7 @@ import {
   DEVICE_REQUESTS,
   PROVIDER_TRAITS,
   PROVIDERS,
-  traitsOf,
+  findTraits,
 } from '../../../src/shared/devices.ts';
 import { configSchema } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -24,21 +24,21 @@ function sourceFiles(folder: string): string[] {
 describe('the table of providers', () => {
   it('describes each, one of them the processor', () => {
     assert.deepEqual(PROVIDERS, Object.keys(PROVIDER_TRAITS));
-    assert.equal(new Set(PROVIDERS.map((provider) => traitsOf({ provider }).title)).size, PROVIDERS.length);
+    assert.equal(new Set(PROVIDERS.map((provider) => findTraits({ provider }).title)).size, PROVIDERS.length);
     assert.deepEqual(
-      PROVIDERS.filter((provider) => !traitsOf({ provider }).accelerator),
+      PROVIDERS.filter((provider) => !findTraits({ provider }).accelerator),
       ['cpu'],
     );
     for (const provider of PROVIDERS) {
-      assert.match(traitsOf({ provider }).words, /^[A-Z].*\.$/u);
+      assert.match(findTraits({ provider }).words, /^[A-Z].*\.$/u);
     }
-    assert.equal(traitsOf({}), PROVIDER_TRAITS.cpu);
+    assert.equal(findTraits({}), PROVIDER_TRAITS.cpu);
   });
 
   it('ranks those that are tried for `auto`, no two alike', () => {
     assert.deepEqual(AUTOMATIC_PROVIDERS.slice(0, 3), ['cuda', 'webgpu', 'dml']);
     assert.ok(!AUTOMATIC_PROVIDERS.includes('cpu') && !AUTOMATIC_PROVIDERS.includes('coreml'));
-    const ranks = AUTOMATIC_PROVIDERS.map((provider) => traitsOf({ provider }).automatic);
+    const ranks = AUTOMATIC_PROVIDERS.map((provider) => findTraits({ provider }).automatic);
     assert.equal(new Set(ranks).size, ranks.length);
   });
 

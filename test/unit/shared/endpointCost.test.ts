@@ -1,7 +1,7 @@
 /** What work costs at the servers of both sides of a comparison. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { summedCosts, type EndpointCost } from '../../../src/shared/endpointCost.ts';
+import { sumCostsByRole, type EndpointCost } from '../../../src/shared/endpointCost.ts';
 
 it('costs of a role stay on this machine only where those of both sides do', () => {
   const cost = (local: boolean): EndpointCost => ({
@@ -18,7 +18,7 @@ it('costs of a role stay on this machine only where those of both sides do', () 
     [true, false],
     [true, true],
   ] as const) {
-    const [sum] = summedCosts([cost(before), cost(after)]);
+    const [sum] = sumCostsByRole([cost(before), cost(after)]);
     assert.deepEqual([sum?.local, sum?.requests, sum?.tokens], [before && after, 4, 20]);
   }
 });

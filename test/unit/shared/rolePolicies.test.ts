@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { capabilitiesOf, learns, requireCapability } from '../../../src/shared/rolePolicies.ts';
+import { findCapabilities, isLearningRole, requireCapability } from '../../../src/shared/rolePolicies.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 
 const POLICIES = { checker: { kind: 'scripted', answers: [{ answer: 'Right.' }] } } as const;
 
 describe('capabilitiesOf', () => {
   it('knows what a scripted role cannot do', () => {
-    assert.deepEqual(capabilitiesOf(POLICIES, 'checker'), {
+    assert.deepEqual(findCapabilities(POLICIES, 'checker'), {
       tokens: false,
       logprobs: false,
       samples: false,
       learns: false,
     });
-    assert.equal(learns(POLICIES, 'actor'), true);
-    assert.equal(learns(POLICIES, 'constructor'), true);
-    assert.equal(learns(undefined, 'checker'), true);
+    assert.equal(isLearningRole(POLICIES, 'actor'), true);
+    assert.equal(isLearningRole(POLICIES, 'constructor'), true);
+    assert.equal(isLearningRole(undefined, 'checker'), true);
   });
 });
 

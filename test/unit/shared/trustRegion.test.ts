@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { replacementOf, shockWords, type Replacement } from '../../../src/domain/run.ts';
-import { comparedSteps, klHistogram, regionFacts, stabilityOf, turnKls } from '../../../src/domain/stepRows.ts';
+import { readReplacement, describeSwapShock, type Replacement } from '../../../src/domain/run.ts';
+import {
+  listComparedSteps,
+  buildKlHistogram,
+  readRegionFacts,
+  measureStability,
+  listTurnKls,
+} from '../../../src/domain/stepRows.ts';
 import { trustRegionSection } from '../../../src/report/trustRegionPage.ts';
 import type { ReportedStep } from '../../../src/report/types.ts';
 import { trustFigures } from '../../../webview/dashboard/trustFigures.ts';
@@ -28,7 +34,7 @@ const REPLACEMENT: Replacement = {
 const rowOf = (config: object, replacement?: unknown): string => JSON.stringify({ config, replacement });
 
 it('bins turns up to the radius and beyond it', () => {
-  const bins = klHistogram([-0.001, 0, 0.001, 0.0011, 0.01, 0.0101, 5], 0.01);
+  const bins = buildKlHistogram([-0.001, 0, 0.001, 0.0011, 0.01, 0.0101, 5], 0.01);
   assert.deepEqual(
     bins.map(({ count }) => count),
     [3, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1],
@@ -36,49 +42,52 @@ it('bins turns up to the radius and beyond it', () => {
   // The radius is a border; the last bin reaches to the largest.
   assert.ok(Math.abs((bins[9]?.high ?? NaN) - 0.01) < 1e-12);
   assert.equal(bins.at(-1)?.high, 5);
-  assert.equal(klHistogram([0.005], 0.01).length, 11);
-  assert.deepEqual(klHistogram([], 0.01), []);
+  assert.equal(buildKlHistogram([0.005], 0.01).length, 11);
+  assert.deepEqual(buildKlHistogram([], 0.01), []);
 });
 
 it('takes turns, certificates and the radius from what a run stored', () => {
   const { metrics } = row(1, { trustRegionKl: 0.009, klTurn1: 0.002, klTurn2: 0.009 });
-  assert.deepEqual(turnKls(metrics), [0.002, 0.009]);
-  assert.deepEqual(turnKls(row(1, { trustRegionKl: 0.009 }).metrics), [0.009]);
-  assert.deepEqual(turnKls(row(1).metrics), []);
+  assert.deepEqual(listTurnKls(metrics), [0.002, 0.009]);
+  assert.deepEqual(listTurnKls(row(1, { trustRegionKl: 0.009 }).metrics), [0.009]);
+  assert.deepEqual(listTurnKls(row(1).metrics), []);
   const steps = [
     { step: 1, metrics: row(1, { comparedCertificate: -3, measuredImprovement: 0.1, vacuousCertificate: 1 }).metrics },
     { step: 2, metrics: row(2, { certificate: -3 }).metrics },
   ];
-  assert.deepEqual(comparedSteps(steps), [{ step: 1, certificate: -3, measured: 0.1, vacuous: true }]);
-  assert.equal(regionFacts(rowOf({ method: 'teamtr' })).delta, 0.01);
-  assert.equal(regionFacts(rowOf({ method: 'teamtr', teamtr: { delta: 0.5 } })).delta, 0.5);
+  assert.deepEqual(listComparedSteps(steps), [{ step: 1, certificate: -3, measured: 0.1, vacuous: true }]);
+  assert.equal(readRegionFacts(rowOf({ method: 'teamtr' })).delta, 0.01);
+  assert.equal(readRegionFacts(rowOf({ method: 'teamtr', teamtr: { delta: 0.5 } })).delta, 0.5);
   for (const other of ['', '[]', 'null', rowOf({ method: 'c3', teamtr: { delta: 0.5 } })]) {
-    assert.deepEqual(regionFacts(other), { delta: null, replacement: null });
+    assert.deepEqual(readRegionFacts(other), { delta: null, replacement: null });
   }
 });
 
 it('reads a replacement only where it is whole, and says what the swap cost', () => {
-  assert.deepEqual(replacementOf(rowOf({}, REPLACEMENT)), REPLACEMENT);
+  assert.deepEqual(readReplacement(rowOf({}, REPLACEMENT)), REPLACEMENT);
   for (const broken of [
     { ...REPLACEMENT, probes: -1 },
     { ...REPLACEMENT, kls: ['x'] },
     { ...REPLACEMENT, more: 1 },
     3,
   ]) {
-    assert.equal(replacementOf(rowOf({}, broken)), null);
+    assert.equal(readReplacement(rowOf({}, broken)), null);
   }
   assert.equal(
-    shockWords(REPLACEMENT.shock ?? assert.fail()),
+    describeSwapShock(REPLACEMENT.shock ?? assert.fail()),
     'Swap shock, greedy on 50 held-out questions: 50.0 % [40.0, 60.0] before the swap, 20.0 % [10.0, 30.0] (-30.0 points [-40.0, -20.0]) after a direct swap, 45.0 % [35.0, 55.0] (-5.0 points) after stage 0.',
   );
 });
 
 it('says how stable the gains of training are', () => {
   // Gains 0.1, 0.3 and -0.1: their mean is 0.1.
-  const found = stabilityOf([0, 0.1, 0.4, 0.3]) ?? assert.fail();
+  const found = measureStability([0, 0.1, 0.4, 0.3]) ?? assert.fail();
   assert.ok(Math.abs(found - 0.2) < 1e-12, String(found));
-  assert.equal(stabilityOf([0, 0.5, 1]), 0);
-  assert.deepEqual([stabilityOf([0, 1]), stabilityOf([0, null, 1, 2]), stabilityOf([])], [null, null, null]);
+  assert.equal(measureStability([0, 0.5, 1]), 0);
+  assert.deepEqual(
+    [measureStability([0, 1]), measureStability([0, null, 1, 2]), measureStability([])],
+    [null, null, null],
+  );
 });
 
 const STEPS = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradeChain, parseChain, type ChainKey } from '../../../src/evaluate/chain.ts';
 import { TEAM_SIZES } from '../../../src/shared/runNames.ts';
-import { distinctChains } from '../../../src/tasks/chain/chain.ts';
+import { yieldChains } from '../../../src/tasks/chain/chain.ts';
 import type { DemonstratedProblem } from '../../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../../src/tasks/split.ts';
 import { isInputError } from './expect.ts';
@@ -11,7 +11,7 @@ const SIZES = TEAM_SIZES.chain;
 
 function chains(count: number, seed = 'a', levels = [1, 1, 1, 1], sizes = SIZES): DemonstratedProblem[] {
   const found: DemonstratedProblem[] = [];
-  for (const chain of distinctChains(seed, levels, sizes)) {
+  for (const chain of yieldChains(seed, levels, sizes)) {
     if (found.push(chain) === count) {
       break;
     }
@@ -97,11 +97,11 @@ describe('the chain task', () => {
   });
 
   it('says where it has no more chains, and refuses levels and teams that it does not have', () => {
-    const draw = (): number => [...distinctChains('a', [1], [2])].length;
+    const draw = (): number => [...yieldChains('a', [1], [2])].length;
     assert.throws(draw, isInputError(/no more than about 8\d{3} questions of the levels \[1\] for teams of 2/u));
-    assert.throws(() => distinctChains('a', [0]), isInputError(/not valid/u));
-    assert.throws(() => distinctChains('a', [1, 1, 1, 1, 1]), isInputError(/1 to 4 weights/u));
-    assert.throws(() => distinctChains('a', [1], [9]), isInputError(/2 to 8 roles/u));
-    assert.throws(() => distinctChains('a', [1], [1]), isInputError(/2 to 8 roles/u));
+    assert.throws(() => yieldChains('a', [0]), isInputError(/not valid/u));
+    assert.throws(() => yieldChains('a', [1, 1, 1, 1, 1]), isInputError(/1 to 4 weights/u));
+    assert.throws(() => yieldChains('a', [1], [9]), isInputError(/2 to 8 roles/u));
+    assert.throws(() => yieldChains('a', [1], [1]), isInputError(/2 to 8 roles/u));
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradePlan, parseBlocks } from '../../../src/evaluate/puzzles/blocks.ts';
 import { gradeGuess, parseSecret } from '../../../src/evaluate/puzzles/numbers.ts';
-import { gradeZebra, parseZebra, zebraText } from '../../../src/evaluate/puzzles/zebra.ts';
+import { gradeZebra, parseZebra, writeZebra } from '../../../src/evaluate/puzzles/zebra.ts';
 import type { MODELLESS_TASKS } from '../../../src/shared/runNames.ts';
 import type { DemonstratedProblem } from '../../../src/tasks/demonstration.ts';
 import { generateSplit } from '../../../src/tasks/split.ts';
@@ -150,7 +150,7 @@ export function changedPuzzles(count: number): void {
             for (const other of values[at] ?? []) {
               if (other !== own) {
                 const changed = new Map(key).set(house, new Map(row).set(name, other));
-                assert.equal(gradeZebra(key, `{"solution": ${zebraText(changed)}}`, 'all').score, 0);
+                assert.equal(gradeZebra(key, `{"solution": ${writeZebra(changed)}}`, 'all').score, 0);
                 const [index] = /\d/u.exec(house) ?? [];
                 seen.byClue += Number(
                   broken(table.map((cells, place) => (place + 1 === Number(index) ? cells.with(at, other) : cells)))

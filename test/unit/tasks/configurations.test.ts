@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadData, protocolOf, readRecipe } from '../../../src/engine/recipe/recipe.ts';
+import { loadData, parseRecipeProtocol, readRecipe } from '../../../src/engine/recipe/recipe.ts';
 
 const FOLDER = join(import.meta.dirname, '..', '..', '..', 'media', 'configurations');
 
@@ -52,7 +52,7 @@ test('there is one ready configuration for each of the five benchmarks, with the
     // Five epochs, to within one step; the last snapshot is kept.
     assert.ok(Math.abs(config.steps * config.instances_per_step - 5 * trained) < config.instances_per_step);
     assert.equal(config.snapshot_every, config.steps);
-    const { roles, occurrences } = protocolOf(recipe);
+    const { roles, occurrences } = parseRecipeProtocol(recipe);
     assert.deepEqual(
       roles.map(({ name, maxNewTokens }) => [name, maxNewTokens]),
       [

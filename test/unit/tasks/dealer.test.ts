@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradePoints, parsePoints, type PointsKey } from '../../../src/evaluate/points.ts';
 import { TEAM_SIZES } from '../../../src/shared/runNames.ts';
-import { distinctHands, learnedShare, stakesOf, SEATS, SIDES } from '../../../src/tasks/dealer/dealer.ts';
+import { yieldHands, measureLearnedShare, computeStakes, SEATS, SIDES } from '../../../src/tasks/dealer/dealer.ts';
 import type { DemonstratedProblem } from '../../../src/tasks/demonstration.ts';
 import { isInputError } from './expect.ts';
 
@@ -12,7 +12,7 @@ const SIZES = TEAM_SIZES.dealer;
 
 function hands(count: number, seed = 'a', levels = [1, 1, 1, 1, 1, 1, 1, 1], sizes = SIZES): DemonstratedProblem[] {
   const found: DemonstratedProblem[] = [];
-  for (const hand of distinctHands(seed, levels, sizes)) {
+  for (const hand of yieldHands(seed, levels, sizes)) {
     if (found.push(hand) === count) {
       break;
     }
@@ -109,7 +109,7 @@ describe('the dealer task', () => {
 
   it('hides luck in the hand alone: two lucky piles on each side, other ones in other hands, the same for every seed', () => {
     const lucky = handsOf(4, 2, 600).map((hand) => {
-      const { luck } = stakesOf(4, 2);
+      const { luck } = computeStakes(4, 2);
       return [...(keyOf(hand).parts[0] ?? [])].map(([, points]) => (points >= luck ? 1 : 0));
     });
     assert.ok(lucky.every((all) => mean(all.slice(0, 4)) === 0.5 && mean(all.slice(4)) === 0.5));
@@ -143,33 +143,33 @@ describe('the dealer task', () => {
       for (const level of LEVELS) {
         const [hand] = handsOf(level, roles, 1);
         assert.ok(hand !== undefined);
-        const { luck, dealer, total } = stakesOf(level, roles);
+        const { luck, dealer, total } = computeStakes(level, roles);
         const key = keyOf(hand);
         for (const text of messagesOf(hand).flat()) {
           const said = text.toLowerCase().split(', ');
           const [first = 0, ...players] = key.parts.map((part, index) => part.get(said[index] ?? '') ?? 0);
           const own = first === luck || first === luck + dealer ? first - luck : first;
           const lessons = players.reduce((sum, points) => sum + points, own);
-          const share = learnedShare(gradePoints(key, text).score, level, roles);
+          const share = measureLearnedShare(gradePoints(key, text).score, level, roles);
           assert.ok(share !== null && Math.abs(share - lessons / (total - luck)) < 1e-12, `${hand.answer}\n${text}`);
         }
       }
     }
-    assert.equal(learnedShare(0, 4, 2), 0);
-    assert.equal(learnedShare(0.011, 4, 2), null);
+    assert.equal(measureLearnedShare(0, 4, 2), 0);
+    assert.equal(measureLearnedShare(0.011, 4, 2), null);
   });
 
   it('refuses levels and teams that it does not have', () => {
-    assert.throws(() => distinctHands('a', [0]), isInputError(/not valid/u));
+    assert.throws(() => yieldHands('a', [0]), isInputError(/not valid/u));
     assert.throws(
       () =>
-        distinctHands(
+        yieldHands(
           'a',
           Array.from({ length: 9 }, () => 1),
         ),
       isInputError(/1 to 8 weights/u),
     );
-    assert.throws(() => distinctHands('a', [1], [7]), isInputError(/2 to 6 roles/u));
-    assert.throws(() => stakesOf(9, 2), isInputError(/levels 1 to 8/u));
+    assert.throws(() => yieldHands('a', [1], [7]), isInputError(/2 to 6 roles/u));
+    assert.throws(() => computeStakes(9, 2), isInputError(/levels 1 to 8/u));
   });
 });

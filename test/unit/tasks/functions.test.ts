@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { assertionsOf, functionsIn } from '../../../src/evaluate/python/functionSource.ts';
+import { listAssertions, splitFunctions } from '../../../src/evaluate/python/functionSource.ts';
 import { distinctFunctions, type FunctionsProblem } from '../../../src/tasks/functions/functions.ts';
 import { isInputError } from './expect.ts';
 
@@ -18,7 +18,7 @@ describe('the functions task', () => {
   it('asks in the form of HumanEval: a signature, a docstring, and a check of four or five assertions', () => {
     for (const { question, tests } of problems(40)) {
       assert.match(question, /^def [a-z]+\([a-z, ]+\):\n {4}"""Find [^"]+\."""\n$/u);
-      const count = assertionsOf(tests, tests.entryPoint ?? '').tests.length;
+      const count = listAssertions(tests, tests.entryPoint ?? '').tests.length;
       assert.ok(count >= 4 && count <= 5, tests.test);
     }
   });
@@ -27,9 +27,9 @@ describe('the functions task', () => {
     for (const { said, tests, answer } of problems(40)) {
       const [helper = '', main = ''] = said;
       const name = tests.entryPoint ?? '';
-      assert.deepEqual(functionsIn(helper, name), { helper, main: null });
-      assert.deepEqual(functionsIn(main, name), { helper: null, main });
-      assert.deepEqual(functionsIn(answer, name), { helper, main });
+      assert.deepEqual(splitFunctions(helper, name), { helper, main: null });
+      assert.deepEqual(splitFunctions(main, name), { helper: null, main });
+      assert.deepEqual(splitFunctions(answer, name), { helper, main });
       assert.match(main, /\n {4}h = aux\([a-z, ]+\)\n {4}return /u);
     }
   });

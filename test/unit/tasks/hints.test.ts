@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { workedOut } from '../../../src/tasks/arithmetic/arithmetic.ts';
+import { workOutPlan } from '../../../src/tasks/arithmetic/arithmetic.ts';
 import { distinctHints, type HintProblem } from '../../../src/tasks/hints/hints.ts';
 import { generateSplit } from '../../../src/tasks/split.ts';
 import { isInputError } from './expect.ts';
@@ -36,7 +36,7 @@ describe('the hints task', () => {
       assert.deepEqual([stated, rumor], level === 1 ? [null, null] : [right, level === 3 ? wrong : null]);
       // The solver follows the plan that it is shown, and alone what the question states.
       assert.ok(solution.endsWith(`#### ${valueOf(plan)}`));
-      assert.equal(alone, level === 1 ? `#### ${answer}` : workedOut(right));
+      assert.equal(alone, level === 1 ? `#### ${answer}` : workOutPlan(right));
     }
   });
 
@@ -63,7 +63,7 @@ describe('the hints task', () => {
   });
 
   it('works plans out from left to right', () => {
-    assert.equal(workedOut('12/2+4'), '12/2=6\n6+4=10\n#### 10');
-    assert.equal(workedOut('3+4*5-1'), '3+4=7\n7*5=35\n35-1=34\n#### 34');
+    assert.equal(workOutPlan('12/2+4'), '12/2=6\n6+4=10\n#### 10');
+    assert.equal(workOutPlan('3+4*5-1'), '3+4=7\n7*5=35\n35-1=34\n#### 34');
   });
 });

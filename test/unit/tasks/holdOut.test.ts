@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
-import { bundledTeam } from '../../../src/engine/places.ts';
-import { changeSince, fingerprintOf } from '../../../src/engine/recipe/fingerprint.ts';
-import { loadData, parseRecipe, readRecipe, serialiseRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
+import { findBundledTeam } from '../../../src/engine/places.ts';
+import { describeChange, computeFingerprint } from '../../../src/engine/recipe/fingerprint.ts';
+import { loadData, parseRecipe, readRecipe, serializeRecipe, type Recipe } from '../../../src/engine/recipe/recipe.ts';
 import { holdOut } from '../../../src/tasks/holdOut.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
@@ -126,11 +126,11 @@ test('a resume finds the same split, and refuses another one of the file', async
   const { folder, recipe } = folderWith(t, rows);
   const started = await recipe();
   const rendering = { template: null, controls: [] };
-  const fingerprint = await fingerprintOf(started, await loadData(started), rendering);
-  const stored = parseRecipe(serialiseRecipe(started, fingerprint, rendering), 'r');
+  const fingerprint = await computeFingerprint(started, await loadData(started), rendering);
+  const stored = parseRecipe(serializeRecipe(started, fingerprint, rendering), 'r');
   assert.deepEqual(stored.config.task.split, { evaluation: 0.25, seed: 2 });
   const now = async (): Promise<string | null> =>
-    changeSince(stored, await fingerprintOf(stored, await loadData(stored), rendering));
+    describeChange(stored, await computeFingerprint(stored, await loadData(stored), rendering));
   assert.equal(await now(), null);
   writeFileSync(
     join(folder, 'rows.jsonl'),
@@ -139,7 +139,7 @@ test('a resume finds the same split, and refuses another one of the file', async
       .join(''),
   );
   assert.match((await now()) ?? '', /^the (?:training|evaluation) problems in rows\.jsonl have changed/u);
-  assert.ok(stored.modelFolder === bundledTeam('arithmetic'));
+  assert.ok(stored.modelFolder === findBundledTeam('arithmetic'));
 });
 
 test('a split that cannot be is refused by its key', async (t) => {

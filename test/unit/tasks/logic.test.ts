@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ballotOf } from '../../../src/environment/voting.ts';
+import { readBallot } from '../../../src/environment/voting.ts';
 import { gradeAnswer } from '../../../src/evaluate/answer.ts';
 import type { DemonstratedProblem } from '../../../src/tasks/demonstration.ts';
 import { distinctLogic } from '../../../src/tasks/logic/logic.ts';
@@ -134,7 +134,7 @@ describe('the logic task', () => {
       const [text = ''] = said;
       const [, conclusion = '', letter = ''] = /^so [\w ]+ thus ([\w ]+)\n#### ([A-D])$/u.exec(text) ?? [];
       assert.ok(question.includes(`\n${letter} ${conclusion}`), `${question}\n${text}`);
-      assert.deepEqual([ballotOf(text)?.answer, gradeAnswer(answer, text).score], [answer, 1]);
+      assert.deepEqual([readBallot(text)?.answer, gradeAnswer(answer, text).score], [answer, 1]);
       assert.deepEqual(saidInHaste, [`#### ${answer}`]);
       const others = LETTERS.filter((other) => other !== answer);
       assert.ok(others.every((other) => gradeAnswer(answer, `#### ${other}`).score === 0));

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { mathEvaluator } from '../../../src/evaluate/evaluator.ts';
+import { makeMathEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadProblems, type LoadedProblems } from '../../../src/tasks/files/load.ts';
 import { isInputError } from './expect.ts';
 
@@ -53,7 +53,7 @@ test('line ends, a mark of byte order and blank lines between records do not mat
 test('the letter scores a message, with or without brackets, and no other letter does, nor one that is only said', async () => {
   const [problem] = (await load(FIRST)).problems;
   assert.ok(problem !== undefined);
-  const evaluator = mathEvaluator('strict');
+  const evaluator = makeMathEvaluator('strict');
   const scores = await Promise.all(
     ['#### C', 'The answer is (C).', '\\boxed{\\text{(c)}}', '#### A', '#### (d)', 'Owls fly, as C says.'].map((text) =>
       evaluator.evaluate(problem, text),

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { answerFormOf, evaluatorNamed, evaluatorWithoutCode } from '../../../src/evaluate/named.ts';
+import { getAnswerForm, makeEvaluator, makeEvaluatorWithoutCode } from '../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../src/evaluate/python/grader.ts';
-import { problemOf, testsText } from '../../../src/store/tables/problemTests.ts';
+import { toProblem, formatTests } from '../../../src/store/tables/problemTests.ts';
 import type { TaskFormat } from '../../../src/tasks/files/formats.ts';
 import { loadProblems, type LoadedProblems } from '../../../src/tasks/files/load.ts';
 import { numbersQuestion } from '../../../src/tasks/numbers/numbersQuestion.ts';
@@ -32,9 +32,9 @@ async function one(row: object, format: TaskFormat = 'auto'): Promise<Problem> {
 }
 
 /** What `auto` scores in a user's own file. */
-const auto = (grader: PythonGrader): Evaluator => evaluatorNamed('auto', answerFormOf(null), () => grader);
+const auto = (grader: PythonGrader): Evaluator => makeEvaluator('auto', getAnswerForm(null), () => grader);
 const scoreOf = async (problem: Problem, message: string): Promise<number | null> =>
-  (await evaluatorWithoutCode('auto', answerFormOf(null)).evaluate(problem, message)).score;
+  (await makeEvaluatorWithoutCode('auto', getAnswerForm(null)).evaluate(problem, message)).score;
 
 /** Rows as the data sets publish them. */
 const ZEBRA = {
@@ -207,7 +207,7 @@ test('AutoLogi is checked by its own Python, in the sandbox, and a message is da
   const problem = await one(AUTOLOGI);
   assert.equal(problem.uid, 'autologi-en-7');
   // The store keeps what says that a value is read.
-  assert.deepEqual(problemOf({ ...problem, tests: testsText(problem.tests) }), problem);
+  assert.deepEqual(toProblem({ ...problem, tests: formatTests(problem.tests) }), problem);
   const grader = new PythonGrader({ places: sandboxPlaces() });
   try {
     const evaluator = auto(grader);

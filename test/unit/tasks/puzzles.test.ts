@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BLOCKS } from '../../../src/evaluate/puzzles/blocks.ts';
 import { MODELLESS_TASKS, TEAM_SIZES } from '../../../src/shared/runNames.ts';
-import { shortestPlan } from '../../../src/tasks/blocksworld/blocksworld.ts';
+import { findShortestPlan } from '../../../src/tasks/blocksworld/blocksworld.ts';
 import { distinctNumbers } from '../../../src/tasks/numbers/numbers.ts';
 import { sideOf } from '../../../src/tasks/split.ts';
 import { distinctZebras } from '../../../src/tasks/zebra/zebra.ts';
@@ -29,9 +29,9 @@ describe('the blocksworld task', () => {
     const init = ['(clear c)', '(handempty)', '(on c b)', '(on b a)', '(ontable a)'];
     const problem = { name: 'p', domain: BLOCKS.name, objects: ['a', 'b', 'c'], init, goal: ['(on a b)', '(on b c)'] };
     // By hand: c to the table, b onto c, a onto b, two actions each.
-    assert.equal(shortestPlan(BLOCKS, problem)?.length, 6);
-    assert.deepEqual(shortestPlan(BLOCKS, { ...problem, goal: ['(on c b)'] }), []);
-    assert.equal(shortestPlan(BLOCKS, { ...problem, goal: ['(on a a)'] }), null);
+    assert.equal(findShortestPlan(BLOCKS, problem)?.length, 6);
+    assert.deepEqual(findShortestPlan(BLOCKS, { ...problem, goal: ['(on c b)'] }), []);
+    assert.equal(findShortestPlan(BLOCKS, { ...problem, goal: ['(on a a)'] }), null);
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contextKey } from '../../../src/team/contextKey.ts';
+import { hashContext } from '../../../src/team/contextKey.ts';
 
 describe('contextKey', () => {
   it('reproduces the published vectors', () => {
@@ -20,12 +20,12 @@ describe('contextKey', () => {
       ['héllo 世界', '5440148406582510795', '41fdd4962650507e'],
     ];
     for (const [text, key, fingerprint] of vectors) {
-      assert.deepEqual(contextKey(text), { key, fingerprint }, JSON.stringify(text));
+      assert.deepEqual(hashContext(text), { key, fingerprint }, JSON.stringify(text));
     }
   });
 
   it('hashes the bytes as they are', () => {
-    assert.notEqual(contextKey('abc ').key, contextKey('abc').key);
-    assert.equal(contextKey('😀\ud83d').key, contextKey('😀').key);
+    assert.notEqual(hashContext('abc ').key, hashContext('abc').key);
+    assert.equal(hashContext('😀\ud83d').key, hashContext('😀').key);
   });
 });

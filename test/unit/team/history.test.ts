@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EnvironmentEvent, LogEvent } from '../../../src/domain/episode.ts';
-import { MEMORY_MODES, turnMessages, type History, type OwnTurn } from '../../../src/team/history.ts';
+import { MEMORY_MODES, writeTurnMessages, type History, type OwnTurn } from '../../../src/team/history.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { plainText, promptMessages, renderLog } from '../../../src/team/render.ts';
+import { renderPlainMessages, toPromptMessages, renderLog } from '../../../src/team/render.ts';
 
 const OPENING = [
   { role: 'system', content: 'Be brief.' },
@@ -15,7 +15,9 @@ const TURNS: readonly OwnTurn[] = [
   { prompt: 'Wrong, revise.', response: 'Hm, def f(): 2', extracted: 'def f(): 2' },
 ];
 const shown = (history: History, turns: readonly OwnTurn[], asked = 'Still wrong.'): string =>
-  plainText(turnMessages(history, { opening: OPENING, turns, asked, writes: 'aux implementation' })).trim();
+  renderPlainMessages(
+    writeTurnMessages(history, { opening: OPENING, turns, asked, writes: 'aux implementation' }),
+  ).trim();
 
 const ORIGINAL = 'Original problem and instructions:\nBe brief.\n\nProblem:\nAdd.';
 
@@ -66,7 +68,7 @@ describe('turnMessages', () => {
   it('memoryful: the own conversation, whatever the flags say', () => {
     for (const prompts of [true, false]) {
       for (const responses of [true, false]) {
-        const messages = turnMessages(
+        const messages = writeTurnMessages(
           { memory: 'memoryful', prompts, responses },
           { opening: OPENING, turns: TURNS, asked: 'Still wrong.', writes: 'response' },
         );
@@ -122,7 +124,9 @@ const LOG: readonly LogEvent[] = [
 
 describe('renderLog with a history', () => {
   const read = (history: History, position: number, length: number): string =>
-    plainText(promptMessages(renderLog(teamWith(history), position, 'Add two.', LOG.slice(0, length)))).trim();
+    renderPlainMessages(
+      toPromptMessages(renderLog(teamWith(history), position, 'Add two.', LOG.slice(0, length))),
+    ).trim();
 
   it('renders a first turn as ever', () => {
     for (const memory of MEMORY_MODES) {
@@ -168,7 +172,7 @@ describe('renderLog with a history', () => {
     const single = teamWith({ memory: 'last', prompts: false, responses: true }, ['coder']);
     const log = [says(0, 'coder', 'one'), asks({ coder: 'revise' }, { coder: 'ONE' })];
     assert.equal(
-      plainText(promptMessages(renderLog(single, 1, 'Add.', log))).trim(),
+      renderPlainMessages(toPromptMessages(renderLog(single, 1, 'Add.', log))).trim(),
       'Your last response:\nONE\n\nrevise',
     );
   });
@@ -178,7 +182,7 @@ describe('renderLog with a history', () => {
     const event = { ...(asks({}, {}) as EnvironmentEvent), json: null, text: 'Wrong, try again.' };
     const log = [says(0, 'aux', 'a'), says(1, 'main', 'm'), event];
     assert.equal(
-      plainText(promptMessages(renderLog(team, 3, 'Add.', log))).trim(),
+      renderPlainMessages(toPromptMessages(renderLog(team, 3, 'Add.', log))).trim(),
       'Your last main implementation:\nm\n\nWrong, try again.',
     );
   });
@@ -199,6 +203,9 @@ describe('renderLog with a history', () => {
     const history: History = { memory: 'last', prompts: false, responses: false };
     const team = { ...sequential, rounds: { ...sequential.rounds, history } };
     const log = [...LOG.slice(0, 3), says(2, 'aux', 'aux two')];
-    assert.equal(plainText(promptMessages(renderLog(team, 3, 'Add.', log))).trim(), 'main, revise\n\naux two');
+    assert.equal(
+      renderPlainMessages(toPromptMessages(renderLog(team, 3, 'Add.', log))).trim(),
+      'main, revise\n\naux two',
+    );
   });
 });

@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { descendants, isTerminal, occurrenceAt, roleNamed, type Protocol } from '../../../src/team/protocol.ts';
+import {
+  listDescendants,
+  isTerminal,
+  requireOccurrence,
+  requireRole,
+  type Protocol,
+} from '../../../src/team/protocol.ts';
 
 /** Positions whose own text determines the return. */
 const terminalPositions = (protocol: Protocol): number[] =>
@@ -16,7 +22,7 @@ const role = (name: string, ...dependsOn: string[]): Record<string, unknown> => 
 });
 const ids = (protocol: Protocol): string[] => protocol.occurrences.map((occurrence) => occurrence.id);
 const names = (protocol: Protocol, positions: readonly number[]): string[] =>
-  positions.map((position) => occurrenceAt(protocol, position).id);
+  positions.map((position) => requireOccurrence(protocol, position).id);
 
 function refuses(text: string, ...parts: RegExp[]): void {
   assert.throws(
@@ -51,8 +57,8 @@ describe('order, visibility and scoring', () => {
       protocol.occurrences.map((occurrence) => occurrence.scored),
       [false, false, false, true],
     );
-    assert.deepEqual(names(protocol, descendants(protocol, 1)), ['i']);
-    assert.deepEqual(names(protocol, descendants(protocol, 0)), ['b', 'a', 'i']);
+    assert.deepEqual(names(protocol, listDescendants(protocol, 1)), ['i']);
+    assert.deepEqual(names(protocol, listDescendants(protocol, 0)), ['b', 'a', 'i']);
     assert.deepEqual(terminalPositions(protocol), [3]);
   });
 
@@ -64,16 +70,16 @@ describe('order, visibility and scoring', () => {
 
   it('sees transitive ancestors in a chain of four', () => {
     const protocol = parse([role('a'), role('b', 'a'), role('c', 'b'), role('d', 'c')]);
-    assert.deepEqual(occurrenceAt(protocol, 3).parents, [2]);
-    assert.deepEqual(occurrenceAt(protocol, 3).ancestors, [0, 1, 2]);
-    assert.deepEqual(descendants(protocol, 1), [2, 3]);
+    assert.deepEqual(requireOccurrence(protocol, 3).parents, [2]);
+    assert.deepEqual(requireOccurrence(protocol, 3).ancestors, [0, 1, 2]);
+    assert.deepEqual(listDescendants(protocol, 1), [2, 3]);
     assert.equal(isTerminal(protocol, 3), true);
     assert.equal(isTerminal(protocol, 2), false);
   });
 
   it('does not see a role that merely is earlier', () => {
     const protocol = parse([role('a'), role('b')]);
-    assert.deepEqual(occurrenceAt(protocol, 1).ancestors, []);
+    assert.deepEqual(requireOccurrence(protocol, 1).ancestors, []);
   });
 
   it('scores every role with an answer, the last role without one', () => {
@@ -125,8 +131,8 @@ describe('order, visibility and scoring', () => {
     );
     // The first answer is a checkpoint, but a later one still depends on it.
     assert.deepEqual(terminalPositions(protocol), [3]);
-    assert.equal(roleNamed(protocol, 'reasoner').maxNewTokens, 16);
-    assert.equal(roleNamed(protocol, 'actor').maxNewTokens, null);
+    assert.equal(requireRole(protocol, 'reasoner').maxNewTokens, 16);
+    assert.equal(requireRole(protocol, 'actor').maxNewTokens, null);
   });
 
   it('counts turns in canonical order, whatever the file order', () => {
@@ -179,7 +185,7 @@ describe('forms of the file', () => {
 
   it('reads tabs, escapes and surrogate pairs of JSON', () => {
     const protocol = parseProtocol('[\n\t{"role": "a",\t"prompt": "x\\/\\ud83d\\ude00\\n"}\n]', 'x.json');
-    assert.equal(roleNamed(protocol, 'a').prompt, 'x/😀\n');
+    assert.equal(requireRole(protocol, 'a').prompt, 'x/😀\n');
   });
 
   it('names a nameless protocol after its file', () => {
@@ -320,10 +326,10 @@ describe('errors', () => {
   it('refuses positions and roles that the protocol does not have', () => {
     const protocol = parse([role('a')]);
     for (const call of [
-      () => occurrenceAt(protocol, 1),
-      () => descendants(protocol, -1),
+      () => requireOccurrence(protocol, 1),
+      () => listDescendants(protocol, -1),
       () => isTerminal(protocol, 0.5),
-      () => roleNamed(protocol, 'b'),
+      () => requireRole(protocol, 'b'),
     ]) {
       assert.throws(call, (error) => error instanceof C3Error && error.kind === 'input');
     }

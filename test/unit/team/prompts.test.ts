@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { promptFault, promptsFault, withPrompts } from '../../../src/team/prompts.ts';
+import { findPromptFault, findPromptsFault, replacePrompts } from '../../../src/team/prompts.ts';
 
 const PAIR = parseProtocol(
   JSON.stringify([
@@ -14,22 +14,22 @@ const PAIR = parseProtocol(
 
 describe('prompts in the place of those of a protocol', () => {
   it('change the prompts of the roles that they name, and nothing else', () => {
-    const changed = withPrompts(PAIR, { actor: 'Answer.' });
+    const changed = replacePrompts(PAIR, { actor: 'Answer.' });
     assert.deepEqual(changed, {
       ...PAIR,
       roles: [PAIR.roles[0], { name: 'actor', prompt: 'Answer.', maxNewTokens: 9 }],
     });
-    assert.deepEqual(withPrompts(PAIR, {}), PAIR);
+    assert.deepEqual(replacePrompts(PAIR, {}), PAIR);
     // A name that every object has is none that was given.
     assert.deepEqual(
-      withPrompts(parseProtocol('[{"role": "toString", "prompt": "x"}]', 'p'), {}).roles[0]?.prompt,
+      replacePrompts(parseProtocol('[{"role": "toString", "prompt": "x"}]', 'p'), {}).roles[0]?.prompt,
       'x',
     );
   });
 
   it('may hold what is put in, what the own prompt has, and doubled braces', () => {
     for (const prompt of ['{question}', '{context} {actor_output} {reasoner}', '{{nobody}}', '{style}', '{1} {a b}']) {
-      assert.equal(promptFault(PAIR, 'reasoner', prompt), null, prompt);
+      assert.equal(findPromptFault(PAIR, 'reasoner', prompt), null, prompt);
     }
   });
 
@@ -38,14 +38,14 @@ describe('prompts in the place of those of a protocol', () => {
       ['reasoner', ' \n', /^The new prompt of the role reasoner is blank; write/u],
       ['actor', 'Be {style}.', /has \{style\}, for which nothing is put in; use \{question\}/u],
     ] as const) {
-      assert.match(promptFault(PAIR, role, prompt) ?? '', words);
-      assert.match(promptsFault(PAIR, { [role]: prompt })?.sentence ?? '', words);
+      assert.match(findPromptFault(PAIR, role, prompt) ?? '', words);
+      assert.match(findPromptsFault(PAIR, { [role]: prompt })?.sentence ?? '', words);
     }
-    assert.throws(() => promptFault(PAIR, 'nobody', 'x'), /no role 'nobody'/u);
-    assert.deepEqual(promptsFault(PAIR, { reasoner: 'Plan.', acter: 'x' }), {
+    assert.throws(() => findPromptFault(PAIR, 'nobody', 'x'), /no role 'nobody'/u);
+    assert.deepEqual(findPromptsFault(PAIR, { reasoner: 'Plan.', acter: 'x' }), {
       path: ['prompts', 'acter'],
       sentence: "the protocol pair has no such role; did you mean 'actor'?",
     });
-    assert.equal(promptsFault(PAIR, undefined), null);
+    assert.equal(findPromptsFault(PAIR, undefined), null);
   });
 });

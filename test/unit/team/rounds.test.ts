@@ -4,14 +4,14 @@ import type { SaidEvent, EnvironmentEvent, LogEvent } from '../../../src/domain/
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import {
-  messagesAtMost,
+  countMostMessages,
   messagesPerTurn,
-  discountOf,
-  mostReturn,
-  next,
-  readBy,
+  discountFactor,
+  highestReturn,
+  nextStep,
+  listMessagesRead,
   solvedReturn,
-  visibleEvents,
+  listVisibleEvents,
   type Step,
 } from '../../../src/team/rounds.ts';
 import { errorOfKind } from '../replay/helpers.ts';
@@ -49,7 +49,7 @@ const heard = (source: string, more: Partial<EnvironmentEvent> = {}): Environmen
 
 /** What comes next, in a few words. */
 function word(protocol: Protocol, log: readonly LogEvent[], uniform = 0): string {
-  const step: Step = next(protocol, log, () => uniform);
+  const step: Step = nextStep(protocol, log, () => uniform);
   switch (step.kind) {
     case 'messages':
       return step.positions.join(' and ');
@@ -65,7 +65,7 @@ function unfold(protocol: Protocol, text = 'x', reward?: number): string[] {
   const log: LogEvent[] = [];
   const words: string[] = [];
   for (;;) {
-    const step = next(protocol, log, () => 0.99);
+    const step = nextStep(protocol, log, () => 0.99);
     words.push(word(protocol, log, 0.99));
     if (step.kind === 'end') {
       return words;
@@ -162,8 +162,8 @@ describe('an episode in rounds', () => {
     }
     assert.equal(word(protocol, log, 0.5), 'closing last');
     // Each sees all before, and a message is a turn of its own.
-    assert.equal(visibleEvents(protocol, 59, log).length, 20);
-    assert.deepEqual([messagesPerTurn(protocol), messagesAtMost(protocol)], [1, 20]);
+    assert.equal(listVisibleEvents(protocol, 59, log).length, 20);
+    assert.deepEqual([messagesPerTurn(protocol), countMostMessages(protocol)], [1, 20]);
     // Beside it the published round robin.
     const robin = team({ turns: 2, order: 'fixed' }, ALONE);
     assert.deepEqual(
@@ -199,7 +199,7 @@ describe('what an event of an episode in rounds sees', () => {
     said(protocol, 6, 'plan 3'),
   ];
   const texts = (protocol: Protocol, position: number): string[] =>
-    visibleEvents(protocol, position, log(protocol)).map(({ text }) => text);
+    listVisibleEvents(protocol, position, log(protocol)).map(({ text }) => text);
 
   it('is all that came before, or the last round alone', () => {
     const full = team({ turns: 3, environment: 'feedback' });
@@ -210,7 +210,7 @@ describe('what an event of an episode in rounds sees', () => {
 
   it('leaves out parallel messages of the same round', () => {
     const protocol = team({ turns: 1 });
-    const seen = visibleEvents(protocol, 2, [said(protocol, 0, 'plan'), said(protocol, 1, 'left')]);
+    const seen = listVisibleEvents(protocol, 2, [said(protocol, 0, 'plan'), said(protocol, 1, 'left')]);
     assert.deepEqual(
       seen.map(({ text }) => text),
       ['plan'],
@@ -220,20 +220,22 @@ describe('what an event of an episode in rounds sees', () => {
   it('for an environment is the newest round, or one role in it', () => {
     const protocol = team({ turns: 3 });
     const read = (of: string | null): string[] =>
-      readBy(protocol, { name: 'feedback', options: {}, of }, log(protocol).slice(0, 7)).map(({ text }) => text);
+      listMessagesRead(protocol, { name: 'feedback', options: {}, of }, log(protocol).slice(0, 7)).map(
+        ({ text }) => text,
+      );
     assert.deepEqual([read(null), read('left')], [['plan 2', 'left 2', 'right 2'], ['left 2']]);
   });
 
   it('counts less the later its round is', () => {
     const protocol = team({ turns: 3, discount: 0.5 });
     assert.deepEqual(
-      [0, 2, 3, 8].map((index) => discountOf(protocol, index)),
+      [0, 2, 3, 8].map((index) => discountFactor(protocol, index)),
       [1, 1, 0.5, 0.25],
     );
-    assert.deepEqual([mostReturn(protocol, true), mostReturn(team({ turns: 1 }), true)], [1.75, 1]);
+    assert.deepEqual([highestReturn(protocol, true), highestReturn(team({ turns: 1 }), true)], [1.75, 1]);
     // What is right in the first round has more than what is right in the last.
     const early = team({ turns: 3, discount: 0.5, until: 1 });
-    assert.deepEqual([mostReturn(early, true), mostReturn(early, false)], [1, 1.75]);
+    assert.deepEqual([highestReturn(early, true), highestReturn(early, false)], [1, 1.75]);
     assert.equal(solvedReturn(protocol), 1.75);
     assert.equal(solvedReturn(team({ turns: 3, discount: 0.5, until: 1 })), 0.25);
   });

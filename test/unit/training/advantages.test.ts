@@ -4,8 +4,8 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import {
   creditVariance,
   shapeWithK1,
-  trainingContexts,
-  withReference,
+  makeTrainingContexts,
+  addReference,
   type LearningGroup,
 } from '../../../src/training/advantages.ts';
 
@@ -36,7 +36,7 @@ describe('trainingContexts', () => {
   ];
 
   it('gives every token of a message its credit, the prompt once, and leaves out what has no credit', () => {
-    const contexts = trainingContexts(groups, false);
+    const contexts = makeTrainingContexts(groups, false);
     assert.deepEqual(advantagesOf(contexts), [[[0.5, 0.5], [-0.25, -0.25, -0.25], [-0.25]], [[0.75, 0.75]]]);
     assert.deepEqual(
       contexts.map(({ prompt }) => [...prompt]),
@@ -56,7 +56,7 @@ describe('trainingContexts', () => {
   it('can learn from equal messages at once, as far as they have one credit', () => {
     const [equal, other] = [said([1, 2], [3, 4]), said([1, 2], [5])];
     const all = [group([equal, other, equal, equal, other], [0.5, -1, 0.5, 0.25, -1])];
-    const [context] = trainingContexts(all, false, true);
+    const [context] = makeTrainingContexts(all, false, true);
     assert.deepEqual(
       context?.messages.map(({ tokens, advantages, copies }) => [[...tokens], advantages[0], copies]),
       [
@@ -65,11 +65,11 @@ describe('trainingContexts', () => {
         [[3, 4], 0.25, undefined],
       ],
     );
-    assert.equal(trainingContexts(all, false)[0]?.messages.length, 5);
+    assert.equal(makeTrainingContexts(all, false)[0]?.messages.length, 5);
   });
 
   it('can scale the credits of a group to mean 0 and deviation 1', () => {
-    const [first, second] = advantagesOf(trainingContexts(groups, true));
+    const [first, second] = advantagesOf(makeTrainingContexts(groups, true));
     // Mean 0, population variance (0.25 + 2 / 16) / 3 = 0.125.
     const expected = [0.5, -0.25, -0.25].map((value) => value / Math.sqrt(0.125));
     first?.forEach((tokens, index) => {
@@ -79,7 +79,7 @@ describe('trainingContexts', () => {
     });
     assert.deepEqual(second, [[0, 0]]);
     const size = [1e-3, -1e-3];
-    const scaled = advantagesOf(trainingContexts([group([said([1], [2]), said([1], [3])], size)], true)).flat(2);
+    const scaled = advantagesOf(makeTrainingContexts([group([said([1], [2]), said([1], [3])], size)], true)).flat(2);
     assert.ok(
       scaled.every((value, index) => Math.abs(value - Math.sign(size[index] ?? 0)) < 0.01),
       'the size is erased',
@@ -89,11 +89,11 @@ describe('trainingContexts', () => {
 
 describe('withReference', () => {
   it('joins log-probabilities by context and message', () => {
-    const contexts = trainingContexts(
+    const contexts = makeTrainingContexts(
       [group([said([1], [2, 3]), said([1], [4])], [1, -1]), group([said([5], [6]), said([5], [7])], [1, -1])],
       false,
     );
-    const joined = withReference(contexts, [
+    const joined = addReference(contexts, [
       [Float32Array.of(-1, -2), Float32Array.of(-3)],
       [Float32Array.of(-4), Float32Array.of(-5)],
     ]);

@@ -2,20 +2,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { frozenBranch } from '../../../src/replay/storedBranch.ts';
+import { readFrozenBranch } from '../../../src/replay/storedBranch.ts';
 import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { removalReport } from '../../../src/report/removal.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
-import { paired, signalOf, signalsOf, withinPrompt } from '../../../src/training/methods/ccpoShaping.ts';
 import {
-  deviationOf,
-  gateOf,
+  pairReturns,
+  shapeSignal,
+  shapeSignals,
+  scaleWithinPrompt,
+} from '../../../src/training/methods/ccpoShaping.ts';
+import {
+  runningDeviation,
+  computeGate,
   NO_STATISTICS,
-  stateOf,
-  statisticsOf,
-  updated,
+  storeStatistics,
+  readStatistics,
+  updateStatistics,
   type Paired,
   type Statistics,
 } from '../../../src/training/methods/ccpoStatistics.ts';
@@ -66,14 +71,14 @@ describe('the shaping of CCPO', () => {
       const expected: Readonly<Record<string, readonly [number, number]>> = SHAPED[step] ?? {};
       for (const pair of batch) {
         const [thinker, solver] = expected[`${pair.joint} ${pair.solo}`] ?? [pair.joint - pair.solo, pair.joint];
-        const signal = signalOf(pair, statistics, SETTINGS);
+        const signal = shapeSignal(pair, statistics, SETTINGS);
         close(signal.thinker, thinker, `thinker of step ${step}`);
         close(signal.solver, solver, `solver of step ${step}`);
       }
-      statistics = updated(statistics, batch, SETTINGS.decay);
+      statistics = updateStatistics(statistics, batch, SETTINGS.decay);
       const { contribution, joint, solo } = statistics;
-      const found = [contribution, joint, solo].flatMap((one) => [one.mean, deviationOf(one)]);
-      for (const [index, value] of [...found, gateOf(statistics, SETTINGS.eta)].entries()) {
+      const found = [contribution, joint, solo].flatMap((one) => [one.mean, runningDeviation(one)]);
+      for (const [index, value] of [...found, computeGate(statistics, SETTINGS.eta)].entries()) {
         close(value, AFTER[step]?.[index] ?? NaN, `statistic ${index} after step ${step}`);
       }
     }
@@ -101,7 +106,7 @@ describe('the shaping of CCPO', () => {
       [[], []],
     ] as const;
     for (const [values, expected] of cases) {
-      const found = withinPrompt(values, 'deviation');
+      const found = scaleWithinPrompt(values, 'deviation');
       assert.equal(found.length, expected.length);
       found.forEach((value, index) => close(value, expected[index] ?? NaN, JSON.stringify(values)));
     }
@@ -119,27 +124,27 @@ describe('the shaping of CCPO', () => {
     ] as const) {
       const settings = { ...SETTINGS, shaping: 'event', ...changes } as const;
       const found = [rollouts.slice(0, 4), rollouts.slice(4)].flatMap((prompt) =>
-        signalsOf(prompt, NO_STATISTICS, settings),
+        shapeSignals(prompt, NO_STATISTICS, settings),
       );
       found.forEach(({ thinker, solver }, index) => {
         close(thinker, expected[index] ?? NaN, JSON.stringify(changes));
         assert.equal(solver, joint[index]);
       });
     }
-    assert.deepEqual(signalsOf([], NO_STATISTICS, { ...SETTINGS, shaping: 'event' }), []);
-    assert.deepEqual(withinPrompt([1.2, -1, -1.2, 1], 'mean'), [1.2, -1, -1.2, 1]);
-    assert.deepEqual(withinPrompt([3, 1], 'mean'), [1, -1]);
-    assert.deepEqual(withinPrompt([3, 1], 'none'), [3, 1]);
+    assert.deepEqual(shapeSignals([], NO_STATISTICS, { ...SETTINGS, shaping: 'event' }), []);
+    assert.deepEqual(scaleWithinPrompt([1.2, -1, -1.2, 1], 'mean'), [1.2, -1, -1.2, 1]);
+    assert.deepEqual(scaleWithinPrompt([3, 1], 'mean'), [1, -1]);
+    assert.deepEqual(scaleWithinPrompt([3, 1], 'none'), [3, 1]);
   });
 
   it('waits for as many rollouts as it is told, and for none without history', () => {
-    const statistics = updated(NO_STATISTICS, BATCHES[0], 0.99);
+    const statistics = updateStatistics(NO_STATISTICS, BATCHES[0], 0.99);
     const pair = { joint: 1, solo: 0 };
-    assert.deepEqual(signalOf(pair, statistics, { ...SETTINGS, min_samples: 13 }), { thinker: 1, solver: 1 });
-    assert.ok(signalOf(pair, statistics, { ...SETTINGS, min_samples: 12 }).thinker < 1);
-    assert.deepEqual(signalOf(pair, statistics, { ...SETTINGS, shaping: 'none' }), { thinker: 1, solver: 1 });
+    assert.deepEqual(shapeSignal(pair, statistics, { ...SETTINGS, min_samples: 13 }), { thinker: 1, solver: 1 });
+    assert.ok(shapeSignal(pair, statistics, { ...SETTINGS, min_samples: 12 }).thinker < 1);
+    assert.deepEqual(shapeSignal(pair, statistics, { ...SETTINGS, shaping: 'none' }), { thinker: 1, solver: 1 });
     // Without a first step there is nothing to scale by, however few are asked for.
-    assert.deepEqual(signalOf(pair, NO_STATISTICS, { ...SETTINGS, min_samples: 0 }), { thinker: 1, solver: 1 });
+    assert.deepEqual(shapeSignal(pair, NO_STATISTICS, { ...SETTINGS, min_samples: 0 }), { thinker: 1, solver: 1 });
   });
 
   it('has a gate on the side of the stream that contributed, and a deviation of 1 where nothing varied', () => {
@@ -148,22 +153,22 @@ describe('the shaping of CCPO', () => {
       steps: 1,
       contribution: { mean: contribution, variance: 0 },
     });
-    close(gateOf(steady(0.5), 1), 1 / (1 + Math.exp(-0.5)), 'a thinker that helps');
-    assert.ok(gateOf(steady(-0.5), 1) < 0.5);
-    assert.equal(gateOf(steady(-0.5), 0), 0.5);
+    close(computeGate(steady(0.5), 1), 1 / (1 + Math.exp(-0.5)), 'a thinker that helps');
+    assert.ok(computeGate(steady(-0.5), 1) < 0.5);
+    assert.equal(computeGate(steady(-0.5), 0), 0.5);
     // The argument is bounded by 20.
-    close(gateOf(steady(1), 1000), 1 / (1 + Math.exp(-20)), 'the bound', 1e-12);
+    close(computeGate(steady(1), 1000), 1 / (1 + Math.exp(-20)), 'the bound', 1e-12);
   });
 
   it('pairs by number, takes the mean for a solo rollout that was not measured, and leaves out what has none', () => {
-    assert.deepEqual(paired([1, 0, null, 1], [0, null, 1, 1]), [
+    assert.deepEqual(pairReturns([1, 0, null, 1], [0, null, 1, 1]), [
       { joint: 1, solo: 0 },
       { joint: 0, solo: 2 / 3 },
       null,
       { joint: 1, solo: 1 },
     ]);
-    assert.deepEqual(paired([1, 0], [null, null]), [null, null]);
-    assert.deepEqual(updated(NO_STATISTICS, [], 0.99), NO_STATISTICS);
+    assert.deepEqual(pairReturns([1, 0], [null, null]), [null, null]);
+    assert.deepEqual(updateStatistics(NO_STATISTICS, [], 0.99), NO_STATISTICS);
   });
 });
 
@@ -216,7 +221,7 @@ function treesOf(joint: readonly (number | null)[], solo: readonly (number | nul
 const creditsOf = (
   { episodes, without }: Trees,
   overrides: readonly string[],
-  state = stateOf(NO_STATISTICS),
+  state = storeStatistics(NO_STATISTICS),
 ): { readonly thinker: (number | null)[]; readonly solver: (number | null)[]; readonly state: Statistics } => {
   const { credits, state: next } = ccpo.credit({
     settings: readConfig('', 'defaults', overrides),
@@ -231,13 +236,13 @@ const creditsOf = (
   return {
     thinker: episodes.map(valueOf),
     solver: episodes.map((one) => valueOf(one.children[0])),
-    state: statisticsOf(next ?? assert.fail()),
+    state: readStatistics(next ?? assert.fail()),
   };
 };
 
 describe('the credit of CCPO', () => {
   it('is the shaped difference with and without the thinker, scaled within the prompt', () => {
-    const state = stateOf(updated(NO_STATISTICS, BATCHES[0], 0.99));
+    const state = storeStatistics(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
     // By joint and solo return: (1, 0), (1, 1), (0, 0), (0, 1).
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
     const { thinker, solver } = creditsOf(trees, [], state);
@@ -253,7 +258,7 @@ describe('the credit of CCPO', () => {
 
   it('is shaped by the statistics before the step, or by those that the step has updated', () => {
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
-    const before = stateOf(updated(NO_STATISTICS, BATCHES[0], 0.99));
+    const before = storeStatistics(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
     const options = ['ccpo.normalise=none', 'ccpo.decay=0.5'];
     const previous = creditsOf(trees, options, before);
     const own = creditsOf(trees, [...options, 'ccpo.order=updated'], before);
@@ -269,8 +274,8 @@ describe('the credit of CCPO', () => {
   it('leaves out what was not measured, and keeps what it had where nothing was', () => {
     const { thinker, solver, state } = creditsOf(treesOf([1, null, 0], [0, 0, 0]), ['ccpo.normalise=none']);
     assert.deepEqual([thinker, solver, state.count], [[1, null, 0], [1, null, 0], 2]);
-    const before = updated(NO_STATISTICS, BATCHES[0], 0.99);
-    const none = creditsOf(treesOf([1, 0], [null, null]), [], stateOf(before));
+    const before = updateStatistics(NO_STATISTICS, BATCHES[0], 0.99);
+    const none = creditsOf(treesOf([1, 0], [null, null]), [], storeStatistics(before));
     assert.deepEqual([none.thinker, none.state], [[null, null], before]);
   });
 
@@ -345,10 +350,10 @@ describe('a run of CCPO', () => {
     const { metrics, ledger } = store.steps('run-1', 0, 1)[0] ?? assert.fail();
     assert.equal(ledger.evaluatorCalls + (ledger.reusedEvaluations ?? 0), 3 * 8);
     // What the step shows is the state that it left.
-    const statistics = statisticsOf(store.methodState('run-1', 1) ?? assert.fail());
+    const statistics = readStatistics(store.methodState('run-1', 1) ?? assert.fail());
     assert.deepEqual(
       [metrics?.contribution, metrics?.jointReturn, metrics?.soloReturn, metrics?.gate],
-      [statistics.contribution.mean, statistics.joint.mean, statistics.solo.mean, gateOf(statistics, 1)],
+      [statistics.contribution.mean, statistics.joint.mean, statistics.solo.mean, computeGate(statistics, 1)],
     );
     assert.equal(statistics.count, 12);
     // A report has every rollout beside the solo rollout of its number.
@@ -397,7 +402,7 @@ describe('a run of CCPO', () => {
     assert.ok(solver !== undefined);
     const { context } = store.fullMessage(solver.id);
     assert.equal(context, `Solve.\n\nProblem:\n${question}\n\nContext:\n`);
-    const branch = await frozenBranch(store.fullMessage(solver.id), { store, protocol: PAIR, render: renderPlain });
+    const branch = await readFrozenBranch(store.fullMessage(solver.id), { store, protocol: PAIR, render: renderPlain });
     assert.equal(branch.headed, true);
   });
 
@@ -412,7 +417,7 @@ describe('a run of CCPO', () => {
       wrap: watchingSteps((contexts) => learned.push([...new Set(contexts.map(({ role }) => role ?? ''))])),
     });
     assert.deepEqual(learned, [['reasoner'], ['reasoner'], ['actor'], ['actor']]);
-    assert.equal(statisticsOf(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);
+    assert.equal(readStatistics(run.store.methodState('run-1', 4) ?? assert.fail()).steps, 4);
   });
 
   it('clips as the published code where it is asked to, and by tokens alone otherwise', () => {
@@ -421,7 +426,7 @@ describe('a run of CCPO', () => {
       const step = {
         settings,
         iteration: 1,
-        state: stateOf(NO_STATISTICS),
+        state: storeStatistics(NO_STATISTICS),
         roles: [],
         nodes: [],
         random: () => () => 0,

@@ -6,21 +6,21 @@ import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
-import { NO_STATISTICS, stateOf } from '../../../src/training/methods/ccpoStatistics.ts';
+import { NO_STATISTICS, storeStatistics } from '../../../src/training/methods/ccpoStatistics.ts';
 import {
   isVotingState,
-  votesUpdated,
-  votingMeasures,
-  votingSignals,
-  votingStateOf,
-  votingStatisticsOf,
+  updateVotingStatistics,
+  measureVoting,
+  shapeVotingSignals,
+  storeVotingStatistics,
+  readVotingStatistics,
   type Voted,
 } from '../../../src/training/methods/ccpoVoting.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
 
 const SETTINGS = readConfig('', 'defaults').ccpo;
-const FIRST = votingStatisticsOf(stateOf(NO_STATISTICS));
+const FIRST = readVotingStatistics(storeStatistics(NO_STATISTICS));
 const voters = ['a', 'b', 'c'];
 const voted = (joint: number, ...contributions: readonly number[]): Voted => ({ voters, joint, contributions });
 const close = (rows: readonly (readonly number[])[], expected: readonly (readonly number[])[], within = 1e-6): void => {
@@ -42,9 +42,9 @@ describe('what voters learn from', () => {
   it('is the return of the vote, shared among who was needed for it, by allocation', () => {
     const settings = { ...SETTINGS, voting: 'allocation' } as const;
     const abstain = [voted(1, 1, 1, 0), voted(0, 0, 0, 0), voted(1, 0, 0, 0), voted(0, 0, 0, 0)];
-    close(votingSignals(abstain, FIRST, settings), [[0.433012, 0.433012, 0], NOTHING, NOTHING, NOTHING], 1.5e-6);
+    close(shapeVotingSignals(abstain, FIRST, settings), [[0.433012, 0.433012, 0], NOTHING, NOTHING, NOTHING], 1.5e-6);
     const first = [voted(1, 0, 0, 0), voted(0, 0, -1, -1), voted(1, 0, 0, 0), voted(1, 1, 0, 0)];
-    close(votingSignals(first, FIRST, settings), [NOTHING, NOTHING, NOTHING, [0.499999, 0, 0]], 1.5e-6);
+    close(shapeVotingSignals(first, FIRST, settings), [NOTHING, NOTHING, NOTHING, [0.499999, 0, 0]], 1.5e-6);
     const expected = [
       voted(1, 0.5, 0.5, 0),
       voted(0, 0, -0.5, -0.5),
@@ -52,7 +52,7 @@ describe('what voters learn from', () => {
       voted(1 / 3, 1 / 3, -1 / 6, -1 / 6),
     ];
     close(
-      votingSignals(expected, FIRST, settings),
+      shapeVotingSignals(expected, FIRST, settings),
       [[0.416665, 0.416665, 0], NOTHING, NOTHING, [-0.499998, 0, 0]],
       1.5e-6,
     );
@@ -61,32 +61,32 @@ describe('what voters learn from', () => {
   it("is each voter's own contribution, shaped by its own statistics, directly", () => {
     const rollouts = [voted(1, 1, 0, 0), voted(0, 0, -1, 0)];
     const settings = { ...SETTINGS, normalise: 'none', min_samples: 2 } as const;
-    close(votingSignals(rollouts, FIRST, settings), [
+    close(shapeVotingSignals(rollouts, FIRST, settings), [
       [1, 0, 0],
       [0, -1, 0],
     ]);
-    const next = votesUpdated(FIRST, rollouts, 0.99);
+    const next = updateVotingStatistics(FIRST, rollouts, 0.99);
     // By hand: a has mean 1/2 and deviation 1/2, b the same below 0, and c never varied, so that its deviation is 1.
     const one = Math.tanh(1);
     close(
-      votingSignals(rollouts, next, settings),
+      shapeVotingSignals(rollouts, next, settings),
       [
         [one, one, 0],
         [-one, -one, 0],
       ],
       1e-5,
     );
-    close(votingSignals(rollouts, next, { ...settings, min_samples: 3 }), [
+    close(shapeVotingSignals(rollouts, next, { ...settings, min_samples: 3 }), [
       [1, 0, 0],
       [0, -1, 0],
     ]);
-    close(votingSignals(rollouts, next, { ...settings, shaping: 'none' }), [
+    close(shapeVotingSignals(rollouts, next, { ...settings, shaping: 'none' }), [
       [1, 0, 0],
       [0, -1, 0],
     ]);
     const scaled = Math.SQRT1_2;
     close(
-      votingSignals(rollouts, next, SETTINGS),
+      shapeVotingSignals(rollouts, next, SETTINGS),
       [
         [scaled, scaled, 0],
         [-scaled, -scaled, 0],
@@ -97,36 +97,36 @@ describe('what voters learn from', () => {
 
   it('is 0 where no voter states an answer, and nothing where nothing is known', () => {
     const silent = [voted(0, 0, 0, 0), voted(0, 0, 0, 0)];
-    const history = votesUpdated(FIRST, [voted(1, 1, 0, 0), voted(0, 0, -1, 0)], 0.5);
+    const history = updateVotingStatistics(FIRST, [voted(1, 1, 0, 0), voted(0, 0, -1, 0)], 0.5);
     for (const voting of ['direct', 'allocation'] as const) {
       const settings = { ...SETTINGS, voting, min_samples: 0 };
-      assert.deepEqual(votingSignals(silent, history, settings), [NOTHING, NOTHING]);
-      assert.deepEqual(votingSignals([], history, settings), []);
+      assert.deepEqual(shapeVotingSignals(silent, history, settings), [NOTHING, NOTHING]);
+      assert.deepEqual(shapeVotingSignals([], history, settings), []);
     }
   });
 });
 
 describe('the statistics of voters', () => {
   it('move as those of a thinker, each on its own, and are the same when they are read back', () => {
-    const one = votesUpdated(FIRST, [voted(1, 1, 0, 0.1), voted(0, 0, -1, 0.2)], 0.9);
-    const two = votesUpdated(one, [voted(1, 1, 0, 0.3), voted(1, 1, 0, 1 / 3)], 0.9);
+    const one = updateVotingStatistics(FIRST, [voted(1, 1, 0, 0.1), voted(0, 0, -1, 0.2)], 0.9);
+    const two = updateVotingStatistics(one, [voted(1, 1, 0, 0.3), voted(1, 1, 0, 1 / 3)], 0.9);
     // .9 * 1/2 + .1 * 1, and .9 * 1/4 + .1 * 0; the return .9 * 1/2 + .1 * 1.
     assert.deepEqual([two.steps, two.count], [2, 4]);
     const own = two.voters.get('a') ?? assert.fail();
     close([[own.mean, own.variance, two.joint.mean]], [[0.55, 0.225, 0.55]], 1e-12);
-    const state = votingStateOf(two);
-    assert.deepEqual(votingStatisticsOf(state), two);
+    const state = storeVotingStatistics(two);
+    assert.deepEqual(readVotingStatistics(state), two);
     // b: .9 * -1/2 + .1 * 0; c: .9 * .15 + .1 * .316667.
     const mean = (0.55 - 0.45 + 0.135 + (0.1 * (0.3 + 1 / 3)) / 2) / 3;
-    close([[votingMeasures(state).contribution ?? NaN]], [[mean]], 1e-12);
+    close([[measureVoting(state).contribution ?? NaN]], [[mean]], 1e-12);
   });
 
   it('stay as they are where no vote is known, and show nothing before the first', () => {
-    assert.equal(votesUpdated(FIRST, [], 0.9), FIRST);
-    const state = votingStateOf(FIRST);
+    assert.equal(updateVotingStatistics(FIRST, [], 0.9), FIRST);
+    const state = storeVotingStatistics(FIRST);
     assert.equal(isVotingState(state), true);
-    assert.deepEqual([votingMeasures(state), ccpo.measures?.(state, readConfig('', 'defaults'))], [{}, {}]);
-    assert.equal(isVotingState(stateOf(NO_STATISTICS)), false);
+    assert.deepEqual([measureVoting(state), ccpo.measures?.(state, readConfig('', 'defaults'))], [{}, {}]);
+    assert.equal(isVotingState(storeStatistics(NO_STATISTICS)), false);
   });
 });
 
@@ -228,9 +228,9 @@ it('a run credits every voter with what the vote loses without it, and samples n
     assert.equal(ledger.voteCalls, scored);
     assert.equal(ledger.evaluatorCalls + (ledger.reusedEvaluations ?? 0), iteration * 3 * 8 + scored);
     const state = store.methodState('run-1', iteration) ?? assert.fail();
-    assert.equal(metrics?.contribution, votingMeasures(state).contribution);
-    assert.deepEqual([...votingStatisticsOf(state).voters.keys()], ['voter1', 'voter2', 'voter3']);
-    assert.equal(votingStatisticsOf(state).count, iteration * 24);
+    assert.equal(metrics?.contribution, measureVoting(state).contribution);
+    assert.deepEqual([...readVotingStatistics(state).voters.keys()], ['voter1', 'voter2', 'voter3']);
+    assert.equal(readVotingStatistics(state).count, iteration * 24);
   }
   assert.ok(new Set(credits.map((one) => one.toFixed(3))).size > 2, 'votes differ');
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  certificate,
-  confidenceCost,
+  computeCertificate,
+  computeConfidenceCost,
   isVacuous,
-  occupancyShift,
-  promiseOf,
+  boundOccupancyShift,
+  estimatePromise,
 } from '../../../src/training/certificate.ts';
-import { messageDivergence } from '../../../src/training/divergence.ts';
-import { weightTails } from '../../../src/training/importance.ts';
+import { measureDivergence } from '../../../src/training/divergence.ts';
+import { measureWeightTails } from '../../../src/training/importance.ts';
 import { Numbers } from '../credit/tabular.ts';
 import {
   distribution,
@@ -33,7 +33,7 @@ describe('the vectors of the reference', () => {
   ];
   const settings = { gamma: 0.5, bound: 1 };
   const certified = (fresh: boolean): number =>
-    certificate(
+    computeCertificate(
       turns.map((one) => ({ ...one, fresh })),
       settings,
     );
@@ -41,7 +41,7 @@ describe('the vectors of the reference', () => {
   it('hold for the intermediate, the stale and the high-probability certificate', () => {
     close(certified(true), -0.667675323681, 1e-12);
     close(certified(false), -1.45963491861, 1e-12);
-    const cost = confidenceCost(turns, { gamma: 0.5, bound: 2, clip: 0.2, failure: 0.05 });
+    const cost = computeConfidenceCost(turns, { gamma: 0.5, bound: 2, clip: 0.2, failure: 0.05 });
     close(certified(true) - cost, -7.764850608609, 1e-12);
   });
 
@@ -54,7 +54,7 @@ describe('the vectors of the reference', () => {
       [0.9, 127.28, 5e-3],
       [0.99, 14000.7, 0.05],
     ] as const) {
-      close(occupancyShift(1, gamma) / (1 - gamma), c, within);
+      close(boundOccupancyShift(1, gamma) / (1 - gamma), c, within);
     }
   });
 
@@ -68,20 +68,20 @@ describe('the vectors of the reference', () => {
       [0.9, 38.2, 0.05],
       [0.99, 4200, 1],
     ] as const) {
-      close(-certificate([still, still, still], { gamma, bound: 1 }), penalty, within);
+      close(-computeCertificate([still, still, still], { gamma, bound: 1 }), penalty, within);
     }
   });
 
   it('begin anew with fresh episodes, and an estimate of the KL below 0 counts as 0', () => {
-    const mixed = certificate(
+    const mixed = computeCertificate(
       turns.map((one, index) => ({ ...one, fresh: index !== 1 })),
       settings,
     );
     // Only the second update is on the episodes of the one before: c(0.5) sqrt(0.01) more than the intermediate.
     close(mixed, -0.667675323681 - 2 * Math.SQRT2 * 0.1, 1e-12);
-    assert.equal(occupancyShift(-0.3, 0.5), 0);
-    assert.equal(confidenceCost([{ kl: -1, groups: 8 }], { gamma: 0.5, bound: 0, clip: 0.2, failure: 0.1 }), 0);
-    assert.equal(certificate([], settings), 0);
+    assert.equal(boundOccupancyShift(-0.3, 0.5), 0);
+    assert.equal(computeConfidenceCost([{ kl: -1, groups: 8 }], { gamma: 0.5, bound: 0, clip: 0.2, failure: 0.1 }), 0);
+    assert.equal(computeCertificate([], settings), 0);
   });
 
   it('are vacuous where they say no more than the bound on advantages', () => {
@@ -119,7 +119,7 @@ it(`holds in each of ${CASES} random teams, as do the bounds on occupancies`, ()
       bound = Math.max(bound, ...[...before.advantage, ...estimate].flat().map(Math.abs));
       const kl = klOver(before.occupancy, old, now);
       const distance = after.occupancy.reduce((sum, d, s) => sum + Math.abs(d - (before.occupancy[s] ?? NaN)), 0);
-      assert.ok(distance <= occupancyShift(kl, gamma) + 1e-12, `occupancies of case ${index}`);
+      assert.ok(distance <= boundOccupancyShift(kl, gamma) + 1e-12, `occupancies of case ${index}`);
       close(
         dot(
           after.occupancy,
@@ -134,7 +134,7 @@ it(`holds in each of ${CASES} random teams, as do the bounds on occupancies`, ()
     });
     const gain = last.value - first.value;
     const [fresh, stale] = [true, false].map((isFresh) =>
-      certificate(
+      computeCertificate(
         turns.map(({ promised, stale: once, kl, error }) => ({
           kl,
           error,
@@ -164,10 +164,10 @@ it('promises what the clipped ratios say, and gives what the clip held back', ()
     { worth: -1, logRatio: Math.log(1.5) },
     { worth: 1, logRatio: -50 },
   ];
-  const found = promiseOf(moves, 0.2) ?? assert.fail();
+  const found = estimatePromise(moves, 0.2) ?? assert.fail();
   close(found.advantage, (0.05 - 0.2 - 0.2) / 3);
   close(found.error, (0 + 0.3 + (0.8 - Math.exp(-10))) / 3);
-  assert.equal(promiseOf([], 0.2), null);
+  assert.equal(estimatePromise([], 0.2), null);
 });
 
 it('estimates from sampled messages what the tables say', () => {
@@ -196,7 +196,7 @@ it('estimates from sampled messages what the tables say', () => {
       origin: { episode, problem: '', place: 0, worth },
     };
   });
-  const { k1, k3, gain, moves = [] } = messageDivergence(messages);
+  const { k1, k3, gain, moves = [] } = measureDivergence(messages);
   const kl = klOver(occupancy, old, now);
   const expected = meanOver(occupancy, now, advantage);
   const square = meanOver(
@@ -204,7 +204,7 @@ it('estimates from sampled messages what the tables say', () => {
     old,
     old.map((row, s) => row.map((p, a) => ((now[s]?.[a] ?? NaN) / p) ** 2)),
   );
-  const promise = promiseOf(moves, 0.99) ?? assert.fail();
+  const promise = estimatePromise(moves, 0.99) ?? assert.fail();
   assert.ok(kl > 0.002 && Math.abs(expected) > 0.002, `${kl}, ${expected}`);
   // Within five standard errors: of a message, the ratio's deviation is about sqrt(2 KL).
   const error = (5 * Math.sqrt(2 * kl)) / Math.sqrt(messages.length);
@@ -214,5 +214,5 @@ it('estimates from sampled messages what the tables say', () => {
   close(gain, expected, error * most);
   close(promise.advantage, expected, error * most);
   close(promise.error, 0, 1e-12);
-  close(weightTails(moves.map(({ logRatio }) => logRatio))?.effective ?? NaN, 1 / square, 2 * error);
+  close(measureWeightTails(moves.map(({ logRatio }) => logRatio))?.effective ?? NaN, 1 / square, 2 * error);
 });

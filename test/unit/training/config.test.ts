@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { runSampling } from '../../../src/training/config/config.ts';
+import { getRunSampling } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 
 const refused = (text: string, overrides: readonly string[], ...patterns: readonly RegExp[]): void => {
@@ -21,7 +21,7 @@ const refused = (text: string, overrides: readonly string[], ...patterns: readon
 describe('readConfig', () => {
   it('has a default for every key', () => {
     const config = readConfig('', 'mine.c3.yaml');
-    assert.deepEqual(runSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
+    assert.deepEqual(getRunSampling(config), { temperature: 1, topP: 1, topK: 0, maxNewTokens: 48 });
     assert.deepEqual(readConfig('{}', 'x'), config);
     assert.deepEqual(readConfig('# nothing but a remark\n', 'x'), config);
     // A part that is given keeps the defaults of its other keys.

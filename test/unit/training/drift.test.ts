@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { staleness, subsampledKl, zetaProxy, type StaleMessage } from '../../../src/training/drift.ts';
+import {
+  measureStaleness,
+  measureSubsampledKl,
+  measureZetaProxy,
+  type StaleMessage,
+} from '../../../src/training/drift.ts';
 import { Numbers } from '../credit/tabular.ts';
 import { distribution } from './tabularDecisions.ts';
 
@@ -23,17 +28,17 @@ it('weighs the episodes with which a step began as the formulas say', () => {
     message(2, 1, 1, 0.5, true),
     message(2, 0, 0.5, 0.5, false),
   ];
-  const found = staleness(messages, { clip: 0.2, gamma: 0.5 });
+  const found = measureStaleness(messages, { clip: 0.2, gamma: 0.5 });
   // W is 2 and 1/2; the ratios 1.1 and, clipped, 0.8.
   close(found?.gap, Math.abs((1 * 0.1 * 0.5 + -0.5 * -0.2 * -0.5) / 2) * 2);
   // The second messages' contexts are twice, and half as likely.
   close(found?.drift, (0 + 0.5 + 0 + 0.25) / 4);
-  const still = staleness(
+  const still = measureStaleness(
     messages.map((one) => ({ ...one, before: 0 })),
     { clip: 0.2, gamma: 0.5 },
   );
   assert.deepEqual(still, { gap: 0, drift: 0 });
-  assert.equal(staleness([message(1, 0, 1, 1, false)], { clip: 0.2, gamma: 0.5 }), null);
+  assert.equal(measureStaleness([message(1, 0, 1, 1, false)], { clip: 0.2, gamma: 0.5 }), null);
 });
 
 it('comes to the exact stale gap and total variation of a team in tables', () => {
@@ -76,7 +81,7 @@ it('comes to the exact stale gap and total variation of a team in tables', () =>
         { episode, place: 1, worth, before: 0, after: now, own: true },
       ];
     }).flat();
-    const found = staleness(messages, { clip: 0.2, gamma: 0.5 }) ?? assert.fail();
+    const found = measureStaleness(messages, { clip: 0.2, gamma: 0.5 }) ?? assert.fail();
     // Half of the contexts are those of the first role, which are the same.
     return [Math.abs(found.gap - gap), Math.abs(found.drift - variation / 2)];
   });
@@ -99,16 +104,20 @@ it('gives the parts of zeta: clipped advantages, clipped ratios, statistics of h
   const returns = [1, 0, 0, 1, 0, 0, 0, 0];
   const free = { clip: 0.2, standard: { scale: 'variance', epsilon: 1e-6, clip: null } } as const;
   const draws = new Numbers(33, 0);
-  const found = zetaProxy(moves(returns, 1.5), free, () => draws.next());
+  const found = measureZetaProxy(moves(returns, 1.5), free, () => draws.next());
   close(found?.clip, 0);
   close(found?.ratio, ((2 * 1.732046 + 6 * 0.577349) / 8) * 0.3, 1e-5);
   assert.ok((found?.norm ?? 0) > 0);
-  const cut = zetaProxy(moves(returns), { ...free, standard: { scale: 'variance', epsilon: 1e-6, clip: 1.5 } }, zero);
+  const cut = measureZetaProxy(
+    moves(returns),
+    { ...free, standard: { scale: 'variance', epsilon: 1e-6, clip: 1.5 } },
+    zero,
+  );
   close(cut?.clip, (2 * (1.732046 - 1.5)) / 8, 1e-5);
   close(cut?.ratio, 0);
   // Halves that are alike say the same.
-  close(zetaProxy(moves([1, 1, 1, 1]), free, zero)?.norm, 0);
-  assert.equal(zetaProxy([], free, zero), null);
+  close(measureZetaProxy(moves([1, 1, 1, 1]), free, zero)?.norm, 0);
+  assert.equal(measureZetaProxy([], free, zero), null);
 });
 
 it('measures how far a KL on a part of the tokens is off', () => {
@@ -119,7 +128,7 @@ it('measures how far a KL on a part of the tokens is off', () => {
   const whole = moves.reduce((sum, { tokens }) => sum + tokens.reduce((own, d) => own + Math.expm1(d) - d, 0), 0) / 400;
   const draws = Array.from({ length: 1 << 17 }, () => numbers.next());
   const errorOf = (share: number, delta: number) =>
-    subsampledKl(moves, { share, delta, estimator: 'k3' }, (position) => draws[position % draws.length] ?? 0);
+    measureSubsampledKl(moves, { share, delta, estimator: 'k3' }, (position) => draws[position % draws.length] ?? 0);
   const mean = (values: readonly number[]): number => values.reduce((sum, one) => sum + one, 0) / values.length;
   const [quarter, half, all] = [0.25, 0.5, 1].map((share) => errorOf(share, whole));
   assert.ok(mean(quarter?.errors ?? []) > mean(half?.errors ?? []) && mean(half?.errors ?? []) > 0);
@@ -131,5 +140,5 @@ it('measures how far a KL on a part of the tokens is off', () => {
   );
   assert.deepEqual(errorOf(0.25, 10 * whole).flips, [], 'a KL far from the bound decides nothing');
   assert.equal(quarter?.flips.length, 8);
-  assert.deepEqual(subsampledKl([], { share: 0.5, delta: 1, estimator: 'k1' }, zero), { errors: [], flips: [] });
+  assert.deepEqual(measureSubsampledKl([], { share: 0.5, delta: 1, estimator: 'k1' }, zero), { errors: [], flips: [] });
 });

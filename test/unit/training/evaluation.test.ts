@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { findLeaves } from '../../../src/replay/tree.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { evaluate, solvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { evaluate, listSolvedOnce, type EvaluationSettings } from '../../../src/training/measure/evaluation.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { CHECKPOINTS, CountingEvaluator, problems, PAIR, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 
 const ALL = problems(7);
@@ -135,7 +135,7 @@ describe('evaluate', () => {
     let ended = 0;
     await assert.rejects(
       evaluate(settings(), ALL, {
-        signal: abortedWhen(() => ended > 0),
+        signal: makeSignalAbortedWhen(() => ended > 0),
         onBegin: () => undefined,
         onBatch: () => ended++,
       }),
@@ -145,7 +145,7 @@ describe('evaluate', () => {
   });
 
   it('counts a problem as solved once by any of its samples, and knows nothing where one of the others is masked', () => {
-    assert.deepEqual(solvedOnce([0, 1, 0, 0, null, 1, null, 0, null, null], 2), [1, 0, 1, null, null]);
-    assert.deepEqual(solvedOnce([], 2), []);
+    assert.deepEqual(listSolvedOnce([0, 1, 0, 0, null, 1, null, 0, null, null], 2), [1, 0, 1, null, null]);
+    assert.deepEqual(listSolvedOnce([], 2), []);
   });
 });

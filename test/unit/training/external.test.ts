@@ -3,18 +3,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parseRecipe, protocolOf, readRecipe, serialiseRecipe } from '../../../src/engine/recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol, readRecipe, serializeRecipe } from '../../../src/engine/recipe/recipe.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Rounds } from '../../../src/team/roundsForm.ts';
 import { checkConfig } from '../../../src/training/config/checkConfig.ts';
-import { runRounds } from '../../../src/training/config/config.ts';
+import { getRunRounds } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { isInputError } from '../tasks/expect.ts';
 
 const FUNCTIONS = readFileSync(join(import.meta.dirname, '../../../media/team-functions/protocol.json'), 'utf8');
 
 function roundsOf(configuration: string, protocol = FUNCTIONS): Rounds {
-  const { rounds } = parseProtocol(protocol, 'p.json', runRounds(readConfig(configuration, 'x')));
+  const { rounds } = parseProtocol(protocol, 'p.json', getRunRounds(readConfig(configuration, 'x')));
   assert.ok(rounds);
   return rounds;
 }
@@ -99,9 +99,9 @@ describe('external', () => {
   it('is stored with the run, and read from there', async () => {
     const recipe = await readRecipe(null, ['task.name=functions', 'external={mode: passed}'], import.meta.dirname);
     const fingerprint = { train: 'a', evaluation: 'b', tokenizer: 'c', template: null };
-    const stored = parseRecipe(serialiseRecipe(recipe, fingerprint, { template: null, controls: [] }), 'run-1');
+    const stored = parseRecipe(serializeRecipe(recipe, fingerprint, { template: null, controls: [] }), 'run-1');
     assert.deepEqual(
-      protocolOf(stored).rounds?.between.map(({ name }) => name),
+      parseRecipeProtocol(stored).rounds?.between.map(({ name }) => name),
       ['passed'],
     );
   });

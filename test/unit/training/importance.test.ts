@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { episodeWeights, reweighted, weightTails } from '../../../src/training/importance.ts';
+import { computeEpisodeWeights, applyEpisodeWeights, measureWeightTails } from '../../../src/training/importance.ts';
 
 const close = (a: number | undefined, b: number, within = 1e-9): void =>
   assert.ok(Math.abs((a ?? NaN) - b) <= within, `${String(a)} is not ${b}`);
-const tailsOf = (weights: readonly number[]) => weightTails(weights.map(Math.log)) ?? assert.fail();
+const tailsOf = (weights: readonly number[]) => measureWeightTails(weights.map(Math.log)) ?? assert.fail();
 
 it('computes how many episodes some weights are worth', () => {
   // TeamTR reference, section 5.
   close(tailsOf([0.5, 2, 1, 4]).effective, 0.661764706, 5e-10);
-  assert.equal(weightTails([]), null);
-  assert.deepEqual(weightTails([0, 0, 0]), { effective: 1, p95: 1, p99: 1, largest: 1, heavy: 0 });
+  assert.equal(measureWeightTails([]), null);
+  assert.deepEqual(measureWeightTails([0, 0, 0]), { effective: 1, p95: 1, p99: 1, largest: 1, heavy: 0 });
   // The share is that of any common multiple, and one weight may have all.
   close(tailsOf([5, 20, 10, 40]).effective, 0.661764706, 5e-10);
-  close(weightTails([0, -1000, -1000, -1000])?.effective, 0.25);
+  close(measureWeightTails([0, -1000, -1000, -1000])?.effective, 0.25);
 });
 
 it('has percentiles in any order, and weights that no number holds stay finite', () => {
@@ -23,20 +23,20 @@ it('has percentiles in any order, and weights that no number holds stay finite',
   close(p99, 20.8);
   close(largest, 21);
   close(heavy, 11 / 21);
-  assert.equal(weightTails([-Infinity, -Infinity])?.effective, 1);
-  const beyond = weightTails([5000, 5000, 0, 0]) ?? assert.fail();
+  assert.equal(measureWeightTails([-Infinity, -Infinity])?.effective, 1);
+  const beyond = measureWeightTails([5000, 5000, 0, 0]) ?? assert.fail();
   assert.equal(beyond.effective, 0.5);
   assert.ok(Object.values(beyond).every(Number.isFinite));
 });
 
 it('weighs an episode by all messages of updated roles, and learns from it as from so many', () => {
   const move = (episode: number, ratio: number) => ({ episode, logRatio: Math.log(ratio) });
-  const weights = episodeWeights([move(7, 2), move(9, 0.5), move(7, 0.75)], null);
+  const weights = computeEpisodeWeights([move(7, 2), move(9, 0.5), move(7, 0.75)], null);
   close(weights.get(7), 1.5);
   close(weights.get(9), 0.5);
   assert.equal(weights.size, 2);
-  close(episodeWeights([move(7, 30), move(9, 0.5)], 4).get(7), 4);
-  close(episodeWeights([{ episode: 7, logRatio: 5000 }], null).get(7), Math.exp(10));
+  close(computeEpisodeWeights([move(7, 30), move(9, 0.5)], 4).get(7), 4);
+  close(computeEpisodeWeights([{ episode: 7, logRatio: 5000 }], null).get(7), Math.exp(10));
   const message = (advantage: number) => ({
     tokens: new Int32Array(2),
     behaviour: new Float32Array(2),
@@ -55,7 +55,9 @@ it('weighs an episode by all messages of updated roles, and learns from it as fr
     [third.tokens, of(8)],
   ]);
   assert.deepEqual(
-    reweighted(contexts, origins, weights).map(({ messages }) => messages.map(({ advantages }) => [...advantages])),
+    applyEpisodeWeights(contexts, origins, weights).map(({ messages }) =>
+      messages.map(({ advantages }) => [...advantages]),
+    ),
     [
       [
         [1.5, 1.5],
@@ -86,7 +88,7 @@ it('estimates the surrogate of the updated team from the episodes of the team be
     episode,
     logRatio: Math.log((now[plan] ?? NaN) / (before[plan] ?? NaN)),
   }));
-  const weights = episodeWeights(moves, null);
+  const weights = computeEpisodeWeights(moves, null);
   const mean = (first: readonly number[], weight: (episode: number) => number): number =>
     pairs.reduce(
       (sum, { plan, said, episode }) =>

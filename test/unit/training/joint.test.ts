@@ -12,8 +12,8 @@ import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
 import { messagesPerTurn } from '../../../src/team/rounds.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { creditNode, treeCounts } from '../../../src/training/methods/joint.ts';
-import { methodNamed, methodRemarks } from '../../../src/training/methods/methods.ts';
+import { creditNode, countTree } from '../../../src/training/methods/joint.ts';
+import { getMethod, listMethodRemarks } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/stageMessages.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy } from '../replay/helpers.ts';
 import {
@@ -69,7 +69,7 @@ describe('the rollout tree has the counts and scores of its reference', () => {
       const values = creditNode(made.roots, magrpo, 'magrpo', new Map()).map((value) => value ?? NaN);
       near([values.reduce((sum, value) => sum + value, 0) / values.length], [expected]);
       if (vector.threshold === undefined) {
-        assert.deepEqual(treeCounts(magrpo, vector.t), {
+        assert.deepEqual(countTree(magrpo, vector.t), {
           nodes,
           jointActions: rewards,
           leaves: vector.g ** (vector.mode === 'cross' ? vector.n * vector.t : vector.t),
@@ -130,7 +130,7 @@ describe('a node whose mean processed reward is above the threshold', () => {
   it('ends alone: other branches go on, and their rewards stay comparable', async () => {
     const config = configOf({ n: 1, g: 2, t: 3, mode: 'align', threshold: 0.35 });
     const protocol = teamOf(1, config, ['aux']);
-    const [rollout] = methodNamed('magrpo').plan(config, protocol, 0);
+    const [rollout] = getMethod('magrpo').plan(config, protocol, 0);
     const roots = await growJoint(
       {
         protocol,
@@ -162,7 +162,7 @@ describe('a node whose mean processed reward is above the threshold', () => {
 
 it('what a tree costs is said before a run', () => {
   const config = configOf({ n: 2, g: 4, t: 2, mode: 'cross' });
-  const [first] = methodRemarks(config, teamOf(2, config, ['main']));
+  const [first] = listMethodRemarks(config, teamOf(2, config, ['main']));
   assert.equal(
     first,
     'The tree of a problem has up to 17 nodes in 2 turns, 272 joint actions and 256 leaves: 136 sampled messages, 34 optimizer steps.',
@@ -173,7 +173,9 @@ it('a threshold that no node passes, or each, is said before a run, and one that
   const said = (g: Omit<Vector, 'n' | 'mode'>, processing: object): string | undefined => {
     const config = configOf({ n: 2, mode: 'align', ...g });
     const magrpo = { ...(config.magrpo ?? assert.fail()), ...processing };
-    return methodRemarks({ ...config, magrpo }, teamOf(2, config, ['main'])).find((one) => one.includes('threshold'));
+    return listMethodRemarks({ ...config, magrpo }, teamOf(2, config, ['main'])).find((one) =>
+      one.includes('threshold'),
+    );
   };
   const points = { reward_processor: { enabled: true, scale_factor: 4 }, reward_shift: -4 };
   assert.equal(
@@ -196,7 +198,7 @@ it('a threshold that no node passes, or each, is said before a run, and one that
 
 describe('a configuration that cannot be', () => {
   const faultOf = (protocol: Protocol, overrides: readonly string[]): string | null =>
-    methodNamed('magrpo').fault(readConfig('', 'x', ['method=magrpo', 'evaluator_budget=64', ...overrides]), protocol);
+    getMethod('magrpo').fault(readConfig('', 'x', ['method=magrpo', 'evaluator_budget=64', ...overrides]), protocol);
   const config = configOf({ n: 2, g: 2, t: 2, mode: 'align' });
   const pair = teamOf(2, config, ['main']);
   it('is refused in one sentence', () => {

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { jointCredits } from '../../../src/training/methods/joint.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
+import { creditTrees } from '../../../src/training/methods/joint.ts';
+import { getMethod } from '../../../src/training/methods/methods.ts';
 import { NodesOfTurns } from '../../../src/training/stageMessages.ts';
 import { problems, SAMPLING } from '../replay/helpers.ts';
 import { configOf, grown, rowsOf, near, updatesOf, rootCredits } from './jointTeam.ts';
@@ -54,7 +54,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       ['sum', 3],
     ] as const) {
       const { magrpo } = configOf({ n: 2, g: 3, t: 1, mode: 'cross', reduce });
-      const credits = jointCredits([first], magrpo ?? assert.fail(), 'loo');
+      const credits = creditTrees([first], magrpo ?? assert.fail(), 'loo');
       const valuesOf = (messages: readonly TreeMessage[]): number[] =>
         messages.map((message) => credits.get(message)?.value ?? NaN);
       // Means 2.5, 2 and 2 of 2, 3 and 3 rewards.
@@ -75,7 +75,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
     const { config, protocol, roots } = made;
     const { upward } = new NodesOfTurns(rowsOf(roots).rows, 2);
     const asked = async (name: 'magrpo' | 'c3'): Promise<unknown> => {
-      const method = methodNamed(name);
+      const method = getMethod(name);
       assert.equal(method.fault(config, protocol), null);
       const [{ fanout, joint } = assert.fail()] = method.plan(config, protocol, 0);
       return [fanout, joint?.generations, joint?.mode, await updatesOf(name, made, upward)];
@@ -90,7 +90,7 @@ describe('c3 on the rollout tree of MAGRPO', () => {
       'seeing',
     );
     assert.match(
-      methodNamed('c3').fault(readConfig('', 'x', tree), seeing) ?? '',
+      getMethod('c3').fault(readConfig('', 'x', tree), seeing) ?? '',
       /in a turn of the protocol seeing some roles see others, so that each message has a context of its own; choose/,
     );
     for (const [override, words] of [

@@ -7,10 +7,10 @@ import type { TreeMessage } from '../../../src/replay/tree.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { runRounds, type RunConfig } from '../../../src/training/config/config.ts';
+import { getRunRounds, type RunConfig } from '../../../src/training/config/config.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { episodeOf, type Update } from '../../../src/training/methods/method.ts';
-import { methodNamed } from '../../../src/training/methods/methods.ts';
+import { walkEpisode, type Update } from '../../../src/training/methods/method.ts';
+import { getMethod } from '../../../src/training/methods/methods.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../replay/helpers.ts';
 
 const ROLES = ['aux', 'main', 'third'];
@@ -23,7 +23,7 @@ export function teamOf(roles: number, config: RunConfig, scored: readonly string
     scored,
     rounds: { turns: 1, discount: 0.5 },
   });
-  return parseProtocol(text, 'joint.json', runRounds(config));
+  return parseProtocol(text, 'joint.json', getRunRounds(config));
 }
 
 /** Says the index of the message among those of its role at its node; their contexts are the node's own. */
@@ -73,7 +73,7 @@ export const configOf = ({ n, g, t, mode, threshold, shift, reduce = 'sum' }: Ve
 export async function grown(vector: Vector, scored = ROLES.slice(0, vector.n)): Promise<Made> {
   const config = configOf(vector);
   const protocol = teamOf(vector.n, config, scored);
-  const method = methodNamed('magrpo');
+  const method = getMethod('magrpo');
   assert.equal(method.fault(config, protocol), null);
   const [rollout] = method.plan(config, protocol, 0);
   const joint = rollout?.joint ?? assert.fail();
@@ -102,7 +102,7 @@ const creditsOf = (
   { config, roots }: Made,
   method: 'magrpo' | 'c3',
 ): ReadonlyMap<TreeMessage, { readonly value: number }> =>
-  methodNamed(method).credit({
+  getMethod(method).credit({
     settings: config,
     stage: 0,
     problems: [roots],
@@ -116,7 +116,7 @@ export function rowsOf(roots: readonly TreeMessage[]): {
   readonly rows: { message: number; parent: number | null; problem: string; position: number }[];
   readonly ids: ReadonlyMap<TreeMessage, number>;
 } {
-  const ids = new Map(roots.flatMap((root) => [...episodeOf(root)]).map((message, index) => [message, index]));
+  const ids = new Map(roots.flatMap((root) => [...walkEpisode(root)]).map((message, index) => [message, index]));
   const rows = [...ids].map(([{ parent, position }, message]) => ({
     message,
     parent: parent === null ? null : (ids.get(parent) ?? assert.fail()),
@@ -141,7 +141,7 @@ export async function updatesOf(
 ): Promise<Update[]> {
   const roles = ROLES.slice(0, config.magrpo?.num_agents);
   const step = { settings: config, iteration: 1, state: { json: null, tensors: {} }, roles };
-  const asked = methodNamed(method).updates({ ...step, nodes, random: () => () => 0 });
+  const asked = getMethod(method).updates({ ...step, nodes, random: () => () => 0 });
   const updates: Update[] = [];
   for (let one = await asked.next({}); one.done !== true; one = await asked.next({})) {
     updates.push(one.value);

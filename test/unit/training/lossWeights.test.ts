@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { weighted, weightedFor } from '../../../src/training/lossWeights.ts';
+import { weightMessages, applyLossWeights } from '../../../src/training/lossWeights.ts';
 
 const context = (role: string, ...lengths: number[]): TrainingContext => ({
   role,
@@ -27,7 +27,7 @@ const sumOf = (contexts: readonly TrainingContext[]): number =>
 
 describe('the weights of a loss', () => {
   it('count every token the same', () => {
-    assert.deepEqual(weightsOf(weighted(TREE, 'token')), [
+    assert.deepEqual(weightsOf(weightMessages(TREE, 'token')), [
       [1 / 24, 1 / 24],
       [1 / 24, 1 / 24, 1 / 24, 1 / 24],
       [1 / 24, 1 / 24, 1 / 24, 1 / 24],
@@ -35,7 +35,7 @@ describe('the weights of a loss', () => {
   });
 
   it('count every message the same, whatever its length', () => {
-    assert.deepEqual(weightsOf(weighted(TREE, 'message')), [
+    assert.deepEqual(weightsOf(weightMessages(TREE, 'message')), [
       [1 / 30, 1 / 50],
       [1 / 20, 1 / 20, 1 / 20, 1 / 20],
       [1 / 20, 1 / 20, 1 / 20, 1 / 20],
@@ -44,7 +44,7 @@ describe('the weights of a loss', () => {
 
   it('count every role the same, however many messages it was sampled (equation 18)', () => {
     // S = 8 / 2 + 16 / 8: a token of a plan counts four times one of an answer, for there are a quarter as many plans.
-    const [plans = [], ...answers] = weightsOf(weighted(TREE, 'role'));
+    const [plans = [], ...answers] = weightsOf(weightMessages(TREE, 'role'));
     for (const [got, expected] of [
       ...plans.map((weight) => [weight, 1 / (2 * 6)] as const),
       ...answers.flat().map((weight) => [weight, 1 / (8 * 6)] as const),
@@ -55,44 +55,44 @@ describe('the weights of a loss', () => {
 
   it('are those of tokens, to the bit, where all roles have as many messages', () => {
     const episodes = [context('reasoner', 3, 5, 7), context('actor', 2), context('actor', 9), context('actor', 4)];
-    assert.deepEqual(weightsOf(weighted(episodes, 'role')), weightsOf(weighted(episodes, 'token')));
+    assert.deepEqual(weightsOf(weightMessages(episodes, 'role')), weightsOf(weightMessages(episodes, 'token')));
   });
 
   it('come to 1, over all roles or, where each has an adapter, for each', () => {
     for (const unit of ['token', 'message', 'role'] as const) {
-      assert.ok(Math.abs(sumOf(weighted(TREE, unit)) - 1) < 1e-15);
-      const apart = weighted(TREE, unit, { apart: true });
+      assert.ok(Math.abs(sumOf(weightMessages(TREE, unit)) - 1) < 1e-15);
+      const apart = weightMessages(TREE, unit, { apart: true });
       for (const role of ['reasoner', 'actor']) {
         assert.ok(Math.abs(sumOf(apart.filter(({ role: speaker }) => speaker === role)) - 1) < 1e-15);
       }
     }
     // One role alone has nothing to be weighed against.
     assert.deepEqual(
-      weightsOf(weighted(TREE, 'role', { apart: true })),
-      weightsOf(weighted(TREE, 'token', { apart: true })),
+      weightsOf(weightMessages(TREE, 'role', { apart: true })),
+      weightsOf(weightMessages(TREE, 'token', { apart: true })),
     );
   });
 
   it('leave everything else of the contexts, and without messages give none', () => {
-    const [plans] = weighted(TREE, 'role');
+    const [plans] = weightMessages(TREE, 'role');
     assert.equal(plans?.prompt, TREE[0]?.prompt);
     assert.equal(plans?.messages[0]?.tokens, TREE[0]?.messages[0]?.tokens);
     for (const unit of ['token', 'message', 'role'] as const) {
-      assert.deepEqual(weighted([], unit), []);
+      assert.deepEqual(weightMessages([], unit), []);
     }
   });
 
   it('are those that a configuration asks for', () => {
     const asked = (...overrides: readonly string[]): readonly TrainingContext[] =>
-      weightedFor(readConfig('', 'x', overrides), TREE);
-    assert.deepEqual(asked(), weighted(TREE, 'role'));
-    assert.deepEqual(asked('ppo.loss_weight=message'), weighted(TREE, 'message'));
-    assert.deepEqual(asked('adapter={per: role}'), weighted(TREE, 'role', { apart: true }));
+      applyLossWeights(readConfig('', 'x', overrides), TREE);
+    assert.deepEqual(asked(), weightMessages(TREE, 'role'));
+    assert.deepEqual(asked('ppo.loss_weight=message'), weightMessages(TREE, 'message'));
+    assert.deepEqual(asked('adapter={per: role}'), weightMessages(TREE, 'role', { apart: true }));
     const tokens = readConfig('', 'x', ['ppo.loss_weight=token']);
-    assert.equal(weightedFor(tokens, TREE), TREE);
+    assert.equal(applyLossWeights(tokens, TREE), TREE);
     // One of three mini-batches counts as much as all of them did; what is left out is counted.
-    assert.deepEqual(weightedFor(tokens, TREE, { parts: 3 }), weighted(TREE, 'token', { parts: 3 }));
-    assert.ok(Math.abs(sumOf(weighted(TREE, 'role', { parts: 3 })) - 3) < 1e-15);
-    assert.deepEqual(weightedFor(tokens, TREE, { whole: false }), weighted(TREE, 'token'));
+    assert.deepEqual(applyLossWeights(tokens, TREE, { parts: 3 }), weightMessages(TREE, 'token', { parts: 3 }));
+    assert.ok(Math.abs(sumOf(weightMessages(TREE, 'role', { parts: 3 })) - 3) < 1e-15);
+    assert.deepEqual(applyLossWeights(tokens, TREE, { whole: false }), weightMessages(TREE, 'token'));
   });
 });

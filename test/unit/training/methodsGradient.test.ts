@@ -8,13 +8,13 @@ import type { Problem } from '../../../src/domain/problem.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyRequest } from '../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';
-import { grow, growSpine } from '../../../src/replay/episodes.ts';
+import { growEpisodes, growSpine } from '../../../src/replay/episodes.ts';
 import { countCalls, type TreeMessage } from '../../../src/replay/tree.ts';
 import { renderPlain } from '../../../src/team/render.ts';
-import { messagesOf } from '../../../src/team/rounds.ts';
+import { countTreeMessages } from '../../../src/team/rounds.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
-import { methodNamed, type MethodName } from '../../../src/training/methods/methods.ts';
+import { getMethod, type MethodName } from '../../../src/training/methods/methods.ts';
 import { ENVIRONMENT, problems, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
 
 const BUDGET = 4;
@@ -115,17 +115,17 @@ async function expectedUpdate(
   name: MethodName,
   settings: MethodSettings,
 ): Promise<{ readonly update: number[]; readonly total: number; readonly calls: Set<number> }> {
-  const method = methodNamed(name);
+  const method = getMethod(name);
   const { fanout: planned, shape = 'nested', commonRandomNumbers } = method.plan(settings, PAIR, 0)[0] ?? assert.fail();
   const fanout = PAIR.occurrences.map((_, level) => planned[level] ?? 1);
-  const messages = messagesOf(fanout, shape, 2);
+  const messages = countTreeMessages(fanout, shape, 2);
   // What continues an alternative of a spine has nothing to be compared with, and may take the credit before it.
   const learned = shape === 'spine' && settings.credit.lone_messages === 'none' ? fanout : messages;
   const update = PARAMETERS.map(() => 0);
   const calls = new Set<number>();
   let total = 0;
   for (let bits = 0; bits < 2 ** messages.reduce((sum, count) => sum + count, 0); bits++) {
-    const roots = await (shape === 'spine' ? growSpine : grow)(
+    const roots = await (shape === 'spine' ? growSpine : growEpisodes)(
       {
         protocol: PAIR,
         render: renderPlain,

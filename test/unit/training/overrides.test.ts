@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { parseOverride, withOverrides } from '../../../src/training/config/overrides.ts';
-import { pythonLiteral } from '../../../src/training/config/pythonLiteral.ts';
+import { parseOverride, applyOverrides } from '../../../src/training/config/overrides.ts';
+import { readPythonLiteral } from '../../../src/training/config/pythonLiteral.ts';
 
 const valueOf = (text: string): unknown => parseOverride(`key=${text}`).value;
 
@@ -37,16 +37,16 @@ describe('pythonLiteral', () => {
       ['{}', {}],
       [' [ 1 ] ', [1]],
     ] as const) {
-      assert.deepEqual(pythonLiteral(text), { value }, text);
+      assert.deepEqual(readPythonLiteral(text), { value }, text);
     }
   });
 
   it('takes nothing else for one', () => {
     const others = ['', 'true', 'null', 'test[16:]', '012', '1 2', '[1', '[1}', '(1 2)', "'a", '{1, 2}', '{a: 1}'];
     for (const text of [...others, 'None1', '1.2.3', '__import__("os")', '[,]', '1j', '{[1]: 2}', '-', '"a" b']) {
-      assert.equal(pythonLiteral(text), null, text);
+      assert.equal(readPythonLiteral(text), null, text);
     }
-    assert.equal(pythonLiteral('['.repeat(5000)), null);
+    assert.equal(readPythonLiteral('['.repeat(5000)), null);
   });
 });
 
@@ -102,7 +102,7 @@ describe('parseOverride', () => {
 
 describe('withOverrides', () => {
   const over = (base: object, merged: boolean, ...items: readonly string[]): object =>
-    withOverrides(base, items.map(parseOverride), merged);
+    applyOverrides(base, items.map(parseOverride), merged);
 
   it('nests dotted keys, and the later one wins', () => {
     assert.deepEqual(over({ a: { b: 1, c: 2 } }, true, 'a.b=3', 'd.e.f=4', 'a.b=5'), {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { checkScripts, policiesFault } from '../../../src/training/policies.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { checkScripts, findPoliciesFault } from '../../../src/training/policies.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { errorOfKind } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld, TINY_CONFIG } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
@@ -62,7 +62,7 @@ describe('a run with a scripted role', () => {
       cut.start({
         overrides: [SCRIPTED],
         control: {
-          signal: abortedWhen(() => steps > 0),
+          signal: makeSignalAbortedWhen(() => steps > 0),
           onProgress: ({ metrics }) => {
             steps += metrics === null ? 0 : 1;
           },
@@ -101,13 +101,13 @@ describe('a run with a role that does not learn', () => {
 
   it('needs another one that does', () => {
     const config = readConfig(TINY_CONFIG, 'x', ['policies={actor: {learns: false}, reasoner: {learns: false}}']);
-    assert.match(policiesFault(config, PAIR)?.sentence ?? '', /nothing can be trained/);
+    assert.match(findPoliciesFault(config, PAIR)?.sentence ?? '', /nothing can be trained/);
   });
 });
 
 describe('policiesProblem', () => {
   const of = (policies: string, steps = 2): string | undefined =>
-    policiesFault(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${steps}`]), PAIR)?.sentence;
+    findPoliciesFault(readConfig(TINY_CONFIG, 'x', [`policies=${policies}`, `steps=${steps}`]), PAIR)?.sentence;
 
   it('refuses a role that the protocol does not have, and a team without a learner', () => {
     const one = '{kind: scripted, answers: [{answer: a}]}';

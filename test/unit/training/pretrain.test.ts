@@ -8,7 +8,7 @@ import { loadModel } from '../../../src/runtime/model/model.ts';
 import { NEVER } from '../../../src/shared/cancellation.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { pretrain, type PretrainPhase, type PretrainSettings } from '../../../src/training/pretrain/pretrain.ts';
-import { pretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
+import { getPretrainRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
 
 const TEAM = join(import.meta.dirname, '../../../media/team-functions');
 const phase = (steps: number, revised: number): PretrainPhase => ({
@@ -26,7 +26,7 @@ it('keeps weights, tokenizer and log of the steps before, and does the others', 
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const path = join(TEAM, 'protocol.json');
   const protocol = parseProtocol(readFileSync(path, 'utf8'), path, { turns: 2 });
-  const { architecture } = pretrainRecipe('functions');
+  const { architecture } = getPretrainRecipe('functions');
   const examined: string[] = [];
   const settings = (work: string, more: Partial<PretrainSettings>): PretrainSettings => ({
     folder: join(root, 'team'),

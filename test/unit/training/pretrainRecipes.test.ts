@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { pretrainRecipe, smallRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
+import { getPretrainRecipe, makeSmallRecipe } from '../../../src/training/pretrain/pretrainRecipes.ts';
 
 it('the recipe of the arithmetic team is the one that made its weights', () => {
-  assert.deepEqual(pretrainRecipe('arithmetic'), {
+  assert.deepEqual(getPretrainRecipe('arithmetic'), {
     task: 'arithmetic',
     seed: 1,
     phases: [
@@ -42,7 +42,7 @@ it('the recipe of the arithmetic team is the one that made its weights', () => {
 });
 
 it('a smaller team keeps its layers, the size of a head, steps and problems, in two thirds of the width', () => {
-  const [whole, small] = [pretrainRecipe('logic'), smallRecipe('logic')];
+  const [whole, small] = [getPretrainRecipe('logic'), makeSmallRecipe('logic')];
   const { hiddenSize, intermediateSize, heads, keyValueHeads, headDim, layers } = small.architecture;
   assert.deepEqual([hiddenSize, intermediateSize, heads, keyValueHeads, headDim, layers], [64, 128, 4, 4, 16, 3]);
   assert.deepEqual(

@@ -4,25 +4,25 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { stringify } from 'yaml';
 import { isRecord } from '../../../src/shared/guard.ts';
-import { parseYaml, yamlValue } from '../../../src/shared/text/yaml.ts';
+import { parseYaml, readYamlValue } from '../../../src/shared/text/yaml.ts';
 import { checkConfig } from '../../../src/training/config/checkConfig.ts';
 import {
   convertPublished,
   NOTHING_THERE,
-  sliceOf,
-  slicedCount,
+  toSliceNumber,
+  countSliced,
 } from '../../../src/training/config/published/convertPublished.ts';
 import { isPublished, looksPublished } from '../../../src/training/config/published/publishedForm.ts';
 import type { PublishedFacts } from '../../../src/training/config/published/publishedRow.ts';
 import { readConfig, readConfigDocument } from '../../../src/training/config/readConfig.ts';
-import { processedReward } from '../../../src/training/methods/joint.ts';
+import { processReward } from '../../../src/training/methods/joint.ts';
 
 const FOLDER = join(import.meta.dirname, '../../fixtures/published');
 const FILES = readdirSync(FOLDER).sort();
 const textOf = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
 
 function recordOf(text: string): Readonly<Record<string, unknown>> {
-  const value = yamlValue(parseYaml(text));
+  const value = readYamlValue(parseYaml(text));
   assert.ok(isRecord(value));
   return value;
 }
@@ -202,7 +202,7 @@ describe('convertPublished', () => {
     const processed = (text: string, points: number): number => {
       const { magrpo } = readConfig(text, 'x');
       assert.ok(magrpo);
-      return processedReward(points / 4, magrpo);
+      return processReward(points / 4, magrpo);
     };
     // Section 1 of the reference: rewards of two roles lie in [-4, 0], those of one in [-2.1, 0].
     for (const [text, most] of [
@@ -419,10 +419,13 @@ describe('slices', () => {
       ['[1:2]', 82, null],
       ['test[1:2:3]', 82, null],
     ] as const) {
-      assert.equal(slicedCount(slice, length), count, slice);
+      assert.equal(countSliced(slice, length), count, slice);
     }
   });
 
   it('of assertions: numbers in texts are numbers, other texts mean all', () =>
-    assert.deepEqual([3, -2, 0, null, 'all', '2', ' -1 ', 'some', ''].map(sliceOf), [3, -2, 0, 0, 0, 2, -1, 0, 0]));
+    assert.deepEqual(
+      [3, -2, 0, null, 'all', '2', ' -1 ', 'some', ''].map(toSliceNumber),
+      [3, -2, 0, 0, 0, 2, -1, 0, 0],
+    ));
 });

@@ -5,13 +5,13 @@ import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicyAnswer } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { countRedraws } from '../../../src/replay/episodes.ts';
-import { saidBy, type TreeMessage } from '../../../src/replay/tree.ts';
+import { makeMessageKey, type TreeMessage } from '../../../src/replay/tree.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { samplingFault } from '../../../src/training/iteration.ts';
+import { findSamplingFault } from '../../../src/training/iteration.ts';
 import { held } from '../../support/held.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { CHECKPOINTS, PAIR as TWO } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { PAIR } from './tinyTeam.ts';
@@ -42,7 +42,7 @@ describe('redrawsOf', () => {
   });
 
   it('knows messages by their tokens', () => {
-    const said = (text: string, ...tokens: number[]): string => saidBy({ answer: answer(text, ...tokens) });
+    const said = (text: string, ...tokens: number[]): string => makeMessageKey({ answer: answer(text, ...tokens) });
     assert.notEqual(said('ab', 1, 2), said('ab', 12));
     assert.equal(said('x', 3), said('y', 3));
   });
@@ -50,7 +50,7 @@ describe('redrawsOf', () => {
 
 describe('a configuration with fanout_unique', () => {
   const fault = (...overrides: string[]): string | null =>
-    samplingFault(readConfig('', 'x', ['fanout_unique=true', ...overrides]), TWO);
+    findSamplingFault(readConfig('', 'x', ['fanout_unique=true', ...overrides]), TWO);
 
   it('says what it does not go with', () => {
     assert.equal(fault(), null);
@@ -64,7 +64,7 @@ describe('a configuration with fanout_unique', () => {
       assert.match(fault(other) ?? '', /fanout_unique needs credit\.estimator loo/u);
     }
     const scoredTwice = readConfig('', 'x', ['fanout_unique=true', 'fanout=[2,2]', 'evaluator_budget=8']);
-    assert.match(samplingFault(scoredTwice, CHECKPOINTS) ?? '', /the last alone is scored/u);
+    assert.match(findSamplingFault(scoredTwice, CHECKPOINTS) ?? '', /the last alone is scored/u);
   });
 });
 
@@ -114,7 +114,7 @@ describe('a run with fanout_unique', () => {
     assert.deepEqual([report.identical, report.checked], [replays.length, replays.length]);
 
     const cut = await tinyWorld(t, team.folder);
-    const signal = abortedWhen(() => cut.store.countSteps('run-1') === 2);
+    const signal = makeSignalAbortedWhen(() => cut.store.countSteps('run-1') === 2);
     await assert.rejects(cut.start({ ...options, control: { signal } }), CancelledError);
     await cut.resume(options);
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configSchema } from '../../../src/training/config/config.ts';
-import { Remaining, runWork, type ExpectedPace, type RunWork } from '../../../src/training/measure/remaining.ts';
+import { Remaining, countRunWork, type ExpectedPace, type RunWork } from '../../../src/training/measure/remaining.ts';
 
 const KNOWN: ExpectedPace = { episode: 1, step: 10, known: true };
 
@@ -21,16 +21,16 @@ function watched(
 
 describe('what remains of a run', () => {
   it('counts both evaluations, or one where nothing is trained or nothing is evaluated before', () => {
-    const work = (value: object): RunWork => runWork(configSchema.parse(value), 10);
+    const work = (value: object): RunWork => countRunWork(configSchema.parse(value), 10);
     assert.deepEqual(work({ steps: 4 }), { episodes: 40, steps: 4 });
     assert.deepEqual(work({ steps: 4, evaluation: { before: false, samples: 3 } }), { episodes: 40, steps: 4 });
     assert.deepEqual(work({ steps: 0 }), { episodes: 20, steps: 0 });
-    assert.deepEqual(runWork(configSchema.parse({ steps: 4 }), 10, 3), { episodes: 40, steps: 1 });
+    assert.deepEqual(countRunWork(configSchema.parse({ steps: 4 }), 10, 3), { episodes: 40, steps: 1 });
     // After steps 2 and 4, before and after: four evaluations of twenty episodes. The one after step 2 is behind a run
     // that has taken 3.
     const every = configSchema.parse({ steps: 5, evaluation: { every: 2 } });
     assert.deepEqual(
-      [0, 1, 2, 3, 4, 5].map((finished) => runWork(every, 10, finished).episodes),
+      [0, 1, 2, 3, 4, 5].map((finished) => countRunWork(every, 10, finished).episodes),
       [80, 80, 80, 60, 60, 40],
     );
   });

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import type { Examination } from '../../../src/domain/message.ts';
 import { generateSplit } from '../../../src/tasks/split.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
-import { isRevised, revisions, type Examine } from '../../../src/training/pretrain/revisions.ts';
+import { isRevised, makeRevisions, type Examine } from '../../../src/training/pretrain/revisions.ts';
 
 const PROTOCOL = readFileSync(join(import.meta.dirname, '../../../media/team-functions/protocol.json'), 'utf8');
 const protocol = parseProtocol(PROTOCOL, 'protocol.json', { turns: 2 });
@@ -31,7 +31,7 @@ describe('demonstrations of a second turn', () => {
     const [problem] = problems;
     assert.ok(problem);
     const seen: string[] = [];
-    const [aux, main] = await revisions(problem, protocol, (problem, program, slice) => {
+    const [aux, main] = await makeRevisions(problem, protocol, (problem, program, slice) => {
       seen.push(`${slice} ${program}`);
       return examine(problem, program, slice);
     });
@@ -65,7 +65,7 @@ describe('demonstrations of a second turn', () => {
     let hasty = 0;
     let slips = 0;
     for (const problem of problems) {
-      const found = await revisions(problem, protocol, examine);
+      const found = await makeRevisions(problem, protocol, examine);
       assert.deepEqual(
         found.map(({ message }) => message),
         problem.said,
@@ -92,6 +92,6 @@ describe('demonstrations of a second turn', () => {
   it('need code to be executed where the environment asks for it', async () => {
     const [problem] = problems;
     assert.ok(problem);
-    await assert.rejects(revisions(problem, protocol), /level_feedback.*it executes code/u);
+    await assert.rejects(makeRevisions(problem, protocol), /level_feedback.*it executes code/u);
   });
 });

@@ -8,7 +8,7 @@ import { C3Error } from '../../../src/shared/errors.ts';
 import { uidSha } from '../../../src/tasks/uid.ts';
 import { renderContext, renderPlain } from '../../../src/team/render.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { checkContexts, runProblems } from '../../../src/training/room.ts';
+import { checkContexts, listRunProblems } from '../../../src/training/room.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
 
@@ -73,7 +73,7 @@ describe('before a run', () => {
     const config = readConfig('steps: 2\ninstances_per_step: 2\n', 'x');
     const [train, evaluation] = [sums(6), sums(3, 100)];
     assert.deepEqual(
-      runProblems(config, { train, evaluation }).map(({ uid }) => uid),
+      listRunProblems(config, { train, evaluation }).map(({ uid }) => uid),
       ['sum-100', 'sum-101', 'sum-102', 'sum-0', 'sum-1', 'sum-2', 'sum-3'],
     );
   });

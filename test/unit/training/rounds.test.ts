@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { environmentKind } from '../../../src/environment/kinds.ts';
+import { findEnvironmentKind } from '../../../src/environment/kinds.ts';
 import type { Environments } from '../../../src/replay/unfold.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import { errorOfKind } from '../replay/helpers.ts';
@@ -30,7 +30,7 @@ describe('a run whose environment throws', () => {
 
     const broken = await tinyWorld(t, team.folder);
     const environments: Environments = (name) => {
-      const kind = environmentKind(name);
+      const kind = findEnvironmentKind(name);
       // From the second step on.
       const isBroken = broken.store.run('run-1').steps > 0;
       return kind === undefined || !isBroken

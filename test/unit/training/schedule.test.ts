@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cosineSchedule } from '../../../src/training/schedule.ts';
+import { makeCosineSchedule } from '../../../src/training/schedule.ts';
 
 describe('cosineSchedule', () => {
   const rates = (totalSteps: number, warmupFraction: number, floorFraction: number): number[] => {
-    const rate = cosineSchedule({ peak: 0.5, warmupFraction, totalSteps, floorFraction });
+    const rate = makeCosineSchedule({ peak: 0.5, warmupFraction, totalSteps, floorFraction });
     return Array.from({ length: totalSteps + 3 }, (_, step) => rate(step));
   };
   const near = (actual: number | undefined, expected: number): void =>

@@ -6,11 +6,11 @@ import { LocalPolicy } from '../../../src/policy/policy.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';
 import { verifyReplays } from '../../../src/replay/verify.ts';
 import { CancelledError } from '../../../src/shared/errors.ts';
-import { callsOfFanout } from '../../../src/team/rounds.ts';
+import { countFanoutCalls } from '../../../src/team/rounds.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
-import { spineFanout, spineFault, spreadOf } from '../../../src/training/methods/spine.ts';
+import { planSpineFanout, findSpineFault, measureSpread } from '../../../src/training/methods/spine.ts';
 import { held } from '../../support/held.ts';
-import { abortedWhen } from '../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { CHAIN, CHECKPOINTS, PAIR as TWO } from '../replay/helpers.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { FOUR } from './tinyTeam.ts';
@@ -20,41 +20,41 @@ const settings = (overrides: readonly string[] = []): ReturnType<typeof readConf
 
 describe('spineFanout', () => {
   it('splits the budget evenly, the first positions getting what is left over', () => {
-    assert.deepEqual(spineFanout(settings(), TWO, null), [5, 4]);
-    assert.deepEqual(spineFanout(settings(), CHAIN, null), [3, 3, 3, 2]);
-    assert.deepEqual(spineFanout(settings(['evaluator_budget=4']), CHAIN, null), [2, 2, 2, 1]);
+    assert.deepEqual(planSpineFanout(settings(), TWO, null), [5, 4]);
+    assert.deepEqual(planSpineFanout(settings(), CHAIN, null), [3, 3, 3, 2]);
+    assert.deepEqual(planSpineFanout(settings(['evaluator_budget=4']), CHAIN, null), [2, 2, 2, 1]);
     // An alternative to the draft costs two calls.
-    const fanout = spineFanout(settings(['evaluator_budget=9']), CHECKPOINTS, null);
-    assert.equal(callsOfFanout(CHECKPOINTS, fanout, 'spine') <= 9, true);
+    const fanout = planSpineFanout(settings(['evaluator_budget=9']), CHECKPOINTS, null);
+    assert.equal(countFanoutCalls(CHECKPOINTS, fanout, 'spine') <= 9, true);
     assert.deepEqual(fanout, [3, 4]);
   });
 
   it('gives a role that does not learn no alternatives', () => {
     const scripted = ['policies={first: {answers: [{answer: x}]}, third: {answers: [{answer: x}]}}'];
-    assert.deepEqual(spineFanout(settings(scripted), CHAIN, null), [1, 5, 1, 4]);
+    assert.deepEqual(planSpineFanout(settings(scripted), CHAIN, null), [1, 5, 1, 4]);
   });
 
   it('takes more where returns vary more, so that the variance of the gradient is least', () => {
     const none = ['evaluator_budget=19', 'credit.lone_messages=none'];
     // The sum of V / m, so m goes with the root of V: 2, 1, 1 and 0.5 of 18.
-    assert.deepEqual(spineFanout(settings(none), CHAIN, [4, 1, 1, 0.25]), [9, 5, 5, 3]);
+    assert.deepEqual(planSpineFanout(settings(none), CHAIN, [4, 1, 1, 0.25]), [9, 5, 5, 3]);
     // Where every message adds as much, whole episodes teach most: each of their messages learns.
-    assert.deepEqual(spineFanout(settings(), CHAIN, [4, 3, 2, 1]), [8, 1, 1, 1]);
+    assert.deepEqual(planSpineFanout(settings(), CHAIN, [4, 3, 2, 1]), [8, 1, 1, 1]);
     // Where the first adds nearly all, alternatives behind it save its noise.
-    assert.deepEqual(spineFanout(settings(), TWO, [1, 0.02]), [7, 2]);
+    assert.deepEqual(planSpineFanout(settings(), TWO, [1, 0.02]), [7, 2]);
     const scripted = ['policies={first: {answers: [{answer: x}]}, third: {answers: [{answer: x}]}}'];
-    assert.deepEqual(spineFanout(settings(scripted), CHAIN, [1, 1, 0.1, 0.1]), [1, 7, 1, 2]);
+    assert.deepEqual(planSpineFanout(settings(scripted), CHAIN, [1, 1, 0.1, 0.1]), [1, 7, 1, 2]);
   });
 
   it('is even where nothing was measured, or nothing varied', () => {
     for (const spread of [null, [null, null, null, null], [0, 0, 0, 0]]) {
-      assert.deepEqual(spineFanout(settings(), CHAIN, spread), [3, 3, 3, 2]);
+      assert.deepEqual(planSpineFanout(settings(), CHAIN, spread), [3, 3, 3, 2]);
     }
   });
 
   it('says so where the budget pays for no alternative', () => {
-    assert.match(spineFault(settings(['evaluator_budget=1']), TWO) ?? '', /pays for no more than the episode/u);
-    assert.equal(spineFault(settings(['evaluator_budget=2']), TWO), null);
+    assert.match(findSpineFault(settings(['evaluator_budget=1']), TWO) ?? '', /pays for no more than the episode/u);
+    assert.equal(findSpineFault(settings(['evaluator_budget=2']), TWO), null);
   });
 });
 
@@ -64,7 +64,7 @@ describe('spreadOf', () => {
     const mean = returns.reduce((sum, one) => sum + one, 0) / 4;
     const variance = returns.reduce((sum, one) => sum + (one - mean) ** 2, 0) / 3;
     const messages = returns.map((one) => ({ bucket: 7, position: 1, credit: (4 / 3) * (one - mean) }));
-    const [first, second] = spreadOf([...messages, { bucket: 8, position: 0, credit: 0.4 }], 2);
+    const [first, second] = measureSpread([...messages, { bucket: 8, position: 0, credit: 0.4 }], 2);
     assert.equal(first, null);
     assert.ok(Math.abs((second ?? 0) - variance) < 1e-12);
   });
@@ -121,7 +121,7 @@ describe('a run with a spine', () => {
       assert.deepEqual([report.identical, report.checked], [replays.length, replays.length]);
 
       const cut = await tinyWorld(t, team.folder);
-      const signal = abortedWhen(() => cut.store.countSteps('run-1') === 2);
+      const signal = makeSignalAbortedWhen(() => cut.store.countSteps('run-1') === 2);
       await assert.rejects(cut.start({ ...options, control: { signal } }), CancelledError);
       await cut.resume(options);
       assert.deepEqual(

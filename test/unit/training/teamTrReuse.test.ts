@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { Divergence } from '../../../src/training/divergence.ts';
 import type { Outcome, Update } from '../../../src/training/methods/method.ts';
-import { methodRemarks } from '../../../src/training/methods/methods.ts';
+import { listMethodRemarks } from '../../../src/training/methods/methods.ts';
 import { teamTr } from '../../../src/training/methods/teamTr.ts';
 import { TINY_CONFIG } from './tinyRun.ts';
 import { PAIR } from './tinyTeam.ts';
@@ -88,7 +88,7 @@ it('measures the weights on all messages of the updated roles, also where a part
 });
 
 it('says where the weights say nothing', () => {
-  const remarks = (...overrides: readonly string[]): string => methodRemarks(configOf(...overrides), PAIR).join();
+  const remarks = (...overrides: readonly string[]): string => listMethodRemarks(configOf(...overrides), PAIR).join();
   assert.match(
     remarks('teamtr.reuse=weighted'),
     /^teamtr\.reuse: weighted has no effect with teamtr\.resample_every: 1/u,

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
-import { climb, laddersIn, ladderWords } from '../../../src/evaluate/ladder.ts';
+import { scoreLadder, parseLadders, formatLadder } from '../../../src/evaluate/ladder.ts';
 import type { EpisodeRule, MessagePlace } from '../../../src/store/types.ts';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
-import { turnLevels } from '../../../src/training/measure/turnLevels.ts';
+import { measureTurnLevels } from '../../../src/training/measure/turnLevels.ts';
 import { teamFolder, tinyWorld } from './tinyRun.ts';
 
 const team = (turns: number, scored: readonly string[] = ['main']): Protocol =>
@@ -28,7 +28,7 @@ const path = (...messages: number[]): MessagePlace[] =>
 
 describe('the words of ladders', () => {
   it('are read back as shares of the points of each level', () => {
-    const found = climb(
+    const found = scoreLadder(
       {
         entryPoint: 'f',
         helper: { source: 'def aux(n):\n    return n', returns: true },
@@ -40,7 +40,7 @@ describe('the words of ladders', () => {
       },
       'checked',
     );
-    const [shares, ...more] = laddersIn(ladderWords(found, 3));
+    const [shares, ...more] = parseLadders(formatLadder(found, 3));
     assert.deepEqual(more, []);
     // Structure 1 of 1, syntax 0.5 of 0.5, tests 2 of 3, cooperation 0.5 of 1.5: 2 2/3 of 4 points.
     assert.deepEqual(shares, { total: (2 + 2 / 3) / 4, structure: 1, syntax: 1, tests: 2 / 3, cooperation: 1 / 3 });
@@ -48,13 +48,13 @@ describe('the words of ladders', () => {
 
   it('are in their order among other rules, and nowhere else', () => {
     assert.deepEqual(
-      laddersIn(`${words(0.4, 1)}, no-tests, ${words(1, 3)}`).map(({ structure, tests }) => [structure, tests]),
+      parseLadders(`${words(0.4, 1)}, no-tests, ${words(1, 3)}`).map(({ structure, tests }) => [structure, tests]),
       [
         [0.4, 0.25],
         [1, 0.75],
       ],
     );
-    assert.deepEqual(laddersIn('passed, hash-line: equal numbers, ladder: none'), []);
+    assert.deepEqual(parseLadders('passed, hash-line: equal numbers, ladder: none'), []);
   });
 });
 
@@ -67,7 +67,7 @@ describe('levels by turn', () => {
       { message: 5, problem: 7, parent: 10, position: 3 },
       ...path(7, 6),
     ];
-    const levels = turnLevels(
+    const levels = measureTurnLevels(
       [
         { leaf: 4, rule: `${words(1, 2)}, ${words(1, 4, 1.5)}` },
         { leaf: 5, rule: `${words(1, 2)}, ${words(0.6, 0)}` },
@@ -105,7 +105,7 @@ describe('levels by turn', () => {
     ];
     // Of one problem 1 of 4 passes, of another 3 of 5; whoever passes 3 of its 4 tests does not.
     const [one, two] = [of(1, 10, [4, 3, 0, 0]), of(2, 20, [4, 4, 4, 0, 3])];
-    const levels = turnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
+    const levels = measureTurnLevels([...one[0], ...two[0]], [...one[1], ...two[1]], team(1));
     const pass = (k: 1 | 2 | 3 | 4 | 5 | 6): number | undefined => levels[`turn1PassAt${k}`];
     const close = (value: number | undefined, expected: number): void =>
       assert.ok(Math.abs((value ?? NaN) - expected) < 1e-12, `${String(value)}, not ${expected}`);
@@ -127,7 +127,7 @@ describe('levels by turn', () => {
       { message: first + 5, problem: 7, parent: first + 4, position: 3 },
     ];
     const rule = (tests: number): string => `${words(1, 0)}, ${words(1, tests)}`;
-    const { turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3 } = turnLevels(
+    const { turn1PassAt2, turn2PassAt1, turn2PassAt2, turn2PassAt3 } = measureTurnLevels(
       [13, 15, 23, 25].map((leaf) => ({ leaf, rule: rule(leaf < 20 ? 4 : 0) })),
       [...node(10), ...node(20)],
       team(2),
@@ -139,10 +139,10 @@ describe('levels by turn', () => {
   it('leave out episodes with a turn that has no score, and later turns than the fourth', () => {
     const five = path(1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
     const all = Array.from({ length: 5 }, () => words(1, 4)).join(', ');
-    const keys = Object.keys(turnLevels([{ leaf: 10, rule: all }], five, team(5)));
+    const keys = Object.keys(measureTurnLevels([{ leaf: 10, rule: all }], five, team(5)));
     // Five levels and pass@1 of each.
     assert.deepEqual([keys.length, keys.filter((key) => key.startsWith('turn5'))], [4 * 6, []]);
-    assert.deepEqual(turnLevels([{ leaf: 4, rule: `${words(1, 4)}, no-tests` }], five, team(2)), {});
+    assert.deepEqual(measureTurnLevels([{ leaf: 4, rule: `${words(1, 4)}, no-tests` }], five, team(2)), {});
   });
 });
 

@@ -4,8 +4,8 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState, type StepResult } from '../../../src/runtime/train/trainingState.ts';
 import type { LearningGroup } from '../../../src/training/advantages.ts';
-import { miniBatchOf, signalShare, withSignal } from '../../../src/training/learn.ts';
-import { weighted } from '../../../src/training/lossWeights.ts';
+import { selectMiniBatch, computeSignalShare, keepSignal } from '../../../src/training/learn.ts';
+import { weightMessages } from '../../../src/training/lossWeights.ts';
 import { context, DEVICE, RUNNING, testParameters, TINY } from '../runtime/models.ts';
 import { item, present, range, testStream } from '../runtime/nd.ts';
 
@@ -33,7 +33,7 @@ describe('messages without a signal', () => {
   ];
 
   it('are left out, and contexts that have no other', () => {
-    assert.deepEqual(creditsOf(withSignal(contexts)), [
+    assert.deepEqual(creditsOf(keepSignal(contexts)), [
       [0.5, -0.5],
       [1, -1],
     ]);
@@ -42,14 +42,14 @@ describe('messages without a signal', () => {
       ...one,
       messages: one.messages.map((message) => ({ ...message, advantages: message.advantages.map((a) => a + 0.125) })),
     }));
-    assert.deepEqual(withSignal(shaped), shaped);
+    assert.deepEqual(keepSignal(shaped), shaped);
   });
 
   it('leave one message of a role that has no other, for its optimizer', () => {
     const [reasoner = assert.fail(), silent = assert.fail()] = contexts;
-    assert.deepEqual(creditsOf(withSignal([reasoner, silent])), [[0.5, -0.5], [0]]);
-    assert.deepEqual(creditsOf(withSignal([silent])), [[0]]);
-    assert.deepEqual(withSignal([]), []);
+    assert.deepEqual(creditsOf(keepSignal([reasoner, silent])), [[0.5, -0.5], [0]]);
+    assert.deepEqual(creditsOf(keepSignal([silent])), [[0]]);
+    assert.deepEqual(keepSignal([]), []);
   });
 
   it('are counted by their tokens', () => {
@@ -62,9 +62,9 @@ describe('messages without a signal', () => {
       })),
     });
     const masked = { messages: [{ tokens: new Int32Array(9), logprobs: new Float32Array(9), credit: null }] };
-    assert.equal(signalShare([...contexts.map(groupOf), masked]), 11 / 23);
-    assert.equal(signalShare([groupOf(credited('actor', 'd', 0, 0))]), 0);
-    assert.equal(signalShare([masked]), null);
+    assert.equal(computeSignalShare([...contexts.map(groupOf), masked]), 11 / 23);
+    assert.equal(computeSignalShare([groupOf(credited('actor', 'd', 0, 0))]), 0);
+    assert.equal(computeSignalShare([masked]), null);
   });
 });
 
@@ -92,7 +92,7 @@ describe('a step without the messages that teach nothing', () => {
   }
 
   it('is the same to the bit where whole contexts go, each in micro-batches of its own', async () => {
-    const contexts = weighted(
+    const contexts = weightMessages(
       await sampled([
         credited('actor', 'a', 0.5, -0.5),
         credited('actor', 'b', 0, 0, 0),
@@ -101,7 +101,7 @@ describe('a step without the messages that teach nothing', () => {
       ]),
       'token',
     );
-    const some = withSignal(contexts);
+    const some = keepSignal(contexts);
     assert.deepEqual([contexts.length, some.length], [4, 2]);
     const [all, left] = [await step(contexts, 1), await step(some, 1)];
     // Their gradients are zeros, which change no sum.
@@ -116,13 +116,13 @@ describe('a step without the messages that teach nothing', () => {
   });
 
   it('is the same but for the order of sums where they shared rows and micro-batches with others', async () => {
-    const contexts = weighted(
+    const contexts = weightMessages(
       await sampled(
         range(12).map((index) => credited('actor', `e${index}`, index % 3 ? 0.5 : 0, 0, index % 2 ? -1 : 0)),
       ),
       'message',
     );
-    const [all, left] = [await step(contexts, 2048), await step(withSignal(contexts), 2048)];
+    const [all, left] = [await step(contexts, 2048), await step(keepSignal(contexts), 2048)];
     assert.ok(all.gradientNorm > 1e-2);
     for (const [index, value] of all.state.momentum.entries()) {
       assert.ok(Math.abs(item(left.state.momentum, index) - value) < 1e-7, `momentum ${index}`);
@@ -144,7 +144,7 @@ describe('mini-batches', () => {
       [2, 5],
       [0, 2],
     ] as const) {
-      const parts = range(of).map((index) => miniBatchOf(range(count), { index, of, draw: draw('pass') }));
+      const parts = range(of).map((index) => selectMiniBatch(range(count), { index, of, draw: draw('pass') }));
       assert.deepEqual(
         parts.flat().sort((a, b) => a - b),
         range(count),
@@ -155,7 +155,7 @@ describe('mini-batches', () => {
   });
 
   it('are the same from the same numbers, and others from others', () => {
-    const first = (name: string): number[] => miniBatchOf(range(64), { index: 0, of: 4, draw: draw(name) });
+    const first = (name: string): number[] => selectMiniBatch(range(64), { index: 0, of: 4, draw: draw(name) });
     assert.deepEqual(first('one'), first('one'));
     assert.notDeepEqual(first('one'), first('another'));
     // Anything can be in any: about a quarter of each quarter of the list.
@@ -167,5 +167,5 @@ describe('mini-batches', () => {
   });
 
   it('are everything where there is one', () =>
-    assert.deepEqual(miniBatchOf(range(5), { index: 0, of: 1, draw: draw('pass') }), range(5)));
+    assert.deepEqual(selectMiniBatch(range(5), { index: 0, of: 1, draw: draw('pass') }), range(5)));
 });

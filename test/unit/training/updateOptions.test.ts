@@ -5,7 +5,7 @@ import type { StepMetrics } from '../../../src/domain/step.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { withSignal } from '../../../src/training/learn.ts';
+import { keepSignal } from '../../../src/training/learn.ts';
 import { range } from '../runtime/nd.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { sums } from './tinyTeam.ts';
@@ -61,7 +61,7 @@ describe('messages whose credit is 0', () => {
     const [skipping, whole] = [await begin(t), await begin(t)];
     const some = await watched(skipping, ['steps=1', 'ppo.kl_coefficient=0']);
     const all = await watched(whole, ['steps=1', 'ppo.kl_coefficient=0', 'ppo.skip_zero_credit=false']);
-    const teaching = messagesOf(withSignal(all.steps[0] ?? []));
+    const teaching = messagesOf(keepSignal(all.steps[0] ?? []));
     assert.ok(teaching.length > 2 && teaching.length < countOf(all.steps));
     assert.deepEqual(
       messagesOf(some.steps[0] ?? []).map(({ tokens, weight }) => [tokens, weight]),

@@ -1,10 +1,10 @@
 /** Another run that is chosen while a view is held is shown, whatever of the run before arrives first. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Asked } from '../../../webview/dashboard/asked.ts';
+import { RequestedRuns } from '../../../webview/dashboard/asked.ts';
 
 test('an answer that was on its way before another run was chosen does not count for it', () => {
-  const asked = new Asked();
+  const asked = new RequestedRuns();
   asked.answered(['one']);
   assert.ok(asked.waiting, 'the first steps are on their way');
   asked.complete();

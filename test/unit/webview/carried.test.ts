@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { Arrivals } from '../../../webview/transcript/arrivals.ts';
-import { carried } from '../../../webview/transcript/tree/carried.ts';
+import { carryRow } from '../../../webview/transcript/tree/carried.ts';
 
 test('a row goes to its new place, or as far as the nearest row that has one', () => {
   const before = new Map([
@@ -15,14 +15,14 @@ test('a row goes to its new place, or as far as the nearest row that has one', (
     [2, 58],
     [4, 7],
   ]);
-  assert.equal(carried({ index: 33, message: 4 }, before, after, 1000), 7);
+  assert.equal(carryRow({ index: 33, message: 4 }, before, after, 1000), 7);
   assert.deepEqual(
-    [12, 29, 31, 49, 90, 995].map((index) => carried({ index, message: null }, before, after, 1000)),
+    [12, 29, 31, 49, 90, 995].map((index) => carryRow({ index, message: null }, before, after, 1000)),
     [12, 29, 39, 57, 98, 999],
   );
-  assert.equal(carried({ index: 90, message: 3 }, before, after, 1000), 98, 'one that is gone, too');
-  assert.equal(carried({ index: 0, message: null }, before, after, 1000), 0, 'the question stays the first');
-  assert.equal(carried({ index: 90, message: null }, new Map(), after, 40), 39);
+  assert.equal(carryRow({ index: 90, message: 3 }, before, after, 1000), 98, 'one that is gone, too');
+  assert.equal(carryRow({ index: 0, message: null }, before, after, 1000), 0, 'the question stays the first');
+  assert.equal(carryRow({ index: 90, message: null }, new Map(), after, 40), 39);
 });
 
 test('a layout is asked for again, once, where it lacks what came into sight; what is filtered away has a place', () => {

@@ -1,47 +1,53 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  figureWordsOf,
-  measuresBeside,
+  findFigureWords,
+  listMeasuresBeside,
   STEP_MEASURE_NAMES,
   STEP_MEASURES,
   type StepMeasure,
 } from '../../../src/domain/step.ts';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import { AXIS_WORDS, compact } from '../../../webview/dashboard/chart/axes.ts';
-import { csvOf } from '../../../webview/dashboard/chart/dataTable.ts';
+import { AXIS_WORDS, formatShortNumber } from '../../../webview/dashboard/chart/axes.ts';
+import { formatTableAsCsv } from '../../../webview/dashboard/chart/dataTable.ts';
 import {
-  extent,
+  findExtent,
   lastPlace,
-  moved,
+  placeAfterKey,
   nearestIndex,
   type Line,
   type LinePoint,
 } from '../../../webview/dashboard/chart/lines.ts';
-import { logged } from '../../../webview/dashboard/chart/logScale.ts';
-import { lookOf } from '../../../webview/dashboard/chart/looks.ts';
-import { decimate, spaced } from '../../../webview/dashboard/chart/plot.ts';
-import { levelScale, logarithmic, logTick, logTicks, tickWords } from '../../../webview/dashboard/chart/scales.ts';
-import { trailingMeans, windowOf } from '../../../webview/dashboard/chart/smoothing.ts';
+import { toLogLines } from '../../../webview/dashboard/chart/logScale.ts';
+import { chooseLook } from '../../../webview/dashboard/chart/looks.ts';
+import { decimate, spaceEvenly } from '../../../webview/dashboard/chart/plot.ts';
+import {
+  makeHorizontalScale,
+  makeLogScale,
+  formatLogTick,
+  computeLogTicks,
+  trimTickZeros,
+} from '../../../webview/dashboard/chart/scales.ts';
+import { computeTrailingMeans, chooseWindow } from '../../../webview/dashboard/chart/smoothing.ts';
 import { ChosenRuns } from '../../../webview/dashboard/chosenRuns.ts';
 import { Hold } from '../../../webview/dashboard/hold.ts';
-import { accuracyFigure, paretoFigure, paretoFront, tasksOf } from '../../../webview/dashboard/outcomeFigures.ts';
+import { accuracyFigure, paretoFigure, findParetoFront, listTasks } from '../../../webview/dashboard/outcomeFigures.ts';
 import {
   costFigures,
   creditFigure,
-  optimisationFigures,
+  optimizationFigures,
   returnFigure,
-  rolesOf,
+  listCreditedRoles,
   varianceFigure,
 } from '../../../webview/dashboard/stepFigures.ts';
 import {
-  along,
-  asItStood,
-  onlyRuns,
-  plainTitle,
-  stepCounts,
-  stepsBetween,
-  withWindow,
+  placeOnAxis,
+  cutView,
+  keepRuns,
+  toPlainTitle,
+  countStepsByRun,
+  countNewSteps,
+  addStepWindow,
 } from '../../../webview/dashboard/view.ts';
 import { interval, outcome, record, row, SUMS, view } from './dashboardFixture.ts';
 
@@ -74,13 +80,13 @@ test('thinning keeps the ends and every peak, in order, within its bound', () =>
   assert.deepEqual(decimate([3, 1, 2], 240), [0, 1, 2]);
   assert.deepEqual(decimate([], 240), []);
   for (const length of [1, 39, 40, 41, 79, 2000]) {
-    const places = spaced(length, 40);
+    const places = spaceEvenly(length, 40);
     assert.ok(places.length <= 40 && places.at(-1) === length - 1, String(length));
     assert.ok(
       places.every((place, index) => index === 0 || place - (places[index - 1] ?? 0) === Math.ceil(length / 40)),
     );
   }
-  assert.deepEqual(spaced(0, 40), []);
+  assert.deepEqual(spaceEvenly(0, 40), []);
 });
 
 test('a held view stays, counts what waits, and continues with the newest when nothing holds it', () => {
@@ -106,20 +112,20 @@ test('a held view stays, counts what waits, and continues with the newest when n
 test('keys move along the points of a line and to the nearest of the next, and stop at the ends', () => {
   const lines = [line(1, 2, 3, 50), line(), line(2, 49)];
   const from = { line: 0, index: 1 };
-  assert.deepEqual(moved(lines, from, 'ArrowRight'), { line: 0, index: 2 });
-  assert.deepEqual(moved(lines, { line: 0, index: 3 }, 'ArrowRight'), { line: 0, index: 3 });
-  assert.deepEqual(moved(lines, { line: 0, index: 0 }, 'ArrowLeft'), { line: 0, index: 0 });
-  assert.deepEqual(moved(lines, from, 'End'), { line: 0, index: 3 });
-  assert.deepEqual(moved(lines, from, 'Home'), { line: 0, index: 0 });
-  assert.deepEqual(moved(lines, from, 'PageDown'), { line: 0, index: 3 });
+  assert.deepEqual(placeAfterKey(lines, from, 'ArrowRight'), { line: 0, index: 2 });
+  assert.deepEqual(placeAfterKey(lines, { line: 0, index: 3 }, 'ArrowRight'), { line: 0, index: 3 });
+  assert.deepEqual(placeAfterKey(lines, { line: 0, index: 0 }, 'ArrowLeft'), { line: 0, index: 0 });
+  assert.deepEqual(placeAfterKey(lines, from, 'End'), { line: 0, index: 3 });
+  assert.deepEqual(placeAfterKey(lines, from, 'Home'), { line: 0, index: 0 });
+  assert.deepEqual(placeAfterKey(lines, from, 'PageDown'), { line: 0, index: 3 });
   assert.deepEqual(
-    moved(lines, { line: 0, index: 3 }, 'ArrowDown'),
+    placeAfterKey(lines, { line: 0, index: 3 }, 'ArrowDown'),
     { line: 2, index: 1 },
     'an empty line is passed over',
   );
-  assert.deepEqual(moved(lines, { line: 2, index: 0 }, 'ArrowDown'), { line: 2, index: 0 });
-  assert.deepEqual(moved(lines, { line: 2, index: 1 }, 'ArrowUp'), { line: 0, index: 3 });
-  assert.equal(moved(lines, from, 'Tab'), undefined);
+  assert.deepEqual(placeAfterKey(lines, { line: 2, index: 0 }, 'ArrowDown'), { line: 2, index: 0 });
+  assert.deepEqual(placeAfterKey(lines, { line: 2, index: 1 }, 'ArrowUp'), { line: 0, index: 3 });
+  assert.equal(placeAfterKey(lines, from, 'Tab'), undefined);
   assert.deepEqual(lastPlace([line(), line(4, 5)]), { line: 1, index: 1 });
   assert.equal(lastPlace([line()]), null);
   assert.deepEqual(
@@ -131,7 +137,7 @@ test('keys move along the points of a line and to the nearest of the next, and s
 
 test('a scale holds everything that is drawn and what it shall always show', () => {
   assert.deepEqual(
-    extent(
+    findExtent(
       [{ ...line(), points: [{ ...point(1, 0.5), low: 0.2, high: 0.9 }] }],
       ({ y, low, high }) => [y, low, high],
       [0],
@@ -139,14 +145,14 @@ test('a scale holds everything that is drawn and what it shall always show', () 
     { low: 0, high: 0.9 },
   );
   assert.equal(
-    extent([line()], ({ y }) => [y], [0, 1]),
+    findExtent([line()], ({ y }) => [y], [0, 1]),
     null,
   );
 });
 
 test('a chart leaves out what a step did not measure; its table and its copy say so', () => {
   const shown = view([['a', [row(1), row(2, { kl: Number.NaN }), row(3)]]]);
-  const kl = optimisationFigures(shown).find(({ id }) => id === 'kl');
+  const kl = optimizationFigures(shown).find(({ id }) => id === 'kl');
   assert.ok(kl);
   assert.deepEqual(
     kl.lines(shown)[0]?.points.map(({ x }) => x),
@@ -160,13 +166,13 @@ test('a chart leaves out what a step did not measure; its table and its copy say
       ['3', '0.00100'],
     ],
   );
-  assert.equal(csvOf(kl.table(shown)), 'Step,KL\r\n1,0.001\r\n2,\r\n3,0.001\r\n');
+  assert.equal(formatTableAsCsv(kl.table(shown)), 'Step,KL\r\n1,0.001\r\n2,\r\n3,0.001\r\n');
   assert.equal(kl.latest(view([['a', []]])), 'not measured');
 });
 
 test('the figures of training are those that the measures of a step declare', () => {
   const shown = view([['a', [row(1), row(2, { valueLoss: 0.5 })]]]);
-  const figures = [returnFigure(), ...optimisationFigures(shown)];
+  const figures = [returnFigure(), ...optimizationFigures(shown)];
   assert.deepEqual(
     figures.map(({ id, title, yAxis, always }) => [id, title, yAxis, always]),
     [
@@ -187,10 +193,10 @@ test('the figures of training are those that the measures of a step declare', ()
     ['not measured', '0.5000'],
   );
   assert.equal(
-    new Set(STEP_MEASURE_NAMES.map((name) => figureWordsOf(name)?.id ?? name)).size,
+    new Set(STEP_MEASURE_NAMES.map((name) => findFigureWords(name)?.id ?? name)).size,
     STEP_MEASURE_NAMES.length,
   );
-  const listed = STEP_MEASURE_NAMES.flatMap(measuresBeside);
+  const listed = STEP_MEASURE_NAMES.flatMap(listMeasuresBeside);
   const beside = STEP_MEASURE_NAMES.filter((name) => {
     const { figure }: StepMeasure = STEP_MEASURES[name];
     return figure !== null && 'beside' in figure;
@@ -200,7 +206,7 @@ test('the figures of training are those that the measures of a step declare', ()
 
 test('levels of the ladder by turn are drawn where a run has them', () => {
   const titles = (steps: ReturnType<typeof row>[]): string[] =>
-    optimisationFigures(view([['a', steps]]))
+    optimizationFigures(view([['a', steps]]))
       .map(({ title }) => title)
       .filter((title) => title.includes('turn'));
   assert.deepEqual(titles([row(1), row(2)]), []);
@@ -211,7 +217,7 @@ test('levels of the ladder by turn are drawn where a run has them', () => {
 test('pass@1 of a turn is drawn; its table lists every k that a run has measured', () => {
   const steps = [row(1, { turn2PassAt1: 0.25, turn2PassAt4: 0.75 }), row(2, { turn2PassAt1: 0.5 })];
   const shown = view([['a', steps]]);
-  const figure = optimisationFigures(shown).find(({ title }) => title === 'All tests passed, turn 2');
+  const figure = optimizationFigures(shown).find(({ title }) => title === 'All tests passed, turn 2');
   assert.deepEqual(
     figure?.lines(shown)[0]?.points.map(({ y }) => y),
     [0.25, 0.5],
@@ -252,7 +258,7 @@ test('a step costs what its tokens were; shares are of what there was', () => {
 
 test('each role has the quartiles of its credits, and a step without credits none', () => {
   const shown = view([['a', [row(1), row(2, {}, [])]]]);
-  assert.deepEqual(rolesOf(shown), ['reasoner']);
+  assert.deepEqual(listCreditedRoles(shown), ['reasoner']);
   const [only, ...others] = creditFigure('reasoner').lines(shown)[0]?.points ?? [];
   assert.deepEqual([only?.y, only?.box?.lower, only?.box?.upper, others], [0, -0.25, 0.25, []]);
   assert.deepEqual(only?.words(), [
@@ -276,13 +282,13 @@ test('each role has the quartiles of its credits, and a step without credits non
 });
 
 test('a mean over steps takes those that came before, and none is taken over a short line', () => {
-  assert.deepEqual(trailingMeans([3, 1, 2, 6, 4], 3), [3, 2, 2, 3, 4]);
-  assert.deepEqual(trailingMeans([], 3), []);
+  assert.deepEqual(computeTrailingMeans([3, 1, 2, 6, 4], 3), [3, 2, 2, 3, 4]);
+  assert.deepEqual(computeTrailingMeans([], 3), []);
   assert.deepEqual(
-    [40, 120, 121, 700, 2000, 90_000].map((length) => windowOf('automatic', length)),
+    [40, 120, 121, 700, 2000, 90_000].map((length) => chooseWindow('automatic', length)),
     [null, null, 5, 10, 20, 200],
   );
-  assert.deepEqual([windowOf('none', 9999), windowOf('50', 3)], [null, 50]);
+  assert.deepEqual([chooseWindow('none', 9999), chooseWindow('50', 3)], [null, 50]);
 });
 
 test('every point and every row of a table leads to its step; runs that are compared have letters, in the table too', () => {
@@ -314,7 +320,7 @@ test('every point and every row of a table leads to its step; runs that are comp
 });
 
 test('looks are distinguished without their colours', () => {
-  const looks = [0, 1, 2, 3, 4, 5].map((index) => lookOf(index));
+  const looks = [0, 1, 2, 3, 4, 5].map((index) => chooseLook(index));
   assert.equal(new Set(looks.map(({ dashes }) => dashes.join())).size, 6);
   assert.equal(new Set(looks.map(({ marker }) => marker)).size, 6);
 });
@@ -370,10 +376,10 @@ test('the Pareto front holds what no other run beats, equals among them', () => 
     outcome('worse', 200, 0.8),
   ];
   assert.deepEqual(
-    paretoFront([worse, good, beaten, same, cheap]).map(({ run }) => run),
+    findParetoFront([worse, good, beaten, same, cheap]).map(({ run }) => run),
     ['cheap', 'good', 'same'],
   );
-  assert.deepEqual(paretoFront([]), []);
+  assert.deepEqual(findParetoFront([]), []);
   const shown = view([['good', []]], [worse, good, cheap]);
   const figure = paretoFigure(SUMS);
   const points = figure.lines(shown)[0]?.points ?? [];
@@ -393,7 +399,7 @@ test('the Pareto front holds what no other run beats, equals among them', () => 
       ['Title of worse', 'no'],
     ],
   );
-  assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(compact), [
+  assert.deepEqual([0, 830, 999, 1000, 12_345, 999_499, 999_500, 1_230_000].map(formatShortNumber), [
     '0',
     '830',
     '999',
@@ -410,8 +416,8 @@ test('each task has a front of its own, on which no run of another task is', () 
   // The run of the other task beats every run in both: on one front it would be alone.
   const outcomes = [outcome('a', 100, 0.5), outcome('b', 300, 0.6), { ...outcome('c', 50, 0.9), task: code }];
   const shown = view([['c', []]], outcomes);
-  assert.deepEqual(tasksOf(shown), [code, SUMS], 'that of the shown run first');
-  const fronts = tasksOf(shown).map((task) => paretoFigure(task).lines(shown)[0]?.front);
+  assert.deepEqual(listTasks(shown), [code, SUMS], 'that of the shown run first');
+  const fronts = listTasks(shown).map((task) => paretoFigure(task).lines(shown)[0]?.front);
   assert.deepEqual(fronts, [
     [{ x: 50, y: 0.9 }],
     [
@@ -420,16 +426,16 @@ test('each task has a front of its own, on which no run of another task is', () 
     ],
   ]);
   assert.deepEqual(
-    tasksOf(shown).map((task) => [paretoFigure(task).title, paretoFigure(task).latest(shown)]),
+    listTasks(shown).map((task) => [paretoFigure(task).title, paretoFigure(task).latest(shown)]),
     [
       ['Accuracy against cost: code', '1 run'],
       ['Accuracy against cost: sums', '2 runs'],
     ],
   );
-  assert.equal(new Set(tasksOf(shown).map((task) => paretoFigure(task).id)).size, 2);
+  assert.equal(new Set(listTasks(shown).map((task) => paretoFigure(task).id)).size, 2);
   const other = { key: 'elsewhere', label: 'sums' };
   assert.deepEqual(
-    tasksOf(view([], [outcome('a', 1, 0.5), { ...outcome('b', 1, 0.5), task: other }])).map(({ label }) => label),
+    listTasks(view([], [outcome('a', 1, 0.5), { ...outcome('b', 1, 0.5), task: other }])).map(({ label }) => label),
     ['sums', 'sums (2)'],
   );
   // What is cheap in tokens may be dear in time.
@@ -439,7 +445,7 @@ test('each task has a front of its own, on which no run of another task is', () 
   ];
   assert.deepEqual(
     (['step', 'tokens', 'calls', 'time'] as const).map((axis) =>
-      paretoFront([quick, dear], axis).map(({ run }) => run),
+      findParetoFront([quick, dear], axis).map(({ run }) => run),
     ),
     [['dear'], ['dear'], ['dear'], ['quick']],
   );
@@ -478,10 +484,15 @@ test('charts run over steps, or over what training cost up to them', () => {
   const [run] = shown.runs;
   assert.ok(run);
   assert.deepEqual(
-    [along(run, 0, 'tokens'), along(run, 3, 'tokens'), along(run, 4, 'tokens'), along(run, 4, 'step')],
+    [
+      placeOnAxis(run, 0, 'tokens'),
+      placeOnAxis(run, 3, 'tokens'),
+      placeOnAxis(run, 4, 'tokens'),
+      placeOnAxis(run, 4, 'step'),
+    ],
     [0, 720, null, 4],
   );
-  assert.deepEqual(asItStood(shown, [2]).runs[0]?.totals.length, 2);
+  assert.deepEqual(cutView(shown, [2]).runs[0]?.totals.length, 2);
 });
 
 test('evaluations are where the training before them ended, complete or not the run', () => {
@@ -537,26 +548,29 @@ test('a logarithmic axis leaves zeros out and says how many; one with negative v
       { ...point(20, 0.25), low: -0.1, high: 0.7 },
     ],
   };
-  const found = logged([zeros], both);
+  const found = toLogLines([zeros], both);
   assert.deepEqual(found.scales, both);
   assert.deepEqual(
     found.lines[0]?.points.map(({ x, y, low, high }) => [x, y, low, high]),
     [[20, 0.25, 0, 0.7]],
   );
   assert.equal(found.note, '2 points at 0 cannot be shown on a logarithmic axis.');
-  const negative = logged([{ ...line(), points: [point(1, -1), point(2, 1)] }], both);
+  const negative = toLogLines([{ ...line(), points: [point(1, -1), point(2, 1)] }], both);
   assert.deepEqual(
     [negative.scales, negative.note, negative.lines[0]?.points.length],
     [{ x: true, y: false }, 'An axis stays linear: not all of its values are positive.', 2],
   );
-  assert.deepEqual(logged([zeros], { x: false, y: false }), {
+  assert.deepEqual(toLogLines([zeros], { x: false, y: false }), {
     lines: [zeros],
     scales: { x: false, y: false },
     note: null,
   });
   // One point has no cost, the other no accuracy: nothing would be left.
-  assert.deepEqual(logged([{ ...line(), points: [point(0, 1), point(1, 0)] }], both).scales, { x: false, y: false });
-  assert.deepEqual(logged([line()], both).note, null);
+  assert.deepEqual(toLogLines([{ ...line(), points: [point(0, 1), point(1, 0)] }], both).scales, {
+    x: false,
+    y: false,
+  });
+  assert.deepEqual(toLogLines([line()], both).note, null);
   const fronted: Line = {
     ...line(0, 5),
     points: [point(0, 0.5), point(5, 0.6)],
@@ -565,13 +579,13 @@ test('a logarithmic axis leaves zeros out and says how many; one with negative v
       { x: 5, y: 0.6 },
     ],
   };
-  assert.deepEqual(logged([fronted], { x: true, y: false }).lines[0]?.front, [{ x: 5, y: 0.6 }]);
+  assert.deepEqual(toLogLines([fronted], { x: true, y: false }).lines[0]?.front, [{ x: 5, y: 0.6 }]);
 });
 
 test('ticks name what they represent, whatever the scale', () => {
   const look = { color: '', font: { family: '', size: 11 } };
   assert.deepEqual(
-    [logTicks(1, 100), logTicks(3, 60), logTicks(0.25, 1), logTicks(1, 1e12)],
+    [computeLogTicks(1, 100), computeLogTicks(3, 60), computeLogTicks(0.25, 1), computeLogTicks(1, 1e12)],
     [
       [1, 2, 5, 10, 20, 50, 100],
       [5, 10, 20, 50],
@@ -585,7 +599,7 @@ test('ticks name what they represent, whatever the scale', () => {
     [1e-7, 3e-3],
     [4321, 8640],
   ] as const) {
-    const ticks = logTicks(low, high);
+    const ticks = computeLogTicks(low, high);
     assert.ok(
       ticks.length >= 2 &&
         ticks.length <= 8 &&
@@ -594,16 +608,16 @@ test('ticks name what they represent, whatever the scale', () => {
     );
   }
   assert.deepEqual(
-    [logTick(2e-5, (value) => value.toFixed(2)), logTick(0.02, (value) => value.toFixed(2))],
+    [formatLogTick(2e-5, (value) => value.toFixed(2)), formatLogTick(0.02, (value) => value.toFixed(2))],
     ['2e-5', '0.02'],
   );
-  const wide = logarithmic({ low: 1, high: 1000 }, false, String, look);
+  const wide = makeLogScale({ low: 1, high: 1000 }, false, String, look);
   assert.deepEqual([wide.min, wide.max], [1, 1000]);
-  const alone = logarithmic({ low: 8, high: 8 }, false, String, look);
+  const alone = makeLogScale({ low: 8, high: 8 }, false, String, look);
   assert.deepEqual([alone.min, alone.max], [4, 16]);
   const ticksOf = (low: number, high: number, margin: number, axis: ChartAxis, width = 280): readonly number[] => {
     const scale = { ticks: [{ value: 0 }], width };
-    levelScale({ low, high }, margin, axis, String, look).afterBuildTicks?.(scale);
+    makeHorizontalScale({ low, high }, margin, axis, String, look).afterBuildTicks?.(scale);
     return scale.ticks.map(({ value }) => value);
   };
   assert.deepEqual(ticksOf(1, 4, 0.6, 'step'), [1, 2, 3, 4]);
@@ -617,12 +631,12 @@ test('ticks name what they represent, whatever the scale', () => {
 });
 
 test('ticks of an upright scale have the digits that tell them apart', () => {
-  assert.deepEqual(tickWords(['0.0000', '0.1000', '0.2000']), ['0.0', '0.1', '0.2']);
-  assert.deepEqual(tickWords(['−0.50', '0.00', '0.50']), ['−0.5', '0.0', '0.5']);
-  assert.deepEqual(tickWords(['0.0 %', '80.0 %']), ['0 %', '80 %']);
-  assert.deepEqual(tickWords(['0.00', '0.25']), ['0.00', '0.25']);
-  assert.deepEqual(tickWords(['0', '1,500', '3,000']), ['0', '1,500', '3,000']);
-  assert.deepEqual(tickWords(['9.0 s', '12 s']), ['9.0 s', '12 s']);
+  assert.deepEqual(trimTickZeros(['0.0000', '0.1000', '0.2000']), ['0.0', '0.1', '0.2']);
+  assert.deepEqual(trimTickZeros(['−0.50', '0.00', '0.50']), ['−0.5', '0.0', '0.5']);
+  assert.deepEqual(trimTickZeros(['0.0 %', '80.0 %']), ['0 %', '80 %']);
+  assert.deepEqual(trimTickZeros(['0.00', '0.25']), ['0.00', '0.25']);
+  assert.deepEqual(trimTickZeros(['0', '1,500', '3,000']), ['0', '1,500', '3,000']);
+  assert.deepEqual(trimTickZeros(['9.0 s', '12 s']), ['9.0 s', '12 s']);
 });
 
 test('a copy holds what the table holds, quoted, and nothing that a spreadsheet would run', () => {
@@ -631,7 +645,7 @@ test('a copy holds what the table holds, quoted, and nothing that a spreadsheet 
     [record('b', { title: 'two\nlines, and "quotes"' }), [row(1)]],
   ]);
   assert.equal(
-    csvOf(returnFigure().table(shown)),
+    formatTableAsCsv(returnFigure().table(shown)),
     'Run,Step,Mean return,Episodes\r\n"A: =HYPERLINK(""http://x"")",1,0.5,8\r\n"B: two\nlines, and ""quotes""",1,0.5,8\r\n',
   );
   const alone = {
@@ -641,20 +655,20 @@ test('a copy holds what the table holds, quoted, and nothing that a spreadsheet 
       target: { kind: 'run', run: 'r' } as const,
     })),
   };
-  assert.equal(csvOf(alone), "'@x\r\n'=1\r\n'+1\r\n'-1\r\n'@a\r\n1\r\n");
+  assert.equal(formatTableAsCsv(alone), "'@x\r\n'=1\r\n'+1\r\n'-1\r\n'@a\r\n1\r\n");
 });
 
 test('steps that arrive go on where the page has them; others are left', () => {
   const [one, two, three] = [row(1), row(2), row(3)];
-  let steps = withWindow(new Map(), { run: 'a', from: 0, rows: [one] });
-  steps = withWindow(steps, { run: 'a', from: 1, rows: [two, three] });
+  let steps = addStepWindow(new Map(), { run: 'a', from: 0, rows: [one] });
+  steps = addStepWindow(steps, { run: 'a', from: 1, rows: [two, three] });
   assert.deepEqual(steps.get('a'), [one, two, three]);
-  assert.equal(withWindow(steps, { run: 'a', from: 1, rows: [two] }), steps, 'out of date');
-  assert.equal(withWindow(steps, { run: 'b', from: 4, rows: [two] }), steps);
-  assert.deepEqual(withWindow(steps, { run: 'a', from: 0, rows: [two] }).get('a'), [two]);
-  assert.deepEqual([...onlyRuns(steps, ['b']).keys()], []);
+  assert.equal(addStepWindow(steps, { run: 'a', from: 1, rows: [two] }), steps, 'out of date');
+  assert.equal(addStepWindow(steps, { run: 'b', from: 4, rows: [two] }), steps);
+  assert.deepEqual(addStepWindow(steps, { run: 'a', from: 0, rows: [two] }).get('a'), [two]);
+  assert.deepEqual([...keepRuns(steps, ['b']).keys()], []);
   assert.equal(
-    stepsBetween(
+    countNewSteps(
       view([
         ['a', [one]],
         ['b', []],
@@ -666,7 +680,7 @@ test('steps that arrive go on where the page has them; others are left', () => {
     ),
     3,
   );
-  assert.equal(stepsBetween(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
+  assert.equal(countNewSteps(view([['a', [one]]]), view([['c', [one, two]]])), 0, 'another run is not waiting');
 });
 
 test('a paused view comes back as it was, and what came meanwhile waits', () => {
@@ -674,12 +688,12 @@ test('a paused view comes back as it was, and what came meanwhile waits', () => 
     ['a', [row(1), row(2)]],
     ['b', [row(1)]],
   ]);
-  assert.deepEqual(stepCounts(before), [2, 1]);
+  assert.deepEqual(countStepsByRun(before), [2, 1]);
   const now = view([
     ['a', [row(1), row(2), row(3), row(4)]],
     ['b', [row(1), row(2)]],
   ]);
-  const again = asItStood(now, stepCounts(before));
+  const again = cutView(now, countStepsByRun(before));
   assert.deepEqual(
     again.runs.map(({ record, rows }) => [record.id, rows.map(({ iteration }) => iteration)]),
     [
@@ -687,8 +701,8 @@ test('a paused view comes back as it was, and what came meanwhile waits', () => 
       ['b', [1]],
     ],
   );
-  assert.equal(stepsBetween(again, now), 3);
-  assert.deepEqual(stepCounts(asItStood(now, [])), [4, 2], 'a run that was not shown then is shown whole');
+  assert.equal(countNewSteps(again, now), 3);
+  assert.deepEqual(countStepsByRun(cutView(now, [])), [4, 2], 'a run that was not shown then is shown whole');
 });
 
 test('runs chosen in quick succession build on each other, whatever the host says meanwhile', () => {
@@ -721,6 +735,6 @@ test('runs chosen in quick succession build on each other, whatever the host say
 });
 
 test('a title in a picture cannot turn the text around it', () => {
-  assert.equal(plainTitle('a\u202Eb\u0007c\nd'), 'abcd');
-  assert.equal(plainTitle('x'.repeat(500)).length, 80);
+  assert.equal(toPlainTitle('a\u202Eb\u0007c\nd'), 'abcd');
+  assert.equal(toPlainTitle('x'.repeat(500)).length, 80);
 });

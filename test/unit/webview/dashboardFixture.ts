@@ -1,11 +1,11 @@
 /** Views of the dashboard made of numbers. */
 import type { Interval } from '../../../src/domain/credit.ts';
-import { evaluationsOf } from '../../../src/domain/evaluation.ts';
+import { listEvaluations } from '../../../src/domain/evaluation.ts';
 import type { RunRecord } from '../../../src/domain/run.ts';
 import type { StepMetrics } from '../../../src/domain/step.ts';
-import { spreadOf, type StepRow } from '../../../src/domain/stepRows.ts';
+import { summarizeSpread, type StepRow } from '../../../src/domain/stepRows.ts';
 import type { DashboardSnapshot, RunOutcome, RunTask } from '../../../src/shared/protocols/dashboardProtocol.ts';
-import { viewOf, type View } from '../../../webview/dashboard/view.ts';
+import { buildDashboardView, type View } from '../../../webview/dashboard/view.ts';
 
 export const METRICS: StepMetrics = {
   meanReturn: 0.5,
@@ -25,7 +25,7 @@ export function row(
   changes: Partial<StepMetrics> = {},
   credits: readonly number[] = [-1, 0, 0, 1],
 ): StepRow {
-  const spread = spreadOf(credits);
+  const spread = summarizeSpread(credits);
   return {
     iteration,
     metrics: { ...METRICS, ...changes },
@@ -85,7 +85,7 @@ export function view(
     run: first ?? record('none'),
     status: 'done',
     compared,
-    evaluations: records.map((one) => evaluationsOf(one, [])),
+    evaluations: records.map((one) => listEvaluations(one, [])),
     regions: [],
     models: [],
     losses: null,
@@ -95,5 +95,5 @@ export function view(
     removal: null,
     live: null,
   };
-  return viewOf(snapshot, new Map(runs.map(([, rows], index) => [records[index]?.id ?? '', rows])));
+  return buildDashboardView(snapshot, new Map(runs.map(([, rows], index) => [records[index]?.id ?? '', rows])));
 }

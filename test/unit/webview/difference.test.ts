@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
-const { difference } = await import('../../../webview/transcript/message/difference.ts');
+const { createDifference: difference } = await import('../../../webview/transcript/message/difference.ts');
 
 function drawn(before: string, after: string): MadeElement {
   const element: unknown = difference(before, after);

@@ -5,8 +5,8 @@ import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
 const { MessageText, MOST_MARKS } = await import('../../../webview/transcript/message/messageText.ts');
-const { shownText } = await import('../../../webview/common/shownText.ts');
-const { rowElement, rowLabel } = await import('../../../webview/transcript/tree/row.ts');
+const { createTextNodes: shownText } = await import('../../../webview/common/shownText.ts');
+const { rowElement, describeRow: rowLabel } = await import('../../../webview/transcript/tree/row.ts');
 const { formulaOf } = await import('../../../webview/transcript/message/mathematics.ts');
 
 /** Mathematics that is there when the test says so. */

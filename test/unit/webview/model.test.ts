@@ -4,13 +4,13 @@ import type { SelfTestStep } from '../../../src/shared/models.ts';
 import type { ModelTestState } from '../../../src/shared/protocols/modelProtocol.ts';
 import { barLayout } from '../../../webview/model/memoryBar.ts';
 import {
-  budgetWords,
-  factRows,
-  parameterWords,
-  precisionWords,
-  testWords,
-  totalWords,
-  verdict,
+  describeRunBudget,
+  listFactRows,
+  formatParameters,
+  describePrecision,
+  describeSelfTest,
+  describeMemoryTotal,
+  describeFit,
 } from '../../../webview/model/words.ts';
 import { modelFacts } from '../extension/model/modelFixture.ts';
 
@@ -46,13 +46,13 @@ test('the bar is as long as what there is, and longer where more is needed', () 
 });
 
 test('facts are named in full, and what is not there says so', () => {
-  const facts = new Map(factRows(modelFacts('/models/qwen')));
+  const facts = new Map(listFactRows(modelFacts('/models/qwen')));
   assert.equal(facts.get('Parameters'), '494,032,768 (494 million)');
   assert.equal(facts.get('Precision'), 'bfloat16');
   assert.equal(facts.get('Weights on disk'), '988 MB in 1 file');
   assert.equal(facts.get('Context length'), '32,768 tokens');
   const bare = new Map(
-    factRows({
+    listFactRows({
       ...modelFacts('/'),
       chatTemplate: null,
       endTokens: [],
@@ -64,9 +64,9 @@ test('facts are named in full, and what is not there says so', () => {
   assert.equal(bare.get('Ends a message'), 'no token specified');
   assert.equal(bare.get('Attention'), '14 query heads, 1 key and value head');
   assert.equal(bare.get('Long contexts'), 'llama3, factor 8');
-  assert.equal(parameterWords(85_824), '85,824');
+  assert.equal(formatParameters(85_824), '85,824');
   assert.equal(
-    precisionWords({
+    describePrecision({
       parameters: 200,
       precisions: [
         { dtype: 'BF16', parameters: 190 },
@@ -79,17 +79,17 @@ test('facts are named in full, and what is not there says so', () => {
 
 test('a plan says what is needed of what there is, and never guesses what is not known', () => {
   assert.equal(
-    totalWords({ place: 'host', bytes: 1.23e9, available: 16e9, fits: true }),
+    describeMemoryTotal({ place: 'host', bytes: 1.23e9, available: 16e9, fits: true }),
     'at most 1.23 GB needed, 16 GB available',
   );
   assert.match(
-    totalWords({ place: 'device', bytes: 1e9, available: null, fits: null }),
+    describeMemoryTotal({ place: 'device', bytes: 1e9, available: null, fits: null }),
     /^at most 1 GB needed, and the system does not report/u,
   );
-  assert.deepEqual([true, false, null].map(verdict), ['fits', 'does not fit', 'unknown']);
+  assert.deepEqual([true, false, null].map(describeFit), ['fits', 'does not fit', 'unknown']);
   const cost = { evaluatorCalls: 1024, decisions: { reasoner: 512, actor: 1024 }, tokens: 73_728 };
   assert.equal(
-    budgetWords({ steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost }),
+    describeRunBudget({ steps: 1, evaluations: 2, perStep: cost, perEvaluation: cost, total: cost }),
     '1 training step and 2 evaluations: at most 1,024 evaluator calls and 73,728 sampled tokens; messages: reasoner 512, actor 1,024.',
   );
 });
@@ -101,14 +101,14 @@ test('a self-test passes only when every step did', () => {
     steps: readonly SelfTestStep[],
     more: Partial<ModelTestState> = {},
   ): ModelTestState => ({ status, steps, current: null, share: null, error: null, ...more });
-  assert.equal(testWords(state('done', [step(true), step(true)])), 'All 2 steps passed in 2.5 s.');
-  assert.equal(testWords(state('done', [step(true), step(false)])), '1 of 2 steps failed.');
-  assert.equal(testWords(state('done', [])), 'Nothing was tested.');
-  assert.equal(testWords(state('cancelled', [step(true)])), 'Cancelled after 1 step.');
-  assert.equal(testWords(state('failed', [step(true)], { error: 'The engine ended.' })), 'The engine ended.');
+  assert.equal(describeSelfTest(state('done', [step(true), step(true)])), 'All 2 steps passed in 2.5 s.');
+  assert.equal(describeSelfTest(state('done', [step(true), step(false)])), '1 of 2 steps failed.');
+  assert.equal(describeSelfTest(state('done', [])), 'Nothing was tested.');
+  assert.equal(describeSelfTest(state('cancelled', [step(true)])), 'Cancelled after 1 step.');
+  assert.equal(describeSelfTest(state('failed', [step(true)], { error: 'The engine ended.' })), 'The engine ended.');
   assert.equal(
-    testWords(state('running', [], { current: 'Loading the model', share: 0.057 })),
+    describeSelfTest(state('running', [], { current: 'Loading the model', share: 0.057 })),
     'Loading the model, 5 %',
   );
-  assert.equal(testWords(state('running', [], { current: 'Testing' })), 'Testing');
+  assert.equal(describeSelfTest(state('running', [], { current: 'Testing' })), 'Testing');
 });

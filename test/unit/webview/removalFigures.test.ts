@@ -1,7 +1,7 @@
 /** The figures of runs that credit by removal. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { removalOutcomes, type RemovalRollout } from '../../../src/domain/stepRows.ts';
+import { summarizeRemovals, type RemovalRollout } from '../../../src/domain/stepRows.ts';
 import { removalFigures } from '../../../webview/dashboard/removalFigures.ts';
 import { row, view } from './dashboardFixture.ts';
 
@@ -25,7 +25,7 @@ const contributions = (...means: readonly number[]) => ({
 
 it('boxes of each role lie beside those of a shared return, outcome by outcome', () => {
   const made = view([['run', [row(1)]]]);
-  const shown = { ...made, snapshot: { ...made.snapshot, removal: removalOutcomes(ROLLOUTS) } };
+  const shown = { ...made, snapshot: { ...made.snapshot, removal: summarizeRemovals(ROLLOUTS) } };
   const [thinker, solver, ...others] = removalFigures(shown);
   assert.ok(thinker !== undefined && solver !== undefined);
   assert.deepEqual([thinker.id, solver.id, others], ['outcome thinker', 'outcome solver', []]);

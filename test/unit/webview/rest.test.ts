@@ -1,7 +1,7 @@
 /** Work that waits until scrolling rests, and is done at once when the keyboard leaves the page. */
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
-import { onceRested, Rested } from '../../../webview/common/rest.ts';
+import { onceRested, DelayedWork } from '../../../webview/common/rest.ts';
 
 /** Longer than any scrolling rests. */
 const A_WHILE = 1_000;
@@ -43,7 +43,7 @@ test('work is done at once when the keyboard leaves the page, and only where it 
 
 test('what waits can be done now, or forgotten, and is not done again', () => {
   let done = 0;
-  const rested = new Rested(() => {
+  const rested = new DelayedWork(() => {
     done++;
   }, 50);
   rested.ask();

@@ -8,7 +8,7 @@ import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
-const { rowElement, rowLabel } = await import('../../../webview/transcript/tree/row.ts');
+const { rowElement, describeRow: rowLabel } = await import('../../../webview/transcript/tree/row.ts');
 
 const LEARNED: Credit = {
   estimator: 'magrpo',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { highlighted } from '../../../webview/transcript/highlight.ts';
-import { commandOf, shownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
-import { HitSteps, stepFrom } from '../../../webview/transcript/search/hitSearch.ts';
+import { splitByHits } from '../../../webview/transcript/highlight.ts';
+import { findTreeCommand, findShownKey, TREE_KEYS, TypeAhead } from '../../../webview/transcript/keys.ts';
+import { HitSteps, findStep } from '../../../webview/transcript/search/hitSearch.ts';
 
 function press(key: string): {
   readonly key: string;
@@ -16,14 +16,14 @@ function press(key: string): {
 test('steps go to the next and the previous hit from any row, around the ends', () => {
   const rows = [3, 7, 9];
   assert.deepEqual(
-    [0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, 1)),
+    [0, 3, 5, 9, 12].map((row) => findStep(rows, row, 1)),
     [0, 1, 1, 0, 0],
   );
   assert.deepEqual(
-    [0, 3, 5, 9, 12].map((row) => stepFrom(rows, row, -1)),
+    [0, 3, 5, 9, 12].map((row) => findStep(rows, row, -1)),
     [2, 2, 0, 1, 2],
   );
-  assert.equal(stepFrom([], 4, 1), null);
+  assert.equal(findStep([], 4, 1), null);
 });
 
 test('steps asked for while an answer is on the way are not lost', () => {
@@ -51,26 +51,28 @@ test('steps asked for while an answer is on the way are not lost', () => {
 
 test('words that begin as a word of the query are marked, without case and accents; the text stays whole', () => {
   const text = 'Café: the PLAN planned <b>plan</b>, replan';
-  const stretches = highlighted(text, 'plan cafe');
+  const stretches = splitByHits(text, 'plan cafe');
   assert.deepEqual(
     stretches.filter(({ hit }) => hit).map((stretch) => stretch.text),
     ['Café', 'PLAN', 'planned', 'plan'],
   );
   assert.equal(stretches.map((stretch) => stretch.text).join(''), text);
-  assert.deepEqual(highlighted(text, ' ** '), [{ text, hit: false }]);
+  assert.deepEqual(splitByHits(text, ' ** '), [{ text, hit: false }]);
 });
 
 test('no key has two commands, and a key with Ctrl has none', () => {
   const keys = TREE_KEYS.flatMap((binding) => binding.keys);
   assert.equal(new Set(keys).size, keys.length);
-  assert.equal(commandOf(press('c')), 'compare');
+  assert.equal(findTreeCommand(press('c')), 'compare');
   assert.deepEqual(
-    (['written', 'costliest', 'keys'] as const).map((command) => commandOf(press(shownKey(command).toLowerCase()))),
+    (['written', 'costliest', 'keys'] as const).map((command) =>
+      findTreeCommand(press(findShownKey(command).toLowerCase())),
+    ),
     ['written', 'costliest', 'keys'],
     'what is written beside a button is its key',
   );
-  assert.equal(commandOf({ ...press('c'), ctrlKey: true }), undefined);
-  assert.equal(commandOf(press('C')), undefined, 'a capital letter begins typing ahead');
+  assert.equal(findTreeCommand({ ...press('c'), ctrlKey: true }), undefined);
+  assert.equal(findTreeCommand(press('C')), undefined, 'a capital letter begins typing ahead');
 });
 
 test('letters typed one after another are one word; a pause begins another', () => {

@@ -4,12 +4,12 @@ import {
   LONGEST_FORMULA,
   LONGEST_TEXT,
   MOST_FORMULAS,
-  segmentsOf,
+  splitSegments,
 } from '../../../webview/transcript/message/segments.ts';
 
 /** The pieces that are no prose, as `kind:text`. */
 function found(text: string): readonly string[] {
-  return segmentsOf(text)
+  return splitSegments(text)
     .filter(({ kind }) => kind !== 'prose')
     .map(
       ({ kind, text: inner, language, display }) =>
@@ -78,7 +78,7 @@ test('mathematics lies between its signs', () => {
     'formula:\\text{total cost} = \\frac{\\text{price of one}}{2}',
   ]);
   assert.deepEqual(found('\\boxed{\\}}'), ['formula:\\boxed{\\}}'], 'a brace behind a backslash is none');
-  assert.equal(segmentsOf('a\n\\[x\\]\nb')[1]?.written, '\\[x\\]\n', "the end of its line is the formula's");
+  assert.equal(splitSegments('a\n\\[x\\]\nb')[1]?.written, '\\[x\\]\n', "the end of its line is the formula's");
 });
 
 test('money, escapes, words and what is not seen are no mathematics', () => {
@@ -143,7 +143,7 @@ test('the pieces join to the text, whatever it is', () => {
   const next = (): string => parts[(state = (state * 48271) % 2147483647) % parts.length] ?? '';
   for (let round = 0; round < 3_000; round++) {
     const text = Array.from({ length: 1 + (round % 24) }, next).join('');
-    const segments = segmentsOf(text);
+    const segments = splitSegments(text);
     assert.equal(segments.map(({ written }) => written).join(''), text);
     for (const { written, text: inner } of segments) {
       assert.ok(written.includes(inner));
@@ -158,7 +158,7 @@ test('there are bounds: in length, in number, and in the work that any text make
   assert.equal(found('$x$ '.repeat(MOST_FORMULAS + 50)).length, MOST_FORMULAS);
   assert.equal(found(`${'$x$ '.repeat(MOST_FORMULAS)} \`a\``).length, MOST_FORMULAS + 1, 'code is found beyond them');
   assert.deepEqual(
-    segmentsOf(`$x$${' '.repeat(LONGEST_TEXT)}`).map(({ kind }) => kind),
+    splitSegments(`$x$${' '.repeat(LONGEST_TEXT)}`).map(({ kind }) => kind),
     ['prose'],
   );
   for (const part of [
@@ -188,7 +188,7 @@ test('there are bounds: in length, in number, and in the work that any text make
     for (const whole of [text, `${text.slice(0, -12)}\\)\\]$}\n\`\`\``]) {
       // A square of this length would not come to an end.
       assert.equal(
-        segmentsOf(whole)
+        splitSegments(whole)
           .map(({ written }) => written)
           .join(''),
         whole,
@@ -196,5 +196,5 @@ test('there are bounds: in length, in number, and in the work that any text make
     }
   }
   const growing = Array.from({ length: 440 }, (_, index) => '`'.repeat(index + 1)).join(' ');
-  assert.equal(segmentsOf(growing).length, 1);
+  assert.equal(splitSegments(growing).length, 1);
 });

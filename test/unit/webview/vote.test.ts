@@ -4,8 +4,13 @@ import type { ShownVote } from '../../../src/shared/transcript/shownVote.ts';
 import { makeDocument, MadeElement } from './madeDocument.ts';
 
 makeDocument();
-const { tallyWords, voteView, withoutWords } = await import('../../../webview/transcript/message/vote.ts');
-const { voterSentences, voterWords } = await import('../../../webview/transcript/events.ts');
+const {
+  describeTally: tallyWords,
+  createVoteView: voteView,
+  describeWithoutVoter: withoutWords,
+} = await import('../../../webview/transcript/message/vote.ts');
+const { describeVoter: voterSentences, describeVoterBriefly: voterWords } =
+  await import('../../../webview/transcript/events.ts');
 
 const TALLY = [
   { answer: 'B', votes: 2, chosen: true },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { WINDOW, type MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { RowWindows } from '../../../webview/common/rowWindows.ts';
-import { placesAhead } from '../../../webview/transcript/tree/treeSight.ts';
+import { listPlacesAhead } from '../../../webview/transcript/tree/treeSight.ts';
 
 const KEPT = 64;
 
@@ -80,10 +80,10 @@ test('of many windows the ones looked at last are kept', () => {
 });
 
 test('the windows ahead are those on the way, nearest first, and none beyond the ends', () => {
-  assert.deepEqual(placesAhead(1000, 1040, 100_000, true), [1039 + WINDOW, 1039 + 2 * WINDOW, 1039 + 3 * WINDOW]);
-  assert.deepEqual(placesAhead(1000, 1040, 100_000, false), [1000 - WINDOW, 1000 - 2 * WINDOW, 1000 - 3 * WINDOW]);
-  assert.deepEqual(placesAhead(WINDOW + 50, WINDOW + 90, 100_000, false), [50, 0]);
-  assert.deepEqual(placesAhead(0, 40, 1000, false), [], 'above the first row there is none');
-  assert.deepEqual(placesAhead(0, 40, 40, true), [], 'everything is in sight');
-  assert.deepEqual(placesAhead(0, 40, 300, true), [239, 299]);
+  assert.deepEqual(listPlacesAhead(1000, 1040, 100_000, true), [1039 + WINDOW, 1039 + 2 * WINDOW, 1039 + 3 * WINDOW]);
+  assert.deepEqual(listPlacesAhead(1000, 1040, 100_000, false), [1000 - WINDOW, 1000 - 2 * WINDOW, 1000 - 3 * WINDOW]);
+  assert.deepEqual(listPlacesAhead(WINDOW + 50, WINDOW + 90, 100_000, false), [50, 0]);
+  assert.deepEqual(listPlacesAhead(0, 40, 1000, false), [], 'above the first row there is none');
+  assert.deepEqual(listPlacesAhead(0, 40, 40, true), [], 'everything is in sight');
+  assert.deepEqual(listPlacesAhead(0, 40, 300, true), [239, 299]);
 });

@@ -1,32 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { leftOutWords, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
+import { describeLeftOut, TAXONOMY_THRESHOLDS, VERDICTS } from '../../../src/domain/taxonomy.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
-import { position } from '../../../webview/common/creditBar.ts';
+import { toBarPercent } from '../../../webview/common/creditBar.ts';
 import {
   bounds,
   count,
-  creditText,
+  describeShownCredit,
   decimal,
   duration,
   percent,
-  percent1,
-  percentBounds,
+  formatPercent1,
+  formatPercentBounds,
   points,
-  returnText,
+  formatReturnValue,
   signed,
 } from '../../../webview/common/format.ts';
-import { markOf } from '../../../webview/common/returnMark.ts';
+import { chooseReturnMark } from '../../../webview/common/returnMark.ts';
 import {
-  agreementWords,
-  countWords,
-  rankOf,
-  ruleOf,
-  shareWords,
-  thresholdCaption,
+  describeLabelAgreement,
+  formatCountChange,
+  formatClassRank,
+  describeClassRule,
+  formatBucketShare,
+  describeThresholds,
 } from '../../../webview/taxonomy/words.ts';
-import { commandOf, TREE_KEYS } from '../../../webview/transcript/keys.ts';
-import { meanReturn, parseCount } from '../../../webview/transcript/replay/replayWords.ts';
+import { findTreeCommand, TREE_KEYS } from '../../../webview/transcript/keys.ts';
+import { computeScoredMean, parseCount } from '../../../webview/transcript/replay/replayWords.ts';
 
 const MINUS = '\u2212';
 const credit: Credit = {
@@ -40,21 +40,21 @@ const credit: Credit = {
 };
 
 test('what was not measured says so and is never a number', () => {
-  assert.equal(returnText(null), 'not measured');
-  assert.equal(creditText(null), 'credit not measured');
-  assert.equal(creditText(credit), `credit ${MINUS}0.25, interval not measured, n = 4`);
+  assert.equal(formatReturnValue(null), 'not measured');
+  assert.equal(describeShownCredit(null), 'credit not measured');
+  assert.equal(describeShownCredit(credit), `credit ${MINUS}0.25, interval not measured, n = 4`);
   assert.equal(bounds(0.1, null), null);
-  assert.equal(meanReturn([]), null);
-  assert.equal(meanReturn([null, null]), null);
+  assert.equal(computeScoredMean([]), null);
+  assert.equal(computeScoredMean([null, null]), null);
 });
 
 test('a masked return is left out of a mean, and is marked apart from 0', () => {
-  assert.equal(meanReturn([1, null, 0]), 0.5);
-  assert.deepEqual(markOf(null, 'masked'), { icon: 'masked', tone: 'muted', label: 'masked' });
-  assert.equal(markOf(0, 'failed').icon, 'cross');
-  assert.equal(markOf(1.9, 'won').icon, 'check');
-  assert.equal(markOf(1.09, 'between').icon, null);
-  assert.equal(markOf(null, null).label, 'not measured');
+  assert.equal(computeScoredMean([1, null, 0]), 0.5);
+  assert.deepEqual(chooseReturnMark(null, 'masked'), { icon: 'masked', tone: 'muted', label: 'masked' });
+  assert.equal(chooseReturnMark(0, 'failed').icon, 'cross');
+  assert.equal(chooseReturnMark(1.9, 'won').icon, 'check');
+  assert.equal(chooseReturnMark(1.09, 'between').icon, null);
+  assert.equal(chooseReturnMark(null, null).label, 'not measured');
 });
 
 test('numbers are written with signs, separators and units', () => {
@@ -73,16 +73,19 @@ test('numbers are written with signs, separators and units', () => {
   assert.equal(duration(75), '1 min 15 s');
   assert.equal(duration(119.7), '2 min 0 s');
   assert.equal(duration(7260), '2 h 1 min');
-  assert.equal(percent1(0.624), '62.4 %');
+  assert.equal(formatPercent1(0.624), '62.4 %');
   assert.equal(points(0.082), '+8.2 points');
   assert.equal(points(-0.02), `${MINUS}2.0 points`);
-  assert.equal(percentBounds({ value: 0.01, low: -0.004, high: 0.66, n: 1500 }), `[${MINUS}0.4, 66.0], n = 1,500`);
-  assert.equal(percentBounds({ value: 0.01, low: null, high: null, n: 9 }), 'interval not measured, n = 9');
+  assert.equal(
+    formatPercentBounds({ value: 0.01, low: -0.004, high: 0.66, n: 1500 }),
+    `[${MINUS}0.4, 66.0], n = 1,500`,
+  );
+  assert.equal(formatPercentBounds({ value: 0.01, low: null, high: null, n: 9 }), 'interval not measured, n = 9');
 });
 
 test('a credit bar starts in the middle and ends at its edges', () => {
-  assert.deepEqual([-1, -0.5, 0, 0.5, 1].map(position), [0, 25, 50, 75, 100]);
-  assert.deepEqual([-1.7, 3].map(position), [0, 100]);
+  assert.deepEqual([-1, -0.5, 0, 0.5, 1].map(toBarPercent), [0, 25, 50, 75, 100]);
+  assert.deepEqual([-1.7, 3].map(toBarPercent), [0, 100]);
 });
 
 test('the fields of a replay take whole numbers in their range only', () => {
@@ -96,43 +99,43 @@ test('every key has one command, and keys with Ctrl, Alt or Meta are left to the
   const plain = { ctrlKey: false, altKey: false, metaKey: false };
   const keys = TREE_KEYS.flatMap((binding) => binding.keys);
   assert.equal(new Set(keys).size, keys.length);
-  assert.equal(commandOf({ key: 'ArrowDown', ...plain }), 'next');
-  assert.equal(commandOf({ key: 'r', ...plain }), 'replay');
-  assert.equal(commandOf({ key: 'v', ...plain }), 'verify');
-  assert.equal(commandOf({ key: 'Enter', ...plain }), 'select');
-  assert.equal(commandOf({ key: 'r', ...plain, ctrlKey: true }), undefined);
-  assert.equal(commandOf({ key: 'Tab', ...plain }), undefined);
+  assert.equal(findTreeCommand({ key: 'ArrowDown', ...plain }), 'next');
+  assert.equal(findTreeCommand({ key: 'r', ...plain }), 'replay');
+  assert.equal(findTreeCommand({ key: 'v', ...plain }), 'verify');
+  assert.equal(findTreeCommand({ key: 'Enter', ...plain }), 'select');
+  assert.equal(findTreeCommand({ key: 'r', ...plain, ctrlKey: true }), undefined);
+  assert.equal(findTreeCommand({ key: 'Tab', ...plain }), undefined);
 });
 
 test('counts of classes say by which thresholds they were made, and shares are of all buckets', () => {
   assert.equal(
-    thresholdCaption(TAXONOMY_THRESHOLDS),
+    describeThresholds(TAXONOMY_THRESHOLDS),
     "Counted with the paper's thresholds: misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05",
   );
   assert.equal(
-    thresholdCaption({ ...TAXONOMY_THRESHOLDS, shift: 0.3 }),
+    describeThresholds({ ...TAXONOMY_THRESHOLDS, shift: 0.3 }),
     "Counted with misleading < 0.5, ambiguity < 0.01, shift > 0.3, level 0.05. Arrows start at the paper's counts (misleading < 0.5, ambiguity < 0.01, shift > 0.2, level 0.05)",
   );
-  assert.deepEqual([countWords(4, 4), countWords(4, 1200)], ['4', '4 \u2192 1,200']);
-  assert.deepEqual([shareWords(1, 8), shareWords(0, 0)], ['12.5 %', '\u2013']);
+  assert.deepEqual([formatCountChange(4, 4), formatCountChange(4, 1200)], ['4', '4 \u2192 1,200']);
+  assert.deepEqual([formatBucketShare(1, 8), formatBucketShare(0, 0)], ['12.5 %', '\u2013']);
   assert.deepEqual(
-    VERDICTS.map((name) => rankOf(name)),
+    VERDICTS.map((name) => formatClassRank(name)),
     ['1', '2', '3', '4', '', ''],
   );
   assert.equal(
-    ruleOf('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }),
+    describeClassRule('Successful Credit Shift', { ...TAXONOMY_THRESHOLDS, shift: 0.35 }),
     'best \u2212 real mean return > 0.35, the best chosen on other replays',
   );
 });
 
 test('what is left out of the cases is counted by its reason', () => {
-  assert.equal(leftOutWords({ requested: 0, otherDistribution: 0 }), null);
+  assert.equal(describeLeftOut({ requested: 0, otherDistribution: 0 }), null);
   assert.equal(
-    leftOutWords({ requested: 1, otherDistribution: 0 }),
+    describeLeftOut({ requested: 1, otherDistribution: 0 }),
     'Not counted: 1 requested replay, which is not a case of this run.',
   );
   assert.equal(
-    leftOutWords({ requested: 3, otherDistribution: 2 }),
+    describeLeftOut({ requested: 3, otherDistribution: 2 }),
     'Not counted: 3 requested replays and 2 buckets of another continuation distribution, which are not cases of this run.',
   );
 });
@@ -146,13 +149,13 @@ test('agreement comes with its interval and n, and says why it is not measured',
     reason: null,
     ownWords: 0,
   };
-  assert.equal(agreementWords(measured), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree.");
+  assert.equal(describeLabelAgreement(measured), "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree.");
   assert.equal(
-    agreementWords({ ...measured, ownWords: 1 }),
+    describeLabelAgreement({ ...measured, ownWords: 1 }),
     "Cohen's kappa 0.61, 95 % interval [0.30, 0.92], n = 20; 15 agree. 1 labeled in your own words is left out.",
   );
   assert.equal(
-    agreementWords({
+    describeLabelAgreement({
       ...measured,
       kappa: { value: 1, low: null, high: null, n: 2 },
       n: 2,
@@ -163,11 +166,11 @@ test('agreement comes with its interval and n, and says why it is not measured',
   );
   const none = { n: 1, agreed: 1, kappa: null, standardError: null, reason: 'fewer than two cases', ownWords: 2 };
   assert.equal(
-    agreementWords(none),
+    describeLabelAgreement(none),
     'Agreement with your labels is not measured: label two cases with a class or as unclassified (1 so far). 2 labeled in your own words are left out.',
   );
   assert.match(
-    agreementWords({ ...none, n: 3, agreed: 3, reason: 'both give every case the same class' }),
+    describeLabelAgreement({ ...none, n: 3, agreed: 3, reason: 'both give every case the same class' }),
     /not measured: both give every case the same class\./,
   );
 });

@@ -16,7 +16,7 @@ export interface AxisWords {
 }
 
 /** Formats a number with at most three digits: 830, 12.3k, 1.2M. */
-export function compact(value: number): string {
+export function formatShortNumber(value: number): string {
   const [scale, unit] = value >= 999_500 ? [1e6, 'M'] : value >= 1000 ? [1e3, 'k'] : [1, ''];
   return `${Number((value / scale).toPrecision(3))}${unit}`;
 }
@@ -27,14 +27,14 @@ export const AXIS_WORDS: Readonly<Record<ChartAxis, AxisWords>> = {
     choice: 'Over tokens',
     title: 'training tokens so far',
     column: 'Tokens so far',
-    tick: compact,
+    tick: formatShortNumber,
     full: (value) => `${count(value)} tokens`,
   },
   calls: {
     choice: 'Over evaluator calls',
     title: 'evaluator calls in training so far',
     column: 'Calls so far',
-    tick: compact,
+    tick: formatShortNumber,
     full: (value) => `${count(value)} evaluator calls`,
   },
   time: {
@@ -61,7 +61,7 @@ export const SCALE_WORDS: Readonly<Record<Scale, string>> = {
   y: 'Logarithmic y',
   xy: 'Logarithmic x and y',
 };
-export const logScales = (scale: Scale): LogScales => ({
+export const toLogScales = (scale: Scale): LogScales => ({
   x: scale === 'x' || scale === 'xy',
   y: scale === 'y' || scale === 'xy',
 });

@@ -24,21 +24,23 @@ export interface DataTable {
 }
 
 /** Formats a table as comma-separated values (RFC 4180). Numbers are in full; missing values are empty. */
-export function csvOf({ columns, rows }: DataTable): string {
+export function formatTableAsCsv({ columns, rows }: DataTable): string {
   const lines = [
-    columns.map(({ name }) => quoted(name)),
-    ...rows.map(({ cells }) => cells.map(({ raw }) => (typeof raw === 'number' ? numberText(raw) : quoted(raw ?? '')))),
+    columns.map(({ name }) => quoteCell(name)),
+    ...rows.map(({ cells }) =>
+      cells.map(({ raw }) => (typeof raw === 'number' ? formatRawNumber(raw) : quoteCell(raw ?? ''))),
+    ),
   ];
   return `${lines.map((line) => line.join(',')).join('\r\n')}\r\n`;
 }
 
-const numberText = (value: number): string => (Number.isFinite(value) ? String(value) : '');
+const formatRawNumber = (value: number): string => (Number.isFinite(value) ? String(value) : '');
 
 /** Matches beginnings of formulas, also full-width, after white space and invisible characters. */
 const FORMULA = /^[\s\p{C}]*[=+\-@\u2212\uFE62\uFE63\uFE66\uFE6B\uFF0B\uFF0D\uFF1D\uFF20]|^[\t\r\n]/u;
 
 /** Quotes a text. An apostrophe keeps spreadsheets from running it: titles are not trusted. */
-function quoted(text: string): string {
+function quoteCell(text: string): string {
   const harmless = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/u.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

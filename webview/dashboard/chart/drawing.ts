@@ -1,8 +1,8 @@
 /** Draws what chart.js does not: boxes, whiskers, the front, labels, and the active point. */
 import type { Chart } from 'chart.js';
-import { theme } from '../../common/theme.ts';
+import { readThemeValue } from '../../common/theme.ts';
 import type { Line, LinePoint } from './lines.ts';
-import { lookOf } from './looks.ts';
+import { chooseLook } from './looks.ts';
 
 /** A line with its drawn points. */
 export interface DrawnLine {
@@ -57,8 +57,8 @@ export function drawBefore(
   const { ctx, chartArea } = chart;
   ctx.save();
   if (active !== null) {
-    const { left, top } = placeOf(chart, active.point, active.shift);
-    ctx.strokeStyle = theme('--vscode-foreground');
+    const { left, top } = findPixel(chart, active.point, active.shift);
+    ctx.strokeStyle = readThemeValue('--vscode-foreground');
     ctx.lineWidth = 1;
     ctx.globalAlpha = 0.5;
     stroke(ctx, [
@@ -76,16 +76,16 @@ export function drawBefore(
 }
 
 /** Returns the position of a point on the canvas in pixels. */
-export function placeOf(
+export function findPixel(
   chart: LineCanvas,
   point: Pick<LinePoint, 'x' | 'y'>,
   shift = 0,
 ): { readonly left: number; readonly top: number } {
-  return { left: across(chart, point.x + shift), top: upright(chart, point.y) };
+  return { left: toPixelX(chart, point.x + shift), top: toPixelY(chart, point.y) };
 }
 
-const across = (chart: LineCanvas, value: number): number => chart.scales['x']?.getPixelForValue(value) ?? 0;
-const upright = (chart: LineCanvas, value: number): number => chart.scales['y']?.getPixelForValue(value) ?? 0;
+const toPixelX = (chart: LineCanvas, value: number): number => chart.scales['x']?.getPixelForValue(value) ?? 0;
+const toPixelY = (chart: LineCanvas, value: number): number => chart.scales['y']?.getPixelForValue(value) ?? 0;
 
 function clip({ ctx, chartArea: { left, top, width, height } }: LineCanvas): void {
   ctx.beginPath();
@@ -111,16 +111,16 @@ function drawFront(chart: LineCanvas, front: readonly { readonly x: number; read
   for (const { x, y } of front) {
     const before = path.at(-1);
     if (before !== undefined) {
-      path.push([across(chart, x), before[1]]);
+      path.push([toPixelX(chart, x), before[1]]);
     }
-    path.push([across(chart, x), upright(chart, y)]);
+    path.push([toPixelX(chart, x), toPixelY(chart, y)]);
   }
   const last = path.at(-1);
   if (last === undefined) {
     return;
   }
   path.push([chartArea.right, last[1]]);
-  ctx.strokeStyle = theme('--vscode-foreground');
+  ctx.strokeStyle = readThemeValue('--vscode-foreground');
   ctx.lineWidth = 1;
   ctx.setLineDash([1, 3]);
   stroke(ctx, path);
@@ -132,9 +132,9 @@ function drawWhisker(chart: LineCanvas, { line, shift }: DrawnLine, point: LineP
     return;
   }
   const { ctx } = chart;
-  const x = across(chart, point.x + shift);
-  const [low, high] = [upright(chart, point.low), upright(chart, point.high)];
-  ctx.strokeStyle = theme(lookOf(point.look ?? line.look).colour);
+  const x = toPixelX(chart, point.x + shift);
+  const [low, high] = [toPixelY(chart, point.low), toPixelY(chart, point.high)];
+  ctx.strokeStyle = readThemeValue(chooseLook(point.look ?? line.look).colour);
   ctx.lineWidth = 1;
   stroke(ctx, [
     [x, low],
@@ -152,18 +152,18 @@ function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
   const { ctx } = chart;
   const [first, second] = [points[0], points[1]];
   const apart =
-    first === undefined || second === undefined ? BOX_WIDEST * 2 : across(chart, second.x) - across(chart, first.x);
+    first === undefined || second === undefined ? BOX_WIDEST * 2 : toPixelX(chart, second.x) - toPixelX(chart, first.x);
   const half = Math.max(1, Math.min(BOX_WIDEST, 0.6 * apart) / 2);
   ctx.lineWidth = 1;
   for (const { x: value, box, look } of points) {
     if (box === null) {
       continue;
     }
-    const colour = theme(lookOf(look ?? line.look).colour);
+    const colour = readThemeValue(chooseLook(look ?? line.look).colour);
     ctx.strokeStyle = colour;
-    const x = across(chart, value);
+    const x = toPixelX(chart, value);
     const [low, lower, middle, upper, high] = [box.low, box.lower, box.middle, box.upper, box.high].map((each) =>
-      upright(chart, each),
+      toPixelY(chart, each),
     );
     if (low === undefined || lower === undefined || middle === undefined || upper === undefined || high === undefined) {
       continue;
@@ -193,14 +193,14 @@ function drawBoxes(chart: LineCanvas, { line, points }: DrawnLine): void {
 /** Draws labels at the ends of lines. Moves them apart if they would overlap. */
 function drawLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
   const { ctx, chartArea } = chart;
-  ctx.font = `600 11px ${theme('--vscode-font-family')}`;
+  ctx.font = `600 11px ${readThemeValue('--vscode-font-family')}`;
   ctx.textBaseline = 'middle';
   const ends = lines
     .flatMap(({ line, points, means, shift }) => {
       const last = (means ?? points).at(-1);
       return last === undefined || !line.joined || line.label === ''
         ? []
-        : [{ text: line.label, look: line.look, ...placeOf(chart, last, shift) }];
+        : [{ text: line.label, look: line.look, ...findPixel(chart, last, shift) }];
     })
     .sort((a, b) => a.top - b.top);
   const written: { readonly x: number; readonly y: number }[] = [];
@@ -227,7 +227,7 @@ function drawPointLabels(chart: LineCanvas, lines: readonly DrawnLine[]): void {
       if (point.label === undefined || point.label === '') {
         return [];
       }
-      const { left, top } = placeOf(chart, point);
+      const { left, top } = findPixel(chart, point);
       const above = line.front === undefined ? 0 : ABOVE_FRONT;
       return [{ look: point.look ?? line.look, text: point.label, left, top: Math.max(LABEL_HEIGHT / 2, top - above) }];
     }),
@@ -256,9 +256,9 @@ function writeLabel({ ctx }: LineCanvas, text: string, look: number, x: number, 
   ctx.lineJoin = 'round';
   ctx.lineWidth = 4;
   ctx.setLineDash([]);
-  ctx.strokeStyle = theme('--vscode-editor-background');
+  ctx.strokeStyle = readThemeValue('--vscode-editor-background');
   ctx.strokeText(text, x, y);
-  ctx.fillStyle = theme(lookOf(look).colour);
+  ctx.fillStyle = readThemeValue(chooseLook(look).colour);
   ctx.fillText(text, x, y);
   ctx.restore();
 }

@@ -4,17 +4,17 @@
  */
 import { h, replace } from '../../common/dom.ts';
 import { hasModifier } from '../../common/keyBindings.ts';
-import { theme } from '../../common/theme.ts';
+import { readThemeValue } from '../../common/theme.ts';
 import type { FigureSpec } from '../figures.ts';
-import { plainTitle, type View } from '../view.ts';
-import { csvOf, type DataRow, type DataTable } from './dataTable.ts';
-import { lastPlace, moved, pointAt, type Line, type Place, type Target } from './lines.ts';
-import { logged } from './logScale.ts';
-import { lookOf } from './looks.ts';
+import { toPlainTitle, type View } from '../view.ts';
+import { formatTableAsCsv, type DataRow, type DataTable } from './dataTable.ts';
+import { lastPlace, placeAfterKey, pointAt, type Line, type Place, type Target } from './lines.ts';
+import { toLogLines } from './logScale.ts';
+import { chooseLook } from './looks.ts';
 import { Plot, type Drawn } from './plot.ts';
 
 /** Calls from a figure to its panel. */
-export interface FigureDoors {
+export interface FigureEvents {
   /** Announces text to screen readers. */
   readonly announce: (words: string) => void;
   /** Holds the view while the user reads this figure, or no longer. */
@@ -27,7 +27,7 @@ export interface FigureDoors {
 export class Figure {
   readonly element: HTMLElement;
   private readonly spec: FigureSpec;
-  private readonly doors: FigureDoors;
+  private readonly doors: FigureEvents;
   private readonly plot: Plot;
   private readonly frame: HTMLElement;
   private readonly tip = h('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
@@ -43,7 +43,7 @@ export class Figure {
   private visible = false;
   private stale = false;
 
-  constructor(spec: FigureSpec, doors: FigureDoors, tableOpen: boolean) {
+  constructor(spec: FigureSpec, doors: FigureEvents, tableOpen: boolean) {
     this.spec = spec;
     this.doors = doors;
     this.plot = new Plot(spec);
@@ -56,13 +56,13 @@ export class Figure {
       this.nothing,
       this.tip,
     );
-    this.tableButton = tool('Table', `Table of ${spec.title}`, () => this.openTable(!this.tableOpen));
+    this.tableButton = createTool('Table', `Table of ${spec.title}`, () => this.openTable(!this.tableOpen));
     const tools = h(
       'span',
       { class: 'tools' },
       this.tableButton,
-      tool('CSV', `Copy ${spec.title} as CSV`, () => this.copyTable()),
-      tool('PNG', `Copy ${spec.title} as PNG`, () => void this.copyPicture()),
+      createTool('CSV', `Copy ${spec.title} as CSV`, () => this.copyTable()),
+      createTool('PNG', `Copy ${spec.title} as PNG`, () => void this.copyPicture()),
     );
     this.element = h(
       'figure',
@@ -84,7 +84,7 @@ export class Figure {
     const asked: Drawn =
       this.spec.ownAxis === true ? { ...all, axis: 'step', scales: { ...all.scales, x: false } } : all;
     this.view = view;
-    const { lines, scales, note } = logged(this.spec.lines(view, asked.axis), asked.scales);
+    const { lines, scales, note } = toLogLines(this.spec.lines(view, asked.axis), asked.scales);
     this.lines = lines;
     this.drawn = { ...asked, scales };
     const size = this.plot.smoothed(this.lines, asked.smoothing);
@@ -183,7 +183,7 @@ export class Figure {
       return;
     }
     const from = this.active ?? lastPlace(this.lines);
-    const to = from === null ? undefined : moved(this.lines, from, event.key);
+    const to = from === null ? undefined : placeAfterKey(this.lines, from, event.key);
     if (to === undefined) {
       return;
     }
@@ -215,8 +215,8 @@ export class Figure {
     const named = this.lines.length > 1 && line !== undefined;
     replace(
       this.tip,
-      named ? h('strong', {}, `${line.label} `, h('bdi', {}, plainTitle(line.name))) : null,
-      ...words.map((part) => h('bdi', {}, plainTitle(part))),
+      named ? h('strong', {}, `${line.label} `, h('bdi', {}, toPlainTitle(line.name))) : null,
+      ...words.map((part) => h('bdi', {}, toPlainTitle(part))),
     );
     this.putTip(place);
     if (announced) {
@@ -255,7 +255,7 @@ export class Figure {
       return;
     }
     const table = this.spec.table(this.view, this.drawn.axis);
-    this.doors.copyText(csvOf(table));
+    this.doors.copyText(formatTableAsCsv(table));
     this.doors.announce(`${this.spec.title}: ${table.rows.length} rows copied as CSV`);
   }
 
@@ -263,7 +263,7 @@ export class Figure {
     const { title } = this.spec;
     try {
       this.seen(true);
-      await copyPicture(pictureOf(this.plot, title, this.lines));
+      await copyPicture(drawPicture(this.plot, title, this.lines));
       this.doors.announce(`${title}: copied as PNG`);
     } catch (error) {
       this.doors.announce(
@@ -273,7 +273,7 @@ export class Figure {
   }
 }
 
-function tool(label: string, name: string, onClick: () => void): HTMLButtonElement {
+function createTool(label: string, name: string, onClick: () => void): HTMLButtonElement {
   const element = h('button', { type: 'button', class: 'tool', 'aria-label': name, title: name }, label);
   element.addEventListener('click', onClick);
   return element;
@@ -318,7 +318,7 @@ class DataTableView {
     const kept =
       key === this.key &&
       table.rows.length >= this.drawn.length &&
-      this.drawn.every((row, index) => same(row, table.rows[index]))
+      this.drawn.every((row, index) => isSameRow(row, table.rows[index]))
         ? this.drawn.length
         : 0;
     if (kept === 0) {
@@ -346,7 +346,7 @@ class DataTableView {
     const { table, drawn } = this;
     const labels = table.columns.findIndex(({ name }) => name === 'Step' || name === 'Evaluation' || name === 'Method');
     const next = table.rows.slice(drawn.length, drawn.length + ROWS_AT_ONCE);
-    this.body.append(...next.map((row) => rowOf(row, table, Math.max(0, labels))));
+    this.body.append(...next.map((row) => createDataRow(row, table, Math.max(0, labels))));
     this.drawn = [...drawn, ...next];
     this.adding =
       this.drawn.length < table.rows.length
@@ -358,14 +358,14 @@ class DataTableView {
   }
 }
 
-const same = (a: DataRow, b: DataRow | undefined): boolean =>
+const isSameRow = (a: DataRow, b: DataRow | undefined): boolean =>
   b !== undefined && a.cells.every(({ raw }, index) => raw === b.cells[index]?.raw);
 
 /**
  * Creates a row. The button in its header cell opens the target of the row. It is no tab stop, because
  * there may be thousands, and the chart above gives access by keyboard.
  */
-function rowOf({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
+function createDataRow({ cells }: DataRow, { columns }: DataTable, named: number): HTMLElement {
   return h(
     'tr',
     {},
@@ -389,7 +389,7 @@ const MARGIN = 12;
 const ROW = 18;
 
 /** Draws a chart for copying. @param lines lines for the legend, which needs at least two labels */
-function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HTMLCanvasElement {
+function drawPicture(plot: Plot, title: string, lines: readonly Line[]): HTMLCanvasElement {
   const page = document.createElement('canvas');
   const legend = lines.filter(({ label }) => label !== '');
   const rows = legend.length < 2 ? [] : legend;
@@ -401,24 +401,24 @@ function pictureOf(plot: Plot, title: string, lines: readonly Line[]): HTMLCanva
       return;
     }
     ctx.scale(SCALE, SCALE);
-    ctx.fillStyle = theme('--vscode-editor-background');
+    ctx.fillStyle = readThemeValue('--vscode-editor-background');
     ctx.fillRect(0, 0, page.width, page.height);
     ctx.textBaseline = 'middle';
-    ctx.fillStyle = theme('--vscode-foreground');
-    ctx.font = `600 13px ${theme('--vscode-font-family')}`;
-    ctx.fillText(plainTitle(title), MARGIN, MARGIN + ROW / 2, width);
+    ctx.fillStyle = readThemeValue('--vscode-foreground');
+    ctx.font = `600 13px ${readThemeValue('--vscode-font-family')}`;
+    ctx.fillText(toPlainTitle(title), MARGIN, MARGIN + ROW / 2, width);
     ctx.drawImage(chart, MARGIN, MARGIN + ROW, width, height);
-    ctx.font = `12px ${theme('--vscode-font-family')}`;
+    ctx.font = `12px ${readThemeValue('--vscode-font-family')}`;
     rows.forEach(({ label, name, look }, index) => {
       const y = MARGIN + ROW * (1.5 + index) + height;
-      ctx.strokeStyle = theme(lookOf(look).colour);
+      ctx.strokeStyle = readThemeValue(chooseLook(look).colour);
       ctx.lineWidth = 2;
-      ctx.setLineDash([...lookOf(look).dashes]);
+      ctx.setLineDash([...chooseLook(look).dashes]);
       ctx.beginPath();
       ctx.moveTo(MARGIN, y);
       ctx.lineTo(MARGIN + 32, y);
       ctx.stroke();
-      ctx.fillText(plainTitle(`${label}  ${name}`), MARGIN + 40, y, width - 40);
+      ctx.fillText(toPlainTitle(`${label}  ${name}`), MARGIN + 40, y, width - 40);
     });
   });
   return page;

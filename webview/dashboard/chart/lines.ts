@@ -78,7 +78,7 @@ const PAGE = 10;
  * Returns the point to which a key moves: along the line, or to the nearest point of another line.
  * Returns undefined for keys that do not move.
  */
-export function moved(lines: readonly Line[], from: Place, key: string): Place | undefined {
+export function placeAfterKey(lines: readonly Line[], from: Place, key: string): Place | undefined {
   const last = (lines[from.line]?.points.length ?? 0) - 1;
   const along = (index: number): Place => ({ line: from.line, index: Math.min(last, Math.max(0, index)) });
   switch (key) {
@@ -95,15 +95,15 @@ export function moved(lines: readonly Line[], from: Place, key: string): Place |
     case 'End':
       return along(last);
     case 'ArrowDown':
-      return across(lines, from, 1);
+      return findAcross(lines, from, 1);
     case 'ArrowUp':
-      return across(lines, from, -1);
+      return findAcross(lines, from, -1);
     default:
       return undefined;
   }
 }
 
-function across(lines: readonly Line[], from: Place, by: 1 | -1): Place {
+function findAcross(lines: readonly Line[], from: Place, by: 1 | -1): Place {
   const x = pointAt(lines, from)?.x ?? 0;
   for (let line = from.line + by; line >= 0 && line < lines.length; line += by) {
     const points = lines[line]?.points ?? [];
@@ -118,7 +118,7 @@ function across(lines: readonly Line[], from: Place, by: 1 | -1): Place {
  * Returns the lowest and the highest drawn value, or null if nothing is drawn.
  * @param always values to include
  */
-export function extent(
+export function findExtent(
   lines: readonly Line[],
   of: (point: LinePoint) => readonly (number | null)[],
   always: readonly number[] = [],

@@ -14,15 +14,18 @@ export interface LoggedLines {
  * Prepares lines for the requested scales. A scale stays linear, with a note, if it has negative
  * values or no positive one. Points at 0 are left out.
  */
-export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
+export function toLogLines(lines: readonly Line[], asked: LogScales): LoggedLines {
   const points = lines.flatMap((line) => line.points);
-  const [x, y] = [asked.x && fits(points.map((point) => point.x)), asked.y && fits(points.map((point) => point.y))];
+  const [x, y] = [
+    asked.x && fitsLogScale(points.map((point) => point.x)),
+    asked.y && fitsLogScale(points.map((point) => point.y)),
+  ];
   const shown = (point: LinePoint): boolean => (!x || point.x > 0) && (!y || point.y > 0);
   const kept = lines.map((line) => ({
     ...line,
     points: line.points
       .filter(shown)
-      .map((point) => (y ? { ...point, low: atLeast0(point.low), high: atLeast0(point.high) } : point)),
+      .map((point) => (y ? { ...point, low: clampTo0(point.low), high: clampTo0(point.high) } : point)),
     ...(line.front !== undefined && { front: line.front.filter((at) => (!x || at.x > 0) && (!y || at.y > 0)) }),
   }));
   if (points.length > 0 && kept.every((line) => line.points.length === 0)) {
@@ -41,7 +44,7 @@ export function logged(lines: readonly Line[], asked: LogScales): LoggedLines {
 const LINEAR = 'An axis stays linear: not all of its values are positive.';
 
 /** Returns true if a logarithmic scale can show the values, except for zeros, which can be left out. */
-const fits = (values: readonly number[]): boolean =>
+const fitsLogScale = (values: readonly number[]): boolean =>
   values.some((value) => value > 0) && !values.some((value) => value < 0);
 
-const atLeast0 = (value: number | null): number | null => (value === null ? null : Math.max(0, value));
+const clampTo0 = (value: number | null): number | null => (value === null ? null : Math.max(0, value));

@@ -16,4 +16,4 @@ const LOOKS: readonly [Look, ...Look[]] = [
 ];
 const QUIET: Look = { colour: '--vscode-descriptionForeground', dashes: [], marker: 'circle' };
 
-export const lookOf = (index: number): Look => (index < 0 ? QUIET : (LOOKS[index] ?? LOOKS[0]));
+export const chooseLook = (index: number): Look => (index < 0 ? QUIET : (LOOKS[index] ?? LOOKS[0]));

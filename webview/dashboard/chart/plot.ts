@@ -14,14 +14,14 @@ import {
 } from 'chart.js';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { h } from '../../common/dom.ts';
-import { theme } from '../../common/theme.ts';
+import { readThemeValue } from '../../common/theme.ts';
 import type { FigureSpec } from '../figures.ts';
 import type { LogScales } from './axes.ts';
-import { drawBefore, drawBehind, LABEL_GAP, placeOf, type Scene } from './drawing.ts';
-import { extent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
-import { lookOf } from './looks.ts';
-import { levelScale, linear, logarithmic } from './scales.ts';
-import { trailingMeans, windowOf, type Smoothing } from './smoothing.ts';
+import { drawBefore, drawBehind, LABEL_GAP, findPixel, type Scene } from './drawing.ts';
+import { findExtent, nearestIndex, pointAt, type Line, type LinePoint, type Place } from './lines.ts';
+import { chooseLook } from './looks.ts';
+import { makeHorizontalScale, makeLinearScale, makeLogScale } from './scales.ts';
+import { computeTrailingMeans, chooseWindow, type Smoothing } from './smoothing.ts';
 
 Chart.register(LinearScale, LineController, LineElement, LogarithmicScale, PointElement);
 
@@ -61,7 +61,7 @@ export class Plot {
 
   /** Returns the number of steps over which means are drawn, or null if every step is drawn as it is. */
   smoothed(lines: readonly Line[], smoothing: Smoothing): number | null {
-    return this.spec.smooth ? windowOf(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
+    return this.spec.smooth ? chooseWindow(smoothing, Math.max(0, ...lines.map(({ points }) => points.length))) : null;
   }
 
   draw(lines: readonly Line[], drawn: Drawn): void {
@@ -70,7 +70,7 @@ export class Plot {
     if (pointAt(lines, this.active) === null) {
       this.active = null;
     }
-    this.scene = sceneOf(this.spec, lines, this.smoothed(lines, drawn.smoothing), drawn.scales.x);
+    this.scene = buildScene(this.spec, lines, this.smoothed(lines, drawn.smoothing), drawn.scales.x);
     const fresh = this.configuration();
     this.chart.data = fresh.data;
     this.chart.options = fresh.options ?? {};
@@ -110,7 +110,7 @@ export class Plot {
   /** Returns the position of a point on the canvas. */
   placeOf(place: Place): { readonly left: number; readonly top: number } | null {
     const point = pointAt(this.lines, place);
-    return point === null ? null : placeOf(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
+    return point === null ? null : findPixel(this.chart, point, this.scene.lines[place.line]?.shift ?? 0);
   }
 
   /** Calls `take` with the canvas, drawn larger and without the mark of the active point. */
@@ -148,12 +148,12 @@ export class Plot {
       drawn: { axis, scales },
     } = this;
     const level = spec.x(axis);
-    const text = theme('--vscode-descriptionForeground');
-    const grid = theme('--vscode-editorIndentGuide-background1');
-    const font = { family: theme('--vscode-font-family'), size: 11 };
-    const xs = extent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
+    const text = readThemeValue('--vscode-descriptionForeground');
+    const grid = readThemeValue('--vscode-editorIndentGuide-background1');
+    const font = { family: readThemeValue('--vscode-font-family'), size: 11 };
+    const xs = findExtent(this.lines, ({ x }) => [x]) ?? { low: 0, high: 1 };
     const always = scales.y ? spec.always.filter((value) => value > 0) : spec.always;
-    const ys = extent(
+    const ys = findExtent(
       this.lines,
       ({ y, low, high, box }) => [
         y,
@@ -173,7 +173,7 @@ export class Plot {
     const labelled = this.lines.length > 1;
     return {
       type: 'line',
-      data: { datasets: scene.lines.flatMap((drawn) => datasetsOf(drawn, scene)) },
+      data: { datasets: scene.lines.flatMap((drawn) => buildDatasets(drawn, scene)) },
       options: {
         animation: false,
         maintainAspectRatio: false,
@@ -182,14 +182,14 @@ export class Plot {
         scales: {
           x: {
             ...(scales.x
-              ? logarithmic(xs, roomy || scene.boxes, level.format, look)
-              : levelScale(xs, margin, axis, level.format, look)),
+              ? makeLogScale(xs, roomy || scene.boxes, level.format, look)
+              : makeHorizontalScale(xs, margin, axis, level.format, look)),
             title: { display: true, text: level.title, color: text, font },
             grid: { display: false },
             border: { color: grid },
           },
           y: {
-            ...(scales.y ? logarithmic(ys, false, spec.formatY, look) : linear(ys, spec.formatY, look)),
+            ...(scales.y ? makeLogScale(ys, false, spec.formatY, look) : makeLinearScale(ys, spec.formatY, look)),
             title: { display: true, text: spec.yAxis, color: text, font },
             grid: { color: grid, lineWidth: 0.5 },
             border: { display: false },
@@ -207,17 +207,17 @@ export class Plot {
   }
 }
 
-function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, logX: boolean): Scene {
+function buildScene(spec: FigureSpec, lines: readonly Line[], size: number | null, logX: boolean): Scene {
   const drawn = lines.filter(({ points }) => points.length > 0);
   const boxes = spec.boxes && drawn.length === 1;
-  const xs = extent(lines, ({ x }) => [x]);
+  const xs = findExtent(lines, ({ x }) => [x]);
   const width = xs === null ? 0 : xs.high - xs.low;
   return {
     boxes,
     lines: lines.map((line, index) => {
       const { points, joined } = line;
       const kept = boxes
-        ? spaced(points.length, BOXES_DRAWN)
+        ? spaceEvenly(points.length, BOXES_DRAWN)
         : joined
           ? decimate(
               points.map(({ y }) => y),
@@ -226,10 +226,10 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
           : points.map((_, place) => place);
       const intervals = joined && points.some(({ low }) => low !== null);
       // Medians of several runs have their quartiles as whiskers, on as many points as there are markers.
-      const whiskers = spec.boxes && !boxes ? new Set(spaced(kept.length, MARKERS_DRAWN)) : null;
+      const whiskers = spec.boxes && !boxes ? new Set(spaceEvenly(kept.length, MARKERS_DRAWN)) : null;
       return {
         line,
-        means: size === null ? null : meansOf(points, size),
+        means: size === null ? null : computeMeans(points, size),
         // On a logarithmic axis, the same shift would be too small or too large at most points.
         shift: intervals && drawn.length > 1 && !logX ? (index - (lines.length - 1) / 2) * 0.014 * width : 0,
         points: kept.flatMap((place, order) => {
@@ -246,8 +246,8 @@ function sceneOf(spec: FigureSpec, lines: readonly Line[], size: number | null, 
   };
 }
 
-function meansOf(points: readonly LinePoint[], size: number): Data {
-  const means = trailingMeans(
+function computeMeans(points: readonly LinePoint[], size: number): Data {
+  const means = computeTrailingMeans(
     points.map(({ y }) => y),
     size,
   );
@@ -258,13 +258,13 @@ function meansOf(points: readonly LinePoint[], size: number): Data {
  * Returns the datasets of a line: its points, or its means. The faint points behind means are left out
  * if there are other lines, which they would hide.
  */
-function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
+function buildDatasets(drawn: Scene['lines'][number], { boxes, lines }: Scene): ChartDataset<'line', Data>[] {
   const { line, points, means, shift } = drawn;
-  const look = lookOf(line.look);
-  const colour = theme(look.colour);
+  const look = chooseLook(line.look);
+  const colour = readThemeValue(look.colour);
   const alone = lines.filter((other) => other.points.length > 0).length < 2;
   const markers = (length: number): ReadonlySet<number> =>
-    new Set(spaced(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
+    new Set(spaceEvenly(length, length > 60 ? (alone ? 1 : MARKERS_DRAWN) : Math.max(1, length)));
   const common = {
     borderColor: colour,
     borderWidth: 1.5,
@@ -294,8 +294,8 @@ function datasetsOf(drawn: Scene['lines'][number], { boxes, lines }: Scene): Cha
       : [mean];
   }
   const marked = markers(points.length);
-  const own = points.map((point) => lookOf(point.look ?? line.look));
-  const colours = own.map((each) => (each === look ? colour : theme(each.colour)));
+  const own = points.map((point) => chooseLook(point.look ?? line.look));
+  const colours = own.map((each) => (each === look ? colour : readThemeValue(each.colour)));
   return [
     {
       ...common,
@@ -341,7 +341,7 @@ export function decimate(values: readonly number[], most: number): readonly numb
 }
 
 /** Returns at most `most` of the indices below `length`, evenly spaced, including the last. */
-export function spaced(length: number, most: number): readonly number[] {
+export function spaceEvenly(length: number, most: number): readonly number[] {
   const stride = Math.max(1, Math.ceil(length / most));
   return Array.from({ length: Math.ceil(length / stride) }, (_, index) => length - 1 - index * stride).reverse();
 }

@@ -28,7 +28,7 @@ interface Extent {
 }
 
 /** Returns a linear vertical scale. */
-export function linear({ low, high }: Extent, format: (value: number) => string, look: TickLook): Options {
+export function makeLinearScale({ low, high }: Extent, format: (value: number) => string, look: TickLook): Options {
   return {
     type: 'linear',
     suggestedMin: low,
@@ -36,13 +36,13 @@ export function linear({ low, high }: Extent, format: (value: number) => string,
     ticks: {
       ...look,
       maxTicksLimit: 5,
-      callback: (_, index, ticks) => tickWords(ticks.map(({ value }) => value).map(format))[index] ?? '',
+      callback: (_, index, ticks) => trimTickZeros(ticks.map(({ value }) => value).map(format))[index] ?? '',
     },
   };
 }
 
 /** Removes the trailing zeros that all labels share: 0.0, 0.1 and 0.2 for 0.0000, 0.1000 and 0.2000. */
-export function tickWords(written: readonly string[]): readonly string[] {
+export function trimTickZeros(written: readonly string[]): readonly string[] {
   const parts = written.map((words) => /^([^.]*)\.(\d+)(\D*)$/u.exec(words));
   if (parts.includes(null)) {
     return written;
@@ -55,7 +55,7 @@ export function tickWords(written: readonly string[]): readonly string[] {
 }
 
 /** Returns a linear horizontal scale with ticks between the outer points or around a single one. */
-export function levelScale(
+export function makeHorizontalScale(
   { low, high }: Extent,
   margin: number,
   axis: ChartAxis,
@@ -70,7 +70,7 @@ export function levelScale(
     max,
     ticks: { ...look, maxTicksLimit: TICKS, maxRotation: 0, callback: (value) => format(Number(value)) },
     afterBuildTicks: (scale) => {
-      scale.ticks = levelTicks(from, to, axis, scale.width).map((value) => ({ value }));
+      scale.ticks = computeTicks(from, to, axis, scale.width).map((value) => ({ value }));
     },
   };
 }
@@ -82,13 +82,13 @@ const TICK_ROOM = { number: 40, time: 64 };
  * Returns the ticks of a horizontal scale, as many as there is room for. Ticks of steps, calls and
  * tokens are whole numbers, because labels are. Ticks of long times are at whole minutes or hours.
  */
-export function levelTicks(low: number, high: number, axis: ChartAxis, width: number): readonly number[] {
+export function computeTicks(low: number, high: number, axis: ChartAxis, width: number): readonly number[] {
   const room = axis === 'time' ? TICK_ROOM.time : TICK_ROOM.number;
   const most = Math.max(2, Math.min(TICKS, Math.floor(width / room)));
   const rough = (high - low) / (most - 1);
   const clock = axis === 'time' && rough > 1 ? CLOCK.find((step) => step >= rough) : undefined;
   const step = clock ?? roundStep(rough);
-  return multiples(low, high, axis === 'time' ? step : Math.max(1, step));
+  return listMultiples(low, high, axis === 'time' ? step : Math.max(1, step));
 }
 
 /** Distances of ticks in seconds: round numbers of seconds, minutes and hours. */
@@ -99,7 +99,7 @@ const CLOCK: readonly number[] = [
 ];
 
 /** Returns a logarithmic scale. @param roomy true to leave room at the ends */
-export function logarithmic(
+export function makeLogScale(
   { low, high }: Extent,
   roomy: boolean,
   format: (value: number) => string,
@@ -111,9 +111,9 @@ export function logarithmic(
     type: 'logarithmic',
     min,
     max,
-    ticks: { ...look, maxTicksLimit: TICKS, maxRotation: 0, callback: (value) => logTick(Number(value), format) },
+    ticks: { ...look, maxTicksLimit: TICKS, maxRotation: 0, callback: (value) => formatLogTick(Number(value), format) },
     afterBuildTicks: (axis) => {
-      axis.ticks = logTicks(min, max).map((value) => ({ value }));
+      axis.ticks = computeLogTicks(min, max).map((value) => ({ value }));
     },
   };
 }
@@ -124,7 +124,7 @@ const TICKS = 8;
  * Returns the ticks of a logarithmic scale: 1, 2 and 5 times powers of ten, or only powers of ten if
  * those are too many. Ticks within a decade are evenly spaced.
  */
-export function logTicks(min: number, max: number): readonly number[] {
+export function computeLogTicks(min: number, max: number): readonly number[] {
   const [from, to] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
   const powers = Array.from({ length: to - from + 1 }, (_, index) => Number(`1e${from + index}`));
   const inside = (values: readonly number[]): readonly number[] =>
@@ -142,7 +142,7 @@ export function logTicks(min: number, max: number): readonly number[] {
 }
 
 /** Returns about five multiples of a round step. */
-const evenSteps = (min: number, max: number): readonly number[] => multiples(min, max, roundStep((max - min) / 4));
+const evenSteps = (min: number, max: number): readonly number[] => listMultiples(min, max, roundStep((max - min) / 4));
 
 /** Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `rough`. */
 function roundStep(rough: number): number {
@@ -150,14 +150,14 @@ function roundStep(rough: number): number {
   return ([1, 2, 5, 10].find((nice) => nice * power >= rough) ?? 10) * power;
 }
 
-function multiples(min: number, max: number, step: number): readonly number[] {
+function listMultiples(min: number, max: number, step: number): readonly number[] {
   const first = Math.ceil(min / step - 1e-9);
   const count = Math.max(0, Math.floor(max / step + 1e-9) - first + 1);
   return Array.from({ length: count }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
 /** Formats a tick. A small value that the format would show as 0 is in scientific notation. */
-export function logTick(value: number, format: (value: number) => string): string {
+export function formatLogTick(value: number, format: (value: number) => string): string {
   const words = format(value);
   return Number.parseFloat(words) === 0 && value !== 0 ? value.toExponential(0) : words;
 }

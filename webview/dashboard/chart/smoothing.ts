@@ -11,7 +11,7 @@ const NOISY = 120;
  * Returns the number of steps of a mean, or null if every step is drawn as it is.
  * @param longest number of points of the longest line
  */
-export function windowOf(smoothing: Smoothing, longest: number): number | null {
+export function chooseWindow(smoothing: Smoothing, longest: number): number | null {
   switch (smoothing) {
     case 'none':
       return null;
@@ -23,7 +23,7 @@ export function windowOf(smoothing: Smoothing, longest: number): number | null {
 }
 
 /** Returns the mean of each value and the values before it, `size` in all or as many as there are. */
-export function trailingMeans(values: readonly number[], size: number): readonly number[] {
+export function computeTrailingMeans(values: readonly number[], size: number): readonly number[] {
   let sum = 0;
   return values.map((value, index) => {
     sum += value - (values[index - size] ?? 0);

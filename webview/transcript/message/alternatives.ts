@@ -3,28 +3,28 @@
  * re-execution gave the same bytes.
  */
 import {
-  continuationWords,
-  ownWords,
+  describeOtherContinuation,
+  describeOwnContinuation,
   DRAWS_WORDS,
-  equalAlternatives,
-  inSight,
+  groupEqualAlternatives,
+  sortByInterest,
   worstMark,
   type Draws,
   type Alternative,
   type BucketView,
-  type Equal,
+  type EqualAlternatives,
 } from '../../../src/domain/replay.ts';
-import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
-import { beginning } from '../../../src/shared/text/visible.ts';
-import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { toOutcome, type ReturnScale } from '../../../src/shared/credit/returns.ts';
+import { takeBeginning } from '../../../src/shared/text/visible.ts';
+import { createCreditCell, createVerdict } from '../../common/creditBar.ts';
 import { h, icon, linkButton } from '../../common/dom.ts';
-import { count, NOT_MEASURED, plural, returnText } from '../../common/format.ts';
-import { markOf } from '../../common/returnMark.ts';
-import { shownText } from '../../common/shownText.ts';
+import { count, NOT_MEASURED, plural, formatReturnValue } from '../../common/format.ts';
+import { chooseReturnMark } from '../../common/returnMark.ts';
+import { createTextNodes } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { verificationBadge } from '../../common/verificationBadge.ts';
-import { meanReturn } from '../replay/replayWords.ts';
-import { basis } from './creditFact.ts';
+import { computeScoredMean } from '../replay/replayWords.ts';
+import { createCreditBasis } from './creditFact.ts';
 
 /** Largest number of returns that are drawn one by one. More returns are only counted. */
 const MARKS = 12;
@@ -101,10 +101,12 @@ export class BucketList {
     }
     const { continuation } = bucket;
     this.other.textContent =
-      continuation === null ? '' : `${continuationWords(continuation)}. ${ownWords(continuation)}`;
+      continuation === null
+        ? ''
+        : `${describeOtherContinuation(continuation)}. ${describeOwnContinuation(continuation)}`;
     const calls = bucket.alternatives.reduce((sum, alternative) => sum + alternative.evaluatorCalls, 0);
     const { length } = bucket.alternatives;
-    const groups = inSight(equalAlternatives(bucket.alternatives));
+    const groups = sortByInterest(groupEqualAlternatives(bucket.alternatives));
     const different =
       groups.length === length ? count(length) : `${count(groups.length)} different of ${count(length)}`;
     const further =
@@ -116,7 +118,7 @@ export class BucketList {
       const state = JSON.stringify([place, group.all]);
       const present = this.items.get(key);
       const element =
-        present?.drawn === state ? present.element : renewed(present?.element, this.item(group, place + 1));
+        present?.drawn === state ? present.element : renewItem(present?.element, this.item(group, place + 1));
       const there = this.list.children[place] ?? null;
       if (there !== element) {
         this.list.insertBefore(element, there);
@@ -125,7 +127,7 @@ export class BucketList {
     });
   }
 
-  private item(group: Equal, number: number): HTMLElement {
+  private item(group: EqualAlternatives, number: number): HTMLElement {
     const { first, all } = group;
     const own = all.some(({ message }) => message === this.message);
     const tags = h(
@@ -148,7 +150,7 @@ export class BucketList {
         { class: 'alternative-body' },
         h('div', { class: 'words' }, this.words(first), own ? null : this.opener(first.message)),
         tags,
-        figures(group, this.scale, this.replayed),
+        createFigures(group, this.scale, this.replayed),
       ),
     );
   }
@@ -163,7 +165,7 @@ export class BucketList {
     const shown = h(
       'p',
       { class: 'alternative-text' },
-      ...shownText(clamped ? beginning(text, CLAMP) : text),
+      ...createTextNodes(clamped ? takeBeginning(text, CLAMP) : text),
       clamped ? '…' : null,
     );
     if (!long) {
@@ -194,7 +196,7 @@ export class BucketList {
  * Returns the item with new tags and figures. Its text and buttons stay, because one of them may have
  * the focus or be pressed.
  */
-function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
+function renewItem(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElement {
   for (const part of present === undefined ? [] : ['.number', '.tags', '.figures']) {
     const next = fresh.querySelector(part);
     if (next !== null) {
@@ -206,7 +208,7 @@ function renewed(present: HTMLElement | undefined, fresh: HTMLElement): HTMLElem
 }
 
 /** Creates the returns, the credit and its basis, in the same columns for every alternative. */
-function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HTMLElement {
+function createFigures(group: EqualAlternatives, scale: ReturnScale | null, replayed: boolean): HTMLElement {
   const { credit } = group.first;
   const returns = group.all.flatMap((alternative) => alternative.returns);
   const calls = group.all.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);
@@ -221,17 +223,19 @@ function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HT
     h(
       'span',
       { class: 'marks' },
-      ...marks(returns, scale),
-      h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : returnText(meanReturn(returns))),
+      ...createReturnMarks(returns, scale),
+      h('span', { class: 'mean' }, returns.length === 0 ? NOT_MEASURED : formatReturnValue(computeScoredMean(returns))),
     ),
-    creditCell(credit),
+    createCreditCell(credit),
     credit === null
       ? h('span', { class: 'behind muted' }, 'credit not measured')
-      : h('span', { class: 'behind' }, verdictWords(credit)),
+      : h('span', { class: 'behind' }, createVerdict(credit)),
     h(
       'span',
       { class: 'muted behind' },
-      ...(measured ? [...basis(credit, false), `, ${count(calls)} here`] : [plural(calls, 'evaluator call')]),
+      ...(measured
+        ? [...createCreditBasis(credit, false), `, ${count(calls)} here`]
+        : [plural(calls, 'evaluator call')]),
       mark === null ? null : ' · ',
       mark === null ? null : verificationBadge(mark),
     ),
@@ -241,12 +245,12 @@ function figures(group: Equal, scale: ReturnScale | null, replayed: boolean): HT
   );
 }
 
-function marks(returns: readonly (number | null)[], scale: ReturnScale | null): readonly HTMLElement[] {
+function createReturnMarks(returns: readonly (number | null)[], scale: ReturnScale | null): readonly HTMLElement[] {
   if (returns.length > MARKS) {
     return [h('span', { class: 'of' }, `mean of ${count(returns.length)}:`)];
   }
   return returns.map((value) => {
-    const mark = markOf(value, value === null ? 'masked' : outcomeOf(value, scale));
+    const mark = chooseReturnMark(value, value === null ? 'masked' : toOutcome(value, scale));
     return h(
       'span',
       { class: `tone-${mark.tone}`, title: `return ${mark.label}` },

@@ -1,7 +1,7 @@
 /** Shows the credit of a message in the pane: bar, sentence, basis, and settle button. */
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
-import { creditCell, learnedCell, verdictWords } from '../../common/creditBar.ts';
+import { createCreditCell, createLearnedCell, createVerdict } from '../../common/creditBar.ts';
 import { h, replace, type Child } from '../../common/dom.ts';
 import { bounds, count, NOT_MEASURED, plural } from '../../common/format.ts';
 import { term } from '../../common/term.ts';
@@ -10,7 +10,7 @@ import { term } from '../../common/term.ts';
  * Creates the basis of a credit: `[0.05, 0.80] · n 20 · effective n 8 · 24 calls`.
  * @param explained true to explain its words with the glossary
  */
-export function basis(credit: Headline, explained: boolean): readonly Child[] {
+export function createCreditBasis(credit: Headline, explained: boolean): readonly Child[] {
   const { low, high, n, effectiveN, evaluatorCalls, reused } = credit;
   const named = (name: 'n' | 'effectiveN' | 'interval', words: string): Child =>
     explained ? term(name, words) : words;
@@ -50,7 +50,7 @@ export class CreditFact {
     }
     this.drawn = drawn;
     if (learned !== null) {
-      replace(this.cell, learnedCell(learned, credit));
+      replace(this.cell, createLearnedCell(learned, credit));
       replace(this.words, `in training, by ${learned.estimator}: no other message was sampled here`);
       replace(this.behind, `n ${count(learned.n)}`);
       return;
@@ -62,8 +62,8 @@ export class CreditFact {
       return;
     }
     const measured = credit.verdict !== 'alone';
-    replace(this.cell, measured ? creditCell(credit) : null);
-    replace(this.words, verdictWords(credit));
-    replace(this.behind, ...(measured ? basis(credit, true) : []));
+    replace(this.cell, measured ? createCreditCell(credit) : null);
+    replace(this.words, createVerdict(credit));
+    replace(this.behind, ...(measured ? createCreditBasis(credit, true) : []));
   }
 }

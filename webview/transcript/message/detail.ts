@@ -6,7 +6,7 @@ import { learnedFrom } from '../../../src/domain/message.ts';
 import type { Draws, BucketView } from '../../../src/domain/replay.ts';
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
-import { outcomeOf, type ReturnScale } from '../../../src/shared/credit/returns.ts';
+import { toOutcome, type ReturnScale } from '../../../src/shared/credit/returns.ts';
 import type {
   MessageDetail,
   ReplayDefaults,
@@ -14,24 +14,24 @@ import type {
   TranscriptHeader,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
-import { creditCell } from '../../common/creditBar.ts';
+import { createCreditCell } from '../../common/creditBar.ts';
 import { focusedIn, h, linkButton, replace, type Child } from '../../common/dom.ts';
-import { count, bounds, NOT_MEASURED, signed, returnText } from '../../common/format.ts';
-import { returnCell } from '../../common/returnMark.ts';
-import { copyAsWritten, shownText } from '../../common/shownText.ts';
+import { count, bounds, NOT_MEASURED, signed, formatReturnValue } from '../../common/format.ts';
+import { createReturnCell } from '../../common/returnMark.ts';
+import { copyAsWritten, createTextNodes } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
 import { divider } from '../../common/toolkit.ts';
-import { eventBlock, messagePlace } from '../events.ts';
-import { shownKey } from '../keys.ts';
+import { createEventBlock, createMessagePlace } from '../events.ts';
+import { findShownKey } from '../keys.ts';
 import type { ReplayFields } from '../replay/drafts.ts';
 import { ReplayForm, type ReplayFormEvents } from '../replay/replayForm.ts';
 import { SettleControl } from '../replay/settle.ts';
 import { BucketList } from './alternatives.ts';
 import { CreditFact } from './creditFact.ts';
-import { fact } from './fact.ts';
+import { createFact } from './fact.ts';
 import type { WithMathematics } from './formulas.ts';
 import { MessageText, type TextLook } from './messageText.ts';
-import { voteView } from './vote.ts';
+import { createVoteView } from './vote.ts';
 import { WhyView } from './why.ts';
 
 export interface DetailEvents extends ReplayFormEvents {
@@ -73,7 +73,7 @@ export class DetailPane {
       class: 'toggle',
       type: 'button',
       'aria-pressed': 'false',
-      title: `The exact text, in a monospace font (${shownKey('written')})`,
+      title: `The exact text, in a monospace font (${findShownKey('written')})`,
     },
     'As written',
   );
@@ -116,8 +116,8 @@ export class DetailPane {
       h(
         'dl',
         { class: 'facts' },
-        ...fact('Expected answer', ...shownText(header.answer)),
-        ...fact('Source', ...shownText(header.source)),
+        ...createFact('Expected answer', ...createTextNodes(header.answer)),
+        ...createFact('Source', ...createTextNodes(header.source)),
       ),
     );
   }
@@ -144,15 +144,15 @@ export class DetailPane {
     this.scale = detail.scale;
     replace(
       this.returned,
-      returnCell(
+      createReturnCell(
         message.return,
-        message.return === null ? null : outcomeOf(message.return, detail.scale),
+        message.return === null ? null : toOutcome(message.return, detail.scale),
         message.byHand,
       ),
       message.leaves > 1 ? h('span', { class: 'muted' }, ` mean of ${count(message.leaves)}`) : null,
       message.byHand === true ? h('span', { class: 'muted' }, ` ${BY_HAND}`) : null,
     );
-    replace(this.noted, ...notedFacts(detail.noted));
+    replace(this.noted, ...createNotedFacts(detail.noted));
     this.credit?.update(message.credit, learnedFrom(message));
     this.keys.show(detail);
     this.estimates?.update(detail.estimates);
@@ -287,20 +287,27 @@ export class DetailPane {
     const empty = message.text === '';
     replace(
       this.body,
-      eventBlock(detail.events.before, 'Before the message'),
-      h('div', { class: 'text-head' }, h('h2', {}, message.role, messagePlace(detail)), empty ? null : this.asWritten),
+      createEventBlock(detail.events.before, 'Before the message'),
+      h(
+        'div',
+        { class: 'text-head' },
+        h('h2', {}, message.role, createMessagePlace(detail)),
+        empty ? null : this.asWritten,
+      ),
       empty ? h('p', { class: 'empty' }, 'empty message') : this.textOf(message.text, detail.code),
-      eventBlock(detail.events.after, 'After the message'),
-      voteView(detail.vote, message.id, (other) => this.events.open(other)),
+      createEventBlock(detail.events.after, 'After the message'),
+      createVoteView(detail.vote, message.id, (other) => this.events.open(other)),
       h(
         'dl',
         { class: 'facts' },
-        ...(detail.judge === null ? [] : fact('Judge', detail.judge)),
-        ...fact(term('return', 'Return'), this.returned),
-        ...fact(term('credit', 'Credit'), this.credit.element),
-        ...(policy === null ? [] : fact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
-        ...detail.measured.flatMap(([name, words]) => fact(name, ...shownText(words))),
-        ...(message.finish === 'length' ? fact('Cut off', 'by the length limit') : []),
+        ...(detail.judge === null ? [] : createFact('Judge', detail.judge)),
+        ...createFact(term('return', 'Return'), this.returned),
+        ...createFact(term('credit', 'Credit'), this.credit.element),
+        ...(policy === null
+          ? []
+          : createFact('Policy', policy.name, h('span', { class: 'muted' }, ` ${policy.words}`))),
+        ...detail.measured.flatMap(([name, words]) => createFact(name, ...createTextNodes(words))),
+        ...(message.finish === 'length' ? createFact('Cut off', 'by the length limit') : []),
       ),
       this.noted,
       context === null
@@ -309,7 +316,7 @@ export class DetailPane {
             'details',
             { class: 'context' },
             h('summary', {}, policy === null ? 'Model input, exactly as the model saw it' : 'Context that it answered'),
-            h('pre', { class: 'message-text', tabindex: 0 }, ...shownText(context)),
+            h('pre', { class: 'message-text', tabindex: 0 }, ...createTextNodes(context)),
             policy?.capabilities.tokens === false ? null : this.tokens(message.id),
           ),
       this.keys.element,
@@ -417,7 +424,7 @@ class EstimatesView {
         title: `${bucket === null ? 'From this episode' : `From bucket ${bucket}`}, ${credit.interval === 'none' ? 'no interval' : `${credit.interval} interval`}`,
       },
       head,
-      h('td', {}, creditCell(credit)),
+      h('td', {}, createCreditCell(credit)),
       h('td', {}, bounds(credit.low, credit.high) ?? 'no interval'),
       h('td', { class: 'number' }, count(credit.n)),
       h('td', { class: 'number' }, count(credit.evaluatorCalls)),
@@ -445,7 +452,7 @@ class KeysAndHashes {
   }
 
   show({ message, buckets, streamKey, tokenHash }: MessageDetail): void {
-    const named = (name: Child, value: string): readonly HTMLElement[] => fact(name, h('code', {}, value));
+    const named = (name: Child, value: string): readonly HTMLElement[] => createFact(name, h('code', {}, value));
     replace(
       this.facts,
       ...named('Message', String(message.id)),
@@ -454,34 +461,39 @@ class KeysAndHashes {
       ...named('Context key', message.contextKey),
       ...named(term('stream', 'Stream key'), streamKey === '' ? 'none' : streamKey),
       ...named('Token hash', tokenHash),
-      ...(message.trainingCredit === null ? [] : fact('Training credit', creditWords(message.trainingCredit))),
-      ...buckets.flatMap((bucket) => recordOf(bucket, message.id)),
+      ...(message.trainingCredit === null
+        ? []
+        : createFact('Training credit', formatRecordedCredit(message.trainingCredit))),
+      ...buckets.flatMap((bucket) => createRecordFact(bucket, message.id)),
     );
   }
 }
 
 /** Creates the fact with the credit that a bucket recorded for the message; empty if it recorded none. */
-function recordOf({ id, origin, iteration, alternatives }: BucketView, message: number): readonly HTMLElement[] {
+function createRecordFact(
+  { id, origin, iteration, alternatives }: BucketView,
+  message: number,
+): readonly HTMLElement[] {
   const credit = alternatives.find(({ message: one }) => one === message)?.bucketCredit ?? null;
   const where = origin === 'request' ? `replay request ${iteration}` : `${origin}, step ${iteration}`;
-  return credit === null ? [] : fact(`Bucket ${id}`, `${creditWords(credit)} (${where})`);
+  return credit === null ? [] : createFact(`Bucket ${id}`, `${formatRecordedCredit(credit)} (${where})`);
 }
 
-function creditWords({ value, low, high, n, estimator, interval }: Credit): string {
+function formatRecordedCredit({ value, low, high, n, estimator, interval }: Credit): string {
   const within = bounds(low, high);
   return `${signed(value)}${within === null ? ', no interval' : ` ${within} (${interval})`}, n = ${count(n)}, ${estimator}`;
 }
 
 /** Creates the facts that the user noted on the episode: score, tags and note, if given. */
-function notedFacts(noted: StoredEpisodeNote | null): readonly HTMLElement[] {
+function createNotedFacts(noted: StoredEpisodeNote | null): readonly HTMLElement[] {
   if (noted === null) {
     return [];
   }
   const { score, tags, note, isReturn } = noted;
   const counts = isReturn ? 'the return of the episode' : 'beside its return';
   return [
-    ...(score === null ? [] : fact('By hand', `${returnText(score)}, ${counts}`)),
-    ...(tags.length === 0 ? [] : fact('Tags', ...shownText(tags.join(', ')))),
-    ...(note === '' ? [] : fact('Note', ...shownText(note))),
+    ...(score === null ? [] : createFact('By hand', `${formatReturnValue(score)}, ${counts}`)),
+    ...(tags.length === 0 ? [] : createFact('Tags', ...createTextNodes(tags.join(', ')))),
+    ...(note === '' ? [] : createFact('Note', ...createTextNodes(note))),
   ];
 }

@@ -1,19 +1,19 @@
 /** Shows the difference of two texts, word by word. */
-import { wordDiff } from '../../../src/shared/transcript/wordDiff.ts';
+import { diffWords } from '../../../src/shared/transcript/wordDiff.ts';
 import { h } from '../../common/dom.ts';
-import { shownText } from '../../common/shownText.ts';
+import { createTextNodes } from '../../common/shownText.ts';
 
 /** Creates an element with both texts merged. Removed and added parts have words for screen readers. */
-export function difference(before: string, after: string): HTMLElement {
-  const parts = wordDiff(before, after).map(({ kind, text }) => {
+export function createDifference(before: string, after: string): HTMLElement {
+  const parts = diffWords(before, after).map(({ kind, text }) => {
     if (kind === 'same') {
-      return h('span', {}, ...shownText(text));
+      return h('span', {}, ...createTextNodes(text));
     }
     return h(
       kind === 'removed' ? 'del' : 'ins',
       {},
       h('span', { class: 'for-readers', 'data-written': '' }, kind === 'removed' ? ' removed: ' : ' added: '),
-      ...shownText(text),
+      ...createTextNodes(text),
     );
   });
   return h(

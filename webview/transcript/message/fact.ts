@@ -2,6 +2,6 @@
 import { h, type Child } from '../../common/dom.ts';
 
 /** Creates the two elements of a fact. */
-export function fact(name: Child, ...value: readonly Child[]): readonly HTMLElement[] {
+export function createFact(name: Child, ...value: readonly Child[]): readonly HTMLElement[] {
   return [h('dt', {}, name), h('dd', {}, ...value)];
 }

@@ -15,7 +15,7 @@ const NAME = 'c3Mathematics';
  * page's own script, because the content policy allows no other script.
  * @param own the page's script; `document.currentScript` is set only while it runs
  */
-export function mathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {
+export function loadMathematicsBeside(own: HTMLOrSVGScriptElement | null): WithMathematics {
   let loading: Promise<SetFormula> | null = null;
   return (ready) => {
     loading ??= load(own);
@@ -33,7 +33,7 @@ function load(own: HTMLOrSVGScriptElement | null): Promise<SetFormula> {
     script.nonce = own.nonce;
     script.src = new URL(BUNDLE, own.src).toString();
     script.addEventListener('load', () => {
-      const set = registered();
+      const set = findRegisteredBundle();
       if (set === null) {
         reject(new Error(`${BUNDLE} has unexpected contents.`));
       } else {
@@ -47,7 +47,7 @@ function load(own: HTMLOrSVGScriptElement | null): Promise<SetFormula> {
   });
 }
 
-function registered(): SetFormula | null {
+function findRegisteredBundle(): SetFormula | null {
   const bundle: unknown = Reflect.get(globalThis, NAME);
   return isBundle(bundle) ? bundle.formulaOf : null;
 }

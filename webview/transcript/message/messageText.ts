@@ -3,10 +3,10 @@
  * a search highlighted.
  */
 import { h } from '../../common/dom.ts';
-import { shownText } from '../../common/shownText.ts';
-import { highlighted } from '../highlight.ts';
+import { createTextNodes } from '../../common/shownText.ts';
+import { splitByHits } from '../highlight.ts';
 import type { WithMathematics } from './formulas.ts';
-import { segmentsOf, type Segment } from './segments.ts';
+import { splitSegments, type Segment } from './segments.ts';
 
 /** Largest numbers of search hits and of codes for invisible characters that are marked in a text. */
 export const MOST_MARKS = 1_000;
@@ -42,7 +42,7 @@ export class MessageText {
     this.left = { marks: MOST_MARKS, codes: MOST_CODES };
     this.firstHit = null;
     this.sought = false;
-    const segments = asWritten ? [] : segmentsOf(this.text);
+    const segments = asWritten ? [] : splitSegments(this.text);
     const whole = asWritten || (this.code && !segments.some(({ kind }) => kind === 'block'));
     this.element.classList.toggle('as-written', whole);
     const formulas: { readonly segment: Segment; readonly element: HTMLElement }[] = [];
@@ -98,15 +98,15 @@ export class MessageText {
         const element = h('span', {}, written);
         formulas.push({ segment, element });
         return [
-          this.left.marks > 0 && highlighted(written, query, 1).some(({ hit }) => hit) ? this.mark([element]) : element,
+          this.left.marks > 0 && splitByHits(written, query, 1).some(({ hit }) => hit) ? this.mark([element]) : element,
         ];
       }
     }
   }
 
   private words(text: string, query: string): readonly (HTMLElement | string)[] {
-    return highlighted(text, query, this.left.marks).flatMap(({ text: part, hit }) => {
-      const nodes = shownText(part, this.left.codes);
+    return splitByHits(text, query, this.left.marks).flatMap(({ text: part, hit }) => {
+      const nodes = createTextNodes(part, this.left.codes);
       this.left.codes -= nodes.filter((node) => typeof node !== 'string').length;
       return hit ? [this.mark(nodes)] : nodes;
     });

@@ -15,7 +15,7 @@
  *   mathematical sign, and text with invisible characters.
  * - Code and mathematics are not searched for further pieces. A piece that is not closed is prose.
  */
-import { hides } from '../../../src/shared/text/visible.ts';
+import { hasInvisibleControls } from '../../../src/shared/text/visible.ts';
 
 /** Length of the longest text that is split, in UTF-16 units. */
 export const LONGEST_TEXT = 100_000;
@@ -27,7 +27,7 @@ const MOST_SPANS = 2_000;
 const MOST_BOXES = 400;
 const MOST_TICKS = 8;
 
-interface Left {
+interface RemainingPieces {
   formulas: number;
   spans: number;
   boxes: number;
@@ -46,15 +46,15 @@ export interface Segment {
 }
 
 /** Splits a text into pieces. */
-export function segmentsOf(text: string): readonly Segment[] {
+export function splitSegments(text: string): readonly Segment[] {
   if (text.length > LONGEST_TEXT) {
-    return [prose(text)];
+    return [makeProse(text)];
   }
   const segments: Segment[] = [];
-  const left: Left = { formulas: MOST_FORMULAS, spans: MOST_SPANS, boxes: MOST_BOXES };
+  const left: RemainingPieces = { formulas: MOST_FORMULAS, spans: MOST_SPANS, boxes: MOST_BOXES };
   let at = 0;
-  for (const block of blocksOf(text)) {
-    inLines(text.slice(at, block.start), left, segments);
+  for (const block of findCodeBlocks(text)) {
+    splitInlineSegments(text.slice(at, block.start), left, segments);
     segments.push({
       kind: 'block',
       written: text.slice(block.start, block.end),
@@ -64,11 +64,11 @@ export function segmentsOf(text: string): readonly Segment[] {
     });
     at = block.end;
   }
-  inLines(text.slice(at), left, segments);
+  splitInlineSegments(text.slice(at), left, segments);
   return segments;
 }
 
-function prose(written: string): Segment {
+function makeProse(written: string): Segment {
   return { kind: 'prose', written, text: written, language: '', display: false };
 }
 
@@ -89,7 +89,7 @@ interface Block {
   readonly language: string;
 }
 
-function blocksOf(text: string): readonly Block[] {
+function findCodeBlocks(text: string): readonly Block[] {
   const fences = [
     ...text.matchAll(/^ {0,3}(?<signs>`{3,}|~{3,})[ \t]*(?<language>[\w+#.-]{0,30})[ \t]*\r?(?:\n|$(?![\s\S]))/gmu),
   ].map(({ 0: line, index, groups }): Fence => {
@@ -152,7 +152,7 @@ interface Found {
 }
 
 /** Finds code and mathematics in text without blocks. */
-function inLines(text: string, left: Left, segments: Segment[]): void {
+function splitInlineSegments(text: string, left: RemainingPieces, segments: Segment[]): void {
   const lines = new Ahead(text, /\n/gu);
   const paragraphs = new Ahead(text, /\n[ \t\r]*\n/gu);
   const dollars = { one: new Ahead(text, /\$/gu), two: new Ahead(text, /\$\$/gu) };
@@ -210,7 +210,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
     if (left.boxes-- <= 0) {
       return null;
     }
-    const end = braceEnd(text, at + '\\boxed'.length, Math.min(at + LONGEST_FORMULA, paragraphs.from(at)));
+    const end = findBraceEnd(text, at + '\\boxed'.length, Math.min(at + LONGEST_FORMULA, paragraphs.from(at)));
     return end === null || !isFormula(text.slice(at + '\\boxed{'.length, end - 1))
       ? null
       : { kind: 'formula', text: text.slice(at, end), end, display: false };
@@ -240,7 +240,7 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
       continue;
     }
     if (index > at) {
-      segments.push(prose(text.slice(at, index)));
+      segments.push(makeProse(text.slice(at, index)));
     }
     segments.push({
       kind: found.kind,
@@ -257,12 +257,12 @@ function inLines(text: string, left: Left, segments: Segment[]): void {
     at = found.end;
   }
   if (at < text.length) {
-    segments.push(prose(text.slice(at)));
+    segments.push(makeProse(text.slice(at)));
   }
 }
 
 /** Returns the index after the brace that closes the one at `from`, or null before `bound`. */
-function braceEnd(text: string, from: number, bound: number): number | null {
+function findBraceEnd(text: string, from: number, bound: number): number | null {
   let depth = 0;
   for (let at = from; at < bound && at < text.length; at++) {
     const sign = text.charAt(at);
@@ -283,7 +283,7 @@ function braceEnd(text: string, from: number, bound: number): number | null {
 /** Returns true if text between signs of mathematics is a formula, not prose or blank. */
 function isFormula(tex: string): boolean {
   const bare = tex.replaceAll(/\\[A-Za-z]+\*?|\{[^{}]*\}/gu, ' \\ ');
-  return tex.trim() !== '' && !/(?<![A-Za-z])[A-Za-z]{2,}[ \t]+[A-Za-z]{2,}/u.test(bare) && !hides(tex);
+  return tex.trim() !== '' && !/(?<![A-Za-z])[A-Za-z]{2,}[ \t]+[A-Za-z]{2,}/u.test(bare) && !hasInvisibleControls(tex);
 }
 
 /** Returns true if text between dollar signs reads as words and sums of money. */

@@ -6,7 +6,7 @@ import type {
   TranscriptFromHost,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost } from '../../../src/shared/transcript/whyLost.ts';
-import type { Asking } from '../asking.ts';
+import type { TranscriptRequestSender } from '../asking.ts';
 import type { DetailPane } from './detail.ts';
 
 type Opened = Extract<TranscriptFromHost, { type: 'opened' }>;
@@ -19,7 +19,7 @@ interface ShownContext {
 
 export class ShownMessage {
   private readonly pane: DetailPane;
-  private readonly asking: Asking;
+  private readonly asking: TranscriptRequestSender;
   /** Called with each message that the pane shows. */
   private readonly onShown: (detail: MessageDetail) => void;
   /** Number of the newest request. Answers to older ones are dropped. */
@@ -30,7 +30,7 @@ export class ShownMessage {
   /** Scroll position of the pane before the editor discarded the page, until its message is shown again. */
   private kept: number | null = null;
 
-  constructor(pane: DetailPane, asking: Asking, onShown: (detail: MessageDetail) => void) {
+  constructor(pane: DetailPane, asking: TranscriptRequestSender, onShown: (detail: MessageDetail) => void) {
     this.pane = pane;
     this.asking = asking;
     this.onShown = onShown;

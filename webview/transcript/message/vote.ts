@@ -7,22 +7,22 @@ import {
 } from '../../../src/shared/transcript/shownVote.ts';
 import { h, linkButton } from '../../common/dom.ts';
 import { NOT_MEASURED, plural, signed } from '../../common/format.ts';
-import { answersWords, shownAnswer } from '../events.ts';
+import { joinAnswers, cutAnswer } from '../events.ts';
 
 /** Describes the votes for each answer and the result in one line. */
-export function tallyWords({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tied' | 'ties'>): string {
+export function describeTally({ tally, tied, ties }: Pick<ShownVote, 'tally' | 'tied' | 'ties'>): string {
   if (tally.length === 0) {
     return 'No voter states an answer.';
   }
-  const votes = ({ answer, votes: number }: ShownTally): string => `${shownAnswer(answer)}: ${plural(number, 'vote')}`;
+  const votes = ({ answer, votes: number }: ShownTally): string => `${cutAnswer(answer)}: ${plural(number, 'vote')}`;
   const chosen = tally.filter((one) => one.chosen).map(({ answer }) => answer);
-  const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${answersWords(chosen)}.`;
+  const outcome = chosen.length === 0 ? 'No answer is chosen.' : `Chosen: ${joinAnswers(chosen)}.`;
   return `${tally.map(votes).join(', ')}. ${outcome} ${tied ? 'Tied' : 'Not tied'}; of a tie, ${TIE_WORDS[ties]} (ties: ${ties}).`;
 }
 
 /** Describes the result of the vote without a voter. */
-export function withoutWords({ without, pivotal }: Pick<ShownVoter, 'without' | 'pivotal'>): string {
-  return pivotal ? `${without.length === 0 ? 'none' : answersWords(without)} (pivotal)` : 'the same';
+export function describeWithoutVoter({ without, pivotal }: Pick<ShownVoter, 'without' | 'pivotal'>): string {
+  return pivotal ? `${without.length === 0 ? 'none' : joinAnswers(without)} (pivotal)` : 'the same';
 }
 
 /**
@@ -30,7 +30,11 @@ export function withoutWords({ without, pivotal }: Pick<ShownVoter, 'without' | 
  * @param current the message that the pane shows
  * @param open shows another voter's message in the tree
  */
-export function voteView(vote: ShownVote | null, current: number, open: (message: number) => void): HTMLElement | null {
+export function createVoteView(
+  vote: ShownVote | null,
+  current: number,
+  open: (message: number) => void,
+): HTMLElement | null {
   if (vote === null) {
     return null;
   }
@@ -44,8 +48,8 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
       'tr',
       { 'aria-current': own ? 'true' : null },
       h('th', { scope: 'row' }, own ? role : opener(role, message, open)),
-      h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : shownAnswer(answer)),
-      h('td', { class: voter.pivotal ? 'pivotal' : null }, withoutWords(voter)),
+      h('td', {}, answer === null ? h('span', { class: 'muted' }, 'no answer') : cutAnswer(answer)),
+      h('td', { class: voter.pivotal ? 'pivotal' : null }, describeWithoutVoter(voter)),
       h('td', { class: 'number' }, contribution === null ? NOT_MEASURED : signed(contribution)),
       h('td', { class: 'number' }, shapley === null ? NOT_MEASURED : signed(shapley)),
     );
@@ -54,7 +58,7 @@ export function voteView(vote: ShownVote | null, current: number, open: (message
     'section',
     { class: 'vote', 'aria-label': 'Vote' },
     h('h3', {}, 'Vote'),
-    h('p', {}, tallyWords(vote)),
+    h('p', {}, describeTally(vote)),
     h('table', {}, h('thead', {}, h('tr', {}, ...heads)), h('tbody', {}, ...rows)),
     h(
       'p',

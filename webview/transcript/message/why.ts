@@ -2,16 +2,16 @@
  * Shows at the top of the pane why an episode was lost: the message that decided it, the best
  * alternative, the difference between the two, and whether the result is certain.
  */
-import { sentence } from '../../../src/shared/credit/headline.ts';
+import { describeHeadline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost, WhyMessage } from '../../../src/shared/transcript/whyLost.ts';
-import { creditCell, verdictWords } from '../../common/creditBar.ts';
+import { createCreditCell, createVerdict } from '../../common/creditBar.ts';
 import { h, linkButton, replace } from '../../common/dom.ts';
-import { oneLine, returnText, signed } from '../../common/format.ts';
-import { copyAsWritten, shownText } from '../../common/shownText.ts';
+import { toSingleLine, formatReturnValue, signed } from '../../common/format.ts';
+import { copyAsWritten, createTextNodes } from '../../common/shownText.ts';
 import { button, type Button } from '../../common/toolkit.ts';
 import { SettleControl } from '../replay/settle.ts';
-import { difference } from './difference.ts';
+import { createDifference } from './difference.ts';
 
 export interface WhyEvents {
   /** Shows a message in the tree. */
@@ -73,8 +73,8 @@ export class WhyView {
     const { decisive, best, decided } = why;
     replace(
       this.line,
-      h('strong', {}, why.outcome === 'failed' ? 'Why it was lost' : `Why it got ${returnText(why.return)}`),
-      lineOf(why),
+      h('strong', {}, why.outcome === 'failed' ? 'Why it was lost' : `Why it got ${formatReturnValue(why.return)}`),
+      createWhyLine(why),
     );
     if (decisive === null) {
       replace(
@@ -101,12 +101,12 @@ export class WhyView {
       best === null
         ? h('p', { class: 'muted' }, 'No better message was sampled in its place.')
         : this.side(best.typed ? 'Best alternative, typed' : 'Best alternative', best),
-      best === null ? null : difference(decisive.text, best.text),
+      best === null ? null : createDifference(decisive.text, best.text),
       h(
         'p',
         { class: 'why-sure' },
         decided ? 'Decided: ' : 'To be sure: ',
-        verdictWords(decisive.credit),
+        createVerdict(decisive.credit),
         ' ',
         this.settle.element,
       ),
@@ -128,21 +128,21 @@ export class WhyView {
     const facts = h(
       'span',
       { class: 'why-facts' },
-      h('span', { class: 'muted' }, `return ${returnText(value)}`),
-      creditCell(credit),
+      h('span', { class: 'muted' }, `return ${formatReturnValue(value)}`),
+      createCreditCell(credit),
     );
     return h('div', { class: 'why-side' }, h('span', { class: 'muted' }, name), title, facts);
   }
 }
 
 /** Creates the rest of the summary line, after its title. */
-function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
+function createWhyLine({ decisive, decided, best }: WhyLost): HTMLElement {
   if (decisive === null) {
     return h('span', { class: 'why-line' }, ': no message has been compared yet');
   }
-  const said = shownText(oneLine(decisive.text.slice(0, 200)));
+  const said = createTextNodes(toSingleLine(decisive.text.slice(0, 200)));
   const words = decided
-    ? `${decisive.role} ${sentence(decisive.credit)} `
+    ? `${decisive.role} ${describeHeadline(decisive.credit)} `
     : `${decisive.role} is the clearest candidate `;
   return h(
     'span',
@@ -150,6 +150,6 @@ function lineOf({ decisive, decided, best }: WhyLost): HTMLElement {
     `: ${words}(${signed(decisive.credit.value)}): `,
     ...said,
     best === null ? null : ' → ',
-    ...(best === null ? [] : shownText(oneLine(best.text.slice(0, 200)))),
+    ...(best === null ? [] : createTextNodes(toSingleLine(best.text.slice(0, 200)))),
   );
 }

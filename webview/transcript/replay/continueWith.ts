@@ -9,7 +9,7 @@ import {
 import { h } from '../../common/dom.ts';
 import { button, dropdown, option, textField, type Dropdown } from '../../common/toolkit.ts';
 import type { ReplayFields } from './drafts.ts';
-import { parseTemperature, snapshotLabel } from './replayWords.ts';
+import { parseTemperature, labelSnapshot } from './replayWords.ts';
 
 export class ContinueWith {
   readonly element: HTMLDetailsElement;
@@ -28,12 +28,12 @@ export class ContinueWith {
     this.snapshot.append(
       option(
         '',
-        `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : snapshotLabel({ id: own.snapshot, step: own.step, kept: true })}`,
+        `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : labelSnapshot({ id: own.snapshot, step: own.step, kept: true })}`,
       ),
     );
     for (const offered of snapshots) {
       if (offered.id !== own.snapshot) {
-        this.snapshot.append(option(offered.id, snapshotLabel(offered)));
+        this.snapshot.append(option(offered.id, labelSnapshot(offered)));
       }
     }
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${own.temperature}`;

@@ -14,7 +14,7 @@ export type ReplayFields = Omit<ReplayDraft, 'message'>;
  * more than MOST_DRAFTS, or if their texts have more than DRAFTS_LENGTH characters in all.
  * @param fields null if the message has no draft
  */
-export function withDraft(
+export function addDraft(
   drafts: readonly ReplayDraft[],
   message: number,
   fields: ReplayFields | null,
@@ -23,7 +23,7 @@ export function withDraft(
   if (fields === null) {
     return others;
   }
-  const kept = [...others, { ...bounded(fields), message }].slice(-MOST_DRAFTS);
+  const kept = [...others, { ...cutFields(fields), message }].slice(-MOST_DRAFTS);
   while (kept.reduce((sum, { text }) => sum + text.length, 0) > DRAFTS_LENGTH) {
     kept.shift();
   }
@@ -31,12 +31,12 @@ export function withDraft(
 }
 
 /** Returns true if the fields have their initial values. */
-export function sameFields(fields: ReplayFields, offered: ReplayFields): boolean {
-  return JSON.stringify(bounded(fields)) === JSON.stringify(bounded(offered));
+export function hasSameFields(fields: ReplayFields, offered: ReplayFields): boolean {
+  return JSON.stringify(cutFields(fields)) === JSON.stringify(cutFields(offered));
 }
 
 /** Cuts the fields to the lengths that a state can hold. */
-function bounded({
+function cutFields({
   alternatives,
   replays,
   text,

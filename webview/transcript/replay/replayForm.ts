@@ -22,8 +22,8 @@ import {
   type TextField,
 } from '../../common/toolkit.ts';
 import { ContinueWith } from './continueWith.ts';
-import { sameFields, type ReplayFields } from './drafts.ts';
-import { parseCount, progressOf } from './replayWords.ts';
+import { hasSameFields, type ReplayFields } from './drafts.ts';
+import { parseCount, describeReplayProgress } from './replayWords.ts';
 
 export interface ReplayRequest {
   readonly alternatives: number;
@@ -48,7 +48,7 @@ export interface ReplayFormEvents {
 }
 
 /** Returns the initial text of the user's own message: the message, if it fits the field. */
-const ownStart = (text: string): string => (text.length > DRAFT_LIMITS.text ? '' : text);
+const initialOwnText = (text: string): string => (text.length > DRAFT_LIMITS.text ? '' : text);
 
 export class ReplayForm {
   readonly element: HTMLElement;
@@ -88,7 +88,7 @@ export class ReplayForm {
     this.offered = {
       alternatives: String(defaults.alternatives),
       replays: String(defaults.replays),
-      text: ownStart(message.text),
+      text: initialOwnText(message.text),
       independent: false,
       snapshot: null,
       temperature: '',
@@ -144,7 +144,7 @@ export class ReplayForm {
       defaults.unavailable === null ? this.typedPart : null,
       defaults.unavailable === null ? this.continuation.element : null,
       defaults.unavailable === null && result !== undefined
-        ? otherResult(result, (text) => this.replay({ alternatives: 0, text: null, result: text }))
+        ? createOtherResultForm(result, (text) => this.replay({ alternatives: 0, text: null, result: text }))
         : null,
       this.fault,
       h('div', { class: 'progress' }, this.ring, this.words, this.cancel),
@@ -236,7 +236,7 @@ export class ReplayForm {
     this.failure = failure;
     // The progress of settling this message is shown beside the settle button instead.
     const settling = here && state !== null && state.settle !== null;
-    const words = settling ? '' : progressOf(state, here);
+    const words = settling ? '' : describeReplayProgress(state, here);
     if (this.words.textContent !== words) {
       this.words.textContent = words;
     }
@@ -286,7 +286,7 @@ export class ReplayForm {
       independent: !this.common.checked,
       ...this.continuation.fields,
     };
-    this.events.draft(this.message, sameFields(fields, this.offered) ? null : fields);
+    this.events.draft(this.message, hasSameFields(fields, this.offered) ? null : fields);
   }
 
   /** Replays the user's own message with the settings of the form. */
@@ -325,7 +325,7 @@ export class ReplayForm {
  * Creates the form in which the recorded result of a tool can be edited and replayed.
  * @param replay receives the edited result
  */
-function otherResult(
+function createOtherResultForm(
   { source, text }: { readonly source: string; readonly text: string },
   replay: (text: string) => void,
 ): HTMLElement {

@@ -5,17 +5,20 @@ import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared
 import { count, plural } from '../../common/format.ts';
 
 /** Describes a number of replays: `12 replays in 3 requests`. */
-export function replaysWords({ replays, requests }: Replays): string {
+export function describeReplayCount({ replays, requests }: Replays): string {
   return `${plural(replays, 'replay')} in ${plural(requests, 'request')}`;
 }
 
 /** Describes the size of a transcript: `10 messages · 12 replays in 3 requests`. */
-export function sizeWords({ messages, replayed }: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
-  return [plural(messages, 'message'), ...(replayed.requests === 0 ? [] : [replaysWords(replayed)])].join(' · ');
+export function describeTranscriptSize({
+  messages,
+  replayed,
+}: Pick<TranscriptLayout, 'messages' | 'replayed'>): string {
+  return [plural(messages, 'message'), ...(replayed.requests === 0 ? [] : [describeReplayCount(replayed)])].join(' · ');
 }
 
 /** Describes the messages that match a filter: `4 of 10 messages, 3 of 77 replayed`. */
-export function matchingWords({
+export function describeMatching({
   messages,
   matching,
   replayed,
@@ -26,7 +29,7 @@ export function matchingWords({
 }
 
 /** Returns the mean of the returns that are not null, or null if there are none. */
-export function meanReturn(returns: readonly (number | null)[]): number | null {
+export function computeScoredMean(returns: readonly (number | null)[]): number | null {
   const scored = returns.filter((value) => value !== null);
   return scored.length === 0 ? null : scored.reduce((sum, value) => sum + value, 0) / scored.length;
 }
@@ -56,17 +59,17 @@ export function parseTemperature(value: string): number | null | string {
 }
 
 /** Labels a snapshot: `Step 3 · 0123456789ab`, with a note if its weights must be rebuilt. */
-export function snapshotLabel({ id, step, kept }: OfferedSnapshot): string {
+export function labelSnapshot({ id, step, kept }: OfferedSnapshot): string {
   return `${step === 0 ? 'Before training' : `Step ${step}`} · ${id.slice(0, 12)}${kept ? '' : ' (rebuilt first)'}`;
 }
 
 /** Returns the label of the button that settles a credit. */
-export function settleLabel(replays: number): string {
+export function labelSettleButton(replays: number): string {
   return `Settle with about ${plural(replays, 'replay')}`;
 }
 
 /** Describes the progress or the end of settling a message's credit; empty if there is nothing to say. */
-export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
+export function describeSettleProgress(state: ReplayState | null, credit: Pick<Headline, 'verdict'> | null): string {
   if (state === null || state.settle === null) {
     return '';
   }
@@ -88,7 +91,7 @@ export function settleWords(state: ReplayState | null, credit: Pick<Headline, 'v
  * Describes the progress of a replay; empty if there is nothing to say.
  * @param here true if the replay is of the message on screen
  */
-export function progressOf(state: ReplayState | null, here: boolean): string {
+export function describeReplayProgress(state: ReplayState | null, here: boolean): string {
   if (state?.status === 'cancelled' && here && state.total > 0 && state.done === state.total) {
     return 'Verification was cancelled; all replays are kept.';
   }

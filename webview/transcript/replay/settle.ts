@@ -4,7 +4,7 @@ import type { Headline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { focusedIn, h } from '../../common/dom.ts';
 import { button } from '../../common/toolkit.ts';
-import { settleLabel, settleWords } from './replayWords.ts';
+import { labelSettleButton, describeSettleProgress } from './replayWords.ts';
 
 export interface SettleEvents {
   /** Replays until the credit is decided or the replays are spent. */
@@ -38,7 +38,7 @@ export class SettleControl {
     const offered = this.possible && more !== null && more > 0;
     this.replays = settleReplays(more);
     if (offered) {
-      const label = settleLabel(more);
+      const label = labelSettleButton(more);
       if (this.start.textContent !== label) {
         this.start.textContent = label;
       }
@@ -47,7 +47,7 @@ export class SettleControl {
     this.start.hidden = !offered || settling;
     this.start.disabled = running;
     this.cancel.hidden = !settling;
-    const words = here ? settleWords(state, credit) : '';
+    const words = here ? describeSettleProgress(state, credit) : '';
     if (this.words.textContent !== words) {
       this.words.textContent = words;
     }

@@ -1,6 +1,6 @@
 /** The search of the transcript panel: requests hits, highlights them, and steps through them. */
 import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import type { Asking } from '../asking.ts';
+import type { TranscriptRequestSender } from '../asking.ts';
 import type { DetailPane } from '../message/detail.ts';
 import type { TreeView } from '../tree/tree.ts';
 import type { SearchBar } from './searchBar.ts';
@@ -15,7 +15,7 @@ interface SearchedViews {
 export class HitSearch {
   private readonly views: SearchedViews;
   private readonly post: (message: TranscriptToHost) => void;
-  private readonly asking: Asking;
+  private readonly asking: TranscriptRequestSender;
   private readonly steps = new HitSteps();
   private words = '';
   /** Revision of the layout that was searched last. */
@@ -25,7 +25,7 @@ export class HitSearch {
   /** Progress of a step: its row is revealed, then its message is shown at its first hit. */
   private stepped: 'no' | 'row' | 'text' = 'no';
 
-  constructor(views: SearchedViews, post: (message: TranscriptToHost) => void, asking: Asking) {
+  constructor(views: SearchedViews, post: (message: TranscriptToHost) => void, asking: TranscriptRequestSender) {
     this.views = views;
     this.post = post;
     this.asking = asking;
@@ -125,7 +125,7 @@ export class HitSearch {
  * Returns the place, in an ascending list of rows with hits, of the next or the previous hit from a
  * row. Wraps around. Returns null if there are no hits.
  */
-export function stepFrom(rows: readonly number[], row: number, direction: 1 | -1): number | null {
+export function findStep(rows: readonly number[], row: number, direction: 1 | -1): number | null {
   if (rows.length === 0) {
     return null;
   }
@@ -180,7 +180,7 @@ export class HitSteps {
       return null;
     }
     const rows = this.found?.rows ?? [];
-    const at = stepFrom(rows, this.aim ?? place, direction);
+    const at = findStep(rows, this.aim ?? place, direction);
     this.aim = at === null ? null : (rows[at] ?? null);
     return this.aim;
   }

@@ -11,11 +11,11 @@ import {
 import { setChoices, type Choice } from '../../common/choices.ts';
 import { h } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
-import { Rested } from '../../common/rest.ts';
+import { DelayedWork } from '../../common/rest.ts';
 import { iconButton } from '../../common/toolkit.ts';
 import { Drawer } from '../drawer.ts';
-import { shownKey } from '../keys.ts';
-import { matchingWords } from '../replay/replayWords.ts';
+import { findShownKey } from '../keys.ts';
+import { describeMatching } from '../replay/replayWords.ts';
 
 /** Milliseconds without a key press before the search starts. */
 const PAUSE = 120;
@@ -56,7 +56,7 @@ export class SearchBar {
   private readonly field = h('input', {
     type: 'search',
     class: 'search-field',
-    placeholder: `Search messages ( ${shownKey('search')} )`,
+    placeholder: `Search messages ( ${findShownKey('search')} )`,
     'aria-label': 'Search messages',
     maxlength: QUERY_LIMIT,
     spellcheck: 'false',
@@ -70,7 +70,7 @@ export class SearchBar {
   private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
   private readonly matching = h('span', { class: 'muted matching', role: 'status' });
   private readonly filters: Drawer;
-  private readonly asking = new Rested(() => this.events.search(this.field.value), PAUSE);
+  private readonly asking = new DelayedWork(() => this.events.search(this.field.value), PAUSE);
   private filter: TranscriptFilter = NO_FILTER;
 
   /** @param protocol the button that opens the map of the protocol if space is short */
@@ -93,7 +93,7 @@ export class SearchBar {
       this.role.focus();
       events.filter(NO_FILTER);
     });
-    const sign = h('span', { class: 'key-sign' }, ` ( ${shownKey('keys')} )`);
+    const sign = h('span', { class: 'key-sign' }, ` ( ${findShownKey('keys')} )`);
     const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
     keys.addEventListener('click', () => events.keys());
     const line = [...this.choosers, this.clear, this.matching];
@@ -161,7 +161,7 @@ export class SearchBar {
     this.lane.hidden = layout.replayed.requests === 0 && filter.lane === null;
     const set = Object.values(filter).filter((value) => value !== null).length;
     this.clear.hidden = set === 0;
-    this.matching.textContent = set === 0 ? '' : matchingWords(layout);
+    this.matching.textContent = set === 0 ? '' : describeMatching(layout);
     this.filters.name = set === 0 ? 'Filters' : `Filters (${set})`;
     for (const select of this.choosers) {
       select.classList.toggle('set', select.value !== '');
@@ -170,7 +170,7 @@ export class SearchBar {
 
   /** @param at place of the focused hit, from 0; null if the focused row is not a hit */
   showHits(hits: SearchHits | null, at: number | null): void {
-    this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : hitWords(hits, at);
+    this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : describeHits(hits, at);
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -221,7 +221,7 @@ export class SearchBar {
 }
 
 /** Describes the hits of a search: `3 / 17`, and the number of hits elsewhere. */
-export function hitWords({ rows, total, hidden, elsewhere }: SearchHits, at: number | null): string {
+export function describeHits({ rows, total, hidden, elsewhere }: SearchHits, at: number | null): string {
   const further = [
     hidden === 0 ? null : `${count(hidden)} hidden by the filter`,
     elsewhere === null

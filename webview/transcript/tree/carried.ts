@@ -13,7 +13,7 @@ export interface RowPosition {
  * @param after indexes of messages in the new layout
  * @param rows number of rows in the new layout
  */
-export function carried(
+export function carryRow(
   { index, message }: RowPosition,
   before: ReadonlyMap<number, number>,
   after: ReadonlyMap<number, number>,

@@ -1,6 +1,6 @@
 /** Tracks the indexes, in the current layout, of the rows whose places the host is asked for. */
 import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { carried, type RowPosition } from './carried.ts';
+import { carryRow, type RowPosition } from './carried.ts';
 
 export class KnownRows {
   private readonly indexes = new Map<number, number>();
@@ -12,7 +12,7 @@ export class KnownRows {
 
   /** Returns the index of a row of this layout in the next one. */
   carry(row: RowPosition, layout: TranscriptLayout): number {
-    return carried(row, this.indexes, indexesIn(layout), layout.rows);
+    return carryRow(row, this.indexes, readIndexes(layout), layout.rows);
   }
 
   /** Takes the next layout. */
@@ -37,6 +37,6 @@ export class KnownRows {
 }
 
 /** Returns the indexes of the tracked rows in a layout, or of the nearest rows if a filter hides them. */
-export function indexesIn({ places, near }: TranscriptLayout): ReadonlyMap<number, number> {
+export function readIndexes({ places, near }: TranscriptLayout): ReadonlyMap<number, number> {
   return new Map([...places, ...near].map(({ message, index }) => [message, index]));
 }

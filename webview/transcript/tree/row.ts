@@ -2,17 +2,24 @@
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { disarmed } from '../../../src/shared/text/visible.ts';
+import { showInvisibleControls } from '../../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../../src/shared/transcript/shownEvents.ts';
-import { creditCell, learnedCell } from '../../common/creditBar.ts';
+import { createCreditCell, createLearnedCell } from '../../common/creditBar.ts';
 import { h, icon, setAttributes } from '../../common/dom.ts';
-import { creditText, learnedText, oneLine, returnText } from '../../common/format.ts';
-import { returnCell } from '../../common/returnMark.ts';
-import { shownText } from '../../common/shownText.ts';
-import { verificationBadge, verificationText } from '../../common/verificationBadge.ts';
-import { eventChip, eventLine, STAGE_TITLE, stageWords, voterSentences, voterWords } from '../events.ts';
-import { highlighted } from '../highlight.ts';
-import { replaysWords } from '../replay/replayWords.ts';
+import { describeShownCredit, describeLearnedCredit, toSingleLine, formatReturnValue } from '../../common/format.ts';
+import { createReturnCell } from '../../common/returnMark.ts';
+import { createTextNodes } from '../../common/shownText.ts';
+import { verificationBadge, describeVerificationMark } from '../../common/verificationBadge.ts';
+import {
+  createEventChip,
+  describeEvent,
+  STAGE_TITLE,
+  nameStage,
+  describeVoter,
+  describeVoterBriefly,
+} from '../events.ts';
+import { splitByHits } from '../highlight.ts';
+import { describeReplayCount } from '../replay/replayWords.ts';
 
 /** Height of a row in pixels, as in the editor's own trees. The same value is in tree.css. */
 export const ROW_HEIGHT = 22;
@@ -31,25 +38,27 @@ export function rowId(index: number): string {
 }
 
 /** Returns the text of a row for screen readers. */
-export function rowLabel(row: MarkedRow): string {
-  const text = disarmed(oneLine(row.text));
+export function describeRow(row: MarkedRow): string {
+  const text = showInvisibleControls(toSingleLine(row.text));
   if (row.message === null) {
     return `Question: ${text}`;
   }
   if (row.lane !== null) {
-    return `${replaysWords(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
+    return `${describeReplayCount(row.lane)} of ${row.role}: ${text === '' ? 'empty message' : text}`;
   }
   const place = row.siblings > 1 ? ` ${row.position} of ${row.siblings}` : '';
-  const stage = row.stage === undefined ? '' : `, ${stageWords(row.stage)}`;
-  const said = (events: readonly ShownEvent[] = []): string => events.map((event) => `, ${eventLine(event)}`).join('');
-  const voted = row.vote === undefined ? '' : `, ${voterWords(row.vote)}`;
-  const credit = row.learned === undefined ? creditText(row.credit) : learnedText(row.learned, row.credit);
+  const stage = row.stage === undefined ? '' : `, ${nameStage(row.stage)}`;
+  const said = (events: readonly ShownEvent[] = []): string =>
+    events.map((event) => `, ${describeEvent(event)}`).join('');
+  const voted = row.vote === undefined ? '' : `, ${describeVoterBriefly(row.vote)}`;
+  const credit =
+    row.learned === undefined ? describeShownCredit(row.credit) : describeLearnedCredit(row.learned, row.credit);
   return [
     `${row.role}${place}${voted}${stage}${row.branch ? ', replayed' : ''}`,
     row.other === null ? '' : `, ${OTHER_DISTRIBUTION}`,
     `${said(row.events?.before)}: ${text === '' ? 'empty message' : text}${said(row.events?.after)}`,
-    `; return ${returnText(row.return)}${row.byHand === true ? `, ${BY_HAND}` : ''}; ${credit}`,
-    row.verification === null ? '' : `; ${verificationText(row.verification)}`,
+    `; return ${formatReturnValue(row.return)}${row.byHand === true ? `, ${BY_HAND}` : ''}; ${credit}`,
+    row.verification === null ? '' : `; ${describeVerificationMark(row.verification)}`,
   ].join('');
 }
 
@@ -61,10 +70,10 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
     'aria-posinset': row.position,
     'aria-setsize': row.siblings,
     'aria-expanded': row.descendants === 0 ? null : String(!state.folded),
-    'aria-label': rowLabel(row),
+    'aria-label': describeRow(row),
   });
-  mark(element, state);
-  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...label(row, query));
+  showRowState(element, state);
+  const name = h('span', { class: 'row-name' }, twistie(row, state.folded), ...createRowNameParts(row, query));
   name.style.paddingInlineStart = `${4 + 12 * row.depth}px`;
   element.append(name);
   element.classList.toggle('lane', row.lane !== null);
@@ -75,19 +84,19 @@ export function rowElement(row: MarkedRow, state: RowState, query: string): HTML
       preventDefaultContextMenuItems: true,
     });
     element.classList.toggle('passed', !row.match);
-    element.append(returnCell(row.return, row.outcome, row.byHand), credited(row));
+    element.append(createReturnCell(row.return, row.outcome, row.byHand), createRowCredit(row));
   }
   return element;
 }
 
 /** Creates the credit of a row with its verdict, or the credit that training gave if the row has that. */
-function credited({ credit, learned }: MarkedRow): HTMLElement {
+function createRowCredit({ credit, learned }: MarkedRow): HTMLElement {
   if (learned !== undefined) {
-    const cell = learnedCell(learned, credit);
+    const cell = createLearnedCell(learned, credit);
     cell.append(h('span', { class: 'row-verdict' }, 'training'));
     return cell;
   }
-  const cell = creditCell(credit);
+  const cell = createCreditCell(credit);
   if (credit !== null && credit.verdict !== 'alone') {
     cell.append(h('span', { class: `row-verdict verdict-${credit.verdict}` }, credit.verdict));
   }
@@ -103,7 +112,7 @@ export function waitingElement(index: number): HTMLElement {
 }
 
 /** Updates the state of a row: focused, shown in the detail pane, or selected to compare. */
-export function mark(element: HTMLElement, state: Pick<RowState, 'active' | 'selected' | 'compared'>): void {
+export function showRowState(element: HTMLElement, state: Pick<RowState, 'active' | 'selected' | 'compared'>): void {
   element.classList.toggle('active', state.active);
   element.classList.toggle('selected', state.selected);
   element.classList.toggle('compared', state.compared);
@@ -120,9 +129,9 @@ function shell(index: number): HTMLElement {
 }
 
 /** Creates the nodes of a text with the words of a search marked. */
-function words(text: string, query: string): readonly (HTMLElement | string)[] {
-  return highlighted(text, query).flatMap((stretch) =>
-    stretch.hit ? [h('mark', {}, ...shownText(stretch.text))] : shownText(stretch.text),
+function createMarkedText(text: string, query: string): readonly (HTMLElement | string)[] {
+  return splitByHits(text, query).flatMap((stretch) =>
+    stretch.hit ? [h('mark', {}, ...createTextNodes(stretch.text))] : createTextNodes(stretch.text),
   );
 }
 
@@ -133,29 +142,32 @@ function twistie(row: MarkedRow, folded: boolean): HTMLElement {
   return h('span', { class: folded ? 'twistie foldable' : 'twistie foldable open' }, icon('chevron'));
 }
 
-function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
-  const text = oneLine(row.text);
+function createRowNameParts(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
+  const text = toSingleLine(row.text);
   if (row.message === null) {
-    return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...shownText(text))];
+    return [h('span', { class: 'role' }, 'question'), h('span', { class: 'row-text' }, ...createTextNodes(text))];
   }
   if (row.lane !== null) {
-    return [h('span', { class: 'branch' }, icon('branch')), h('span', { class: 'lane-words' }, replaysWords(row.lane))];
+    return [
+      h('span', { class: 'branch' }, icon('branch')),
+      h('span', { class: 'lane-words' }, describeReplayCount(row.lane)),
+    ];
   }
   const place = row.siblings > 1 ? h('span', { class: 'place' }, `${row.position}/${row.siblings}`) : null;
   return [
-    ...(row.events?.before ?? []).map(eventChip),
+    ...(row.events?.before ?? []).map(createEventChip),
     h('span', { class: 'role' }, row.role),
     place,
     row.vote === undefined
       ? null
       : h(
           'span',
-          { class: row.vote.pivotal ? 'voted pivotal' : 'voted', title: voterSentences(row.vote) },
-          voterWords(row.vote),
+          { class: row.vote.pivotal ? 'voted pivotal' : 'voted', title: describeVoter(row.vote) },
+          describeVoterBriefly(row.vote),
         ),
     row.stage === undefined || row.depth > 1
       ? null
-      : h('span', { class: 'place', title: STAGE_TITLE }, stageWords(row.stage)),
+      : h('span', { class: 'place', title: STAGE_TITLE }, nameStage(row.stage)),
     row.branch
       ? h(
           'span',
@@ -173,9 +185,9 @@ function label(row: MarkedRow, query: string): readonly (HTMLElement | null)[] {
     h(
       'span',
       { class: text === '' ? 'row-text empty' : 'row-text' },
-      ...(text === '' ? ['empty message'] : words(text, query)),
+      ...(text === '' ? ['empty message'] : createMarkedText(text, query)),
     ),
-    ...(row.events?.after ?? []).map(eventChip),
+    ...(row.events?.after ?? []).map(createEventChip),
     h('span', { class: 'compare-mark' }, 'to compare'),
     row.finish === 'length' ? h('span', { class: 'cut', title: 'Ended by the length limit' }, 'cut off') : null,
     row.verification === null ? null : verificationBadge(row.verification),

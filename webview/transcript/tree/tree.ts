@@ -10,10 +10,10 @@ import { isMove, placeAfter, type MoveCommand } from '../../common/keyBindings.t
 import { oncePerFrame } from '../../common/rest.ts';
 import { listenForKeys, type TreeCommand } from '../keys.ts';
 import { Folds, type Folding } from './folds.ts';
-import { indexesIn } from './knownRows.ts';
+import { readIndexes } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { Pointer } from './pointer.ts';
-import { ROW_HEIGHT, rowId, mark, rowElement, waitingElement, type RowState } from './row.ts';
+import { ROW_HEIGHT, rowId, showRowState, rowElement, waitingElement, type RowState } from './row.ts';
 import type { TreeEvents, PanelCommand } from './treeEvents.ts';
 import { TreeSight } from './treeSight.ts';
 
@@ -71,7 +71,7 @@ export class TreeView {
     const { sight } = this;
     const places = new Map(layout.places.map((place) => [place.message, place]));
     const position = sight.positionOf(this.active);
-    const active = same ? sight.known.carry(position, layout) : (indexesIn(layout).get(selected ?? -1) ?? 0);
+    const active = same ? sight.known.carry(position, layout) : (readIndexes(layout).get(selected ?? -1) ?? 0);
     const due =
       same && this.due?.index === this.active && places.get(position.message ?? -1)?.index === active ? this.due : null;
     const top = sight.next(layout, same, kept);
@@ -471,7 +471,7 @@ class DrawnRows {
       this.canvas.append(element);
     }
     element.style.transform = `translateY(${place * ROW_HEIGHT}px)`;
-    mark(element, state);
+    showRowState(element, state);
   }
 }
 

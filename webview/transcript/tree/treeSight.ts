@@ -7,9 +7,9 @@ import {
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { markFirstRows, RowScroll } from '../../common/rowScroll.ts';
 import { RowWindows } from '../../common/rowWindows.ts';
-import { placeOfWord } from '../keys.ts';
+import { findPlaceOfWord } from '../keys.ts';
 import type { RowPosition } from './carried.ts';
-import { indexesIn, KnownRows } from './knownRows.ts';
+import { readIndexes, KnownRows } from './knownRows.ts';
 import { Layout } from './layout.ts';
 import { ROW_HEIGHT } from './row.ts';
 
@@ -58,7 +58,7 @@ export class TreeSight {
       const anchor = this.anchor();
       return anchor === null ? null : { index: this.known.carry(anchor, layout), offset: anchor.offset };
     }
-    const index = kept?.message === null ? 0 : indexesIn(layout).get(kept?.message ?? -1);
+    const index = kept?.message === null ? 0 : readIndexes(layout).get(kept?.message ?? -1);
     return index === undefined ? null : { index, offset: kept?.offset ?? 0 };
   }
 
@@ -86,7 +86,7 @@ export class TreeSight {
    */
   settle(first: number, end: number): boolean {
     const { top: scrollTop } = this.scroll;
-    for (const place of placesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) {
+    for (const place of listPlacesAhead(first, end, this.layout.visible, scrollTop >= this.drawnAt)) {
       this.windows.get(this.layout.rowAt(place));
     }
     this.drawnAt = scrollTop;
@@ -101,7 +101,7 @@ export class TreeSight {
 
   /** Returns the place of the next loaded message that begins with a word. Skips lanes. */
   placeOf(word: string, active: number): number | null {
-    return placeOfWord(word, this.layout.placeOf(active), this.layout.visible, (at) => {
+    return findPlaceOfWord(word, this.layout.placeOf(active), this.layout.visible, (at) => {
       const row = this.windows.peek(this.layout.rowAt(at));
       return row?.lane === null ? row : undefined;
     });
@@ -118,7 +118,7 @@ const AHEAD = 3;
  * @param end the place after the last one drawn
  * @param visible number of visible places
  */
-export function placesAhead(first: number, end: number, visible: number, down: boolean): readonly number[] {
+export function listPlacesAhead(first: number, end: number, visible: number, down: boolean): readonly number[] {
   const nearest = down ? end - 1 : first;
   const places = Array.from({ length: AHEAD }, (_, step) => nearest + (down ? 1 : -1) * (step + 1) * WINDOW);
   return [...new Set(places.map((place) => Math.max(0, Math.min(visible - 1, place))))].filter(

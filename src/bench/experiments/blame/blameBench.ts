@@ -3,24 +3,24 @@
  * and the coverage of their intervals, on teams whose exact chances are known.
  */
 import { setImmediate } from 'node:timers/promises';
-import { wilson } from '../../../credit/interval.ts';
+import { wilsonInterval } from '../../../credit/interval.ts';
 import { fitCurves } from '../../../credit/pooledCurves.ts';
-import { countsOf, decideTogether, isRead, type CurveVerdict } from '../../../credit/valueCurve.ts';
+import { toCurveCounts, decideTogether, isReadEvenly, type CurveVerdict } from '../../../credit/valueCurve.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import { makeFigure, describeHardware, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
 import {
-  isOther,
+  isNotWorst,
   searchEnumerated,
-  truthOf,
+  computeTruth,
   type Order,
   type Searched,
   type Truth,
-  isWrong,
-  pairsTogether,
+  isFalseVerdict,
+  drawPairs,
   RANGE,
   type Pairs,
 } from './blameSearch.ts';
-import { lostEpisode, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
+import { drawLostEpisode, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
 const EPISODES = 2000;
 const QUICK_EPISODES = 120;
@@ -53,9 +53,9 @@ export async function benchBlame(
     if (signal.aborted) {
       throw new CancelledError();
     }
-    const episode = lostEpisode(index);
+    const episode = drawLostEpisode(index);
     all.push({
-      truth: truthOf(episode),
+      truth: computeTruth(episode),
       search: searchEnumerated(episode, 'search', BUDGET, index),
       inTurn: searchEnumerated(episode, 'in turn', BUDGET, index),
     });
@@ -63,23 +63,23 @@ export async function benchBlame(
       note(`${index + 1} of ${count} episodes`);
     }
   }
-  const together = await readRuns(count, 'search', signal, note);
-  const inTurn = await readRuns(count, 'in turn', signal, note);
+  const together = await searchBlameRuns(count, 'search', signal, note);
+  const inTurn = await searchBlameRuns(count, 'in turn', signal, note);
   return {
     suite: 'blame',
-    figures: [...figuresOf(all), ...figuresTogether(together, inTurn)],
-    hardware: hardwareName(),
+    figures: [...makeBlameFigures(all), ...makeTogetherFigures(together, inTurn)],
+    hardware: describeHardware(),
   };
 }
 
 /** Searches the same episodes in runs, each with all episodes of teams of one length. */
-async function readRuns(
+async function searchBlameRuns(
   count: number,
   order: Order,
   signal: AbortSignal,
   note: (line: string) => void,
 ): Promise<SearchedTogether[]> {
-  const episodes = Array.from({ length: count }, (_, index) => lostEpisode(index));
+  const episodes = Array.from({ length: count }, (_, index) => drawLostEpisode(index));
   const read: SearchedTogether[] = [];
   for (const run of Map.groupBy(episodes, ({ team }) => team.messages).values()) {
     read.push(...(await searchTogether(run, order, BUDGET_TOGETHER, signal)));
@@ -88,62 +88,67 @@ async function readRuns(
   return read;
 }
 
-function figuresTogether(search: readonly SearchedTogether[], inTurn: readonly SearchedTogether[]): BenchFigure[] {
+function makeTogetherFigures(search: readonly SearchedTogether[], inTurn: readonly SearchedTogether[]): BenchFigure[] {
   const share = (all: readonly SearchedTogether[], is: (one: SearchedTogether) => boolean): number =>
-    percentOf(all.filter(is).length, all.length);
+    toPercentOf(all.filter(is).length, all.length);
   const calls = (all: readonly SearchedTogether[]): number => all.reduce((sum, one) => sum + one.calls, 0) / all.length;
   const wrong = search.filter((one) => one.isWrong).length;
   return [
-    figure(
+    makeFigure(
       'wrong answers, read together',
       share(search, (one) => one.isWrong),
       '%',
       { ceiling: PROMISED, peer: share(inTurn, (one) => one.isWrong) },
     ),
-    figure('the same, upper bound', 100 * (wilson(wrong, search.length)?.high ?? 1), '%', { ceiling: PROMISED }),
-    figure(
+    makeFigure('the same, upper bound', 100 * (wilsonInterval(wrong, search.length)?.high ?? 1), '%', {
+      ceiling: PROMISED,
+    }),
+    makeFigure(
       'episodes decided together',
       share(search, (one) => one.decided),
       '%',
       { peer: share(inTurn, (one) => one.decided) },
     ),
-    figure('calls to an answer, read together', calls(search), 'calls', {
+    makeFigure('calls to an answer, read together', calls(search), 'calls', {
       peer: calls(inTurn),
       peerRatio: calls(inTurn) / calls(search),
     }),
   ];
 }
 
-const percentOf = (part: number, whole: number): number => (100 * part) / whole;
+const toPercentOf = (part: number, whole: number): number => (100 * part) / whole;
 
-function figuresOf(all: readonly Both[]): BenchFigure[] {
+function makeBlameFigures(all: readonly Both[]): BenchFigure[] {
   const count = all.length;
   const wrong = all.filter(({ search }) => search.isWrong).length;
-  const upper = 100 * (wilson(wrong, count)?.high ?? 1);
+  const upper = 100 * (wilsonInterval(wrong, count)?.high ?? 1);
   const decided = all.filter(({ search }) => search.verdict !== 'undecided').length;
   const calls = (of: 'search' | 'inTurn'): number => all.reduce((sum, one) => sum + one[of].calls, 0) / count;
   const sum = (name: 'shown' | 'held'): number => all.reduce((total, { search }) => total + search[name], 0);
   const named = all.filter(({ truth }) => truth.drops.length > 1);
   return [
-    figure('wrong answers of a search', percentOf(wrong, count), '%', { ceiling: PROMISED }),
-    figure('the same, upper bound', upper, '%', { ceiling: PROMISED }),
-    figure('intervals that hold the truth', percentOf(sum('held'), sum('shown')), '%'),
-    figure('searches that decide', percentOf(decided, count), '%'),
-    figure('calls to an answer', calls('search'), 'calls', {
+    makeFigure('wrong answers of a search', toPercentOf(wrong, count), '%', { ceiling: PROMISED }),
+    makeFigure('the same, upper bound', upper, '%', { ceiling: PROMISED }),
+    makeFigure('intervals that hold the truth', toPercentOf(sum('held'), sum('shown')), '%'),
+    makeFigure('searches that decide', toPercentOf(decided, count), '%'),
+    makeFigure('calls to an answer', calls('search'), 'calls', {
       peer: calls('inTurn'),
       peerRatio: calls('inTurn') / calls('search'),
       ceiling: GOAL_RATIO * calls('inTurn'),
     }),
     ...BUDGETS.map((budget) => {
       const share = (of: 'search' | 'inTurn'): number =>
-        percentOf(named.filter(({ truth, ...one }) => isOther(guessAt(one[of], budget), truth)).length, named.length);
-      return figure(`wrong guesses after ${budget} calls`, share('search'), '%', { peer: share('inTurn') });
+        toPercentOf(
+          named.filter(({ truth, ...one }) => isNotWorst(findGuess(one[of], budget), truth)).length,
+          named.length,
+        );
+      return makeFigure(`wrong guesses after ${budget} calls`, share('search'), '%', { peer: share('inTurn') });
     }),
   ];
 }
 
 /** Returns the message with the lowest mean after a number of calls. */
-const guessAt = ({ guesses }: Searched, budget: number): number =>
+const findGuess = ({ guesses }: Searched, budget: number): number =>
   guesses.findLast(({ calls }) => calls <= budget)?.place ?? 0;
 
 // Searches of all episodes of a run together.
@@ -188,20 +193,20 @@ async function searchTogether(
     if (open.length === 0) {
       return read.map(({ episode, calls, found }) => ({
         decided: found.next === null,
-        isWrong: isWrong(found.verdict, found.places, truthOf(episode)),
+        isWrong: isFalseVerdict(found.verdict, found.places, computeTruth(episode)),
         calls,
       }));
     }
     for (const one of open) {
       const everywhere = first || order === 'in turn';
       for (const place of everywhere ? one.pairs.keys() : [one.found.next ?? 0]) {
-        if (!everywhere || isRead(place)) {
-          one.calls += pairsTogether(one.episode, one.pairs, place, one.numbers);
+        if (!everywhere || isReadEvenly(place)) {
+          one.calls += drawPairs(one.episode, one.pairs, place, one.numbers);
         }
       }
     }
     const counts = read.map(({ episode, pairs }) =>
-      countsOf(
+      toCurveCounts(
         {
           range: RANGE,
           end: 0,

@@ -1,7 +1,7 @@
 /** Searches for the message that lost an episode of an enumerated team, compared with the truth. */
-import { curveOf, decide, dropOf, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
+import { estimateCurve, decideAlone, estimateDrop, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
 import type { BlameVerdict } from '../../../domain/answer.ts';
-import { chanceAfter, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
+import { computeChance, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';
 
 export const RANGE = { low: 0, high: 1 };
 /** Pairs that are sampled at a time, as in the engine. */
@@ -19,8 +19,8 @@ export interface Truth {
   readonly drops: readonly number[];
 }
 
-export function truthOf({ team, said }: LostEpisode): Truth {
-  const points = said.map((_, place) => chanceAfter(team, said.slice(0, place)));
+export function computeTruth({ team, said }: LostEpisode): Truth {
+  const points = said.map((_, place) => computeChance(team, said.slice(0, place)));
   return { points, drops: points.map((before, place) => (points[place + 1] ?? 0) - before) };
 }
 
@@ -52,13 +52,19 @@ export function searchEnumerated(episode: LostEpisode, order: Order, budget: num
       end: 0,
       messages: pairs.map((own, place) => ({ pairs: own, terminal: isTerminalAt(episode.team, place) })),
     };
-    const { verdict, places, next } = decide(samples);
-    guesses.push({ calls, place: lowestMean(pairs) });
+    const { verdict, places, next } = decideAlone(samples);
+    guesses.push({ calls, place: findLowestMean(pairs) });
     if (next === null || calls >= budget) {
-      const truth = truthOf(episode);
-      return { verdict, calls, isWrong: isWrong(verdict, places, truth), guesses, ...coverage(samples, truth) };
+      const truth = computeTruth(episode);
+      return {
+        verdict,
+        calls,
+        isWrong: isFalseVerdict(verdict, places, truth),
+        guesses,
+        ...countCoverage(samples, truth),
+      };
     }
-    calls += pairsTogether(episode, pairs, order === 'search' ? next : turn % pairs.length, numbers);
+    calls += drawPairs(episode, pairs, order === 'search' ? next : turn % pairs.length, numbers);
   }
 }
 
@@ -66,27 +72,27 @@ export function searchEnumerated(episode: LostEpisode, order: Order, budget: num
 export type Pairs = readonly (readonly [own: number, fresh: number])[][];
 
 /** Draws TOGETHER pairs of a message. @returns the number of evaluator calls */
-export function pairsTogether(episode: LostEpisode, pairs: Pairs, place: number, numbers: Numbers): number {
+export function drawPairs(episode: LostEpisode, pairs: Pairs, place: number, numbers: Numbers): number {
   for (let pair = 0; pair < TOGETHER; pair++) {
     pairs[place]?.push(drawPair(episode, place, numbers));
   }
   return TOGETHER * (isTerminalAt(episode.team, place) ? 1 : 2);
 }
 
-function lowestMean(pairs: Pairs): number {
+function findLowestMean(pairs: Pairs): number {
   const means = pairs.map((own) => own.reduce((sum, [kept, fresh]) => sum + kept - fresh, 0) / Math.max(1, own.length));
   return means.indexOf(Math.min(...means));
 }
 
 /** Returns true if a message is not among those that lost the most. */
-export const isOther = (place: number, { drops }: Truth): boolean =>
+export const isNotWorst = (place: number, { drops }: Truth): boolean =>
   (drops[place] ?? 0) > Math.min(...drops) + ROUNDING;
 
 /** Returns true if a verdict is false, as that of several messages if one of them lost nothing. */
-export function isWrong(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
+export function isFalseVerdict(verdict: BlameVerdict, places: readonly number[], truth: Truth): boolean {
   switch (verdict) {
     case 'message':
-      return places.some((place) => isOther(place, truth));
+      return places.some((place) => isNotWorst(place, truth));
     case 'several':
       return places.some((place) => (truth.drops[place] ?? 0) > -ROUNDING);
     case 'rare':
@@ -96,10 +102,10 @@ export function isWrong(verdict: BlameVerdict, places: readonly number[], truth:
   }
 }
 
-function coverage(samples: EpisodeSamples, { points, drops }: Truth): Pick<Searched, 'shown' | 'held'> {
+function countCoverage(samples: EpisodeSamples, { points, drops }: Truth): Pick<Searched, 'shown' | 'held'> {
   const shown = [
-    ...points.map((truth, place) => ({ truth, chance: curveOf(samples)[place] })),
-    ...drops.map((truth, place) => ({ truth, chance: dropOf(samples, place) })),
+    ...points.map((truth, place) => ({ truth, chance: estimateCurve(samples)[place] })),
+    ...drops.map((truth, place) => ({ truth, chance: estimateDrop(samples, place) })),
   ].filter(({ chance }) => chance !== undefined && chance.n > 0);
   const held = shown.filter(
     ({ truth, chance }) => chance !== undefined && chance.low - ROUNDING <= truth && truth <= chance.high + ROUNDING,

@@ -46,7 +46,7 @@ export interface LostEpisode {
 const RIGHT = 2;
 
 /** Returns the lost episode with this number, which alone determines its team and its texts. */
-export function lostEpisode(number: number): LostEpisode {
+export function drawLostEpisode(number: number): LostEpisode {
   const numbers = new Numbers(0xb1a3e, number);
   const kind = TEAM_KINDS[number % TEAM_KINDS.length] ?? 'single';
   const messages = 2 + (Math.floor(number / TEAM_KINDS.length) % 7);
@@ -86,14 +86,14 @@ export function lostEpisode(number: number): LostEpisode {
 }
 
 /** Returns the exact chance of winning after these texts. */
-export function chanceAfter(team: EnumeratedTeam, said: readonly number[]): number {
+export function computeChance(team: EnumeratedTeam, said: readonly number[]): number {
   const known = team.chance(said);
   if (known !== null) {
     return known;
   }
   let sum = 0;
   for (let text = 0; text < team.texts; text++) {
-    sum += chanceAfter(team, [...said, text]);
+    sum += computeChance(team, [...said, text]);
   }
   return sum / team.texts;
 }

@@ -6,15 +6,21 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mean } from '../../../credit/describe.ts';
-import { student } from '../../../credit/interval.ts';
+import { studentInterval } from '../../../credit/interval.ts';
 import type { BlamedEpisode } from '../../../domain/answer.ts';
 import { readRecipe } from '../../../engine/recipe/recipe.ts';
-import { evaluatedEpisodes, type Lost } from '../../../engine/replay/blameRun.ts';
+import { requireLastEvaluation, type Lost } from '../../../engine/replay/blameRun.ts';
 import { EngineService } from '../../../engine/service.ts';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../../files/temporaryFolder.ts';
 import { isLost, type ReturnScale } from '../../../shared/credit/returns.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import { figure, hardwareName, type BenchFigure, type BenchReport, type TeamBenchOptions } from '../../report.ts';
+import {
+  makeFigure,
+  describeHardware,
+  type BenchFigure,
+  type BenchReport,
+  type TeamBenchOptions,
+} from '../../report.ts';
 
 /** The instances are evaluated problems, and the search covers the lost ones. */
 const FULL = { instances: 512, steps: null, fresh: 16 } as const;
@@ -44,14 +50,14 @@ export interface Named {
 /** The messages that each rule replaces, as a share for each place. */
 const RULES: Readonly<Record<string, (episode: Named) => readonly number[]>> = {
   'a random message': ({ lengths }) => lengths.map(() => 1 / lengths.length),
-  'the longest message': ({ lengths }) => highest(lengths),
-  'the last message': ({ lengths }) => highest(lengths.map((_, place) => place)),
-  'the least likely message': ({ likelihoods }) => highest(likelihoods.map((one) => -one)),
-  'the lowest credit of 8 replays each': ({ replayed }) => highest(replayed),
+  'the longest message': ({ lengths }) => shareAmongHighest(lengths),
+  'the last message': ({ lengths }) => shareAmongHighest(lengths.map((_, place) => place)),
+  'the least likely message': ({ likelihoods }) => shareAmongHighest(likelihoods.map((one) => -one)),
+  'the lowest credit of 8 replays each': ({ replayed }) => shareAmongHighest(replayed),
 };
 
 /** Divides the share equally among the places with the highest value. */
-function highest(values: readonly number[]): number[] {
+function shareAmongHighest(values: readonly number[]): number[] {
   const most = Math.max(...values);
   const count = values.filter((value) => value === most).length;
   return values.map((value) => (value === most ? 1 / count : 0));
@@ -63,12 +69,12 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
   const { instances, steps, fresh } = quick ? QUICK : FULL;
   const overrides = [`evaluation.instances=${instances}`, ...(steps === null ? [] : [`steps=${steps}`])];
   const recipe = await readRecipe(config, overrides, folder);
-  const home = temporaryFolder('bench-named');
+  const home = createTemporaryFolder('bench-named');
   const service = new EngineService(join(home, 'c3.sqlite'));
   try {
     const { run } = await service.run(recipe, { signal, onProgress: () => undefined });
     const lost = service.reading((store) => {
-      const { episodes, scale } = evaluatedEpisodes(store, run);
+      const { episodes, scale } = requireLastEvaluation(store, run);
       return episodes.filter(({ return: value }) => value !== null && isLost(value, scale)).length;
     });
     note(`${lost} episodes were lost`);
@@ -78,7 +84,7 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
     const blamed = await service.blamed(run);
     const named: Named[] = [];
     for (const one of blamed) {
-      const place = placeOf(one);
+      const place = findNamedPlace(one);
       if (place !== null) {
         named.push({ place, ...(await replaceEach(service, one, fresh, signal)) });
         if (named.length % NOTE_EVERY === 0) {
@@ -86,14 +92,14 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
         }
       }
     }
-    return { suite: 'named-messages', figures: namedFigures(lost, blamed, named), hardware: hardwareName() };
+    return { suite: 'named-messages', figures: makeNamedFigures(lost, blamed, named), hardware: describeHardware() };
   } finally {
     await service.close();
     await rm(home, { recursive: true, force: true });
   }
 }
 
-function placeOf({ episode, found }: Lost & { readonly found: BlamedEpisode }): number | null {
+function findNamedPlace({ episode, found }: Lost & { readonly found: BlamedEpisode }): number | null {
   const place = episode.messages.findIndex(({ id }) => id === found.message);
   return place === -1 ? null : place;
 }
@@ -107,15 +113,15 @@ async function replaceEach(
 ): Promise<Omit<Named, 'place'>> {
   const [saved, replayed]: [number[], number[]] = [[], []];
   for (const { id } of messages) {
-    replayed.push(await meanOfFresh(service, id, REPLAYED, range, signal));
-    saved.push(await meanOfFresh(service, id, fresh, range, signal));
+    replayed.push(await measureFreshMean(service, id, REPLAYED, range, signal));
+    saved.push(await measureFreshMean(service, id, fresh, range, signal));
   }
   const likelihoods = service.reading((store) => messages.map(({ id }) => mean([...store.fullMessage(id).logprobs])));
   return { lengths: messages.map(({ tokenCount }) => tokenCount), saved, replayed, likelihoods };
 }
 
 /** @returns the mean return of fresh messages in the place of one, as a share of the highest return */
-async function meanOfFresh(
+async function measureFreshMean(
   service: EngineService,
   message: number,
   alternatives: number,
@@ -138,7 +144,7 @@ async function meanOfFresh(
  * Student's t interval over episodes.
  * @param lost number of lost episodes, searched or not
  */
-export function namedFigures(
+export function makeNamedFigures(
   lost: number,
   blamed: readonly { readonly found: Pick<BlamedEpisode, 'verdict'> }[],
   named: readonly Named[],
@@ -150,17 +156,17 @@ export function namedFigures(
     100 * saved.reduce((sum, value, place) => sum + value * (chosen[place] ?? 0), 0);
   const own = named.map((one) => 100 * (one.saved[one.place] ?? 0));
   return [
-    figure('lost episodes', lost, ''),
-    figure('of them a message is named in', share('message'), '%'),
-    figure('of them rarely solved', share('rare'), '%'),
-    figure('saved by replacing the named message', mean(own), '%'),
+    makeFigure('lost episodes', lost, ''),
+    makeFigure('of them a message is named in', share('message'), '%'),
+    makeFigure('of them rarely solved', share('rare'), '%'),
+    makeFigure('saved by replacing the named message', mean(own), '%'),
     ...Object.entries(RULES).flatMap(([rule, choose]) => {
       const other = named.map((one) => savedBy(choose(one), one));
-      const more = student(own.map((value, index) => value - (other[index] ?? 0)));
+      const more = studentInterval(own.map((value, index) => value - (other[index] ?? 0)));
       return [
-        figure(`saved by replacing ${rule}`, mean(other), '%'),
-        figure('  the named message saves more, low', more?.low ?? null, 'points'),
-        figure('  the named message saves more, high', more?.high ?? null, 'points'),
+        makeFigure(`saved by replacing ${rule}`, mean(other), '%'),
+        makeFigure('  the named message saves more, low', more?.low ?? null, 'points'),
+        makeFigure('  the named message saves more, high', more?.high ?? null, 'points'),
       ];
     }),
   ];

@@ -1,17 +1,17 @@
 /** The page of `c3 bench team-drift`: gap and drift by team size, with fitted exponents. Pure. */
 import type { Interval } from '../../../domain/credit.ts';
-import { stabilityOf } from '../../../domain/stepRows.ts';
+import { measureStability } from '../../../domain/stepRows.ts';
 import { curvePicture } from '../../../report/curves.ts';
-import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
-import { count, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import { formatBounds, facts, figure, formatTime, writePage, table } from '../../../report/page.ts';
+import { count, decimal, escapeText, NOT_MEASURED, percentage } from '../../../report/words.ts';
 import {
   ARM_NAMES,
-  bySize,
+  averageBySize,
   DRIFT_ARMS,
-  exponentOf,
-  exponentOfMeans,
-  meanOf,
-  outOfRegion,
+  fitExponent,
+  fitExponentOfMeans,
+  averageSteps,
+  shareOutOfRegion,
   STAGED_ARMS,
   type DriftMeasure,
   type DriftRun,
@@ -27,21 +27,24 @@ export interface DriftPage {
 
 const TITLE = 'How teams drift that learn role by role';
 
-const written = (value: Interval | null, digits = 2): string =>
+const formatIntervalCell = (value: Interval | null, digits = 2): string =>
   value === null
     ? NOT_MEASURED
-    : `${decimal(value.value, digits)} ${bounds(value, (bound) => decimal(bound, digits)) ?? ''}`;
+    : `${decimal(value.value, digits)} ${formatBounds(value, (bound) => decimal(bound, digits)) ?? ''}`;
 
-function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: string, words: string): string {
+function drawMeasureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: string, words: string): string {
   const curves = STAGED_ARMS.map((arm, place) => ({
     label: ARM_NAMES[arm],
     place,
-    points: bySize(runs, arm, (run) => meanOf(run, measure)).map(({ roles, value }) => ({ x: roles, y: value })),
+    points: averageBySize(runs, arm, (run) => averageSteps(run, measure)).map(({ roles, value }) => ({
+      x: roles,
+      y: value,
+    })),
   })).filter(({ points }) => points.length > 0);
   const lines = STAGED_ARMS.map((arm) => {
-    const sizes = bySize(runs, arm, (run) => meanOf(run, measure));
-    const means = exponentOfMeans(runs, arm, measure);
-    return `<tr><th scope="row">${ARM_NAMES[arm]}</th><td>${written(exponentOf(runs, arm, measure))}</td><td>${means === null ? NOT_MEASURED : decimal(means, 2)}</td><td>${sizes.map(({ roles, value }) => `${roles}: ${decimal(value.value, 4)}`).join('; ')}</td></tr>`;
+    const sizes = averageBySize(runs, arm, (run) => averageSteps(run, measure));
+    const means = fitExponentOfMeans(runs, arm, measure);
+    return `<tr><th scope="row">${ARM_NAMES[arm]}</th><td>${formatIntervalCell(fitExponent(runs, arm, measure))}</td><td>${means === null ? NOT_MEASURED : decimal(means, 2)}</td><td>${sizes.map(({ roles, value }) => `${roles}: ${decimal(value.value, 4)}`).join('; ')}</td></tr>`;
   });
   return figure(
     title,
@@ -52,7 +55,7 @@ function measureFigure(runs: readonly DriftRun[], measure: DriftMeasure, title: 
 }
 
 /** Returns a table with a row for each arm and a column for each team size. */
-function sizeTable(
+function formatSizeTable(
   title: string,
   runs: readonly DriftRun[],
   valueOf: (run: DriftRun) => number | null,
@@ -60,7 +63,7 @@ function sizeTable(
 ): string {
   const sizes = [...new Set(runs.map(({ roles }) => roles))].sort((one, other) => one - other);
   const lines = DRIFT_ARMS.map((arm) => {
-    const own = bySize(runs, arm, valueOf);
+    const own = averageBySize(runs, arm, valueOf);
     const cells = sizes.map((roles) => {
       const found = own.find((one) => one.roles === roles)?.value ?? null;
       return `<td>${found === null ? NOT_MEASURED : write(found.value)}</td>`;
@@ -70,36 +73,36 @@ function sizeTable(
   return table(title, ['roles', ...sizes.map(String)], lines, 'numbers');
 }
 
-export function driftPage({ command, hardware, finishedAt, runs }: DriftPage): string {
+export function formatDriftPage({ command, hardware, finishedAt, runs }: DriftPage): string {
   const left = STAGED_ARMS.flatMap((arm) => {
-    const share = outOfRegion(runs, arm);
+    const share = shareOutOfRegion(runs, arm);
     return share === null ? [] : [`${ARM_NAMES[arm]} ${percentage(share)} %`];
   });
   const figures = [
-    measureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return'),
-    measureFigure(runs, 'scaledGap', 'Scaled gap', 'stale gap, in standard deviations of the credit'),
-    measureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns'),
+    drawMeasureFigure(runs, 'staleGap', 'Stale gap', 'stale gap, in units of the return'),
+    drawMeasureFigure(runs, 'scaledGap', 'Scaled gap', 'stale gap, in standard deviations of the credit'),
+    drawMeasureFigure(runs, 'occupancyDrift', 'Occupancy drift', 'total variation, sum over turns'),
   ];
-  return page(
+  return writePage(
     TITLE,
     `<header><h1>${TITLE}</h1>${facts([
-      ['Command', `<code>${escaped(command, 200)}</code>`],
-      ['Hardware', escaped(hardware, 200)],
-      ['Ended', moment(finishedAt)],
+      ['Command', `<code>${escapeText(command, 200)}</code>`],
+      ['Hardware', escapeText(hardware, 200)],
+      ['Ended', formatTime(finishedAt)],
       ['Runs', count(runs.length)],
     ])}</header>
 <section><h2>Drift by team size</h2><div class="figures">${figures.join('')}</div></section>
 <section><h2>Updates out of region</h2><p>Before they went back: ${left.length === 0 ? NOT_MEASURED : left.join('; ')}.</p></section>
-<section><h2>Greedy accuracy on held-out chains</h2>${sizeTable(
+<section><h2>Greedy accuracy on held-out chains</h2>${formatSizeTable(
       'Greedy accuracy',
       runs,
       ({ greedy }) => greedy,
       (value) => `${percentage(value)} %`,
     )}</section>
-<section><h2>Stability</h2><p>Standard deviation of what the mean return gains from one step to the next, mean over seeds.</p>${sizeTable(
+<section><h2>Stability</h2><p>Standard deviation of what the mean return gains from one step to the next, mean over seeds.</p>${formatSizeTable(
       'Stability',
       runs,
-      ({ steps }) => stabilityOf(steps.map(({ meanReturn }) => meanReturn ?? null)),
+      ({ steps }) => measureStability(steps.map(({ meanReturn }) => meanReturn ?? null)),
       (value) => decimal(value, 3),
     )}</section>`,
     '',

@@ -2,7 +2,7 @@
  * The results of runs on chains of several lengths, and the growth of drift with team size. Pure.
  */
 import { mean } from '../../../credit/describe.ts';
-import { student } from '../../../credit/interval.ts';
+import { studentInterval } from '../../../credit/interval.ts';
 import type { Interval } from '../../../domain/credit.ts';
 import type { StepMetrics } from '../../../domain/step.ts';
 
@@ -43,7 +43,7 @@ export type DriftMeasure = (typeof DRIFT_MEASURES)[number];
  * standard deviations of the credit: the published surrogate uses standardized advantages, and a
  * longer chain is solved less often and has smaller credits.
  */
-function ofStep(step: DriftRun['steps'][number], measure: DriftMeasure): number | null {
+function readStepMeasure(step: DriftRun['steps'][number], measure: DriftMeasure): number | null {
   if (measure !== 'scaledGap') {
     return step[measure] ?? null;
   }
@@ -56,13 +56,13 @@ function ofStep(step: DriftRun['steps'][number], measure: DriftMeasure): number 
 }
 
 /** Returns the mean of a measure over the steps of a run, or null if no step has it. */
-export function meanOf(run: DriftRun, measure: DriftMeasure): number | null {
-  const values = run.steps.flatMap((step) => ofStep(step, measure) ?? []);
+export function averageSteps(run: DriftRun, measure: DriftMeasure): number | null {
+  const values = run.steps.flatMap((step) => readStepMeasure(step, measure) ?? []);
   return values.length === 0 ? null : mean(values);
 }
 
 /** Returns the mean over seeds at each size, with Student's interval. */
-export const bySize = (
+export const averageBySize = (
   runs: readonly DriftRun[],
   arm: DriftArm,
   valueOf: (run: DriftRun) => number | null,
@@ -70,7 +70,7 @@ export const bySize = (
   [...new Set(runs.map(({ roles }) => roles))]
     .sort((one, other) => one - other)
     .flatMap((roles) => {
-      const value = student(
+      const value = studentInterval(
         runs.flatMap((run) => (run.arm === arm && run.roles === roles ? (valueOf(run) ?? []) : [])),
       );
       return value === null ? [] : [{ roles, value }];
@@ -81,28 +81,28 @@ export const bySize = (
  * size, then Student's interval over seeds. A seed with a value of 0 or less is left out.
  * @returns null if no seed has two or more sizes
  */
-export function exponentOf(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): Interval | null {
+export function fitExponent(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): Interval | null {
   const own = runs.filter((run) => run.arm === arm);
   const sizes = new Set(own.map(({ roles }) => roles));
   const slopes = [...Map.groupBy(own, ({ seed }) => seed).values()].flatMap((seed) => {
     const points = seed.flatMap((run) => {
-      const value = meanOf(run, measure);
+      const value = averageSteps(run, measure);
       return value === null || value <= 0 ? [] : [{ x: Math.log(run.roles), y: Math.log(value) }];
     });
-    return points.length < 2 || points.length < sizes.size ? [] : [slopeOf(points)];
+    return points.length < 2 || points.length < sizes.size ? [] : [fitSlope(points)];
   });
-  return student(slopes);
+  return studentInterval(slopes);
 }
 
 /** Fits the exponent once to the means over seeds. Returns null if it is not defined. */
-export function exponentOfMeans(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): number | null {
-  const points = bySize(runs, arm, (run) => meanOf(run, measure)).flatMap(({ roles, value: { value } }) =>
+export function fitExponentOfMeans(runs: readonly DriftRun[], arm: DriftArm, measure: DriftMeasure): number | null {
+  const points = averageBySize(runs, arm, (run) => averageSteps(run, measure)).flatMap(({ roles, value: { value } }) =>
     value > 0 ? [{ x: Math.log(roles), y: Math.log(value) }] : [],
   );
-  return points.length < 2 ? null : slopeOf(points);
+  return points.length < 2 ? null : fitSlope(points);
 }
 
-function slopeOf(points: readonly { readonly x: number; readonly y: number }[]): number {
+function fitSlope(points: readonly { readonly x: number; readonly y: number }[]): number {
   const middle = mean(points.map(({ x }) => x));
   const spread = points.reduce((sum, { x }) => sum + (x - middle) ** 2, 0);
   return points.reduce((sum, { x, y }) => sum + (x - middle) * y, 0) / spread;
@@ -111,7 +111,7 @@ function slopeOf(points: readonly { readonly x: number; readonly y: number }[]):
 /**
  * Returns the share of an arm's role updates that exceeded the bound before they were scaled back.
  */
-export function outOfRegion(runs: readonly DriftRun[], arm: DriftArm): number | null {
+export function shareOutOfRegion(runs: readonly DriftRun[], arm: DriftArm): number | null {
   const shares = runs.flatMap((run) =>
     run.arm === arm
       ? run.steps.flatMap(({ outOfRegion: share }) =>

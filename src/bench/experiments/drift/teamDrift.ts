@@ -8,17 +8,17 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readRecipe, type Recipe } from '../../../engine/recipe/recipe.ts';
 import { EngineService } from '../../../engine/service.ts';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import { createTemporaryFolder } from '../../../files/temporaryFolder.ts';
+import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';
+import { makeFigure, describeHardware, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
 import { MapLines } from '../map/mapLines.ts';
-import { driftPage } from './driftPage.ts';
+import { formatDriftPage } from './driftPage.ts';
 import {
   ARM_NAMES,
   DRIFT_MEASURES,
-  exponentOf,
-  exponentOfMeans,
-  outOfRegion,
+  fitExponent,
+  fitExponentOfMeans,
+  shareOutOfRegion,
   STAGED_ARMS,
   type DriftArm,
   type DriftRun,
@@ -67,7 +67,7 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
     for (const seed of scale.seeds) {
       for (const arm of arms) {
         for (const roles of scale.sizes) {
-          const overrides = overridesOf({
+          const overrides = toDriftOverrides({
             ...scale.run,
             'task.name': 'chain',
             'task.roles': roles,
@@ -76,7 +76,7 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
             ...fanoutFor(arm, roles, scale.callsPerRole),
             seed,
           });
-          const found = await lines.of(overrides, outcome, () => runOf(options, overrides));
+          const found = await lines.of(overrides, outcome, () => measureDriftRun(options, overrides));
           const run = { arm, roles, seed, ...found };
           options.note(
             `seed ${seed}, ${ARM_NAMES[arm]}, ${roles} roles: ${(100 * run.greedy).toFixed(1)} %, ${run.seconds.toFixed(0)} s`,
@@ -84,18 +84,18 @@ export async function measureTeamDrift(options: TeamDriftOptions, scale: DriftSc
           runs.push(run);
         }
       }
-      await write(out, options, scale, runs);
+      await writeDriftReport(out, options, scale, runs);
     }
   }
-  return { suite: 'team-drift', figures: figuresOf(runs), hardware: hardwareName('CPU provider') };
+  return { suite: 'team-drift', figures: makeDriftFigures(runs), hardware: describeHardware('CPU provider') };
 }
 
 /** Makes one run in a temporary store. */
-async function runOf(
+async function measureDriftRun(
   { folder, signal }: TeamDriftOptions,
   overrides: readonly string[],
 ): Promise<z.infer<typeof outcome>> {
-  const place = temporaryFolder('team-drift');
+  const place = createTemporaryFolder('team-drift');
   const service = new EngineService(join(place, 'c3.sqlite'));
   try {
     const recipe: Recipe = await readRecipe(null, overrides, folder);
@@ -120,10 +120,10 @@ async function runOf(
   }
 }
 
-const overridesOf = (keys: Keys): string[] =>
+const toDriftOverrides = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 
-async function write(
+async function writeDriftReport(
   out: string,
   { quick }: TeamDriftOptions,
   scale: DriftScale,
@@ -131,7 +131,7 @@ async function write(
 ): Promise<void> {
   const report = {
     command: `c3 bench team-drift${quick ? ' --quick' : ''}`,
-    hardware: hardwareName('CPU provider'),
+    hardware: describeHardware('CPU provider'),
     environment: `Node ${process.versions.node}, ${process.platform} ${process.arch}`,
     finishedAt: new Date().toISOString(),
     quick,
@@ -141,25 +141,25 @@ async function write(
         arm,
         Object.fromEntries(
           DRIFT_MEASURES.flatMap((measure) => [
-            [measure, exponentOf(runs, arm, measure)],
-            [`${measure}OfMeans`, exponentOfMeans(runs, arm, measure)],
+            [measure, fitExponent(runs, arm, measure)],
+            [`${measure}OfMeans`, fitExponentOfMeans(runs, arm, measure)],
           ]),
         ),
       ]),
     ),
     runs,
   };
-  await writeWhole(join(out, 'drift.html'), Buffer.from(driftPage(report)));
-  await writeWhole(join(out, 'drift.json'), Buffer.from(`${JSON.stringify(report)}\n`));
+  await writeFileAtomically(join(out, 'drift.html'), Buffer.from(formatDriftPage(report)));
+  await writeFileAtomically(join(out, 'drift.json'), Buffer.from(`${JSON.stringify(report)}\n`));
 }
 
-function figuresOf(runs: readonly DriftRun[]): BenchFigure[] {
+function makeDriftFigures(runs: readonly DriftRun[]): BenchFigure[] {
   const exponents = STAGED_ARMS.flatMap((arm: DriftArm) => [
-    figure(`${ARM_NAMES[arm]}: exponent of the stale gap`, exponentOf(runs, arm, 'staleGap')?.value ?? null, ''),
-    figure(`${ARM_NAMES[arm]}: exponent of the scaled gap`, exponentOf(runs, arm, 'scaledGap')?.value ?? null, ''),
-    figure(`${ARM_NAMES[arm]}: exponent of the drift`, exponentOf(runs, arm, 'occupancyDrift')?.value ?? null, ''),
+    makeFigure(`${ARM_NAMES[arm]}: exponent of the stale gap`, fitExponent(runs, arm, 'staleGap')?.value ?? null, ''),
+    makeFigure(`${ARM_NAMES[arm]}: exponent of the scaled gap`, fitExponent(runs, arm, 'scaledGap')?.value ?? null, ''),
+    makeFigure(`${ARM_NAMES[arm]}: exponent of the drift`, fitExponent(runs, arm, 'occupancyDrift')?.value ?? null, ''),
   ]);
-  return [...exponents, figure('TeamTR: updates out of region', outOfRegion(runs, 'teamtr'), 'share')];
+  return [...exponents, makeFigure('TeamTR: updates out of region', shareOutOfRegion(runs, 'teamtr'), 'share')];
 }
 
 // The scale of a measurement: teams, seeds and the common configuration.

@@ -5,7 +5,7 @@
  */
 import { appendFile, readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';
 import { C3Error } from '../../../shared/errors.ts';
 import { MAP_METHODS } from './mapTable.ts';
 
@@ -40,7 +40,7 @@ export class MapLines {
     const text = await readFile(path, 'utf8').catch(() => '');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     if (whole !== text) {
-      await writeWhole(path, Buffer.from(whole));
+      await writeFileAtomically(path, Buffer.from(whole));
     }
     const lines = whole.split('\n').filter((line) => line !== '');
     const known = lines.map((line): [string, unknown] => {
@@ -93,7 +93,7 @@ export type EarlierMap = z.infer<typeof earlierMap>;
  * Reads a map.json. Returns null if there is no file.
  * @throws C3Error('input') if the file is not a map
  */
-export async function earlierMapAt(path: string): Promise<EarlierMap | null> {
+export async function readEarlierMap(path: string): Promise<EarlierMap | null> {
   const text = await readFile(path, 'utf8').catch(() => null);
   if (text === null) {
     return null;

@@ -1,16 +1,28 @@
 /** The page of `c3 bench rho-map`: one HTML file without scripts or external resources. Pure. */
 import { mean } from '../../../credit/describe.ts';
 import type { Interval } from '../../../domain/credit.ts';
-import { axes, axis, BOTTOM, LEFT, picture, point, range, round, TOP, WIDTH, type Axis } from '../../../report/axis.ts';
-import { apart, COLOURS, MARKERS, textWidth } from '../../../report/curves.ts';
-import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
-import { decimal, escaped, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
-import { levelRule } from '../../../tasks/dealer/dealer.ts';
 import {
-  gainOf,
-  mapCells,
-  mapTrends,
-  verdictOf,
+  axes,
+  axis,
+  BOTTOM,
+  LEFT,
+  picture,
+  point,
+  findYRange,
+  round,
+  TOP,
+  WIDTH,
+  type Axis,
+} from '../../../report/axis.ts';
+import { spreadLabels, COLOURS, MARKERS, textWidth } from '../../../report/curves.ts';
+import { formatBounds, facts, figure, formatTime, writePage, table } from '../../../report/page.ts';
+import { decimal, escapeText, NOT_MEASURED, percentage, signed } from '../../../report/words.ts';
+import { findLevelRule } from '../../../tasks/dealer/dealer.ts';
+import {
+  computeGain,
+  makeMapCells,
+  fitMapTrends,
+  judgeMapDifference,
   type MapCell,
   type MapPilot,
   type MapPlace,
@@ -55,39 +67,39 @@ type Game = keyof typeof GAMES;
 const signedPercent = (value: number): string => signed(100 * value, 1);
 const one = (value: number): string => decimal(value, 2);
 
-export function mapPage(report: MapReport): string {
+export function formatMapPage(report: MapReport): string {
   const about: [string, string][] = [
-    ['Hardware', escaped(report.hardware, 400)],
-    ['Environment', escaped(report.environment, 400)],
-    ['Finished', moment(report.finishedAt)],
+    ['Hardware', escapeText(report.hardware, 400)],
+    ['Environment', escapeText(report.environment, 400)],
+    ['Finished', formatTime(report.finishedAt)],
     ...Object.entries(report.settings).map(([name, value]): [string, string] => [
-      escaped(name, 80),
-      escaped(value, 400),
+      escapeText(name, 80),
+      escapeText(value, 400),
     ]),
   ];
   const games = (['luck', 'dial', 'skill'] as const).filter((game) =>
-    report.pilots.some((place) => gameOf(place) === game),
+    report.pilots.some((place) => findGame(place) === game),
   );
   const content = `<header><h1>${TITLE}</h1>
 ${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full map; intervals are wide.</p>' : ''}<p>The dealer task, in which a level sets how much of the variance of the return the first message decides (rho). C3 and MAGRPO make the same evaluator calls.</p>
-<pre><code>${escaped(report.command, 1000)}</code></pre>
+<pre><code>${escapeText(report.command, 1000)}</code></pre>
 ${facts(about)}</header>
 ${games.map((game) => gameSection(game, report)).join('\n')}
 ${searchSection(report.search)}
 ${READING}`;
-  return page(TITLE, content, STYLE, true);
+  return writePage(TITLE, content, STYLE, true);
 }
 
-const gameOf = ({ level, learns }: MapPlace): Game => (learns ? levelRule(level).by : 'dial');
+const findGame = ({ level, learns }: MapPlace): Game => (learns ? findLevelRule(level).by : 'dial');
 
 function gameSection(game: Game, report: MapReport): string {
-  const pilots = report.pilots.filter((place) => gameOf(place) === game);
-  const cells = mapCells(pilots, report.runs);
+  const pilots = report.pilots.filter((place) => findGame(place) === game);
+  const cells = makeMapCells(pilots, report.runs);
   const { title, words } = GAMES[game];
   return `<section><h2>${title}</h2><p>${words}</p>
 <h3>The map</h3>${mapGrid(cells)}
-${figure('The same over rho', mapPicture(`map-${game}`, `C3 less MAGRPO over rho: ${title}`, cells), 'Bars: 95 % interval over seeds. Above 0 C3 is ahead.', '')}
-<h3>The trend over rho</h3>${trendTable(mapTrends(pilots, report.runs))}
+${figure('The same over rho', drawMapPicture(`map-${game}`, `C3 less MAGRPO over rho: ${title}`, cells), 'Bars: 95 % interval over seeds. Above 0 C3 is ahead.', '')}
+<h3>The trend over rho</h3>${trendTable(fitMapTrends(pilots, report.runs))}
 ${varianceSection(cells, report.variances)}<h3>Each cell</h3>${cellTable(cells)}</section>`;
 }
 
@@ -110,22 +122,22 @@ function mapGrid(cells: readonly MapCell[]): string {
         return `<td class="none">${NOT_MEASURED}</td>`;
       }
       const { verdict, rho } = found;
-      return `<td class="${CLASSES[verdict]}"><strong>${signedPercent(difference.value)}</strong> ${verdict}<small>${bounds(difference, signedPercent) ?? 'no interval'}, ${seedWords(difference.n)}</small><small>rho ${one(rho.value)}</small></td>`;
+      return `<td class="${CLASSES[verdict]}"><strong>${signedPercent(difference.value)}</strong> ${verdict}<small>${formatBounds(difference, signedPercent) ?? 'no interval'}, ${describeSeeds(difference.n)}</small><small>rho ${one(rho.value)}</small></td>`;
     });
-    return `<tr><th scope="row">${teamWords(roles)}</th>${row.join('')}</tr>`;
+    return `<tr><th scope="row">${describeTeamSize(roles)}</th>${row.join('')}</tr>`;
   });
-  const head = ['team', ...levels.map((level) => `rho about ${levelRule(level).rho}`)];
+  const head = ['team', ...levels.map((level) => `rho about ${findLevelRule(level).rho}`)];
   return `${table('The map', head, lines, 'map')}<p class="note">C3\u2019s share of the possible gain less MAGRPO\u2019s, in points, with its 95 % interval over seeds.</p>`;
 }
 
-const seedWords = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
+const describeSeeds = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
 
 function trendTable(trends: readonly MapTrend[]): string {
   const lines = trends.map(({ roles, slope }) => {
-    const name = roles === null ? 'all together' : teamWords(roles);
+    const name = roles === null ? 'all together' : describeTeamSize(roles);
     return slope === null
       ? `<tr><th scope="row">${name}</th><td class="none">${NOT_MEASURED}</td><td></td><td></td></tr>`
-      : `<tr><th scope="row">${name}</th><td>${signedPercent(slope.value)}</td><td>${bounds(slope, signedPercent) ?? 'no interval'}</td><td>${TREND[verdictOf(slope)]}, ${seedWords(slope.n)}</td></tr>`;
+      : `<tr><th scope="row">${name}</th><td>${signedPercent(slope.value)}</td><td>${formatBounds(slope, signedPercent) ?? 'no interval'}</td><td>${TREND[judgeMapDifference(slope)]}, ${describeSeeds(slope.n)}</td></tr>`;
   });
   return `${table('The trend over rho', ['team', 'points per doubling of rho', '95 % interval', 'verdict'], lines, 'narrow')}<p class="note">The claim is that C3 gains on MAGRPO as rho grows: a slope above 0. Least squares for each seed over all its levels, then Student\u2019s t over seeds.</p>`;
 }
@@ -141,10 +153,10 @@ function cellTable(cells: readonly MapCell[]): string {
   const share = (interval: Interval | null): string =>
     interval === null
       ? `<td class="none">${NOT_MEASURED}</td>`
-      : `<td>${percentage(interval.value)}<small>${bounds(interval, percentage) ?? seedWords(interval.n)}</small></td>`;
+      : `<td>${percentage(interval.value)}<small>${formatBounds(interval, percentage) ?? describeSeeds(interval.n)}</small></td>`;
   const lines = cells.map(
     ({ roles, rho, ratios, gain }) =>
-      `<tr><th scope="row">${teamWords(roles)}</th><td>${one(rho.value)}<small>${bounds(rho, one) ?? 'no interval'}</small></td>${share(gain.c3)}${share(gain.magrpo)}<td>${ratios.map((ratio) => (ratio === null ? '\u2013' : one(ratio))).join(', ')}</td></tr>`,
+      `<tr><th scope="row">${describeTeamSize(roles)}</th><td>${one(rho.value)}<small>${formatBounds(rho, one) ?? 'no interval'}</small></td>${share(gain.c3)}${share(gain.magrpo)}<td>${ratios.map((ratio) => (ratio === null ? '\u2013' : one(ratio))).join(', ')}</td></tr>`,
   );
   const head = ['team', 'rho', 'C3, % of the gain', 'MAGRPO, % of the gain', 'predicted variance ratio by message'];
   return `${table('Each cell', head, lines, 'results')}<p class="note">Predicted: the variance of C3\u2019s gradient over MAGRPO\u2019s, for the messages in their order; below 1, C3\u2019s is the quieter one.</p>`;
@@ -157,7 +169,7 @@ function varianceSection(cells: readonly MapCell[], variances: readonly MapVaria
     return found === undefined
       ? []
       : [
-          `<tr><th scope="row">${one(rho.value)}</th><td>${ratios[1] === null || ratios[1] === undefined ? NOT_MEASURED : decimal(ratios[1], 3)}</td><td>${decimal(found.ratio.value, 3)}</td><td>${bounds(found.ratio, (value) => decimal(value, 3)) ?? 'no interval'}</td><td>${found.ratio.n}</td></tr>`,
+          `<tr><th scope="row">${one(rho.value)}</th><td>${ratios[1] === null || ratios[1] === undefined ? NOT_MEASURED : decimal(ratios[1], 3)}</td><td>${decimal(found.ratio.value, 3)}</td><td>${formatBounds(found.ratio, (value) => decimal(value, 3)) ?? 'no interval'}</td><td>${found.ratio.n}</td></tr>`,
         ];
   });
   const head = ['rho', 'predicted', 'measured', '95 % interval', 'hands'];
@@ -174,14 +186,14 @@ function searchSection(search: readonly MapRun[]): string {
   const lines = [...Map.groupBy(search, ({ level, method }) => `${level} ${method}`).values()].flatMap((runs) => {
     const [first] = runs;
     const cells = rates.map((rate) => {
-      const gains = runs.flatMap((run) => (run.rate === rate ? (gainOf(run) ?? []) : []));
+      const gains = runs.flatMap((run) => (run.rate === rate ? (computeGain(run) ?? []) : []));
       return gains.length === 0
         ? '<td class="none"></td>'
-        : `<td>${percentage(mean(gains))}<small>${seedWords(gains.length)}</small></td>`;
+        : `<td>${percentage(mean(gains))}<small>${describeSeeds(gains.length)}</small></td>`;
     });
     return first === undefined
       ? []
-      : `<tr><th scope="row">rho about ${levelRule(first.level).rho}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
+      : `<tr><th scope="row">rho about ${findLevelRule(first.level).rho}, ${first.method === 'c3' ? 'C3' : 'MAGRPO'}</th>${cells.join('')}</tr>`;
   });
   return `<section><h2>Search of the learning rate</h2>${table('Search of the learning rate', ['% of the gain, mean, at rate', ...rates.map(String)], lines, 'results')}<p class="note">The same rates for both methods, with a team of two whose dealer does not learn, on seeds outside the map. Each method has the best of its rho for all teams, also where the dealer learns.</p></section>`;
 }
@@ -209,7 +221,7 @@ const MARKS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
  */
 const DODGE = 5;
 
-const teamWords = (roles: number): string => `${roles} roles`;
+const describeTeamSize = (roles: number): string => `${roles} roles`;
 
 interface Mark {
   readonly left: number;
@@ -221,7 +233,7 @@ interface Mark {
  * @param id unique on the page
  * @returns null if no difference is measured
  */
-export function mapPicture(id: string, name: string, cells: readonly MapCell[]): string | null {
+export function drawMapPicture(id: string, name: string, cells: readonly MapCell[]): string | null {
   const measured = cells.flatMap(({ difference, rho, roles }) =>
     difference === null || !(rho.value > 0) ? [] : [{ difference, rho: rho.value, roles }],
   );
@@ -229,13 +241,13 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
     return null;
   }
   const sizes = [...new Set(measured.map(({ roles }) => roles))].sort((a, b) => a - b);
-  const right = WIDTH - 12 - Math.max(...sizes.map((roles) => textWidth(teamWords(roles))));
-  const x = logarithmic(
+  const right = WIDTH - 12 - Math.max(...sizes.map((roles) => textWidth(describeTeamSize(roles))));
+  const x = makeLogarithmicAxis(
     measured.map(({ rho }) => rho),
     LEFT + 12,
     right - 12,
   );
-  const [low, high] = range([
+  const [low, high] = findYRange([
     ...measured.map(({ difference }) => difference),
     { value: 0, low: null, high: null, n: 0 },
   ]);
@@ -250,7 +262,7 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
       }));
     return { roles, index, marks };
   });
-  const labels = apart(
+  const labels = spreadLabels(
     rows.map(({ marks }) => y.at(100 * (marks.at(-1)?.y.value ?? 0))),
     TOP,
     BOTTOM,
@@ -260,18 +272,18 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
     const bars = marks.map(({ left, y: { low: from, high: to } }) =>
       from === null || to === null
         ? ''
-        : `<path class="bar" d="M${point(left, within(y.at(100 * to)))}V${round(within(y.at(100 * from)))}"/>`,
+        : `<path class="bar" d="M${point(left, clampToPicture(y.at(100 * to)))}V${round(clampToPicture(y.at(100 * from)))}"/>`,
     );
     const markers = marks.map(
       ({ left, y: { value } }) =>
         `<path class="mark" transform="translate(${point(left, y.at(100 * value))})" d="${MARKERS[index % MARKERS.length] ?? ''}"/>`,
     );
-    return `<g class="m${index % COLOURS}">${marks.length > 1 ? `<path class="line" d="M${line}"/>` : ''}${bars.join('')}${markers.join('')}<text class="label" x="${round(right + 8)}" y="${round((labels[index] ?? 0) + 4)}">${escaped(teamWords(roles), 24)}</text></g>`;
+    return `<g class="m${index % COLOURS}">${marks.length > 1 ? `<path class="line" d="M${line}"/>` : ''}${bars.join('')}${markers.join('')}<text class="label" x="${round(right + 8)}" y="${round((labels[index] ?? 0) + 4)}">${escapeText(describeTeamSize(roles), 24)}</text></g>`;
   });
   const description = rows
     .map(
       ({ roles, marks }) =>
-        `${teamWords(roles)}: ${marks.map(({ y: { value } }) => `${percentage(value)} points`).join(', ')}`,
+        `${describeTeamSize(roles)}: ${marks.map(({ y: { value } }) => `${percentage(value)} points`).join(', ')}`,
     )
     .join('; ');
   const zero = `<path class="axis" d="M${point(LEFT, y.at(0))}H${round(right)}"/>`;
@@ -289,10 +301,10 @@ export function mapPicture(id: string, name: string, cells: readonly MapCell[]):
 }
 
 /** Limits an end of a bar to the picture. */
-const within = (height: number): number => Math.min(BOTTOM, Math.max(TOP - 4, height));
+const clampToPicture = (height: number): number => Math.min(BOTTOM, Math.max(TOP - 4, height));
 
 /** Returns a logarithmic axis. */
-function logarithmic(values: readonly number[], from: number, to: number): Axis {
+function makeLogarithmicAxis(values: readonly number[], from: number, to: number): Axis {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const span = Math.log(last / first);
   const at = (value: number): number =>

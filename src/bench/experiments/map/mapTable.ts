@@ -3,7 +3,7 @@
  * trajectory credit, level with it, or behind. Pure: numbers in, numbers out.
  */
 import { mean } from '../../../credit/describe.ts';
-import { student } from '../../../credit/interval.ts';
+import { studentInterval } from '../../../credit/interval.ts';
 import type { Interval } from '../../../domain/credit.ts';
 
 export const MAP_METHODS = ['c3', 'magrpo'] as const;
@@ -62,7 +62,7 @@ export interface MapTrend {
 }
 
 /** Returns the share of the possible gain, or null if no gain was possible. */
-export const gainOf = ({ before, after }: Pick<MapRun, 'before' | 'after'>): number | null =>
+export const computeGain = ({ before, after }: Pick<MapRun, 'before' | 'after'>): number | null =>
   before >= 1 ? null : (after - before) / (1 - before);
 
 const isAt = (one: MapPlace, { level, roles, learns }: MapPlace): boolean =>
@@ -71,11 +71,11 @@ const isAt = (one: MapPlace, { level, roles, learns }: MapPlace): boolean =>
 /**
  * Returns the differences of the methods at a place, by seed, for the seeds that both methods have.
  */
-function differencesAt(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<number, number> {
+function computeDifferences(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<number, number> {
   const gains = (method: MapMethod): ReadonlyMap<number, number> =>
     new Map(
       runs.flatMap((run) => {
-        const gain = isAt(run, place) && run.method === method ? gainOf(run) : null;
+        const gain = isAt(run, place) && run.method === method ? computeGain(run) : null;
         return gain === null ? [] : [[run.seed, gain] as const];
       }),
     );
@@ -89,19 +89,21 @@ function differencesAt(runs: readonly MapRun[], place: MapPlace): ReadonlyMap<nu
 }
 
 /** Returns a cell for each place with a pilot, sorted by team size, then by rho. */
-export function mapCells(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapCell[] {
+export function makeMapCells(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapCell[] {
   return pilots
     .toSorted((a, b) => a.roles - b.roles || a.rho.value - b.rho.value)
     .map(({ rho, ratios, ...place }) => {
       const gain = (method: MapMethod): Interval | null =>
-        student(runs.flatMap((run) => (isAt(run, place) && run.method === method ? (gainOf(run) ?? []) : [])));
-      const difference = student([...differencesAt(runs, place).values()]);
-      const verdict = verdictOf(difference);
+        studentInterval(
+          runs.flatMap((run) => (isAt(run, place) && run.method === method ? (computeGain(run) ?? []) : [])),
+        );
+      const difference = studentInterval([...computeDifferences(runs, place).values()]);
+      const verdict = judgeMapDifference(difference);
       return { ...place, rho, ratios, gain: { c3: gain('c3'), magrpo: gain('magrpo') }, difference, verdict };
     });
 }
 
-export function verdictOf(difference: Interval | null): MapVerdict {
+export function judgeMapDifference(difference: Interval | null): MapVerdict {
   if (difference === null || difference.low === null || difference.high === null) {
     return 'not measured';
   }
@@ -109,16 +111,16 @@ export function verdictOf(difference: Interval | null): MapVerdict {
 }
 
 /** Returns the trend over rho for each team size and, as the mean of a seed's slopes, for all. */
-export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapTrend[] {
+export function fitMapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]): MapTrend[] {
   const sizes = [...new Set(pilots.map(({ roles }) => roles))].sort((a, b) => a - b);
   const bySize = sizes.map((roles) => ({
     roles,
-    slopes: slopesOf(
+    slopes: fitSeedSlopes(
       pilots.filter((one) => one.roles === roles),
       runs,
     ),
   }));
-  const rows = bySize.map(({ roles, slopes }): MapTrend => ({ roles, slope: student([...slopes.values()]) }));
+  const rows = bySize.map(({ roles, slopes }): MapTrend => ({ roles, slope: studentInterval([...slopes.values()]) }));
   const [first] = bySize;
   const together =
     first === undefined
@@ -127,13 +129,13 @@ export function mapTrends(pilots: readonly MapPilot[], runs: readonly MapRun[]):
           const own = bySize.flatMap(({ slopes }) => slopes.get(seed) ?? []);
           return own.length === bySize.length ? [mean(own)] : [];
         });
-  return sizes.length < 2 ? rows : [...rows, { roles: null, slope: student(together) }];
+  return sizes.length < 2 ? rows : [...rows, { roles: null, slope: studentInterval(together) }];
 }
 
 /** Returns the slope of each seed with all measured levels of a team size, at least two. */
-function slopesOf(pilots: readonly MapPilot[], runs: readonly MapRun[]): ReadonlyMap<number, number> {
+function fitSeedSlopes(pilots: readonly MapPilot[], runs: readonly MapRun[]): ReadonlyMap<number, number> {
   const places = pilots.flatMap((pilot) => {
-    const differences = differencesAt(runs, pilot);
+    const differences = computeDifferences(runs, pilot);
     return differences.size === 0 || pilot.rho.value <= 0 ? [] : [{ x: Math.log2(pilot.rho.value), differences }];
   });
   const [first] = places;

@@ -34,7 +34,7 @@ export interface MapVariance extends MapPlace {
 const PAIRS = ['AB', 'CD', 'EF', 'GH'];
 
 /** Returns the noise of each hand. */
-export function handNoise(messages: readonly PlayerMessage[], method: MapMethod): ReadonlyMap<string, number> {
+export function computeHandNoise(messages: readonly PlayerMessage[], method: MapMethod): ReadonlyMap<string, number> {
   return new Map(
     [...Map.groupBy(messages, ({ hand }) => hand)].map(([hand, own]) => {
       const length = method === 'magrpo' ? (own.length - 1) / own.length : 1;
@@ -47,7 +47,10 @@ export function handNoise(messages: readonly PlayerMessage[], method: MapMethod)
 }
 
 /** Returns C3's noise over MAGRPO's on common hands, or null if MAGRPO has no noise there. */
-export function noiseRatio(c3: ReadonlyMap<string, number>, magrpo: ReadonlyMap<string, number>): Interval | null {
+export function computeNoiseRatio(
+  c3: ReadonlyMap<string, number>,
+  magrpo: ReadonlyMap<string, number>,
+): Interval | null {
   const hands = [...c3.keys()].filter((hand) => magrpo.has(hand));
   const of = (noise: ReadonlyMap<string, number>): number[] => hands.map((hand) => noise.get(hand) ?? 0);
   return of(magrpo).some((value) => value > 0) ? ratioOfMeans(of(c3), of(magrpo)) : null;

@@ -9,26 +9,26 @@ import { mean } from '../../../credit/describe.ts';
 import { EVALUATION_ROUNDS } from '../../../domain/evaluation.ts';
 import { readRecipe, type Recipe } from '../../../engine/recipe/recipe.ts';
 import { EngineService } from '../../../engine/service.ts';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { createTemporaryFolder } from '../../../files/temporaryFolder.ts';
+import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';
 import type { StoreReader } from '../../../store/types.ts';
-import { learnedShare, levelRule } from '../../../tasks/dealer/dealer.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
-import { earlierMapAt, interval, MapLines, outcome, pilotOutcome } from './mapLines.ts';
-import { mapPage, type MapReport } from './mapPage.ts';
+import { measureLearnedShare, findLevelRule } from '../../../tasks/dealer/dealer.ts';
+import { makeFigure, describeHardware, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import { readEarlierMap, interval, MapLines, outcome, pilotOutcome } from './mapLines.ts';
+import { formatMapPage, type MapReport } from './mapPage.ts';
 import { FULL, QUICK, type Keys, type MapScale } from './mapScale.ts';
 import {
-  gainOf,
+  computeGain,
   MAP_METHODS,
-  mapCells,
-  mapTrends,
+  makeMapCells,
+  fitMapTrends,
   type MapMethod,
   type MapPilot,
   type MapPlace,
   type MapRun,
   type MapTrend,
 } from './mapTable.ts';
-import { handNoise, noiseRatio, type MapVariance, type PlayerMessage } from './mapVariance.ts';
+import { computeHandNoise, computeNoiseRatio, type MapVariance, type PlayerMessage } from './mapVariance.ts';
 
 export interface RhoMapOptions extends BenchOptions {
   /** The current folder. */
@@ -73,7 +73,7 @@ class RhoMap {
   private readonly search: MapRun[] = [];
   private readonly runs: MapRun[] = [];
   /** The names of all machines that measured parts of the map. */
-  private readonly hardware = new Set([hardwareName('CPU provider')]);
+  private readonly hardware = new Set([describeHardware('CPU provider')]);
 
   constructor(lines: MapLines, out: string, options: RhoMapOptions, scale: MapScale) {
     this.lines = lines;
@@ -107,7 +107,7 @@ class RhoMap {
       }
       await this.write();
     }
-    return { suite: 'rho-map', figures: this.figures(), hardware: hardwareName('CPU provider') };
+    return { suite: 'rho-map', figures: this.figures(), hardware: describeHardware('CPU provider') };
   }
 
   /** Returns true if all runs of a row with this seed, and therefore their rates, are known. */
@@ -140,7 +140,7 @@ class RhoMap {
         runs.push(await this.run({ level, roles: 2, learns: false }, method, seed, rate));
       }
       this.search.push(...runs);
-      tried.push({ rate, gain: mean(runs.flatMap((run) => gainOf(run) ?? [])) });
+      tried.push({ rate, gain: mean(runs.flatMap((run) => computeGain(run) ?? [])) });
     }
     return tried.toSorted((a, b) => b.gain - a.gain)[0]?.rate ?? first;
   }
@@ -164,7 +164,7 @@ class RhoMap {
   private pilotNamed(place: MapPlace): { overrides: string[]; name: string[] } {
     const { pilot, run } = this.scale;
     // The untrained team does not depend on which roles learn.
-    const overrides = overridesOf({ ...run, ...this.keysOf({ ...place, learns: true }), seed: OTHER_SEED });
+    const overrides = toMapOverrides({ ...run, ...this.keysOf({ ...place, learns: true }), seed: OTHER_SEED });
     return { overrides, name: [...overrides, `pilot=${JSON.stringify(pilot)}`] };
   }
 
@@ -179,11 +179,11 @@ class RhoMap {
         const overrides = this.restingRun(place, method);
         const messages = await this.working(overrides, async (service, recipe) => {
           const { run } = await service.run(recipe, { signal: this.options.signal, onProgress: () => undefined });
-          return service.reading((store) => playerMessages(store, run, this.scale.noiseSteps, method));
+          return service.reading((store) => readPlayerMessages(store, run, this.scale.noiseSteps, method));
         });
-        noise.set(method, handNoise(messages, method));
+        noise.set(method, computeHandNoise(messages, method));
       }
-      const found = noiseRatio(noise.get('c3') ?? new Map(), noise.get('magrpo') ?? new Map());
+      const found = computeNoiseRatio(noise.get('c3') ?? new Map(), noise.get('magrpo') ?? new Map());
       if (found === null) {
         throw new Error(`At level ${place.level} no credit differs from another.`);
       }
@@ -199,7 +199,7 @@ class RhoMap {
 
   /** Returns the overrides of a run whose policy does not change by a single bit. */
   private restingRun(place: MapPlace, method: MapMethod): string[] {
-    return overridesOf({
+    return toMapOverrides({
       ...this.scale.run,
       ...this.keysOf(place),
       method,
@@ -213,7 +213,7 @@ class RhoMap {
   }
 
   private runNamed(place: MapPlace, method: MapMethod, seed: number, rate: number): string[] {
-    return overridesOf({
+    return toMapOverrides({
       ...this.scale.run,
       ...this.keysOf(place),
       method,
@@ -234,7 +234,7 @@ class RhoMap {
           onProgress: () => undefined,
         });
         const seconds = (performance.now() - started) / 1000;
-        const [before, after] = service.reading((store) => sharesOf(store, run, place));
+        const [before, after] = service.reading((store) => measureLearnedShares(store, run, place));
         this.options.note(
           `level ${place.level}, ${place.roles} roles, ${method}, seed ${seed}, rate ${rate}: ${(100 * before).toFixed(1)} -> ${(100 * after).toFixed(1)} %, ${seconds.toFixed(0)} s`,
         );
@@ -247,7 +247,7 @@ class RhoMap {
   /** Takes over the results of the map in the folder if it has the same settings. */
   private async continueEarlier(): Promise<void> {
     const path = join(this.out, 'map.json');
-    const earlier = await earlierMapAt(path);
+    const earlier = await readEarlierMap(path);
     if (earlier === null) {
       return;
     }
@@ -278,7 +278,7 @@ class RhoMap {
     overrides: readonly string[],
     work: (service: EngineService, recipe: Recipe) => Promise<Result>,
   ): Promise<Result> {
-    const folder = temporaryFolder('rho-map');
+    const folder = createTemporaryFolder('rho-map');
     const service = new EngineService(join(folder, 'c3.sqlite'));
     try {
       return await work(service, await readRecipe(null, overrides, this.options.folder));
@@ -318,9 +318,9 @@ class RhoMap {
       variances: this.variances,
       runs: this.runs,
     };
-    const found = { cells: mapCells(this.pilots, this.runs), trends: this.trends() };
-    await writeWhole(join(this.out, 'map.json'), Buffer.from(`${JSON.stringify({ ...report, ...found })}\n`));
-    await writeWhole(join(this.out, 'map.html'), Buffer.from(mapPage(report)));
+    const found = { cells: makeMapCells(this.pilots, this.runs), trends: this.trends() };
+    await writeFileAtomically(join(this.out, 'map.json'), Buffer.from(`${JSON.stringify({ ...report, ...found })}\n`));
+    await writeFileAtomically(join(this.out, 'map.html'), Buffer.from(formatMapPage(report)));
     this.options.note(`${join(this.out, 'map.html')} holds ${this.runs.length} runs`);
   }
 
@@ -328,23 +328,27 @@ class RhoMap {
    * Returns the trends of each game separately, because a team can learn different things in each.
    */
   private trends(): { learns: boolean; by: string; trends: MapTrend[] }[] {
-    const gameOf = ({ level, learns }: MapPlace): string => `${String(learns)} ${levelRule(level).by}`;
+    const gameOf = ({ level, learns }: MapPlace): string => `${String(learns)} ${findLevelRule(level).by}`;
     return [...Map.groupBy(this.pilots, gameOf).values()].flatMap((pilots) => {
       const [first] = pilots;
       const runs = this.runs.filter((run) => first !== undefined && gameOf(run) === gameOf(first));
       return first === undefined
         ? []
-        : [{ learns: first.learns, by: levelRule(first.level).by, trends: mapTrends(pilots, runs) }];
+        : [{ learns: first.learns, by: findLevelRule(first.level).by, trends: fitMapTrends(pilots, runs) }];
     });
   }
 
   private figures(): BenchFigure[] {
-    const cells = mapCells(this.pilots, this.runs).map(({ level, roles, difference }) =>
-      figure(`level ${level}, ${roles} roles: C3 less MAGRPO, share of the gain`, difference?.value ?? null, 'share'),
+    const cells = makeMapCells(this.pilots, this.runs).map(({ level, roles, difference }) =>
+      makeFigure(
+        `level ${level}, ${roles} roles: C3 less MAGRPO, share of the gain`,
+        difference?.value ?? null,
+        'share',
+      ),
     );
     const trends = this.trends().flatMap(({ learns, by, trends: found }) =>
       found.map(({ roles, slope }) =>
-        figure(
+        makeFigure(
           `${roles === null ? 'all teams' : `${roles} roles`}, the dealer ${learns ? `has ${by}` : 'does not learn'}: change with a doubling of rho`,
           slope?.value ?? null,
           'share',
@@ -358,25 +362,29 @@ class RhoMap {
 /**
  * Levels with the same rho share the rate of the first, because they ask the same of the player.
  */
-const rateName = ({ level }: MapPlace, method: MapMethod): string => `${levelRule(level).rho} ${method}`;
+const rateName = ({ level }: MapPlace, method: MapMethod): string => `${findLevelRule(level).rho} ${method}`;
 
-const overridesOf = (keys: Keys): string[] =>
+const toMapOverrides = (keys: Keys): string[] =>
   Object.entries(keys).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
 
 /** Returns the learnable shares that a run's team had right before and after training. */
-function sharesOf(store: StoreReader, run: string, { level, roles }: MapPlace): [before: number, after: number] {
+function measureLearnedShares(
+  store: StoreReader,
+  run: string,
+  { level, roles }: MapPlace,
+): [before: number, after: number] {
   const at = (stage: 'before' | 'after'): number => {
     const round = EVALUATION_ROUNDS.find((one) => one.kind === 'sampled' && one.stage === stage);
     const { iteration = 0 } = round ?? {};
     const episodes = store.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: MOST_EPISODES });
     // A malformed message has nothing right.
-    return mean(episodes.map(({ return: value }) => learnedShare(value ?? 0, level, roles) ?? 0));
+    return mean(episodes.map(({ return: value }) => measureLearnedShare(value ?? 0, level, roles) ?? 0));
   };
   return [at('before'), at('after')];
 }
 
 /** Returns the player's messages of all steps with their credits. A hand belongs to one step. */
-function playerMessages(store: StoreReader, run: string, steps: number, method: MapMethod): PlayerMessage[] {
+function readPlayerMessages(store: StoreReader, run: string, steps: number, method: MapMethod): PlayerMessage[] {
   return Array.from({ length: steps }, (_, step) => step + 1).flatMap((step) =>
     store
       .trainingMessages(run, step, method === 'c3' ? 'loo' : 'magrpo')

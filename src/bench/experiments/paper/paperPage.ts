@@ -4,18 +4,18 @@
  */
 import type { Budget, Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { curvePicture } from '../../../report/curves.ts';
-import { bounds, facts, figure, moment, page, table } from '../../../report/page.ts';
-import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import { knownMethodWords } from '../../../training/methods/methods.ts';
-import { onFront, paretoPicture, type CostPoint } from './paperPictures.ts';
+import { formatBounds, facts, figure, formatTime, writePage, table } from '../../../report/page.ts';
+import { formatCompact, decimal, escapeText, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import { findMethodWords } from '../../../training/methods/methods.ts';
+import { isOnFront, drawParetoPicture, type CostPoint } from './paperPictures.ts';
 import {
-  claimsTable,
-  comparisonTable,
-  labelOf,
-  missing,
-  nameOf,
+  formatClaimsTable,
+  formatComparisonTable,
+  formatMethodLabel,
+  MISSING_CELL,
+  formatMethodName,
   REFERENCE,
-  resultsTable,
+  formatResultsTable,
   type Writer,
 } from './resultTables.ts';
 
@@ -55,20 +55,20 @@ function curvesFigure(
   placeOf: (method: string) => number,
 ): string {
   const curves = rows.map(({ method, curve }) => ({
-    label: labelOf(method),
+    label: formatMethodLabel(method),
     place: placeOf(method),
     points: curve.map((each) => ({ x: each.evaluatorCalls, y: each.meanReturn })),
   }));
-  const without = rows.filter(({ curve }) => curve.length === 0).map(({ method }) => nameOf(method));
+  const without = rows.filter(({ curve }) => curve.length === 0).map(({ method }) => formatMethodName(method));
   const write: Writer = (value) => decimal(value, 3);
   const lines = rows
     .filter(({ curve }) => curve.length > 0)
     .map(({ method, curve }) => {
       const steps = curve.map(
         ({ step, evaluatorCalls, tokens, meanReturn }) =>
-          `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${compact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${bounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`,
+          `<tr><td>${step}</td><td>${evaluatorCalls.toLocaleString('en-US', { maximumFractionDigits: 0 })}</td><td>${formatCompact(tokens)}</td><td>${write(meanReturn.value)}</td><td>${formatBounds(meanReturn, write) ?? 'no interval'}</td><td>${meanReturn.n}</td></tr>`,
       );
-      return `<tbody><tr><th scope="rowgroup" colspan="6">${nameOf(method)}</th></tr>${steps.join('')}</tbody>`;
+      return `<tbody><tr><th scope="rowgroup" colspan="6">${formatMethodName(method)}</th></tr>${steps.join('')}</tbody>`;
     });
   const numbers = table(
     'Learning curves in numbers',
@@ -97,14 +97,14 @@ function paretoFigure(
 ): string {
   const points = rows.flatMap(({ method, measures: { pass1, tokens } }): CostPoint[] => {
     // A method that does not train spends no training tokens, even if that was not measured.
-    const x = tokens?.mean ?? (knownMethodWords(method)?.trains === false ? 0 : null);
+    const x = tokens?.mean ?? (findMethodWords(method)?.trains === false ? 0 : null);
     return pass1 === null || x === null
       ? []
-      : [{ label: labelOf(method), place: placeOf(method), x, y: pass1.interval }];
+      : [{ label: formatMethodLabel(method), place: placeOf(method), x, y: pass1.interval }];
   });
   const lines = points.map(
     (each) =>
-      `<tr><th scope="row">${escaped(each.label, 40)}</th><td>${compact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${bounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${onFront(each, points) ? 'yes' : 'no'}</td></tr>`,
+      `<tr><th scope="row">${escapeText(each.label, 40)}</th><td>${formatCompact(each.x)}</td><td>${percentage(each.y.value)} %</td><td>${formatBounds(each.y, percentage) ?? 'no interval'}</td><td>${each.y.n}</td><td>${isOnFront(each, points) ? 'yes' : 'no'}</td></tr>`,
   );
   const numbers = table(
     'Accuracy and tokens in numbers',
@@ -116,14 +116,14 @@ function paretoFigure(
     'Bars: 95 % interval of the accuracy, without a stroke at an end beyond the picture. Line and filled markers: the Pareto front, the methods that no other beats at both.';
   return figure(
     'Accuracy against training tokens',
-    paretoPicture(id, `Accuracy against training tokens on ${task}`, points),
+    drawParetoPicture(id, `Accuracy against training tokens on ${task}`, points),
     note,
     numbers,
   );
 }
 
 /** Formats 0.0003 as 3 x 10^-4. */
-function rateOf(rate: number): string {
+function formatRate(rate: number): string {
   if (rate === 0 || !Number.isFinite(rate)) {
     return String(rate);
   }
@@ -140,7 +140,7 @@ function searchPart(search: PaperReport['search']): string {
     const cells = rates.map((rate) => {
       const found = search.find((each) => each.method === method && each.rate === rate);
       if (found === undefined || (found.value === null && !found.chosen)) {
-        return missing;
+        return MISSING_CELL;
       }
       const value = found.value === null ? NOT_MEASURED : percentage(found.value);
       const seeds = `n ${found.seeds}`;
@@ -148,10 +148,10 @@ function searchPart(search: PaperReport['search']): string {
         ? `<td><strong>${value}</strong><small>${seeds}, chosen</small></td>`
         : `<td>${value}<small>${seeds}</small></td>`;
     });
-    return `<tr><th scope="row">${nameOf(method)}</th>${cells.join('')}</tr>`;
+    return `<tr><th scope="row">${formatMethodName(method)}</th>${cells.join('')}</tr>`;
   });
   const words = rates.length === 1 ? 'one rate' : `${rates.length} rates`;
-  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(rateOf)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table: all with the first seed, with the next ones those with which a method had solved most. Means are over n seeds; the choice is among the rates with most of them.</p>`;
+  return `<h3>Search of the learning rate</h3>${table('Search of the learning rate', ['accuracy, %, at rate', ...rates.map(formatRate)], lines, 'results narrow')}<p class="note">The same ${words} for every method, on seeds outside the table: all with the first seed, with the next ones those with which a method had solved most. Means are over n seeds; the choice is among the rates with most of them.</p>`;
 }
 
 const BUDGET_WORDS: Readonly<Record<Budget, string>> = {
@@ -169,22 +169,22 @@ function taskSection(report: PaperReport, task: string, index: number, placeOf: 
   const others = (['tokens', 'seconds'] as const)
     .filter((budget) => of(rows, budget).length > 0)
     .map(
-      (budget) => `<h3>At ${BUDGET_WORDS[budget]}</h3>${resultsTable(of(rows, budget))}
-${comparisonTable(of(comparisons, budget))}
-${claimsTable(of(claims, budget))}`,
+      (budget) => `<h3>At ${BUDGET_WORDS[budget]}</h3>${formatResultsTable(of(rows, budget))}
+${formatComparisonTable(of(comparisons, budget))}
+${formatClaimsTable(of(claims, budget))}`,
     );
-  const results = `<h3>Results at ${BUDGET_WORDS.calls}</h3>${resultsTable(matched)}
+  const results = `<h3>Results at ${BUDGET_WORDS.calls}</h3>${formatResultsTable(matched)}
 <div class="figures">${curvesFigure(`${id}-curves`, task, matched, placeOf)}${paretoFigure(`${id}-pareto`, task, matched, placeOf)}</div>
-<h3>Paired comparisons with ${nameOf(REFERENCE)}</h3>${comparisonTable(of(comparisons, 'calls'))}
-<h3>Claims of the paper</h3>${claimsTable(of(claims, 'calls'))}
+<h3>Paired comparisons with ${formatMethodName(REFERENCE)}</h3>${formatComparisonTable(of(comparisons, 'calls'))}
+<h3>Claims of the paper</h3>${formatClaimsTable(of(claims, 'calls'))}
 ${others.join('\n')}`;
-  return `<section id="${id}"><h2>${escaped(task, 80)}</h2>
+  return `<section id="${id}"><h2>${escapeText(task, 80)}</h2>
 ${[...matched, ...of(comparisons, 'calls'), ...of(claims, 'calls')].length === 0 ? '<p class="none">No seed is measured yet.</p>' : results}
 ${searchPart(report.search.filter((each) => each.task === task))}</section>`;
 }
 
 /** Describes the verdicts, as in `Claims of the paper: 7 held, 1 undecided.` */
-function verdictWords(claims: readonly Claim[]): string {
+function describeVerdicts(claims: readonly Claim[]): string {
   const counts = (['held', 'reversed', 'undecided', 'not measured'] as const).map(
     (verdict) => [claims.filter((claim) => claim.verdict === verdict).length, verdict] as const,
   );
@@ -196,12 +196,12 @@ function verdictWords(claims: readonly Claim[]): string {
         .join(', ')}.</p>`;
 }
 
-function reading(methods: readonly string[]): string {
+function formatReadingHelp(methods: readonly string[]): string {
   const known = methods.flatMap((method) => {
-    const found = knownMethodWords(method);
+    const found = findMethodWords(method);
     return found === undefined
       ? []
-      : [`<dt>${found.label} <code>${escaped(method)}</code></dt><dd>${found.summary}</dd>`];
+      : [`<dt>${found.label} <code>${escapeText(method)}</code></dt><dd>${found.summary}</dd>`];
   });
   return `<section class="reading"><h2>How to read this page</h2><dl>
 <dt>Intervals</dt><dd>All are 95 %. In the results and the pictures: Student\u2019s t over seeds, so two seeds give very wide ones. Of a difference: Student\u2019s t over the differences of the seeds, so that what another training seed changes is part of it.</dd>
@@ -215,7 +215,7 @@ ${known.join('\n')}</dl></section>`;
 }
 
 /** Returns the whole page. All texts of the report are escaped. */
-export function paperPage(report: PaperReport): string {
+export function formatPaperPage(report: PaperReport): string {
   const {
     progress,
     table: { rows, comparisons, claims },
@@ -223,25 +223,25 @@ export function paperPage(report: PaperReport): string {
   const tasks = [...new Set([...rows, ...comparisons, ...claims, ...report.search].map(({ task }) => task))];
   const methods = [...new Set(rows.map(({ method }) => method))];
   const about: [string, string][] = [
-    ['Hardware', escaped(report.hardware, 2000)],
-    ['Measured so far', progress.map(({ of, done, all }) => `${done} of ${all} ${escaped(of, 80)}`).join(', ')],
-    ['Finished', moment(report.finishedAt)],
+    ['Hardware', escapeText(report.hardware, 2000)],
+    ['Measured so far', progress.map(({ of, done, all }) => `${done} of ${all} ${escapeText(of, 80)}`).join(', ')],
+    ['Finished', formatTime(report.finishedAt)],
     ...Object.entries(report.settings).map(([name, value]): [string, string] => [
-      escaped(name, 80),
-      escaped(value, 400),
+      escapeText(name, 80),
+      escapeText(value, 400),
     ]),
   ];
   const links =
     tasks.length < 2
       ? ''
-      : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escaped(task, 80)}</a>`).join(' ')}</nav>`;
+      : `<nav aria-label="Tasks">${tasks.map((task, index) => `<a href="#task-${index + 1}">${escapeText(task, 80)}</a>`).join(' ')}</nav>`;
   const content = `<header><h1>${TITLE}</h1>
-${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${progress.some(({ done, all }) => done < all) ? '<p class="quick"><strong>Not finished:</strong> all that is shown is of the runs measured so far.</p>' : ''}${verdictWords(claims)}
-<pre><code>${escaped(report.command, 1000)}</code></pre>
+${report.quick ? '<p class="quick"><strong>Quick run:</strong> fewer seeds and steps than the full table; intervals are wide.</p>' : ''}${progress.some(({ done, all }) => done < all) ? '<p class="quick"><strong>Not finished:</strong> all that is shown is of the runs measured so far.</p>' : ''}${describeVerdicts(claims)}
+<pre><code>${escapeText(report.command, 1000)}</code></pre>
 ${facts(about)}${links}</header>
 ${tasks.map((task, index) => taskSection(report, task, index, (method) => methods.indexOf(method))).join('\n')}
-${reading(methods)}`;
-  return page(TITLE, content, STYLE, true);
+${formatReadingHelp(methods)}`;
+  return writePage(TITLE, content, STYLE, true);
 }
 
 const STYLE = `

@@ -4,22 +4,31 @@
  */
 import type { Interval } from '../../../domain/credit.ts';
 import {
-  amounts,
+  makeAmountAxis,
   axes,
   axis,
   BOTTOM,
   LEFT,
   picture,
   point,
-  range,
+  findYRange,
   round,
   tickDigits,
   TOP,
   WIDTH,
   type Axis,
 } from '../../../report/axis.ts';
-import { COLOURS, finite, LINE, LONGEST_LABEL, MARKERS, shown, textWidth, type Look } from '../../../report/curves.ts';
-import { compact, decimal, percentage } from '../../../report/words.ts';
+import {
+  COLOURS,
+  isFinitePoint,
+  LINE,
+  LONGEST_LABEL,
+  MARKERS,
+  shown,
+  textWidth,
+  type Look,
+} from '../../../report/curves.ts';
+import { formatCompact, decimal, percentage } from '../../../report/words.ts';
 
 export interface CostPoint extends Look {
   /** Tokens. */
@@ -34,7 +43,7 @@ const ROOM = 1.16;
  * Returns true if no other point is at least as good in cost and accuracy and better in one of
  * them. Equal points are both on the front.
  */
-export function onFront<T extends CostPoint>(one: T, all: readonly T[]): boolean {
+export function isOnFront<T extends CostPoint>(one: T, all: readonly T[]): boolean {
   return !all.some(
     (other) => other.x <= one.x && other.y.value >= one.y.value && (other.x < one.x || other.y.value > one.y.value),
   );
@@ -56,34 +65,34 @@ const overlap = (a: Box, b: Box): number =>
  * Pareto front.
  * @returns null if no method has both measures
  */
-export function paretoPicture(id: string, name: string, all: readonly CostPoint[]): string | null {
-  const points = all.filter(finite);
+export function drawParetoPicture(id: string, name: string, all: readonly CostPoint[]): string | null {
+  const points = all.filter(isFinitePoint);
   if (points.length === 0) {
     return null;
   }
   const right = WIDTH - 16;
-  const x = amounts(
+  const x = makeAmountAxis(
     points.map((each) => ROOM * each.x),
     LEFT,
     right,
   );
-  const [low, high] = range(points.map((each) => each.y));
+  const [low, high] = findYRange(points.map((each) => each.y));
   const y = axis(100 * low, 100 * high, BOTTOM, TOP);
-  const front = points.filter((each) => onFront(each, points)).toSorted((a, b) => a.x - b.x);
+  const front = points.filter((each) => isOnFront(each, points)).toSorted((a, b) => a.x - b.x);
   const at = points.map((each) => ({
     ...each,
     left: x.at(each.x),
     top: y.at(100 * each.y.value),
-    bar: barOf(each.y, y),
+    bar: makeErrorBar(each.y, y),
   }));
-  const labels = labelsBeside(at, right, stepsOf(front, x, y, right));
+  const labels = placeLabels(at, right, boxFrontSteps(front, x, y, right));
   const drawn = at.map(({ place, left, top, bar, ...each }, index) => {
     const whiskers =
       bar === null
         ? ''
         : `<path class="bar" d="M${point(left, bar.top)}V${round(bar.bottom)}${bar.ends.map((end) => `M${point(left - 3, end)}h6`).join('')}"/>`;
     const label = labels[index] ?? { left, top };
-    return `<g class="m${place % COLOURS}">${whiskers}<path class="mark${onFront({ place, ...each }, points) ? '' : ' hollow'}" transform="translate(${point(left, top)})" d="${MARKERS[place % MARKERS.length] ?? ''}"/><text class="label" x="${round(label.left < left ? left - 9 : label.left)}" y="${round(label.top + 11)}"${label.left < left ? ' text-anchor="end"' : ''}>${shown({ place, ...each })}</text></g>`;
+    return `<g class="m${place % COLOURS}">${whiskers}<path class="mark${isOnFront({ place, ...each }, points) ? '' : ' hollow'}" transform="translate(${point(left, top)})" d="${MARKERS[place % MARKERS.length] ?? ''}"/><text class="label" x="${round(label.left < left ? left - 9 : label.left)}" y="${round(label.top + 11)}"${label.left < left ? ' text-anchor="end"' : ''}>${shown({ place, ...each })}</text></g>`;
   });
   const steps = front
     .map(
@@ -91,20 +100,20 @@ export function paretoPicture(id: string, name: string, all: readonly CostPoint[
         `${index === 0 ? 'M' : 'H'}${index === 0 ? point(x.at(each.x), y.at(100 * each.y.value)) : `${round(x.at(each.x))}V${round(y.at(100 * each.y.value))}`}`,
     )
     .join('');
-  const description = `${points.map((each) => `${each.label}: ${percentage(each.y.value)} % with ${compact(each.x)} tokens`).join('; ')}. On the Pareto front: ${front.map(({ label }) => label).join(', ')}.`;
+  const description = `${points.map((each) => `${each.label}: ${percentage(each.y.value)} % with ${formatCompact(each.x)} tokens`).join('; ')}. On the Pareto front: ${front.map(({ label }) => label).join(', ')}.`;
   const digits = tickDigits(y);
   return picture(
     id,
     name,
     description,
-    `${axes(x, y, right, { x: 'tokens of training', y: 'pass@1, %', tickX: (tick) => compact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`,
+    `${axes(x, y, right, { x: 'tokens of training', y: 'pass@1, %', tickX: (tick) => formatCompact(tick, true), tickY: (tick) => decimal(tick, digits) })}<path class="front" d="${steps}H${round(right)}"/>${drawn.join('')}`,
   );
 }
 
 /**
  * Returns an error bar, limited to the picture. Its `ends` are those that lie inside the picture.
  */
-function barOf(
+function makeErrorBar(
   { low, high }: Interval,
   y: Axis,
 ): { readonly top: number; readonly bottom: number; readonly ends: readonly number[] } | null {
@@ -117,7 +126,7 @@ function barOf(
 }
 
 /** Returns the horizontal and vertical parts of the front as thin boxes that labels avoid. */
-function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): readonly Box[] {
+function boxFrontSteps(front: readonly CostPoint[], x: Axis, y: Axis, right: number): readonly Box[] {
   return front.flatMap((each, index) => {
     const [left, top] = [x.at(each.x), y.at(100 * each.y.value)];
     const next = front[index + 1];
@@ -131,7 +140,7 @@ function stepsOf(front: readonly CostPoint[], x: Axis, y: Axis, right: number): 
 }
 
 /** Places each label beside its point where it overlaps other boxes the least. */
-function labelsBeside(
+function placeLabels(
   points: readonly (Look & {
     readonly left: number;
     readonly top: number;

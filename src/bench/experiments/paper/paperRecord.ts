@@ -11,10 +11,10 @@ import { z } from 'zod';
 import type { MethodRun, Solved } from '../../../diagnostics/methods/methodComparison.ts';
 import { readRecipe, type Recipe } from '../../../engine/recipe/recipe.ts';
 import { readRegular } from '../../../files/regularFile.ts';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
-import { C3Error, messageOf } from '../../../shared/errors.ts';
+import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';
+import { C3Error, toErrorMessage } from '../../../shared/errors.ts';
 import { generateSplit, TASK_NAMES } from '../../../tasks/split.ts';
-import { withoutEarlier } from '../../../training/config/storedConfig.ts';
+import { removeEarlierKeys } from '../../../training/config/storedConfig.ts';
 import { METHOD_NAMES } from '../../../training/methods/methods.ts';
 import type { PaperRun, SampleSettings, Scale } from './paperScale.ts';
 
@@ -92,7 +92,7 @@ export interface KeptRun extends PaperRun, Maker {
  * Returns the recipe of a run.
  * @throws C3Error('input') for keys that a configuration does not have
  */
-export async function recipeOf(
+export async function readPaperRecipe(
   { run, search }: Pick<Scale, 'run' | 'search'>,
   { part, task, method, seed, rate, steps }: PaperRun,
   folder: string,
@@ -178,8 +178,8 @@ export class PaperRecord {
    * @param sample required settings of its diagnostics, or null for any
    */
   find(run: PaperRun, sample: SampleSettings | null): KeptRun | null {
-    const line = this.lines.get(keyOf(run));
-    return line === undefined || (sample !== null && !isDeepStrictEqual(line.sample, sample)) ? null : keptRun(line);
+    const line = this.lines.get(toRecordKey(run));
+    return line === undefined || (sample !== null && !isDeepStrictEqual(line.sample, sample)) ? null : toKeptRun(line);
   }
 
   /**
@@ -199,8 +199,8 @@ export class PaperRecord {
       run: {
         ...measured,
         id,
-        greedy: counts(whole ? run.greedy : []),
-        sampled: counts(run.sampled),
+        greedy: encodeSolved(whole ? run.greedy : []),
+        sampled: encodeSolved(run.sampled),
         decisions: whole ? run.decisions : {},
         seconds: seconds ?? 0,
         curve: whole
@@ -208,14 +208,14 @@ export class PaperRecord {
           : [],
       },
     });
-    this.lines.set(keyOf(place), line);
+    this.lines.set(toRecordKey(place), line);
     await this.write();
-    return keptRun(line);
+    return toKeptRun(line);
   }
 
   private async write(): Promise<void> {
     const text = [...this.lines.values()].map((line) => `${JSON.stringify(line)}\n`).join('');
-    await writeWhole(this.path, Buffer.from(text));
+    await writeFileAtomically(this.path, Buffer.from(text));
   }
 
   private async read(path: string, advice: string): Promise<void> {
@@ -223,7 +223,7 @@ export class PaperRecord {
     for (const [index, content] of text.split('\n').entries()) {
       if (content !== '') {
         const where = `${path}, line ${index + 1}`;
-        const line = lineOf(content, where, advice);
+        const line = parseRecordLine(content, where, advice);
         const changed = await this.change(line);
         if (changed !== null) {
           throw new C3Error(
@@ -231,7 +231,7 @@ export class PaperRecord {
             `${where}: the run of ${line.task}, ${line.method}, seed ${line.seed} was made with ${CHANGED[changed]}; continue it with the version that made it, or ${advice}.`,
           );
         }
-        this.lines.set(keyOf(line), line);
+        this.lines.set(toRecordKey(line), line);
       }
     }
   }
@@ -252,15 +252,15 @@ export class PaperRecord {
   }
 
   private async inputsOf(place: PaperRun): Promise<Inputs> {
-    const recipe = await recipeOf(this.scale, place, this.folder);
-    const { title: _, ...config } = withoutEarlier(recipe.config);
-    const team = this.teams.get(place.task) ?? teamHash(recipe);
+    const recipe = await readPaperRecipe(this.scale, place, this.folder);
+    const { title: _, ...config } = removeEarlierKeys(recipe.config);
+    const team = this.teams.get(place.task) ?? hashTeam(recipe);
     this.teams.set(place.task, team);
     return { definitions: DEFINITIONS, config: hash(JSON.stringify(config)), team: await team };
   }
 }
 
-const keyOf = ({ part, task, method, seed, rate, steps }: PaperRun): string =>
+const toRecordKey = ({ part, task, method, seed, rate, steps }: PaperRun): string =>
   JSON.stringify([part, task, method, seed, rate, steps]);
 
 const hash = (...parts: readonly (string | Uint8Array)[]): string => {
@@ -275,7 +275,7 @@ const hash = (...parts: readonly (string | Uint8Array)[]): string => {
 /**
  * Hashes the files of the untrained team, its protocol, and some questions that its task generates.
  */
-async function teamHash({ modelFolder, protocolText, config: { task } }: Recipe): Promise<string> {
+async function hashTeam({ modelFolder, protocolText, config: { task } }: Recipe): Promise<string> {
   const names = (await readdir(modelFolder)).filter((name) => /\.(safetensors|json)$/u.test(name)).sort();
   const files = await Promise.all(
     names.map((name) => readRegular(join(modelFolder, name), MOST_TEAM_BYTES, 'install the product again')),
@@ -291,17 +291,17 @@ async function teamHash({ modelFolder, protocolText, config: { task } }: Recipe)
   return hash(protocolText, ...files, JSON.stringify([train, evaluation]));
 }
 
-function lineOf(content: string, where: string, advice: string): Line {
+function parseRecordLine(content: string, where: string, advice: string): Line {
   try {
     return lineSchema.parse(JSON.parse(content));
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-    const reason = issue === undefined ? messageOf(error) : `${issue.path.join('.')}: ${issue.message}`;
+    const reason = issue === undefined ? toErrorMessage(error) : `${issue.path.join('.')}: ${issue.message}`;
     throw new C3Error('input', `${where} is no run of a paper table: ${reason}; ${advice}.`, { cause: error });
   }
 }
 
-function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____, ...line }: Line): KeptRun {
+function toKeptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____, ...line }: Line): KeptRun {
   const { id, greedy, sampled, curve, ...measured } = run;
   return {
     ...line,
@@ -311,15 +311,15 @@ function keptRun({ run, definitions: _, config: __, team: ___, finishedAt: ____,
       method: line.method,
       seed: line.seed,
       run: id,
-      greedy: solvedOf(greedy),
-      sampled: solvedOf(sampled),
+      greedy: decodeSolved(greedy),
+      sampled: decodeSolved(sampled),
       curve: curve.map(([step, meanReturn, evaluatorCalls, tokens]) => ({ step, meanReturn, evaluatorCalls, tokens })),
     },
   };
 }
 
 /** Encodes solved problems. All have the same number of samples, except a few masked ones. */
-function counts(all: readonly Solved[]): Counts {
+function encodeSolved(all: readonly Solved[]): Counts {
   const samples = Math.min(35, Math.max(0, ...all.map((one) => one.samples)));
   const others = all.flatMap((one, index): [string, [number, number]][] =>
     one.samples === samples ? [] : [[String(index), [one.solved, one.samples]]],
@@ -328,7 +328,7 @@ function counts(all: readonly Solved[]): Counts {
   return { samples, solved: digits.join(''), others: Object.fromEntries(others) };
 }
 
-const solvedOf = ({ samples, solved, others }: Counts): Solved[] =>
+const decodeSolved = ({ samples, solved, others }: Counts): Solved[] =>
   Array.from(solved, (digit, index) => {
     const [count, of] = others[String(index)] ?? [Number.parseInt(digit, 36), samples];
     return { solved: count, samples: of };

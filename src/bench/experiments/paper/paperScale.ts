@@ -1,7 +1,7 @@
 /** The scale of the paper table: tasks, seeds, steps and rates, and its runs. */
 import { BUDGETS, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import type { TASK_NAMES } from '../../../tasks/split.ts';
-import { METHOD_NAMES, methodWords, type MethodName } from '../../../training/methods/methods.ts';
+import { METHOD_NAMES, getMethodWords, type MethodName } from '../../../training/methods/methods.ts';
 
 export type TaskName = (typeof TASK_NAMES)[number];
 
@@ -107,7 +107,7 @@ export interface PaperRun {
  * next, so that a stopped search compares all methods.
  * @param tries returns true if a method tries a rate with this seed
  */
-export const searchRuns = (
+export const listSearchRuns = (
   { tasks, methods }: Scale,
   seed: number,
   tries: (task: Task, method: MethodName, rate: number) => boolean,
@@ -117,7 +117,7 @@ export const searchRuns = (
       .filter(({ rates }) => rates.includes(rate))
       .flatMap((task) =>
         methods
-          .filter((method) => methodWords(method).trains && tries(task, method, rate))
+          .filter((method) => getMethodWords(method).trains && tries(task, method, rate))
           .map((method): PaperRun => ({
             part: 'search',
             task: task.name,
@@ -141,7 +141,7 @@ export interface TablePart {
  * Returns the parts of the table in the order of measuring: the first comparison with all its
  * seeds, then all methods. Both go seed by seed, so that a stopped table compares methods.
  */
-export function tableParts({ tasks, methods, budgets, first }: Scale): TablePart[] {
+export function listTableParts({ tasks, methods, budgets, first }: Scale): TablePart[] {
   const seeds = [...new Set(tasks.flatMap((task) => task.seeds))];
   return [first, { methods, budgets }]
     .filter((part) => part.methods.length > 0)
@@ -153,8 +153,8 @@ export function tableParts({ tasks, methods, budgets, first }: Scale): TablePart
 }
 
 /** Returns the number of runs of the whole search. */
-export function searchLength({ tasks, methods, searchSeeds, ratesKept }: Scale): number {
-  const training = methods.filter((method) => methodWords(method).trains).length;
+export function countSearchRuns({ tasks, methods, searchSeeds, ratesKept }: Scale): number {
+  const training = methods.filter((method) => getMethodWords(method).trains).length;
   const later = Math.max(0, searchSeeds.length - 1);
   const ofTask = ({ rates }: Task): number => rates.length + later * Math.min(ratesKept, rates.length);
   return searchSeeds.length === 0 ? 0 : training * tasks.reduce((sum, task) => sum + ofTask(task), 0);

@@ -1,8 +1,8 @@
 /** The results of the search of the learning rate, and the hardware of runs. */
 import { mean } from '../../../credit/describe.ts';
-import { measureOf, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
-import { methodWords, type MethodName } from '../../../training/methods/methods.ts';
-import { medianOf } from '../../report.ts';
+import { readMeasure, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
+import { getMethodWords, type MethodName } from '../../../training/methods/methods.ts';
+import { takeMedian } from '../../report.ts';
 import type { PaperReport } from './paperPage.ts';
 import type { KeptRun } from './paperRecord.ts';
 import type { Scale, Task, TaskName } from './paperScale.ts';
@@ -23,7 +23,7 @@ export interface Searched {
  * Returns the steps of a run at a budget: the given steps at equal evaluator calls, otherwise the
  * number of steps that costs the same as the steps of the matched method.
  */
-export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matched: Cost | null): number {
+export function computeStepsAtBudget(budget: Budget, steps: number, cost: Cost | null, matched: Cost | null): number {
   return budget === 'calls' || cost === null || matched === null
     ? steps
     : Math.max(1, Math.round((steps * matched[budget]) / cost[budget]));
@@ -33,14 +33,16 @@ export function stepsAt(budget: Budget, steps: number, cost: Cost | null, matche
  * Returns the rates that a method tries with further seeds of the search: those with which it
  * solved most with the first seed. The lower of two equal rates is preferred.
  */
-export function keptRates(
+export function pickKeptRates(
   { searchSeeds: [first], ratesKept }: Pick<Scale, 'searchSeeds' | 'ratesKept'>,
   { name: task, rates }: Pick<Task, 'name' | 'rates'>,
   method: MethodName,
   search: readonly KeptRun[],
 ): ReadonlySet<number> {
   const solved = (rate: number): number =>
-    solvedShare(ofMethod(search, task, method).filter((one) => one.seed === first && one.rate === rate)) ?? -1;
+    averageSolvedShare(
+      filterMethodRuns(search, task, method).filter((one) => one.seed === first && one.rate === rate),
+    ) ?? -1;
   const ranked = rates.map((rate) => ({ rate, share: solved(rate) }));
   return new Set(
     ranked
@@ -55,16 +57,19 @@ export function keptRates(
  * and its cost. The tokens are the mean at this rate. The seconds do not depend on the rate and are
  * the median of the method's whole search, which other load on the machine hardly affects.
  */
-export function bestOf(
+export function pickBestRate(
   { name, rates }: Pick<Task, 'name' | 'rates'>,
   method: MethodName,
   search: readonly KeptRun[],
 ): Searched {
-  const own = ofMethod(search, name, method);
+  const own = filterMethodRuns(search, name, method);
   const tried = rates.map((rate) => own.filter((one) => one.rate === rate));
   const seeds = Math.max(...tried.map((runs) => runs.length));
   const [first, ...others] = tried.filter((runs) => runs.length === seeds);
-  const best = others.reduce((a, b) => ((solvedShare(b) ?? -1) > (solvedShare(a) ?? -1) ? b : a), first ?? []);
+  const best = others.reduce(
+    (a, b) => ((averageSolvedShare(b) ?? -1) > (averageSolvedShare(a) ?? -1) ? b : a),
+    first ?? [],
+  );
   const [one] = best;
   return one === undefined
     ? { rate: rates[0] ?? 0, cost: null }
@@ -72,17 +77,17 @@ export function bestOf(
         rate: one.rate,
         cost: {
           tokens: mean(best.map(({ run: { tokens } }) => tokens.prompt + tokens.completion)),
-          seconds: medianOf(own.map(({ run: { seconds } }) => seconds ?? 0)) ?? 0,
+          seconds: takeMedian(own.map(({ run: { seconds } }) => seconds ?? 0)) ?? 0,
         },
       };
 }
 
-const ofMethod = (search: readonly KeptRun[], task: TaskName, method: MethodName): KeptRun[] =>
+const filterMethodRuns = (search: readonly KeptRun[], task: TaskName, method: MethodName): KeptRun[] =>
   search.filter((one) => one.task === task && one.method === method);
 
 /** Returns the mean pass@1 of runs, or null if none was measured. */
-function solvedShare(runs: readonly KeptRun[]): number | null {
-  const values = runs.flatMap(({ run }) => measureOf(run, 'pass1') ?? []);
+function averageSolvedShare(runs: readonly KeptRun[]): number | null {
+  const values = runs.flatMap(({ run }) => readMeasure(run, 'pass1') ?? []);
   return values.length === 0 ? null : mean(values);
 }
 
@@ -91,19 +96,19 @@ function solvedShare(runs: readonly KeptRun[]): number | null {
  * mean over the method's seeds with this rate.
  * @param chosen by task and method; null while the search is not finished
  */
-export function searchLines(
+export function makeSearchLines(
   { tasks, methods }: Scale,
   search: readonly KeptRun[],
   chosen: ((task: Task, method: MethodName) => number) | null,
 ): PaperReport['search'] {
-  const training = methods.filter((method) => methodWords(method).trains);
+  const training = methods.filter((method) => getMethodWords(method).trains);
   return tasks
     .filter(({ rates }) => rates.length > 1)
     .flatMap((task) =>
       training.flatMap((method) =>
         task.rates.flatMap((rate) => {
           const of = (one: MethodName): KeptRun[] =>
-            ofMethod(search, task.name, one).filter((run) => run.rate === rate);
+            filterMethodRuns(search, task.name, one).filter((run) => run.rate === rate);
           const own = of(method);
           return training.some((other) => of(other).length === 0)
             ? []
@@ -112,7 +117,7 @@ export function searchLines(
                   task: task.name,
                   method,
                   rate,
-                  value: solvedShare(own),
+                  value: averageSolvedShare(own),
                   seeds: own.length,
                   chosen: chosen?.(task, method) === rate,
                 },
@@ -126,7 +131,7 @@ export function searchLines(
  * Returns the hardware of all runs, or null without runs or with several kinds of hardware, whose
  * times cannot be compared.
  */
-export function oneHardware(runs: readonly KeptRun[]): string | null {
+export function findOnlyHardware(runs: readonly KeptRun[]): string | null {
   const [name, ...others] = new Set(runs.map(({ hardware }) => hardware));
   return name === undefined || others.length > 0 ? null : name;
 }
@@ -135,7 +140,7 @@ export function oneHardware(runs: readonly KeptRun[]): string | null {
  * Describes the runs of each hardware, as in `AMD EPYC, 2 cores: search (140 runs), arithmetic
  * seeds 0, 1, python seed 0`.
  */
-export function hardwareWords(runs: readonly KeptRun[]): string {
+export function describeHardwareRuns(runs: readonly KeptRun[]): string {
   return [...Map.groupBy(runs, ({ hardware, environment }) => `${hardware}, ${environment}`)]
     .map(([name, made]) => {
       const count = made.filter(({ part }) => part === 'search').length;

@@ -7,35 +7,48 @@ import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { MEASURES, type Budget, type MethodRun, type Solved } from '../../../diagnostics/methods/methodComparison.ts';
-import { methodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
+import { buildMethodTable, type MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../../domain/evaluation.ts';
 import type { Ledger } from '../../../domain/run.ts';
-import { diagnose, evaluationSamples } from '../../../engine/diagnose/diagnose.ts';
-import { contextSamples } from '../../../engine/diagnose/trainingCredit.ts';
-import { parseRecipe, type Recipe, protocolOf } from '../../../engine/recipe/recipe.ts';
+import { diagnose, readEvaluationSamples } from '../../../engine/diagnose/diagnose.ts';
+import { listContextSamples } from '../../../engine/diagnose/trainingCredit.ts';
+import { parseRecipe, type Recipe, parseRecipeProtocol } from '../../../engine/recipe/recipe.ts';
 import { EngineService } from '../../../engine/service.ts';
 import { VERSION } from '../../../engine/version.ts';
-import { writeWhole } from '../../../runtime/files/wholeFile.ts';
+import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';
 import { CancelledError, C3Error } from '../../../shared/errors.ts';
 import type { StoreReader } from '../../../store/types.ts';
 import { solvedReturn } from '../../../team/rounds.ts';
-import { methodWords, type MethodName, valuesStates, contextEstimator } from '../../../training/methods/methods.ts';
-import { figure, hardwareName, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
-import { paperPage, type PaperReport } from './paperPage.ts';
-import { PaperRecord, recipeOf, type KeptRun } from './paperRecord.ts';
+import {
+  getMethodWords,
+  type MethodName,
+  valuesStates,
+  getContextEstimator,
+} from '../../../training/methods/methods.ts';
+import { makeFigure, describeHardware, type BenchFigure, type BenchOptions, type BenchReport } from '../../report.ts';
+import { formatPaperPage, type PaperReport } from './paperPage.ts';
+import { PaperRecord, readPaperRecipe, type KeptRun } from './paperRecord.ts';
 import {
   FULL,
   QUICK,
-  searchLength,
-  searchRuns,
-  tableParts,
+  countSearchRuns,
+  listSearchRuns,
+  listTableParts,
   type PaperRun,
   type Scale,
   type TablePart,
   type Task,
   type TaskName,
 } from './paperScale.ts';
-import { bestOf, hardwareWords, keptRates, oneHardware, searchLines, stepsAt, type Searched } from './paperSearch.ts';
+import {
+  pickBestRate,
+  describeHardwareRuns,
+  pickKeptRates,
+  findOnlyHardware,
+  makeSearchLines,
+  computeStepsAtBudget,
+  type Searched,
+} from './paperSearch.ts';
 
 export interface PaperTableOptions extends BenchOptions {
   /** The current folder. */
@@ -48,7 +61,7 @@ export interface PaperTableOptions extends BenchOptions {
 
 /** The method whose tokens and seconds are the budgets of the others. */
 const MATCHED: MethodName = 'magrpo';
-const HARDWARE = hardwareName('CPU provider');
+const HARDWARE = describeHardware('CPU provider');
 const ENVIRONMENT = `Node ${process.versions.node}, ${process.platform} ${process.arch}`;
 
 /**
@@ -98,7 +111,7 @@ interface Place {
   readonly sampled: boolean;
 }
 
-const keyOf = (task: TaskName, seed: number, method: MethodName, budget: Budget): string =>
+const toTableKey = (task: TaskName, seed: number, method: MethodName, budget: Budget): string =>
   JSON.stringify([task, seed, method, budget]);
 
 class PaperTable {
@@ -128,7 +141,7 @@ class PaperTable {
     for (const seed of this.scale.searchSeeds) {
       await this.search(seed);
     }
-    const parts = tableParts(this.scale).map((part) => this.placesOf(part));
+    const parts = listTableParts(this.scale).map((part) => this.placesOf(part));
     // Runs of earlier sessions are shown from the start.
     for (const place of parts.flat()) {
       this.take(place, this.known(place));
@@ -149,10 +162,10 @@ class PaperTable {
   private async search(seed: number): Promise<void> {
     const { scale } = this;
     const before = seed === scale.searchSeeds[0] ? null : [...this.searched];
-    const runs = searchRuns(
+    const runs = listSearchRuns(
       scale,
       seed,
-      (task, method, rate) => before === null || keptRates(scale, task, method, before).has(rate),
+      (task, method, rate) => before === null || pickKeptRates(scale, task, method, before).has(rate),
     );
     for (const round of Map.groupBy(runs, ({ rate }) => rate).values()) {
       for (const run of round) {
@@ -163,7 +176,7 @@ class PaperTable {
   }
 
   private bestOf(task: Task, method: MethodName): Searched {
-    return bestOf(task, method, this.searched);
+    return pickBestRate(task, method, this.searched);
   }
 
   private placesOf({ task, seed, methods, budgets }: TablePart): Place[] {
@@ -171,7 +184,7 @@ class PaperTable {
     return methods.flatMap((method) => {
       const { rate, cost } = this.bestOf(task, method);
       return budgets.map((budget): Place => {
-        const steps = stepsAt(budget, task.steps, cost, matched);
+        const steps = computeStepsAtBudget(budget, task.steps, cost, matched);
         return {
           budget,
           run: { part: 'table', task: task.name, method, seed, rate, steps },
@@ -184,13 +197,13 @@ class PaperTable {
   private take({ budget, run: { task, seed, method } }: Place, made: KeptRun | null): void {
     if (made !== null) {
       const seconds = made.hardware === this.timedOn(task) ? made.run.seconds : null;
-      this.kept.set(keyOf(task, seed, method, budget), { made, run: { ...made.run, budget, seconds } });
+      this.kept.set(toTableKey(task, seed, method, budget), { made, run: { ...made.run, budget, seconds } });
     }
   }
 
   /** Returns the hardware of the task's search, whose times are compared, or null for several. */
   private timedOn(task: TaskName): string | null {
-    return oneHardware(this.searched.filter((one) => one.task === task));
+    return findOnlyHardware(this.searched.filter((one) => one.task === task));
   }
 
   /** Returns the kept run or null. At equal time, only the hardware of the search counts. */
@@ -215,14 +228,14 @@ class PaperTable {
     if (known !== null) {
       return known;
     }
-    const run = await this.run(await recipeOf(this.scale, place, this.options.folder));
+    const run = await this.run(await readPaperRecipe(this.scale, place, this.options.folder));
     if (sampled) {
       await this.sample(run);
     }
     return this.record.keep(
       place,
       sample,
-      this.service.reading((store) => methodRunOf(store, run, 'calls')),
+      this.service.reading((store) => readMethodRun(store, run, 'calls')),
     );
   }
 
@@ -260,7 +273,7 @@ class PaperTable {
     const complete = this.service.reading((store) => {
       // Remakes samples of earlier versions, which had no credits for methods with a value head.
       const stored = valuesStates(parseRecipe(store.runConfig(run), run).config);
-      return contextSamples(store, run).some(({ id }) => {
+      return listContextSamples(store, run).some(({ id }) => {
         const buckets = store.diagnosticBuckets(id, 0, settings.contexts);
         return (
           buckets.length === settings.contexts &&
@@ -278,7 +291,7 @@ class PaperTable {
   }
 
   private table(): MethodTable {
-    return methodTable(this.runs(), this.scale.methods);
+    return buildMethodTable(this.runs(), this.scale.methods);
   }
 
   private runs(): MethodRun[] {
@@ -288,7 +301,7 @@ class PaperTable {
   /** Returns the number of seeds of a task for which all of these methods have runs. */
   private seedsWith(task: Task, methods: readonly MethodName[]): number {
     return task.seeds.filter((seed) =>
-      methods.every((method) => this.kept.has(keyOf(task.name, seed, method, 'calls'))),
+      methods.every((method) => this.kept.has(toTableKey(task.name, seed, method, 'calls'))),
     ).length;
   }
 
@@ -310,13 +323,13 @@ class PaperTable {
         ...sample,
       }).map(([key, value]) => [key, String(value)]),
     );
-    const planned = searchLength(this.scale);
+    const planned = countSearchRuns(this.scale);
     const made = [...this.searched, ...[...this.kept.values()].map((one) => one.made)];
     const all = [...new Map(made.map((one) => [one.run.run, one])).values()];
-    const compared = first.methods.map((method) => methodWords(method).label).join(' and ');
+    const compared = first.methods.map((method) => getMethodWords(method).label).join(' and ');
     const report: PaperReport = {
       command: `c3 bench paper-table${quick ? ' --quick' : ''}${from === undefined || from === null ? '' : ` --continue ${from}`}`,
-      hardware: hardwareWords(all),
+      hardware: describeHardwareRuns(all),
       finishedAt: new Date().toISOString(),
       quick,
       progress: [
@@ -335,18 +348,18 @@ class PaperTable {
         ]),
       ],
       settings,
-      search: searchLines(
+      search: makeSearchLines(
         this.scale,
         this.searched,
         this.searched.length < planned ? null : (task, method) => this.bestOf(task, method).rate,
       ),
       table: this.table(),
     };
-    await writeWhole(
+    await writeFileAtomically(
       join(this.out, 'table.json'),
       Buffer.from(`${JSON.stringify({ ...report, runs: this.runs() })}\n`),
     );
-    await writeWhole(join(this.out, 'table.html'), Buffer.from(paperPage(report)));
+    await writeFileAtomically(join(this.out, 'table.html'), Buffer.from(formatPaperPage(report)));
     this.options.note(`${join(this.out, 'table.html')} holds ${all.length} runs`);
   }
 
@@ -356,7 +369,13 @@ class PaperTable {
         const found = measures[name];
         return found === null
           ? []
-          : [figure(`${task}, equal ${budget}, ${method}: ${name}, mean of ${found.n} seeds`, found.mean, UNITS[name])];
+          : [
+              makeFigure(
+                `${task}, equal ${budget}, ${method}: ${name}, mean of ${found.n} seeds`,
+                found.mean,
+                UNITS[name],
+              ),
+            ];
       }),
     );
   }
@@ -381,7 +400,7 @@ const UNITS: Readonly<Record<(typeof MEASURES)[number], string>> = {
  * training is refused, because its ledger does not contain only the cost of training.
  * @throws C3Error('input') if the run is not finished or was evaluated before or during training
  */
-export function methodRunOf(store: StoreReader, run: string, budget: Budget): MethodRun {
+export function readMethodRun(store: StoreReader, run: string, budget: Budget): MethodRun {
   const { method, seed, status } = store.run(run);
   const { config, ...recipe } = parseRecipe(store.runConfig(run), run);
   if (status !== 'done') {
@@ -393,22 +412,22 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
       `Run ${run} was evaluated before or during training, and its ledger does not separate the two; set evaluation.before: false and evaluation.every: 0.`,
     );
   }
-  const protocol = protocolOf({ config, ...recipe });
+  const protocol = parseRecipeProtocol({ config, ...recipe });
   const scored = solvedReturn(protocol);
   const last = (kind: EvaluationKind): Solved[] => {
     const round = EVALUATION_ROUNDS.find(
       (one) => one.kind === kind && one.stage === (config.steps > 0 ? 'after' : 'before'),
     );
-    return evaluationSamples(store, run, round?.iteration ?? 0, scored).map((samples) => {
+    return readEvaluationSamples(store, run, round?.iteration ?? 0, scored).map((samples) => {
       const measured = samples.filter((value) => value !== null);
       return { solved: measured.filter((value) => value === 1).length, samples: measured.length };
     });
   };
   const steps = store.steps(run, 0, store.countSteps(run));
   const ledger = steps.at(-1)?.ledger;
-  const sampled = contextSamples(store, run).length > 0;
+  const sampled = listContextSamples(store, run).length > 0;
   const diagnosis = sampled
-    ? diagnose(store, run, { origin: 'diagnostic', estimator: contextEstimator(config), protocol })
+    ? diagnose(store, run, { origin: 'diagnostic', estimator: getContextEstimator(config), protocol })
     : null;
   return {
     task: config.task.name,
@@ -425,7 +444,7 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
     influence: diagnosis?.distinctInfluence?.value ?? null,
     publishedInfluence: diagnosis?.influence?.value ?? null,
     contexts: diagnosis?.contexts ?? 0,
-    evaluatorCalls: requested(ledger),
+    evaluatorCalls: countRequestedEvaluations(ledger),
     tokens: ledger?.tokens ?? { prompt: 0, reused: 0, completion: 0 },
     decisions: ledger?.decisions ?? {},
     seconds: steps.length === 0 ? 0 : (store.run(run).summary?.seconds ?? 0),
@@ -436,7 +455,7 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
             {
               step: iteration,
               meanReturn: metrics.meanReturn,
-              evaluatorCalls: requested(spent),
+              evaluatorCalls: countRequestedEvaluations(spent),
               tokens: spent.tokens.prompt + spent.tokens.completion,
             },
           ],
@@ -447,5 +466,5 @@ export function methodRunOf(store: StoreReader, run: string, budget: Budget): Me
 /**
  * Counts the evaluations that a run requested, made or reused, by which the methods are matched.
  */
-const requested = (ledger: Ledger | undefined): number =>
+const countRequestedEvaluations = (ledger: Ledger | undefined): number =>
   (ledger?.evaluatorCalls ?? 0) + (ledger?.reusedEvaluations ?? 0);

@@ -2,16 +2,16 @@
 import type { Claim, MeasureName, MethodComparison, MethodRow } from '../../../diagnostics/methods/methodTable.ts';
 import type { SeedSummary } from '../../../diagnostics/statistics/seeds.ts';
 import type { Interval } from '../../../domain/credit.ts';
-import { bounds, table } from '../../../report/page.ts';
-import { compact, decimal, escaped, NOT_MEASURED, percentage } from '../../../report/words.ts';
-import { knownMethodWords } from '../../../training/methods/methods.ts';
+import { formatBounds, table } from '../../../report/page.ts';
+import { formatCompact, decimal, escapeText, NOT_MEASURED, percentage } from '../../../report/words.ts';
+import { findMethodWords } from '../../../training/methods/methods.ts';
 
 /** The method that others are compared with. */
 export const REFERENCE = 'c3';
 
 /** Returns the label of a method, or its own name if it is unknown. */
-export const labelOf = (method: string): string => knownMethodWords(method)?.label ?? method;
-export const nameOf = (method: string): string => escaped(labelOf(method), 40);
+export const formatMethodLabel = (method: string): string => findMethodWords(method)?.label ?? method;
+export const formatMethodName = (method: string): string => escapeText(formatMethodLabel(method), 40);
 
 type Form = 'percent' | 'decimal' | 'compact' | 'count' | 'seconds';
 
@@ -45,12 +45,12 @@ const AFTER_ROLES: MeasureName = 'seconds';
 export type Writer = (value: number) => string;
 
 /** Returns the number format of a column. Decimals show three digits of the largest value. */
-function writerOf({ form }: Column, values: readonly number[]): Writer {
+function chooseColumnWriter({ form }: Column, values: readonly number[]): Writer {
   if (form === 'percent') {
     return percentage;
   }
   if (form === 'compact') {
-    return (value) => compact(value);
+    return (value) => formatCompact(value);
   }
   const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
   if (form === 'decimal') {
@@ -72,12 +72,12 @@ function probability(p: number): string {
   return p < 1e-4 ? decimal(p, 4) : p.toPrecision(2);
 }
 
-export const missing = `<td class="none">${NOT_MEASURED}</td>`;
+export const MISSING_CELL = `<td class="none">${NOT_MEASURED}</td>`;
 const heading = ({ head, unit, better }: Column, direction: boolean): string =>
   `${head}${unit === '' ? '' : `, ${unit}`}${direction ? `\u00a0<span aria-hidden="true">${better === 'higher' ? '\u2191' : '\u2193'}</span><span class="hidden">(${better} is better)</span>` : ''}`;
 
 /** Returns the rows with the best mean of a column, or none if all measured means are equal. */
-function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): ReadonlySet<MethodRow> {
+function findBestRows({ measure, better, cost }: Column, rows: readonly MethodRow[]): ReadonlySet<MethodRow> {
   const meanOf = (row: MethodRow): number => row.measures[measure]?.mean ?? Number.NaN;
   const measured = rows.filter(
     (row) => Number.isFinite(meanOf(row)) && !(cost === true && row.measures.evaluatorCalls?.mean === 0),
@@ -89,13 +89,13 @@ function bestOf({ measure, better, cost }: Column, rows: readonly MethodRow[]): 
 
 function summaryCell(summary: SeedSummary | null, write: Writer, best: boolean, seeds: number): string {
   if (summary === null || !Number.isFinite(summary.mean)) {
-    return missing;
+    return MISSING_CELL;
   }
   const deviation =
     summary.standardDeviation === null || summary.standardDeviation === 0
       ? ''
       : ` <span class="deviation">\u00b1 ${write(summary.standardDeviation)}</span>`;
-  const under = bounds(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
+  const under = formatBounds(summary.interval, write) ?? (summary.n === 1 ? 'one seed' : 'all equal');
   const value = best
     ? `<strong>${write(summary.mean)}</strong><span class="hidden"> (best)</span>`
     : write(summary.mean);
@@ -104,16 +104,16 @@ function summaryCell(summary: SeedSummary | null, write: Writer, best: boolean, 
 
 function rolesCell(decisions: MethodRow['decisions']): string {
   const roles = Object.entries(decisions);
-  return `<td class="roles">${roles.length === 0 ? 'none' : roles.map(([role, { mean }]) => `<span>${escaped(role, 24)} ${compact(mean)}</span>`).join(' ')}</td>`;
+  return `<td class="roles">${roles.length === 0 ? 'none' : roles.map(([role, { mean }]) => `<span>${escapeText(role, 24)} ${formatCompact(mean)}</span>`).join(' ')}</td>`;
 }
 
-export function resultsTable(rows: readonly MethodRow[]): string {
+export function formatResultsTable(rows: readonly MethodRow[]): string {
   if (rows.length === 0) {
     return `<p class="none">${NOT_MEASURED}</p>`;
   }
   const columns = COLUMNS.map((column) => {
     const means = rows.flatMap((row) => row.measures[column.measure]?.mean ?? []);
-    return { column, best: bestOf(column, rows), write: writerOf(column, means) };
+    return { column, best: findBestRows(column, rows), write: chooseColumnWriter(column, means) };
   });
   const rolesFirst = (measure: MeasureName, cell: string): string => (measure === AFTER_ROLES ? cell : '');
   const head = [
@@ -129,15 +129,15 @@ export function resultsTable(rows: readonly MethodRow[]): string {
         rolesFirst(measure, rolesCell(row.decisions)) +
         summaryCell(row.measures[measure], write, best.has(row), row.seeds.length),
     );
-    return `<tr><th scope="row">${nameOf(row.method)}<small>${seedsOf(row.seeds.length)}</small></th>${cells.join('')}</tr>`;
+    return `<tr><th scope="row">${formatMethodName(row.method)}<small>${formatSeedCount(row.seeds.length)}</small></th>${cells.join('')}</tr>`;
   });
   return `${table('Results by method', head, lines, 'results')}<p class="note">Mean \u00b1 standard deviation over seeds, its 95 % interval below. Bold: the best mean of a column, whatever its interval; for what is spent, among the methods that train.</p>`;
 }
 
-const seedsOf = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
+const formatSeedCount = (n: number): string => (n === 1 ? 'one seed' : `${n} seeds`);
 
 /** Returns the comparison as a difference of the reference: reference - other. */
-function fromReference(comparison: MethodComparison): { readonly other: string; readonly difference: Interval } {
+function turnToReference(comparison: MethodComparison): { readonly other: string; readonly difference: Interval } {
   if (comparison.second === REFERENCE) {
     return { other: comparison.first, difference: comparison.difference };
   }
@@ -148,23 +148,23 @@ function fromReference(comparison: MethodComparison): { readonly other: string; 
   };
 }
 
-export function comparisonTable(all: readonly MethodComparison[]): string {
+export function formatComparisonTable(all: readonly MethodComparison[]): string {
   const turned = all
     .filter(({ first, second }) => (first === REFERENCE) !== (second === REFERENCE))
-    .map((comparison) => ({ ...comparison, ...fromReference(comparison) }));
+    .map((comparison) => ({ ...comparison, ...turnToReference(comparison) }));
   if (turned.length === 0) {
     return `<p class="none">${NOT_MEASURED}</p>`;
   }
   const columns = COLUMNS.flatMap((column) => {
     const values = turned.flatMap(({ measure, difference }) => (measure === column.measure ? difference.value : []));
-    return values.length === 0 ? [] : [{ column, write: writerOf(column, values) }];
+    return values.length === 0 ? [] : [{ column, write: chooseColumnWriter(column, values) }];
   });
   const others = [...new Set(turned.map(({ other }) => other))];
   const lines = others.map((other) => {
     const cells = columns.map(({ column: { measure }, write }) => {
       const found = turned.find((comparison) => comparison.other === other && comparison.measure === measure);
       if (found === undefined || !Number.isFinite(found.difference.value)) {
-        return missing;
+        return MISSING_CELL;
       }
       const {
         difference: { value, low, high },
@@ -172,13 +172,13 @@ export function comparisonTable(all: readonly MethodComparison[]): string {
       } = found;
       const clear = low !== null && high !== null && (low > 0 || high < 0);
       const test = signFlip === null ? `p ${NOT_MEASURED}` : `p ${probability(signFlip.p)}, n ${signFlip.n}`;
-      return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${bounds(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
+      return `<td>${clear ? `<strong>${signed(write, value)}</strong>` : signed(write, value)}<small>${formatBounds(found.difference, write) ?? 'no interval'}</small><small>${test}</small></td>`;
     });
-    return `<tr><th scope="row">${nameOf(REFERENCE)} \u2212 ${nameOf(other)}</th>${cells.join('')}</tr>`;
+    return `<tr><th scope="row">${formatMethodName(REFERENCE)} \u2212 ${formatMethodName(other)}</th>${cells.join('')}</tr>`;
   });
   const seeds = [...new Set(turned.flatMap(({ signFlip }) => signFlip?.n ?? []))].sort((a, b) => a - b);
   const floor = seeds
-    .map((n) => `With ${seedsOf(n)} p cannot fall below 2/2<sup>${n}</sup> = ${probability(2 / 2 ** n)}.`)
+    .map((n) => `With ${formatSeedCount(n)} p cannot fall below 2/2<sup>${n}</sup> = ${probability(2 / 2 ** n)}.`)
     .join(' ');
   const head = [
     'difference',
@@ -196,13 +196,13 @@ const SIGNS: Readonly<Record<Claim['verdict'], string>> = {
   'not measured': '\u2013',
 };
 
-export function claimsTable(claims: readonly Claim[]): string {
+export function formatClaimsTable(claims: readonly Claim[]): string {
   if (claims.length === 0) {
     return '<p class="none">none</p>';
   }
   const lines = claims.map(
     ({ claim, verdict, evidence }) =>
-      `<tr><td class="verdict ${verdict.replace(' ', '-')}"><span aria-hidden="true">${SIGNS[verdict]}</span> ${verdict}</td><td>${escaped(claim, 400)}</td><td>${escaped(evidence, 1000)}</td></tr>`,
+      `<tr><td class="verdict ${verdict.replace(' ', '-')}"><span aria-hidden="true">${SIGNS[verdict]}</span> ${verdict}</td><td>${escapeText(claim, 400)}</td><td>${escapeText(evidence, 1000)}</td></tr>`,
   );
   return table('Claims of the paper', ['verdict', 'claim', 'evidence'], lines, 'words');
 }

@@ -112,11 +112,11 @@ export type OptionsGiven<Options extends Declaration['options']> = {
 };
 
 /** Returns the flag of an option: `--at-most` for `atMost`. */
-export const flagOf = (name: string): string =>
+export const toFlag = (name: string): string =>
   `--${name.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Returns the name of an option's value in help, such as `N` or `turn|class`; empty for a flag. */
-export function valueWords(kind: Option | Argument): string {
+export function formatValueName(kind: Option | Argument): string {
   if (kind.kind === 'flag') {
     return '';
   }
@@ -124,7 +124,7 @@ export function valueWords(kind: Option | Argument): string {
 }
 
 /** Returns the values that completion offers; empty if there is no list. */
-export function knownValues(kind: Option | Argument): readonly string[] {
+export function listKnownValues(kind: Option | Argument): readonly string[] {
   if (kind.kind === 'choice') {
     return kind.choices;
   }
@@ -132,9 +132,9 @@ export function knownValues(kind: Option | Argument): readonly string[] {
 }
 
 /** Adapts a sentence for use within another one: small first letter, no full stop. */
-export const withinSentence = (text: string): string =>
+export const embedSentence = (text: string): string =>
   `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`.replace(/\.$/u, '');
 
 /** Joins words as `a, b or c`. */
-export const orWords = (words: readonly string[]): string =>
+export const joinWithOr = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`;

@@ -1,7 +1,7 @@
 /** Options and arguments that several commands share. */
 import { SELECTION_KEYS } from '../../../domain/selection.ts';
 import { DEFAULT_STORE } from '../../places.ts';
-import { orWords } from './declaration.ts';
+import { joinWithOr } from './declaration.ts';
 
 export const JSON_FLAG = { json: { kind: 'flag', help: 'Prints the result as one JSON document.' } } as const;
 
@@ -30,7 +30,7 @@ export const ONLY = {
   only: {
     kind: 'texts',
     value: 'KEY=VALUE',
-    help: `Selects some of the episodes, such as level=3. KEY is ${orWords(SELECTION_KEYS)}.`,
+    help: `Selects some of the episodes, such as level=3. KEY is ${joinWithOr(SELECTION_KEYS)}.`,
   },
 } as const;
 

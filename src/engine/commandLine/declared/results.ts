@@ -1,5 +1,5 @@
 /** Declarations of the commands that show the results of runs, and label, report and delete them. */
-import { TAXONOMY_THRESHOLDS, thresholdWords } from '../../../domain/taxonomy.ts';
+import { TAXONOMY_THRESHOLDS, formatThresholds } from '../../../domain/taxonomy.ts';
 import type { Declaration } from './declaration.ts';
 import { STORE_AND_JSON } from './options.ts';
 
@@ -15,7 +15,7 @@ export const TAXONOMY = {
     thresholds: {
       kind: 'texts',
       value: 'KEY=VALUE',
-      help: `Sets a threshold of the classes, such as shift=0.3. They are: ${thresholdWords(TAXONOMY_THRESHOLDS)}.`,
+      help: `Sets a threshold of the classes, such as shift=0.3. They are: ${formatThresholds(TAXONOMY_THRESHOLDS)}.`,
     },
     ...STORE_AND_JSON,
   },

@@ -1,12 +1,12 @@
 /** Estimates the time of a run from the measured seconds of messages. Pure. */
-import { evaluatorKind } from '../../../evaluate/kinds.ts';
+import { getEvaluatorKind } from '../../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../../shared/text/times.ts';
 import type { Protocol } from '../../../team/protocol.ts';
-import { messagesOf, scoredAtMost } from '../../../team/rounds.ts';
+import { countTreeMessages, countMostScores } from '../../../team/rounds.ts';
 import { HELD_OUT } from '../../../training/align.ts';
 import type { RunConfig } from '../../../training/config/config.ts';
-import { runWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
-import { plannedRollouts } from '../../../training/methods/methods.ts';
+import { countRunWork, type Pace, type RunWork } from '../../../training/measure/remaining.ts';
+import { listPlannedRollouts } from '../../../training/methods/methods.ts';
 import type { RunData } from '../../recipe/recipe.ts';
 
 /** Counts of the work of a run. */
@@ -32,7 +32,7 @@ export interface Stage0Work {
 }
 
 /** Returns null if the run replaces no policy. */
-export function stage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: number): Stage0Work | null {
+export function countStage0Work({ begin }: Pick<RunConfig, 'begin'>, evaluated: number): Stage0Work | null {
   const replace = begin?.replace ?? null;
   if (replace === null) {
     return null;
@@ -58,17 +58,17 @@ const SANDBOX_START = 4;
 const SPREAD: Readonly<Record<TimeEstimate['basis'], number>> = { 'earlier-runs': 1.25, model: 1.6, products: 3 };
 
 /** Counts the work of a run. @param finished number of finished steps of a resumed run */
-export function plannedWork(
+export function countPlannedWork(
   config: RunConfig,
   protocol: Protocol,
   { train, evaluation }: Pick<RunData, 'train' | 'evaluation'>,
   finished = 0,
 ): PlannedWork {
   const tested = [...train, ...evaluation].some(({ tests }) => tests !== undefined);
-  const code = tested && evaluatorKind(config.evaluator).runsCode;
+  const code = tested && getEvaluatorKind(config.evaluator).runsCode;
   let [stepMessages, stepPrograms] = [0, 0];
-  for (const { fanout, shape = 'nested' } of config.steps === 0 ? [] : plannedRollouts(config, protocol)) {
-    const levels = messagesOf(fanout, shape, protocol.occurrences.length);
+  for (const { fanout, shape = 'nested' } of config.steps === 0 ? [] : listPlannedRollouts(config, protocol)) {
+    const levels = countTreeMessages(fanout, shape, protocol.occurrences.length);
     protocol.occurrences.forEach(({ scored }, level) => {
       const messages = Math.min(config.instances_per_step, train.length) * (levels[level] ?? 1);
       stepMessages += messages;
@@ -77,15 +77,15 @@ export function plannedWork(
       }
     });
   }
-  const episodePrograms = code ? scoredAtMost(protocol) : 0;
+  const episodePrograms = code ? countMostScores(protocol) : 0;
   const episodeMessages = protocol.occurrences.length;
-  const stage0 = finished === 0 ? stage0Work(config, evaluation.length) : null;
+  const stage0 = finished === 0 ? countStage0Work(config, evaluation.length) : null;
   const counts = { episodeMessages, stepMessages, episodePrograms, stepPrograms, ...(stage0 !== null && { stage0 }) };
-  return { ...runWork(config, evaluation.length, finished), ...counts };
+  return { ...countRunWork(config, evaluation.length, finished), ...counts };
 }
 
 /** Computes the pace of a run from the seconds of messages. */
-export function paceOf(work: PlannedWork, { sampled, trained }: MessageSeconds): Pace {
+export function computePace(work: PlannedWork, { sampled, trained }: MessageSeconds): Pace {
   return {
     episode: work.episodeMessages * sampled + work.episodePrograms * PROGRAM,
     step: work.stepMessages * (sampled + trained) + work.stepPrograms * PROGRAM,
@@ -93,17 +93,19 @@ export function paceOf(work: PlannedWork, { sampled, trained }: MessageSeconds):
 }
 
 /** Estimates the time of a run from the paces of earlier runs or a trial. @returns null without a pace */
-export function estimateOf(
+export function estimateTime(
   work: PlannedWork,
   paces: readonly Pace[],
   basis: TimeEstimate['basis'],
 ): TimeEstimate | null {
   const start = work.episodePrograms + work.stepPrograms > 0 && basis !== 'earlier-runs' ? SANDBOX_START : 0;
-  const without = ascending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
-  const totals = ascending(
-    paces.map((pace) => start + work.episodes * pace.episode + work.steps * pace.step + stage0Seconds(work, pace)),
+  const without = sortAscending(paces.map(({ episode, step }) => start + work.episodes * episode + work.steps * step));
+  const totals = sortAscending(
+    paces.map(
+      (pace) => start + work.episodes * pace.episode + work.steps * pace.step + computeStage0Seconds(work, pace),
+    ),
   );
-  const value = middle(totals);
+  const value = findMiddle(totals);
   if (value === null) {
     return null;
   }
@@ -111,7 +113,7 @@ export function estimateOf(
   return {
     value,
     // Stage 0 may reach its bound in its first step, so the low end leaves it out.
-    low: Math.min((middle(without) ?? value) / spread, without[0] ?? value),
+    low: Math.min((findMiddle(without) ?? value) / spread, without[0] ?? value),
     high: Math.max(value * spread, totals.at(-1) ?? value),
     basis,
     runs: basis === 'earlier-runs' ? paces.length : 0,
@@ -119,7 +121,7 @@ export function estimateOf(
 }
 
 /** Returns the seconds of stage 0. Training time per message is a step's time without sampling. */
-function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, { episode, step }: Pace): number {
+function computeStage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, { episode, step }: Pace): number {
   if (stage0 === undefined) {
     return 0;
   }
@@ -129,15 +131,15 @@ function stage0Seconds({ stage0, episodeMessages, stepMessages }: PlannedWork, {
 }
 
 /** Returns the medians of paces, separately for episodes and steps, or null without a pace. */
-export function middlePace(paces: readonly Pace[]): Pace | null {
-  const episode = middle(ascending(paces.map((pace) => pace.episode)));
-  const step = middle(ascending(paces.map((pace) => pace.step)));
+export function findMedianPace(paces: readonly Pace[]): Pace | null {
+  const episode = findMiddle(sortAscending(paces.map((pace) => pace.episode)));
+  const step = findMiddle(sortAscending(paces.map((pace) => pace.step)));
   return episode === null || step === null ? null : { episode, step };
 }
 
-const ascending = (values: readonly number[]): readonly number[] => [...values].sort((a, b) => a - b);
+const sortAscending = (values: readonly number[]): readonly number[] => [...values].sort((a, b) => a - b);
 
-function middle(sorted: readonly number[]): number | null {
+function findMiddle(sorted: readonly number[]): number | null {
   const index = Math.floor(sorted.length / 2);
   const upper = sorted[index];
   if (upper === undefined) {

@@ -9,7 +9,7 @@ const BETWEEN = 100;
  * Returns a function that tells if a report is due now. A due report counts as made.
  * @param now a clock in milliseconds
  */
-export function paced(now: () => number = () => performance.now()): () => boolean {
+export function createPacer(now: () => number = () => performance.now()): () => boolean {
   let made = 0;
   let last = 0;
   return () => {

@@ -5,17 +5,17 @@ import type { Evaluator } from '../../../evaluate/evaluator.ts';
 import { LocalPolicy } from '../../../policy/policy.ts';
 import type { Tokenizer } from '../../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../../replay/budget.ts';
-import { grow } from '../../../replay/episodes.ts';
+import { growEpisodes } from '../../../replay/episodes.ts';
 import type { TreeMessage } from '../../../replay/tree.ts';
 import { parameterCount } from '../../../runtime/model/model.ts';
 import type { TransformerConfig } from '../../../runtime/model/transformer.ts';
 import type { ModelInfo, ModelRuntime } from '../../../runtime/modelRuntime.ts';
-import { BareProducts, operations, weightProducts } from '../../../runtime/provider/products.ts';
+import { BareProducts, countOperations, listWeightProducts } from '../../../runtime/provider/products.ts';
 import type { DeviceSettings } from '../../../runtime/session/session.ts';
 import type { TrainingContext } from '../../../runtime/train/graph/pack.ts';
-import { anyOf } from '../../../shared/cancellation.ts';
+import { combineSignals } from '../../../shared/cancellation.ts';
 import { CancelledError } from '../../../shared/errors.ts';
-import { occurrenceAt, type Protocol } from '../../../team/protocol.ts';
+import { requireOccurrence, type Protocol } from '../../../team/protocol.ts';
 import type { Renderer } from '../../../team/render.ts';
 import type { MessageSeconds } from './estimate.ts';
 
@@ -90,40 +90,43 @@ export async function tryModel(input: TrialInput, episodes: number, together: nu
     if (index > 1 && (count === FEW || expected > AIM - (performance.now() - began) / 1000)) {
       break;
     }
-    const measured = await unlessStopped(oneRound(input, count));
+    const measured = await nullIfStopped(runRound(input, count));
     if (measured === null) {
       break;
     }
     if (last?.episodes === measured.episodes) {
-      rounds.push(faster(rounds.pop() ?? measured, measured));
+      rounds.push(combineFaster(rounds.pop() ?? measured, measured));
     } else if (index > 0) {
       rounds.push(measured);
     }
   }
   const messages = input.protocol.occurrences.length;
-  const [sampling, scoring] = [perEpisode(rounds, 'sampling', together), perEpisode(rounds, 'scoring', together)];
+  const [sampling, scoring] = [
+    extrapolateEpisodeSeconds(rounds, 'sampling', together),
+    extrapolateEpisodeSeconds(rounds, 'scoring', together),
+  ];
   if (sampling === null || scoring === null) {
     return null;
   }
   return { sampled: sampling / messages, trained: (TRAINED_PER_SCORED * scoring) / messages };
 }
 
-function faster(a: Round, b: Round): Round {
+function combineFaster(a: Round, b: Round): Round {
   return { ...a, sampling: Math.min(a.sampling, b.sampling), scoring: Math.min(a.scoring, b.scoring) };
 }
 
-async function oneRound(input: TrialInput, count: number): Promise<Round> {
+async function runRound(input: TrialInput, count: number): Promise<Round> {
   const { runtime, tokenizer, info, protocol, render, sampling, problems, signal } = input;
   const policy = new LocalPolicy(runtime, tokenizer, info.snapshot, info.config.maxPositions);
-  const stop = anyOf(signal, AbortSignal.timeout(1000 * LIMIT));
+  const stop = combineSignals(signal, AbortSignal.timeout(1000 * LIMIT));
   const streams = { seed: 0, scope: 'trial', commonRandomNumbers: false };
   const budget = new EvaluatorBudget(Infinity);
   const settings = { protocol, render, policy, evaluator: unscored, budget, sampling, ...streams };
   const branches = problems.slice(0, count).map((problem) => ({ problem, message: null }));
   const started = performance.now();
-  const roots = await grow(settings, branches, [], { signal: stop });
+  const roots = await growEpisodes(settings, branches, [], { signal: stop });
   const sampled = performance.now();
-  await runtime.score(info.snapshot, contextsOf(roots, protocol), sampling.temperature, stop);
+  await runtime.score(info.snapshot, toTrainingContexts(roots, protocol), sampling.temperature, stop);
   const scored = performance.now();
   return { episodes: branches.length, sampling: (sampled - started) / 1000, scoring: (scored - sampled) / 1000 };
 }
@@ -133,7 +136,11 @@ async function oneRound(input: TrialInput, count: number): Promise<Round> {
  * @param together episodes in a batch, at least the number in the last round
  * @returns null without a round
  */
-export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring', together: number): number | null {
+export function extrapolateEpisodeSeconds(
+  rounds: readonly Round[],
+  part: 'sampling' | 'scoring',
+  together: number,
+): number | null {
   const [before, last] = [rounds.at(-2), rounds.at(-1)];
   if (last === undefined || last.episodes === 0) {
     return null;
@@ -148,7 +155,7 @@ export function perEpisode(rounds: readonly Round[], part: 'sampling' | 'scoring
 }
 
 /** Returns null if the work was stopped. */
-async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | null> {
+async function nullIfStopped<Result>(work: Promise<Result>): Promise<Result | null> {
   try {
     return await work;
   } catch (error) {
@@ -160,11 +167,11 @@ async function unlessStopped<Result>(work: Promise<Result>): Promise<Result | nu
 }
 
 /** Lists every message of some episodes with its context, in the form that training uses. */
-function contextsOf(grown: readonly TreeMessage[], protocol: Protocol): TrainingContext[] {
+function toTrainingContexts(grown: readonly TreeMessage[], protocol: Protocol): TrainingContext[] {
   return grown.flatMap(({ answer: { prompt, tokens, logprobs }, position, children }) => {
-    const role = occurrenceAt(protocol, position).role;
+    const role = requireOccurrence(protocol, position).role;
     const messages = [{ tokens, behaviour: logprobs, reference: logprobs, advantages: logprobs }];
-    return [{ role, prompt, messages }, ...contextsOf(children, protocol)];
+    return [{ role, prompt, messages }, ...toTrainingContexts(children, protocol)];
   });
 }
 
@@ -214,15 +221,15 @@ export async function tryProducts(
       const started = performance.now();
       await products.run(rows, 1);
       const milliseconds = Math.max(1e-3, performance.now() - started);
-      return (1000 * operations(weightProducts(SHAPE, 'forward'), rows, 1)) / milliseconds;
+      return (1000 * countOperations(listWeightProducts(SHAPE, 'forward'), rows, 1)) / milliseconds;
     };
     const [decoding, reading] = [await speed(Math.min(ROWS, Math.max(1, together))), await speed(ROWS)];
-    const forward = weightProducts(config, 'forward');
+    const forward = listWeightProducts(config, 'forward');
     const seconds = lengths.map(({ promptTokens, newTokens }) => ({
       sampled:
-        operations(forward, promptTokens, 1) / reading / REACHED +
-        operations(forward, newTokens, newTokens) / decoding / REACHED,
-      trained: (PASSES * operations(forward, promptTokens + newTokens, newTokens)) / reading / REACHED,
+        countOperations(forward, promptTokens, 1) / reading / REACHED +
+        countOperations(forward, newTokens, newTokens) / decoding / REACHED,
+      trained: (PASSES * countOperations(forward, promptTokens + newTokens, newTokens)) / reading / REACHED,
     }));
     const mean = (of: (one: MessageSeconds) => number): number =>
       seconds.reduce((total, one) => total + of(one), 0) / Math.max(1, seconds.length);

@@ -5,7 +5,7 @@ import type { Rational } from './rational.ts';
 export const ZERO: Rational = { numerator: 0n, denominator: 1n };
 export const ONE: Rational = { numerator: 1n, denominator: 1n };
 
-export function whole(value: bigint | number): Rational {
+export function toRational(value: bigint | number): Rational {
   return { numerator: BigInt(value), denominator: 1n };
 }
 
@@ -13,13 +13,13 @@ export function whole(value: bigint | number): Rational {
  * Returns a fraction in lowest terms; the denominator must not be 0.
  * @throws LimitReached
  */
-export function ratio(budget: Budget, numerator: bigint, denominator: bigint): Rational {
+export function reduceFraction(budget: Budget, numerator: bigint, denominator: bigint): Rational {
   budget.size(numerator);
   budget.size(denominator);
   if (denominator === 1n) {
     return { numerator, denominator };
   }
-  const divisor = greatestDivisor(budget, numerator, denominator);
+  const divisor = greatestCommonDivisor(budget, numerator, denominator);
   const sign = denominator < 0n ? -1n : 1n;
   return { numerator: (sign * numerator) / divisor, denominator: (sign * denominator) / divisor };
 }
@@ -28,7 +28,7 @@ export function ratio(budget: Budget, numerator: bigint, denominator: bigint): R
  * Returns the greatest common divisor, positive unless both are 0.
  * @throws LimitReached
  */
-export function greatestDivisor(budget: Budget, a: bigint, b: bigint): bigint {
+export function greatestCommonDivisor(budget: Budget, a: bigint, b: bigint): bigint {
   let divisor = a;
   for (let rest = b; rest !== 0n;) {
     budget.spend(1);
@@ -38,19 +38,23 @@ export function greatestDivisor(budget: Budget, a: bigint, b: bigint): bigint {
 }
 
 export function plus(budget: Budget, a: Rational, b: Rational): Rational {
-  return ratio(budget, a.numerator * b.denominator + b.numerator * a.denominator, a.denominator * b.denominator);
+  return reduceFraction(
+    budget,
+    a.numerator * b.denominator + b.numerator * a.denominator,
+    a.denominator * b.denominator,
+  );
 }
 
 export function times(budget: Budget, a: Rational, b: Rational): Rational {
-  return ratio(budget, a.numerator * b.numerator, a.denominator * b.denominator);
+  return reduceFraction(budget, a.numerator * b.numerator, a.denominator * b.denominator);
 }
 
-export function negative(a: Rational): Rational {
+export function negateRational(a: Rational): Rational {
   return { numerator: -a.numerator, denominator: a.denominator };
 }
 
 /** 1 / a; a must not be 0. */
-export function inverse(a: Rational): Rational {
+export function invertRational(a: Rational): Rational {
   return a.numerator < 0n
     ? { numerator: -a.denominator, denominator: -a.numerator }
     : { numerator: a.denominator, denominator: a.numerator };
@@ -61,9 +65,9 @@ export function inverse(a: Rational): Rational {
  * anything is multiplied.
  * @throws LimitReached
  */
-export function wholePower(budget: Budget, a: Rational, power: number): Rational {
+export function raiseToInteger(budget: Budget, a: Rational, power: number): Rational {
   if (power < 0) {
-    return wholePower(budget, inverse(a), -power);
+    return raiseToInteger(budget, invertRational(a), -power);
   }
   if (a.denominator === 1n && (a.numerator === 0n || a.numerator === 1n)) {
     return power === 0 ? ONE : a;
@@ -71,22 +75,22 @@ export function wholePower(budget: Budget, a: Rational, power: number): Rational
   if (a.denominator === 1n && a.numerator === -1n) {
     return power % 2 === 0 ? ONE : a;
   }
-  if (bitsOf(a.numerator) * power > LIMITS.bits + 1 || bitsOf(a.denominator) * power > LIMITS.bits + 1) {
+  if (floorLog2(a.numerator) * power > LIMITS.bits + 1 || floorLog2(a.denominator) * power > LIMITS.bits + 1) {
     throw new LimitReached();
   }
   budget.spend(20);
-  return ratio(budget, a.numerator ** BigInt(power), a.denominator ** BigInt(power));
+  return reduceFraction(budget, a.numerator ** BigInt(power), a.denominator ** BigInt(power));
 }
 
 /** Returns the number of binary digits of an integer minus 1; 0 for 0. */
-function bitsOf(value: bigint): number {
+function floorLog2(value: bigint): number {
   const digits = (value < 0n ? -value : value).toString(16);
   const first = Number.parseInt(digits.charAt(0), 16);
   return value === 0n ? 0 : (digits.length - 1) * 4 + Math.floor(Math.log2(first));
 }
 
 /** Returns the exact root of a whole number of at least 0, or null. Uses Newton's method from above. */
-export function exactRoot(budget: Budget, value: bigint, order: number): bigint | null {
+export function findExactRoot(budget: Budget, value: bigint, order: number): bigint | null {
   if (value < 2n) {
     return value;
   }
@@ -110,7 +114,10 @@ const LARGEST_DIVISOR = 1000n;
  * Returns a whole number of at least 1 as powers of coprime bases: every prime up to LARGEST_DIVISOR,
  * and the rest as a power of its least root.
  */
-export function factors(budget: Budget, value: bigint): readonly { readonly base: bigint; readonly power: number }[] {
+export function factorInteger(
+  budget: Budget,
+  value: bigint,
+): readonly { readonly base: bigint; readonly power: number }[] {
   const found: { base: bigint; power: number }[] = [];
   let rest = value;
   for (
@@ -135,7 +142,7 @@ export function factors(budget: Budget, value: bigint): readonly { readonly base
   let power = 1;
   // Below the square of the largest divisor the rest is a prime.
   for (const order of rest < LARGEST_DIVISOR * LARGEST_DIVISOR ? [] : [2, 3, 5, 7]) {
-    for (let root = exactRoot(budget, rest, order); root !== null; root = exactRoot(budget, rest, order)) {
+    for (let root = findExactRoot(budget, rest, order); root !== null; root = findExactRoot(budget, rest, order)) {
       rest = root;
       power *= order;
     }

@@ -6,7 +6,16 @@
  * independent over the rationals, so the form is unique for numbers built from them.
  */
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
-import { greatestDivisor, inverse, negative, ONE, plus, times, whole, wholePower } from './numbers.ts';
+import {
+  greatestCommonDivisor,
+  invertRational,
+  negateRational,
+  ONE,
+  plus,
+  times,
+  toRational,
+  raiseToInteger,
+} from './numbers.ts';
 import type { Rational } from './rational.ts';
 
 /** An atom to the power numerator / denominator, in lowest terms. */
@@ -59,7 +68,7 @@ export class Algebra {
   }
 
   single(term: Term): Polynomial {
-    return term.coefficient.numerator === 0n ? this.zero : new Map([[keyOf(term.factors), term]]);
+    return term.coefficient.numerator === 0n ? this.zero : new Map([[factorsKey(term.factors), term]]);
   }
 
   quotient(above: Polynomial): Quotient {
@@ -112,7 +121,7 @@ export class Algebra {
   }
 
   negated(a: Quotient): Quotient {
-    return { above: this.scaled(a.above, whole(-1)), below: a.below };
+    return { above: this.scaled(a.above, toRational(-1)), below: a.below };
   }
 
   times(a: Quotient, b: Quotient): Quotient {
@@ -129,7 +138,9 @@ export class Algebra {
   }
 
   equal(a: Quotient, b: Quotient): boolean {
-    return this.sum(this.product(a.above, b.below), this.scaled(this.product(b.above, a.below), whole(-1))).size === 0;
+    return (
+      this.sum(this.product(a.above, b.below), this.scaled(this.product(b.above, a.below), toRational(-1))).size === 0
+    );
   }
 
   /** Returns the number k with a = k b if there is one and neither value is 0, else null. */
@@ -141,21 +152,21 @@ export class Algebra {
     if (first === undefined || partner === undefined) {
       return null;
     }
-    const factor = times(this.budget, first[1].coefficient, inverse(partner.coefficient));
-    return this.sum(left, this.scaled(right, negative(factor))).size === 0 ? factor : null;
+    const factor = times(this.budget, first[1].coefficient, invertRational(partner.coefficient));
+    return this.sum(left, this.scaled(right, negateRational(factor))).size === 0 ? factor : null;
   }
 
   /** Returns a value as a number, or null if it contains atoms. */
   rational(a: Quotient): Rational | null {
     if (this.isZero(a)) {
-      return whole(0);
+      return toRational(0);
     }
-    const above = only(a.above);
-    const below = only(a.below);
+    const above = singleTerm(a.above);
+    const below = singleTerm(a.below);
     if (above === null || below === null || above.factors.length > 0 || below.factors.length > 0) {
       return null;
     }
-    return times(this.budget, above.coefficient, inverse(below.coefficient));
+    return times(this.budget, above.coefficient, invertRational(below.coefficient));
   }
 
   /**
@@ -164,7 +175,7 @@ export class Algebra {
    */
   key(a: Polynomial): string {
     const keys = [...a.keys()].sort();
-    const text = keys.map((key) => `${coefficientText(a.get(key)?.coefficient ?? ONE)}*${key}`).join('+');
+    const text = keys.map((key) => `${formatCoefficient(a.get(key)?.coefficient ?? ONE)}*${key}`).join('+');
     if (text.length > LIMITS.key) {
       throw new LimitReached();
     }
@@ -175,7 +186,7 @@ export class Algebra {
   /** Returns the canonical text of a value, scaled so that the first term below has the coefficient 1. */
   quotientKey(a: Quotient): string {
     const first = a.below.get([...a.below.keys()].sort()[0] ?? '');
-    const scale = inverse(first?.coefficient ?? ONE);
+    const scale = invertRational(first?.coefficient ?? ONE);
     return `${this.key(this.scaled(a.above, scale))}/${this.key(this.scaled(a.below, scale))}`;
   }
 
@@ -188,13 +199,13 @@ export class Algebra {
       throw new Unreadable();
     }
     let { above, below } = a;
-    for (let term = only(below); term !== null; term = only(below)) {
+    for (let term = singleTerm(below); term !== null; term = singleTerm(below)) {
       if (term.factors.length === 0 && term.coefficient.numerator === 1n && term.coefficient.denominator === 1n) {
         break;
       }
       const group = term.factors.find(({ atom }) => isGroup(atom));
       if (group === undefined) {
-        above = this.product(above, this.single(inverseOf(term)));
+        above = this.product(above, this.single(invertTerm(term)));
         below = this.constant(ONE);
       } else {
         const missing = this.single({
@@ -210,7 +221,7 @@ export class Algebra {
 
   private add(total: Map<string, Term>, term: Term): void {
     this.budget.spend(1);
-    const key = keyOf(term.factors);
+    const key = factorsKey(term.factors);
     const held = total.get(key);
     const coefficient = held === undefined ? term.coefficient : plus(this.budget, held.coefficient, term.coefficient);
     if (coefficient.numerator === 0n) {
@@ -228,7 +239,7 @@ export class Algebra {
     let coefficient = times(this.budget, a.coefficient, b.coefficient);
     const kept: Factor[] = [];
     const expanded: Polynomial[] = [];
-    for (const factor of merged(a.factors, b.factors)) {
+    for (const factor of mergeFactors(a.factors, b.factors)) {
       const rest = this.reduce(factor);
       coefficient = times(this.budget, coefficient, rest.coefficient);
       if (rest.factor !== null) {
@@ -251,7 +262,7 @@ export class Algebra {
     if (atom === 'i' && denominator === 1) {
       const turn = ((numerator % 4) + 4) % 4;
       return {
-        coefficient: whole(turn < 2 ? 1 : -1),
+        coefficient: toRational(turn < 2 ? 1 : -1),
         factor: turn % 2 === 0 ? null : { atom, numerator: 1, denominator },
         expanded: null,
       };
@@ -264,7 +275,7 @@ export class Algebra {
     const rest = left === 0 ? null : { atom, numerator: left, denominator };
     if (atom.startsWith('#')) {
       return {
-        coefficient: wholePower(this.budget, whole(BigInt(atom.slice(1))), turns),
+        coefficient: raiseToInteger(this.budget, toRational(BigInt(atom.slice(1))), turns),
         factor: rest,
         expanded: null,
       };
@@ -275,7 +286,7 @@ export class Algebra {
 }
 
 /** Returns the term of a polynomial with exactly one term, or null. */
-export function only(a: Polynomial): Term | null {
+export function singleTerm(a: Polynomial): Term | null {
   const [term, second] = a.values();
   return term === undefined || second !== undefined ? null : term;
 }
@@ -284,8 +295,8 @@ export function only(a: Polynomial): Term | null {
  * Returns an atom to the power a / b, in lowest terms.
  * @throws LimitReached
  */
-export function powerOf(atom: string, numerator: number, denominator: number): Factor {
-  const divisor = smallDivisor(numerator, denominator);
+export function makeFactor(atom: string, numerator: number, denominator: number): Factor {
+  const divisor = smallCommonDivisor(numerator, denominator);
   if (Math.abs(numerator / divisor) > 1e9 || denominator / divisor > 1e4) {
     throw new LimitReached();
   }
@@ -293,27 +304,27 @@ export function powerOf(atom: string, numerator: number, denominator: number): F
 }
 
 /** Returns the greatest common rational divisor of the coefficients, which is positive. */
-export function content(budget: Budget, a: Polynomial): Rational {
+export function greatestRationalDivisor(budget: Budget, a: Polynomial): Rational {
   let numerator = 0n;
   let denominator = 1n;
   for (const { coefficient } of a.values()) {
-    numerator = greatestDivisor(budget, numerator, coefficient.numerator);
+    numerator = greatestCommonDivisor(budget, numerator, coefficient.numerator);
     denominator = budget.size(
-      (denominator / greatestDivisor(budget, denominator, coefficient.denominator)) * coefficient.denominator,
+      (denominator / greatestCommonDivisor(budget, denominator, coefficient.denominator)) * coefficient.denominator,
     );
   }
   return { numerator, denominator };
 }
 
-function inverseOf({ coefficient, factors }: Term): Term {
+function invertTerm({ coefficient, factors }: Term): Term {
   return {
-    coefficient: inverse(coefficient),
+    coefficient: invertRational(coefficient),
     factors: factors.map((factor) => ({ ...factor, numerator: -factor.numerator })),
   };
 }
 
 /** Returns both lists as one, sorted; powers of equal atoms are added and may become 0. */
-function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
+function mergeFactors(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
   const all = new Map(a.map((factor) => [factor.atom, factor]));
   for (const factor of b) {
     const held = all.get(factor.atom);
@@ -321,7 +332,7 @@ function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
       factor.atom,
       held === undefined
         ? factor
-        : powerOf(
+        : makeFactor(
             factor.atom,
             held.numerator * factor.denominator + factor.numerator * held.denominator,
             held.denominator * factor.denominator,
@@ -331,15 +342,15 @@ function merged(a: readonly Factor[], b: readonly Factor[]): readonly Factor[] {
   return [...all.values()].sort((left, right) => (left.atom < right.atom ? -1 : 1));
 }
 
-function keyOf(factors: readonly Factor[]): string {
+function factorsKey(factors: readonly Factor[]): string {
   return factors.map(({ atom, numerator, denominator }) => `${atom}^${numerator}/${denominator}`).join('*');
 }
 
-function coefficientText({ numerator, denominator }: Rational): string {
+function formatCoefficient({ numerator, denominator }: Rational): string {
   return `${numerator.toString(16)}:${denominator.toString(16)}`;
 }
 
-function smallDivisor(a: number, b: number): number {
+function smallCommonDivisor(a: number, b: number): number {
   let divisor = Math.abs(a);
   for (let rest = Math.abs(b); rest !== 0;) {
     [divisor, rest] = [rest, divisor % rest];

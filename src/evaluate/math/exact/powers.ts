@@ -1,22 +1,22 @@
 /** Powers and roots of values in normal form, and their size as doubles. */
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
 import {
-  exactRoot,
-  factors,
-  inverse,
-  negative,
+  findExactRoot,
+  factorInteger,
+  invertRational,
+  negateRational,
   ONE,
   plus,
-  ratio,
+  reduceFraction,
   times,
   toDouble,
-  whole,
-  wholePower,
+  toRational,
+  raiseToInteger,
 } from './numbers.ts';
 import {
-  content,
-  only,
-  powerOf,
+  greatestRationalDivisor,
+  singleTerm,
+  makeFactor,
   type Algebra,
   type Factor,
   type Polynomial,
@@ -29,10 +29,10 @@ import type { Rational } from './rational.ts';
  * Returns base to a power that may itself be any value.
  * @throws LimitReached, Unreadable if there is no real or imaginary value
  */
-export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
+export function raiseToPower(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   const constant = algebra.rational(exponent);
   if (constant === null) {
-    return symbolicPower(algebra, base, exponent);
+    return raiseSymbolically(algebra, base, exponent);
   }
   const size = constant.numerator < 0n ? -constant.numerator : constant.numerator;
   if (size > BigInt(LIMITS.exponent) || constant.denominator > BigInt(LIMITS.root)) {
@@ -45,10 +45,10 @@ export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quo
     return algebra.number(ONE);
   }
   // In lowest terms a root of even order has an odd power outside, so the root can be taken first.
-  const rooted = constant.denominator === 1n ? base : root(algebra, base, Number(constant.denominator));
+  const rooted = constant.denominator === 1n ? base : takeRoot(algebra, base, Number(constant.denominator));
   const raised = algebra.reduced({
-    above: wholePolynomialPower(algebra, rooted.above, Number(size)),
-    below: wholePolynomialPower(algebra, rooted.below, Number(size)),
+    above: raisePolynomial(algebra, rooted.above, Number(size)),
+    below: raisePolynomial(algebra, rooted.below, Number(size)),
   });
   return constant.numerator < 0n ? algebra.inverted(raised) : raised;
 }
@@ -57,35 +57,40 @@ export function power(algebra: Algebra, base: Quotient, exponent: Quotient): Quo
  * Returns the real root, or an imaginary square root.
  * @throws LimitReached, Unreadable
  */
-export function root(algebra: Algebra, value: Quotient, order: number): Quotient {
+export function takeRoot(algebra: Algebra, value: Quotient, order: number): Quotient {
   if (order < 1 || order > LIMITS.root) {
     throw new LimitReached();
   }
-  return algebra.times(rootOf(algebra, value.above, order), algebra.inverted(rootOf(algebra, value.below, order)));
+  return algebra.times(
+    takePolynomialRoot(algebra, value.above, order),
+    algebra.inverted(takePolynomialRoot(algebra, value.below, order)),
+  );
 }
 
 /** Returns the size of a real number made of integers, roots, pi and e as a double, else null. */
-export function approximate(algebra: Algebra, value: Quotient): number | null {
+export function approximateValue(algebra: Algebra, value: Quotient): number | null {
   const exact = algebra.rational(value);
   if (exact !== null) {
     return toDouble(exact);
   }
-  const above = polynomialSize(value.above);
-  const below = polynomialSize(value.below);
+  const above = approximatePolynomial(value.above);
+  const below = approximatePolynomial(value.below);
   const size = above === null || below === null ? NaN : above / below;
   return Number.isFinite(size) ? size : null;
 }
 
-function wholePolynomialPower(algebra: Algebra, base: Polynomial, size: number): Polynomial {
-  const term = only(base);
+function raisePolynomial(algebra: Algebra, base: Polynomial, size: number): Polynomial {
+  const term = singleTerm(base);
   if (base.size === 0) {
     return base;
   }
   if (term !== null && !term.factors.some(({ atom }) => atom.startsWith('√'))) {
-    const raised = term.factors.map(({ atom, numerator, denominator }) => powerOf(atom, numerator * size, denominator));
+    const raised = term.factors.map(({ atom, numerator, denominator }) =>
+      makeFactor(atom, numerator * size, denominator),
+    );
     // The product reduces powers of roots and of the imaginary unit.
     return algebra.product(
-      algebra.single({ coefficient: wholePower(algebra.budget, term.coefficient, size), factors: raised }),
+      algebra.single({ coefficient: raiseToInteger(algebra.budget, term.coefficient, size), factors: raised }),
       algebra.constant(ONE),
     );
   }
@@ -96,33 +101,33 @@ function wholePolynomialPower(algebra: Algebra, base: Polynomial, size: number):
   return product;
 }
 
-function rootOf(algebra: Algebra, radicand: Polynomial, order: number): Quotient {
+function takePolynomialRoot(algebra: Algebra, radicand: Polynomial, order: number): Quotient {
   if (radicand.size === 0) {
     return algebra.quotient(radicand);
   }
-  const term = only(radicand);
+  const term = singleTerm(radicand);
   if (term !== null) {
-    return termRoot(algebra, term, order);
+    return takeTermRoot(algebra, term, order);
   }
   const { budget } = algebra;
-  const denested = order === 2 ? denestedRoot(algebra, radicand) : null;
+  const denested = order === 2 ? denestRoot(algebra, radicand) : null;
   if (denested !== null) {
     return denested;
   }
-  const common = content(budget, radicand);
-  const group = algebra.group(algebra.scaled(radicand, inverse(common)));
-  return algebra.times(numberRoot(algebra, common, order), algebra.atom(group, 1, order));
+  const common = greatestRationalDivisor(budget, radicand);
+  const group = algebra.group(algebra.scaled(radicand, invertRational(common)));
+  return algebra.times(takeNumberRoot(algebra, common, order), algebra.atom(group, 1, order));
 }
 
-function termRoot(algebra: Algebra, { coefficient, factors: powers }: Term, order: number): Quotient {
-  const number = numberRoot(algebra, coefficient, order);
-  const variables = powers.filter(({ atom }) => !isPositive(atom));
-  if (variables.length === 1 && variables.every((factor) => rootKeepsSign(factor, order))) {
+function takeTermRoot(algebra: Algebra, { coefficient, factors: powers }: Term, order: number): Quotient {
+  const number = takeNumberRoot(algebra, coefficient, order);
+  const variables = powers.filter(({ atom }) => !isPositiveAtom(atom));
+  if (variables.length === 1 && variables.every((factor) => keepsSignUnderRoot(factor, order))) {
     variables.length = 0;
   }
   const plain = powers
     .filter((factor) => !variables.includes(factor))
-    .map(({ atom, numerator, denominator }) => powerOf(atom, numerator, denominator * order));
+    .map(({ atom, numerator, denominator }) => makeFactor(atom, numerator, denominator * order));
   const outside = algebra.times(
     number,
     algebra.quotient(algebra.product(algebra.single({ coefficient: ONE, factors: plain }), algebra.constant(ONE))),
@@ -137,20 +142,20 @@ function termRoot(algebra: Algebra, { coefficient, factors: powers }: Term, orde
 }
 
 /** Returns true for atoms that are never negative. */
-function isPositive(atom: string): boolean {
+function isPositiveAtom(atom: string): boolean {
   return atom.startsWith('#') || atom === 'pi' || atom === 'e';
 }
 
 /** sqrt(x^3) is x^(3/2), because both need x to be at least 0; but sqrt(x^2) is not x. */
-function rootKeepsSign({ atom, numerator, denominator }: Factor, order: number): boolean {
+function keepsSignUnderRoot({ atom, numerator, denominator }: Factor, order: number): boolean {
   return (
-    atom !== 'i' && denominator === 1 && (numerator % 2 !== 0 || powerOf(atom, numerator, order).numerator % 2 === 0)
+    atom !== 'i' && denominator === 1 && (numerator % 2 !== 0 || makeFactor(atom, numerator, order).numerator % 2 === 0)
   );
 }
 
-function numberRoot(algebra: Algebra, value: Rational, order: number): Quotient {
+function takeNumberRoot(algebra: Algebra, value: Rational, order: number): Quotient {
   if (value.numerator < 0n) {
-    const positive = numberRoot(algebra, negative(value), order);
+    const positive = takeNumberRoot(algebra, negateRational(value), order);
     if (order % 2 === 1) {
       return algebra.negated(positive);
     }
@@ -160,8 +165,12 @@ function numberRoot(algebra: Algebra, value: Rational, order: number): Quotient 
     return algebra.times(positive, algebra.atom('i'));
   }
   const powers = [
-    ...factors(algebra.budget, value.numerator).map(({ base, power: size }) => powerOf(`#${base}`, size, order)),
-    ...factors(algebra.budget, value.denominator).map(({ base, power: size }) => powerOf(`#${base}`, -size, order)),
+    ...factorInteger(algebra.budget, value.numerator).map(({ base, power: size }) =>
+      makeFactor(`#${base}`, size, order),
+    ),
+    ...factorInteger(algebra.budget, value.denominator).map(({ base, power: size }) =>
+      makeFactor(`#${base}`, -size, order),
+    ),
   ].sort((left, right) => (left.atom < right.atom ? -1 : 1));
   return algebra.quotient(
     algebra.product(algebra.single({ coefficient: ONE, factors: powers }), algebra.constant(ONE)),
@@ -172,7 +181,7 @@ function numberRoot(algebra: Algebra, value: Rational, order: number): Quotient 
  * Uses sqrt(a + b sqrt(c)) = sqrt((a + s) / 2) +- sqrt((a - s) / 2) if s = sqrt(a^2 - b^2 c) is
  * rational; else returns null.
  */
-function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
+function denestRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
   const terms = [...radicand.values()];
   const plain = terms.find(({ factors: powers }) => powers.length === 0);
   const rooted = terms.find(({ factors: powers }) => powers.length > 0);
@@ -188,19 +197,23 @@ function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
   if (square === null) {
     return null;
   }
-  const rest = plus(budget, times(budget, plain.coefficient, plain.coefficient), negative(square));
+  const rest = plus(budget, times(budget, plain.coefficient, plain.coefficient), negateRational(square));
   if (rest.numerator < 0n) {
     return null;
   }
-  const above = exactRoot(budget, rest.numerator, 2);
-  const below = exactRoot(budget, rest.denominator, 2);
+  const above = findExactRoot(budget, rest.numerator, 2);
+  const below = findExactRoot(budget, rest.denominator, 2);
   if (above === null || below === null) {
     return null;
   }
-  const middle = ratio(budget, above, below);
+  const middle = reduceFraction(budget, above, below);
   const half = { numerator: 1n, denominator: 2n };
-  const larger = numberRoot(algebra, times(budget, plus(budget, plain.coefficient, middle), half), 2);
-  const smaller = numberRoot(algebra, times(budget, plus(budget, plain.coefficient, negative(middle)), half), 2);
+  const larger = takeNumberRoot(algebra, times(budget, plus(budget, plain.coefficient, middle), half), 2);
+  const smaller = takeNumberRoot(
+    algebra,
+    times(budget, plus(budget, plain.coefficient, negateRational(middle)), half),
+    2,
+  );
   return rooted.coefficient.numerator < 0n ? algebra.minus(larger, smaller) : algebra.plus(larger, smaller);
 }
 
@@ -208,45 +221,45 @@ function denestedRoot(algebra: Algebra, radicand: Polynomial): Quotient | null {
  * Returns base^(a + b m + ...) as base^a (base^m)^b ...: one atom for each term of the exponent that
  * is not a number.
  */
-function symbolicPower(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
+function raiseSymbolically(algebra: Algebra, base: Quotient, exponent: Quotient): Quotient {
   let product = algebra.number(ONE);
-  const one = only(exponent.below);
+  const one = singleTerm(exponent.below);
   if (one === null || one.factors.length > 0) {
-    return exponential(algebra, base, algebra.quotientKey(exponent), ONE);
+    return makeExponential(algebra, base, algebra.quotientKey(exponent), ONE);
   }
   for (const { coefficient, factors: powers } of exponent.above.values()) {
-    const multiple = times(algebra.budget, coefficient, inverse(one.coefficient));
+    const multiple = times(algebra.budget, coefficient, invertRational(one.coefficient));
     const part =
       powers.length === 0
-        ? power(algebra, base, algebra.number(multiple))
-        : exponential(algebra, base, algebra.key(algebra.single({ coefficient: ONE, factors: powers })), multiple);
+        ? raiseToPower(algebra, base, algebra.number(multiple))
+        : makeExponential(algebra, base, algebra.key(algebra.single({ coefficient: ONE, factors: powers })), multiple);
     product = algebra.times(product, part);
   }
   return product;
 }
 
 /** Returns (base^KEY)^size. A positive number is split into its factors, so that 4^n is 2^n squared. */
-function exponential(algebra: Algebra, base: Quotient, key: string, size: Rational): Quotient {
+function makeExponential(algebra: Algebra, base: Quotient, key: string, size: Rational): Quotient {
   const atom = (name: string, powers: bigint): Quotient => {
     const numerator = size.numerator * powers;
     if (numerator > 1_000_000n || numerator < -1_000_000n || size.denominator > 1000n) {
       throw new LimitReached();
     }
-    const factor = powerOf(`${name}^(${key})`, Number(numerator), Number(size.denominator));
+    const factor = makeFactor(`${name}^(${key})`, Number(numerator), Number(size.denominator));
     return algebra.atom(factor.atom, factor.numerator, factor.denominator);
   };
   const number = algebra.rational(base);
   if (number !== null && number.numerator > 0n) {
-    let product = algebra.number(whole(1));
-    for (const { base: prime, power: count } of factors(algebra.budget, number.numerator)) {
+    let product = algebra.number(toRational(1));
+    for (const { base: prime, power: count } of factorInteger(algebra.budget, number.numerator)) {
       product = algebra.times(product, atom(String(prime), BigInt(count)));
     }
-    for (const { base: prime, power: count } of factors(algebra.budget, number.denominator)) {
+    for (const { base: prime, power: count } of factorInteger(algebra.budget, number.denominator)) {
       product = algebra.times(product, atom(String(prime), BigInt(-count)));
     }
     return product;
   }
-  const term = only(base.above);
+  const term = singleTerm(base.above);
   const [factor, second] = term?.factors ?? [];
   const isAtom = factor !== undefined && second === undefined && factor.numerator === 1 && factor.denominator === 1;
   const name =
@@ -254,7 +267,7 @@ function exponential(algebra: Algebra, base: Quotient, key: string, size: Ration
   return atom(name, 1n);
 }
 
-function polynomialSize(sum: Polynomial): number | null {
+function approximatePolynomial(sum: Polynomial): number | null {
   let total = 0;
   for (const { coefficient, factors: powers } of sum.values()) {
     let size = toDouble(coefficient);

@@ -33,23 +33,23 @@ export function parseRational(text: string): Rational | null {
     return null;
   }
   const negative = (parts[1] ?? parts[2]) === '-';
-  return reduce(
+  return reduceRational(
     negative ? -size.numerator : size.numerator,
     parts[4] === undefined ? size.denominator : size.denominator * 100n,
   );
 }
 
-export function sameNumber(a: Rational, b: Rational): boolean {
+export function isSameRational(a: Rational, b: Rational): boolean {
   return a.numerator === b.numerator && a.denominator === b.denominator;
 }
 
 function parseUnsigned(text: string): Rational | null {
   const fraction = FRACTION.exec(text) ?? LATEX_FRACTION.exec(text);
   if (fraction !== null) {
-    const denominator = integer(fraction[3]);
+    const denominator = parseGroupedInteger(fraction[3]);
     return denominator === 0n
       ? null
-      : { numerator: integer(fraction[1]) * denominator + integer(fraction[2]), denominator };
+      : { numerator: parseGroupedInteger(fraction[1]) * denominator + parseGroupedInteger(fraction[2]), denominator };
   }
   const decimal = DECIMAL.exec(text);
   if (decimal === null) {
@@ -60,15 +60,15 @@ function parseUnsigned(text: string): Rational | null {
     return null;
   }
   const denominator = 10n ** BigInt(digits.length);
-  return { numerator: integer(decimal[1]) * denominator + integer(digits), denominator };
+  return { numerator: parseGroupedInteger(decimal[1]) * denominator + parseGroupedInteger(digits), denominator };
 }
 
 /** Returns an integer from digits and grouping commas; 0 if absent or empty. */
-function integer(digits: string | undefined): bigint {
+function parseGroupedInteger(digits: string | undefined): bigint {
   return BigInt((digits ?? '').replaceAll(',', ''));
 }
 
-function reduce(numerator: bigint, denominator: bigint): Rational {
+function reduceRational(numerator: bigint, denominator: bigint): Rational {
   let divisor = numerator < 0n ? -numerator : numerator;
   for (let rest = denominator; rest !== 0n;) {
     [divisor, rest] = [rest, divisor % rest];

@@ -16,7 +16,7 @@ import { NEVER } from '../../../shared/cancellation.ts';
 import type { StartSandbox } from '../pool.ts';
 import type { PythonLimits } from '../rules.ts';
 import { SandboxFailure, SandboxProcess, type SandboxCommand, type SandboxRole } from '../sandbox/sandboxProcess.ts';
-import { weakness } from './nativeCheck.ts';
+import { findWallWeakness } from './nativeCheck.ts';
 import { KEEPER_PROGRAM, PROBE } from './nativeKeeper.ts';
 
 export const WALLS = ['namespaces', 'bwrap'] as const;
@@ -69,7 +69,7 @@ export async function findPython(): Promise<NativePython> {
       `${name} ${isMissing ? 'is not installed' : 'does not run, or lacks a part of its library'}`,
     );
   }
-  const python = understand(name, stdout);
+  const python = parsePythonProbe(name, stdout);
   const [major, minor] = python.version;
   if (major !== OLDEST[0] || minor < OLDEST[1]) {
     throw new SandboxFailure(
@@ -85,7 +85,7 @@ export async function findPython(): Promise<NativePython> {
   };
 }
 
-function understand(name: string, said: string): NativePython {
+function parsePythonProbe(name: string, said: string): NativePython {
   try {
     return pythonSchema.parse(JSON.parse(said));
   } catch {
@@ -97,7 +97,7 @@ function understand(name: string, said: string): NativePython {
  * Returns the command that starts one sandbox behind a wall.
  * @param program replaces the keeper's program, for tests of the check itself
  */
-export function nativeCommand(
+export function makeNativeCommand(
   { python, wall }: NativeBackend,
   role: SandboxRole,
   { seconds, memory, output, message }: PythonLimits,
@@ -114,7 +114,7 @@ export function nativeCommand(
     JSON.stringify([wall, role, seconds, space, output, message, python.folders]),
   ];
   return {
-    line: wall === 'bwrap' ? [...bubblewrap(python), ...line] : line,
+    line: wall === 'bwrap' ? [...bubblewrapArguments(python), ...line] : line,
     env: ENVIRONMENT,
     folder: '/',
     guarded: true,
@@ -126,7 +126,7 @@ export function nativeCommand(
  * Returns the start of a command for a root that holds the interpreter, its library and the system's
  * libraries, all read-only, and that has no privileges, no other processes and no network.
  */
-function bubblewrap({ program, folders, libraries }: NativePython): string[] {
+function bubblewrapArguments({ program, folders, libraries }: NativePython): string[] {
   const bwrap = findProgram('bwrap');
   if (bwrap === null) {
     throw new SandboxFailure('bwrap is not installed');
@@ -181,7 +181,7 @@ export async function findBackend(platform: NodeJS.Platform = process.platform):
   });
   const reasons: string[] = [];
   for (const wall of WALLS) {
-    const open = await weakness((role, limits) => nativeCommand({ python, wall }, role, limits));
+    const open = await findWallWeakness((role, limits) => makeNativeCommand({ python, wall }, role, limits));
     if (open === null) {
       return { python, wall };
     }
@@ -196,12 +196,12 @@ let known: Promise<NativeBackend> | null = null;
  * Returns the backend, checked once per process; a refusal stays.
  * @throws SandboxFailure as findBackend
  */
-export function checkNative(): Promise<NativeBackend> {
+export function findBackendOnce(): Promise<NativeBackend> {
   known ??= findBackend();
   return known;
 }
 
-export function nativeSandboxes(limits: PythonLimits): StartSandbox {
+export function startNativeSandboxes(limits: PythonLimits): StartSandbox {
   return async (role, onBegun) =>
-    SandboxProcess.begin(nativeCommand(await checkNative(), role, limits), role, new Uint8Array(), onBegun);
+    SandboxProcess.begin(makeNativeCommand(await findBackendOnce(), role, limits), role, new Uint8Array(), onBegun);
 }

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { temporaryFolder } from '../../../files/temporaryFolder.ts';
+import { createTemporaryFolder } from '../../../files/temporaryFolder.ts';
 import { DEFAULT_LIMITS, type PythonLimits } from '../rules.ts';
 import { SandboxProcess, type SandboxCommand, type SandboxRole } from '../sandbox/sandboxProcess.ts';
 
@@ -84,10 +84,10 @@ const SECONDS = 30;
  * Returns a forbidden act that code behind a wall could do, as the end of a sentence, or null if the
  * wall held. If the wall does not work at all, returns the reason.
  */
-export async function weakness(
+export async function findWallWeakness(
   command: (role: SandboxRole, limits: PythonLimits) => SandboxCommand,
 ): Promise<string | null> {
-  const place = temporaryFolder('wall');
+  const place = createTemporaryFolder('wall');
   const begun: SandboxProcess[] = [];
   try {
     // Readable by all users, so that only the wall can keep the code out, and not the file permissions.

@@ -86,7 +86,7 @@ export interface Bounds {
 /** Imports that are fixed even during the start, so that the memory image is always the same. */
 const FIXED = new Set(['random_get', 'emscripten_get_now', 'emscripten_date_now', 'clock_res_get', 'clock_time_get']);
 
-function processorMicroseconds(): number {
+function readProcessorMicroseconds(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
@@ -137,7 +137,7 @@ export class Capabilities {
 
   /** Starts to count the time of a run at its first request. */
   begin(): void {
-    this.began ??= processorMicroseconds();
+    this.began ??= readProcessorMicroseconds();
   }
 
   /**
@@ -226,7 +226,7 @@ export class Capabilities {
     const now = performance.now();
     if (this.began !== null && now - this.looked >= LOOK_MILLISECONDS) {
       this.looked = now;
-      if (processorMicroseconds() - this.began > this.bounds.seconds * 1e6) {
+      if (readProcessorMicroseconds() - this.began > this.bounds.seconds * 1e6) {
         throw new Ended('time-limit', `took more than ${this.bounds.seconds} s`);
       }
     }

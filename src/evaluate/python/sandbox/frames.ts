@@ -12,7 +12,7 @@ export interface Frame {
 }
 
 /** Returns the five bytes before a content. */
-function frameHeader(kind: string, length: number): Uint8Array {
+function makeFrameHeader(kind: string, length: number): Uint8Array {
   const header = new Uint8Array(HEADER);
   new DataView(header.buffer).setUint32(0, length, true);
   header[4] = kind.charCodeAt(0);
@@ -20,13 +20,13 @@ function frameHeader(kind: string, length: number): Uint8Array {
 }
 
 /** Returns the pieces to write for a frame: one piece, except that large content is not copied. */
-export function framePieces(kind: string, content: Uint8Array): readonly Uint8Array[] {
-  const header = frameHeader(kind, content.length);
+export function splitFrame(kind: string, content: Uint8Array): readonly Uint8Array[] {
+  const header = makeFrameHeader(kind, content.length);
   return content.length > COPIED ? [header, content] : [Buffer.concat([header, content])];
 }
 
 /** Reads length and kind from a header; null if the length is above the limit. */
-export function readHeader(header: Uint8Array): { readonly length: number; readonly kind: string } | null {
+export function parseFrameHeader(header: Uint8Array): { readonly length: number; readonly kind: string } | null {
   const length = new DataView(header.buffer, header.byteOffset, HEADER).getUint32(0, true);
   return length > MAX_FRAME ? null : { length, kind: String.fromCharCode(header[4] ?? 0) };
 }
@@ -49,7 +49,7 @@ export class FrameReader {
       if (first !== undefined && first.length < HEADER) {
         this.join();
       }
-      const header = readHeader(this.pieces[0] ?? new Uint8Array(HEADER));
+      const header = parseFrameHeader(this.pieces[0] ?? new Uint8Array(HEADER));
       if (header === null) {
         throw new Error('the sandbox sent something that is not a message');
       }

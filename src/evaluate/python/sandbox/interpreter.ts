@@ -75,7 +75,7 @@ function isExports(exports: object): exports is Exports {
  * Loads the interpreter.
  * @param image from makeImage, or null to start without one, which takes five times as long
  */
-async function load(
+async function loadPython(
   folder: string,
   capabilities: Capabilities,
   image: Uint8Array | null,
@@ -127,7 +127,7 @@ async function load(
 
 /** Returns the memory of an interpreter that has loaded the harness; starting from it is quick. */
 export async function makeImage(folder: string, capabilities: Capabilities): Promise<Uint8Array> {
-  const { python } = await load(folder, capabilities, null);
+  const { python } = await loadPython(folder, capabilities, null);
   python.runPython(
     `import sys, types\nmodule = types.ModuleType(${JSON.stringify(HARNESS_MODULE)})\nsys.modules[module.__name__] = module\nexec(compile(${JSON.stringify(HARNESS)}, '<harness>', 'exec'), module.__dict__)\ndel module`,
   );
@@ -166,7 +166,7 @@ export class Interpreter {
   }
 
   static async start(folder: string, capabilities: Capabilities, image: Uint8Array): Promise<Interpreter> {
-    const { python, exports } = await load(folder, capabilities, image);
+    const { python, exports } = await loadPython(folder, capabilities, image);
     return new Interpreter(python, exports, capabilities);
   }
 

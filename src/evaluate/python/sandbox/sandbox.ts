@@ -13,14 +13,14 @@
  */
 import { constants, readSync, writeSync } from 'node:fs';
 import { Capabilities, Ended } from './capabilities.ts';
-import { framePieces, HEADER, readHeader, type Frame } from './frames.ts';
+import { splitFrame, HEADER, parseFrameHeader, type Frame } from './frames.ts';
 import { TOO_LONG } from './harness.ts';
 import { Interpreter, makeImage } from './interpreter.ts';
 
 const [folder = '', role = '', seconds = '', memory = '', output = '', message = ''] = process.argv.slice(2);
 
 /** Retries until the pipe is ready. Returns 0 at its end, which Windows reports as an error. */
-function whenReady(work: () => number): number {
+function retryUntilReady(work: () => number): number {
   for (;;) {
     try {
       return work();
@@ -40,7 +40,7 @@ function whenReady(work: () => number): number {
 function readExactly(size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size;) {
-    const read = whenReady(() => readSync(0, bytes, at, size - at, null));
+    const read = retryUntilReady(() => readSync(0, bytes, at, size - at, null));
     // The parent has exited.
     if (read === 0) {
       process.exit(0);
@@ -50,18 +50,18 @@ function readExactly(size: number): Uint8Array {
   return bytes;
 }
 
-function receive(): Frame {
-  const header = readHeader(readExactly(HEADER));
+function receiveFrame(): Frame {
+  const header = parseFrameHeader(readExactly(HEADER));
   if (header === null) {
     process.exit(1);
   }
   return { kind: header.kind, content: readExactly(header.length) };
 }
 
-function send(kind: string, content: Uint8Array): void {
-  for (const bytes of framePieces(kind, content)) {
+function sendFrame(kind: string, content: Uint8Array): void {
+  for (const bytes of splitFrame(kind, content)) {
     for (let at = 0; at < bytes.length;) {
-      const written = whenReady(() => writeSync(1, bytes, at, bytes.length - at));
+      const written = retryUntilReady(() => writeSync(1, bytes, at, bytes.length - at));
       if (written === 0) {
         process.exit(0);
       }
@@ -70,10 +70,10 @@ function send(kind: string, content: Uint8Array): void {
   }
 }
 
-const sendText = (kind: string, text: string): void => send(kind, new TextEncoder().encode(text));
+const sendText = (kind: string, text: string): void => sendFrame(kind, new TextEncoder().encode(text));
 
 /** Returns the reason why this process is not isolated, or null if it is. */
-function weakness(): string | null {
+function findProcessWeakness(): string | null {
   const { permission } = process as { permission?: { has(scope: string): boolean } };
   if (permission === undefined) {
     return 'Node runs without its permission model';
@@ -109,7 +109,7 @@ class Timeless extends Date {
 }
 
 /** Reserves standard output for messages, and hides the network and facts about the machine. */
-function closeDoors(): void {
+function removeGlobals(): void {
   for (const name of ['log', 'info', 'warn', 'error', 'debug', 'trace'] as const) {
     console[name] = () => undefined;
   }
@@ -126,36 +126,36 @@ function closeDoors(): void {
   Reflect.set(process, 'binding', () => ({ fs: constants }));
 }
 
-async function work(): Promise<void> {
-  const weak = weakness();
+async function serveRequests(): Promise<void> {
+  const weak = findProcessWeakness();
   if (weak !== null) {
     sendText('E', weak);
     return;
   }
-  closeDoors();
+  removeGlobals();
   const exchange = (request: Uint8Array): Uint8Array => {
-    send('A', request);
-    return receive().content;
+    sendFrame('A', request);
+    return receiveFrame().content;
   };
   const capabilities = new Capabilities(
     { seconds: Number(seconds), memory: Number(memory), output: Number(output) },
     role === 'tests' ? exchange : null,
   );
-  const first = receive();
+  const first = receiveFrame();
   if (first.kind === 'M') {
-    send('M', await makeImage(folder, capabilities));
+    sendFrame('M', await makeImage(folder, capabilities));
     return;
   }
   const interpreter = await Interpreter.start(folder, capabilities, first.content);
-  send('O', new Uint8Array());
+  sendFrame('O', new Uint8Array());
   /** True if a run has ended here and was not reset. */
   let over = false;
   for (;;) {
-    const { kind, content } = receive();
+    const { kind, content } = receiveFrame();
     if (kind === 'R') {
       // Sends a message instead of only exiting, because a process sometimes hangs in its own exit.
       const clean = interpreter.reset();
-      send(clean ? 'O' : 'N', new Uint8Array());
+      sendFrame(clean ? 'O' : 'N', new Uint8Array());
       if (!clean) {
         return;
       }
@@ -170,24 +170,24 @@ async function work(): Promise<void> {
       if (reply.length > Number(message)) {
         throw new Ended('message-limit', TOO_LONG);
       }
-      send('V', reply);
+      sendFrame('V', reply);
     } catch (error) {
       if (!(error instanceof Ended) || !error.clean) {
         throw error;
       }
       over = true;
-      sendText(error.rule === 'time-limit' ? 'T' : 'D', ending(error));
+      sendText(error.rule === 'time-limit' ? 'T' : 'D', formatEnding(error));
     }
   }
 }
 
-const ending = ({ rule, message }: Ended): string => JSON.stringify([rule, message]);
+const formatEnding = ({ rule, message }: Ended): string => JSON.stringify([rule, message]);
 
 try {
-  await work();
+  await serveRequests();
 } catch (error) {
   if (error instanceof Ended) {
-    sendText('F', ending(error));
+    sendText('F', formatEnding(error));
   } else {
     sendText('E', error instanceof Error ? error.message.slice(0, 300) : 'unknown');
   }

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { killOwned, spawnOwned } from '../../../files/ownedProcess.ts';
 import type { PythonLimits } from '../rules.ts';
-import { framePieces, FrameReader, type Frame } from './frames.ts';
+import { splitFrame, FrameReader, type Frame } from './frames.ts';
 
 /** The locations of a sandbox's program and interpreter. */
 export interface SandboxPlaces {
@@ -78,7 +78,7 @@ const OWN_SIGNALS: readonly NodeJS.Signals[] = [
  * Returns the command for the interpreter in WebAssembly, in a Node process without any permissions.
  * @throws SandboxFailure if it is not installed
  */
-function bundledCommand(
+function makeBundledCommand(
   { entry, pyodide }: SandboxPlaces,
   role: SandboxRole,
   { seconds, memory, output, message }: PythonLimits,
@@ -161,7 +161,7 @@ export class SandboxProcess {
     limits: PythonLimits,
     onBegun: (sandbox: SandboxProcess) => void,
   ): Promise<Uint8Array> {
-    const sandbox = new SandboxProcess(bundledCommand(places, 'candidate', limits), 'candidate');
+    const sandbox = new SandboxProcess(makeBundledCommand(places, 'candidate', limits), 'candidate');
     onBegun(sandbox);
     const { content } = await sandbox.started('M', new Uint8Array());
     sandbox.kill();
@@ -180,7 +180,7 @@ export class SandboxProcess {
     image: Uint8Array,
     onBegun: (sandbox: SandboxProcess) => void,
   ): Promise<SandboxProcess> {
-    return SandboxProcess.begin(bundledCommand(places, role, limits), role, image, onBegun);
+    return SandboxProcess.begin(makeBundledCommand(places, role, limits), role, image, onBegun);
   }
 
   /**
@@ -243,7 +243,7 @@ export class SandboxProcess {
     });
     const began = performance.now();
     const watch = setInterval(() => this.checkTime(began), WATCH_MILLISECONDS);
-    for (const piece of framePieces(kind, content)) {
+    for (const piece of splitFrame(kind, content)) {
       this.child.stdin?.write(piece);
     }
     try {

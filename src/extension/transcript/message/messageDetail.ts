@@ -1,7 +1,7 @@
 /** Reads the content of a transcript page: its header, windows of rows, and single messages. */
 import { basename } from 'node:path';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
-import { roundTitleOf } from '../../../domain/evaluation.ts';
+import { titleRunRound } from '../../../domain/evaluation.ts';
 import {
   episodeFacts,
   measuredFacts,
@@ -11,10 +11,15 @@ import {
   type Message,
   type FullMessage,
 } from '../../../domain/message.ts';
-import { drawsOf, offeredSnapshots, type OfferedSnapshot, type OwnContinuation } from '../../../domain/replay.ts';
-import { judgeWordsIn, storedRecipe } from '../../../domain/run.ts';
-import { estimatesOf, withVote } from '../../../report/estimates.ts';
-import { outcomeOf } from '../../../shared/credit/returns.ts';
+import {
+  classifyDraws,
+  chooseOfferedSnapshots,
+  type OfferedSnapshot,
+  type OwnContinuation,
+} from '../../../domain/replay.ts';
+import { describeStoredJudge, parseStoredRecipe } from '../../../domain/run.ts';
+import { estimateMessage, withVote } from '../../../report/estimates.ts';
+import { toOutcome } from '../../../shared/credit/returns.ts';
 import { isRecord } from '../../../shared/guard.ts';
 import type {
   DrawnBucket,
@@ -25,11 +30,16 @@ import type {
   TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import { POLICY_KINDS, type PolicyKind } from '../../../shared/rolePolicies.ts';
-import { closesWithVote, nodeOf, roundOf, type ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
+import {
+  closesWithVote,
+  findNode,
+  findMessageRound,
+  type ProtocolGraph,
+} from '../../../shared/transcript/protocolGraph.ts';
 import type { ShownEvent, ShownEvents } from '../../../shared/transcript/shownEvents.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import type { ProtocolReader } from './protocolReader.ts';
-import { shownVote } from './shownVote.ts';
+import { readShownVote } from './shownVote.ts';
 import { VerificationMarks, type MarkReader } from './verificationMarks.ts';
 
 /** Maximum number of request buckets shown for one message, newest first. */
@@ -41,7 +51,7 @@ const ALTERNATIVES_SHOWN = 100;
 const EVENT_PREVIEW = 160;
 
 /** Reads the header of a transcript. @param protocols null until it is loaded */
-export function headerOf(
+export function readTranscriptHeader(
   reader: StoreReader,
   target: TranscriptTarget,
   protocols: ProtocolReader | null,
@@ -49,7 +59,7 @@ export function headerOf(
   const { question, answer, source } = reader.problem(target.problem);
   const { title, method } = reader.run(target.run);
   return {
-    title: roundTitleOf(method, target.phase, target.iteration),
+    title: titleRunRound(method, target.phase, target.iteration),
     subtitle: title,
     question,
     answer,
@@ -60,7 +70,7 @@ export function headerOf(
 }
 
 /** Returns the roles of the run's protocol. */
-export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
+export function listProtocolRoles({ protocol }: TranscriptHeader): readonly string[] {
   return [...new Set(protocol?.nodes.map(({ role }) => role))];
 }
 
@@ -68,7 +78,7 @@ export function rolesOf({ protocol }: TranscriptHeader): readonly string[] {
  * Adds outcomes, verification marks and environment events to rows. @param graph null until it is
  * loaded
  */
-export function markedRows(
+export function addMarks(
   reader: MarkReader & EventReader & Pick<StoreReader, 'returnScale'>,
   { run }: TranscriptTarget,
   graph: ProtocolGraph | null,
@@ -78,11 +88,11 @@ export function markedRows(
   const scale = reader.returnScale(run);
   return rows.map((row) => {
     const { message, lane, branch, return: value } = row;
-    const outcome = value === null ? null : outcomeOf(value, scale);
+    const outcome = value === null ? null : toOutcome(value, scale);
     if (message === null || lane !== null) {
       return { ...row, outcome, verification: null, other: null, events: null };
     }
-    const events = shownEvents(reader, graph, message, EVENT_PREVIEW);
+    const events = readShownEvents(reader, graph, message, EVENT_PREVIEW);
     return {
       ...row,
       outcome,
@@ -94,7 +104,7 @@ export function markedRows(
 }
 
 /** Reads a message with its buckets, its vote, and the snapshots for continuing its replays. */
-export async function messageDetail(
+export async function readMessageDetail(
   reader: StoreReader,
   target: TranscriptTarget,
   protocols: ProtocolReader | null,
@@ -107,7 +117,7 @@ export async function messageDetail(
   ];
   const buckets = known.map((bucket): DrawnBucket => ({
     ...bucket,
-    draws: drawsOf(reader.replaysOfBucket(bucket.id), (leaf) => reader.fullMessage(leaf).streamKey),
+    draws: classifyDraws(reader.replaysOfBucket(bucket.id), (leaf) => reader.fullMessage(leaf).streamKey),
   }));
   const requests = buckets
     .filter((bucket) => bucket.origin === 'request')
@@ -115,36 +125,36 @@ export async function messageDetail(
     .reverse();
   const shown = [...requests, ...buckets.filter((bucket) => bucket.origin === 'training')];
   const graph = protocols?.(reader, target.run) ?? null;
-  const vote = graph === null || closesWithVote(graph) ? await shownVote(reader, id) : null;
+  const vote = graph === null || closesWithVote(graph) ? await readShownVote(reader, id) : null;
   return {
     message,
     scale: reader.returnScale(message.run),
-    policy: policyOfRole(reader, message.run, message.role),
+    policy: readRolePolicy(reader, message.run, message.role),
     noted: reader.episodeNote(id),
-    measured: measuredOf(reader, message),
-    judge: judgeWordsIn(reader.runConfig(message.run)),
-    code: isCode(reader, target, graph, message),
-    events: shownEvents(reader, graph, id, MAX_EVENT_TEXT),
+    measured: readMeasuredFacts(reader, message),
+    judge: describeStoredJudge(reader.runConfig(message.run)),
+    code: isTestedCode(reader, target, graph, message),
+    events: readShownEvents(reader, graph, id, MAX_EVENT_TEXT),
     vote,
-    round: graph === null ? null : roundOf(graph, message.role, message.turn),
+    round: graph === null ? null : findMessageRound(graph, message.role, message.turn),
     context: said.context,
     streamKey: said.streamKey,
     tokenHash: said.tokenHash,
     buckets: shown,
-    estimates: withVote(estimatesOf(message, known), id, vote),
-    ...continuationsOf(reader, said),
-    ...recordedResult(reader, message),
+    estimates: withVote(estimateMessage(message, known), id, vote),
+    ...readOfferedContinuations(reader, said),
+    ...readRecordedResult(reader, message),
   };
 }
 
 /** Returns the measured facts of a message. Missing facts are listed only for imported messages. */
-function measuredOf(reader: StoreReader, { id, run }: Message): readonly MeasuredFact[] {
+function readMeasuredFacts(reader: StoreReader, { id, run }: Message): readonly MeasuredFact[] {
   const facts = measuredFacts(reader.measured(id) ?? NOTHING_MEASURED);
   return reader.run(run).method === IMPORTED ? facts : recordedOnly(facts);
 }
 
 /** Returns the event that follows an imported message, such as the result of a tool. */
-function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<MessageDetail, 'result'> {
+function readRecordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<MessageDetail, 'result'> {
   if (phase === 'replay' || reader.run(run).method !== IMPORTED) {
     return {};
   }
@@ -156,13 +166,13 @@ function recordedResult(reader: StoreReader, { id, run, phase }: Message): Pick<
 }
 
 /** Returns true if the message is the code that the tests of its problem run. */
-function isCode(
+function isTestedCode(
   reader: StoreReader,
   { problem }: TranscriptTarget,
   graph: ProtocolGraph | null,
   { role, turn }: Pick<Message, 'role' | 'turn'>,
 ): boolean {
-  return reader.problem(problem).tests !== undefined && graph !== null && nodeOf(graph, role, turn)?.scored === true;
+  return reader.problem(problem).tests !== undefined && graph !== null && findNode(graph, role, turn)?.scored === true;
 }
 
 // Continuations of a message's replays: as it was sampled itself, or with a snapshot of its run
@@ -173,7 +183,7 @@ interface Continuations {
 }
 
 /** Reads the continuations of a message, including all snapshots of its run. */
-function continuationsOf(
+function readOfferedContinuations(
   reader: Pick<StoreReader, 'ownContinuation' | 'snapshotsOfRun'>,
   { id, run }: Pick<FullMessage, 'id' | 'run'>,
 ): Continuations {
@@ -184,7 +194,7 @@ function continuationsOf(
       step,
       kept: step === 0 || file !== null,
     }));
-  return { own: reader.ownContinuation(id), snapshots: offeredSnapshots(all) };
+  return { own: reader.ownContinuation(id), snapshots: chooseOfferedSnapshots(all) };
 }
 
 // The policy of a role, if it is not the run's model
@@ -193,20 +203,20 @@ function continuationsOf(
  * Reads the kind of a role's policy from the run's recipe, with its weights if it has its own. Returns
  * null for the run's model, or for an unknown kind of another version.
  */
-export function policyOfRole(reader: Pick<StoreReader, 'runConfig'>, run: string, role: string): PolicyKind | null {
-  const recipe = storedRecipe(reader.runConfig(run));
-  const name = valueIn(recipe, ['config', 'policies', role, 'kind']);
+export function readRolePolicy(reader: Pick<StoreReader, 'runConfig'>, run: string, role: string): PolicyKind | null {
+  const recipe = parseStoredRecipe(reader.runConfig(run));
+  const name = readNestedValue(recipe, ['config', 'policies', role, 'kind']);
   const kind: PolicyKind | undefined = POLICY_KINDS.find((one) => one.name === name);
   if (kind === undefined) {
     return null;
   }
-  const [folder, snapshot] = ['folder', 'snapshot'].map((key) => valueIn(recipe, ['roles', role, key]));
+  const [folder, snapshot] = ['folder', 'snapshot'].map((key) => readNestedValue(recipe, ['roles', role, key]));
   return typeof folder === 'string' && typeof snapshot === 'string'
     ? { ...kind, words: `${kind.words} Weights ${snapshot.slice(0, 12)} of ${basename(folder)}.` }
     : kind;
 }
 
-function valueIn(recipe: unknown, path: readonly string[]): unknown {
+function readNestedValue(recipe: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     recipe,
@@ -221,14 +231,19 @@ export type EventReader = Pick<StoreReader, 'environmentEvents' | 'message'>;
  * Reads the events before a message, and after it if it ends its episode.
  * @param most maximum length of a text, in characters
  */
-export function shownEvents(reader: EventReader, graph: ProtocolGraph | null, id: number, most: number): ShownEvents {
+export function readShownEvents(
+  reader: EventReader,
+  graph: ProtocolGraph | null,
+  id: number,
+  most: number,
+): ShownEvents {
   const [before, after] = [reader.environmentEvents(id, 'before'), reader.environmentEvents(id, 'after')];
   const round = (message: number | null): number | null => {
     if (message === null || graph === null) {
       return null;
     }
     const { role, turn } = reader.message(message);
-    return roundOf(graph, role, turn);
+    return findMessageRound(graph, role, turn);
   };
   const shown = (events: typeof before, of: () => number | null): readonly ShownEvent[] => {
     // Most messages have no events, so their round is not read.

@@ -13,9 +13,9 @@ const MOST_CHARACTERS = 1 << 16;
 export type ProtocolReader = (reader: Pick<StoreReader, 'runConfig'>, run: string) => ProtocolGraph | null;
 
 /** Loads the parser on demand, since only transcripts need it. */
-export async function protocolReader(): Promise<ProtocolReader> {
+export async function loadProtocolReader(): Promise<ProtocolReader> {
   const service = await loadService();
-  return (reader, run) => protocolOf(reader, run, service);
+  return (reader, run) => readProtocolGraph(reader, run, service);
 }
 
 type Parser = Service['parseProtocol'];
@@ -24,7 +24,7 @@ type Order = NonNullable<ReturnType<Parser>['rounds']>['order'];
 /** Returns true if each round is a single message by any of the roles. */
 const isOneByOne = (order: Order | undefined): boolean => order === 'drawn' || order === 'chosen';
 
-function protocolOf(
+function readProtocolGraph(
   reader: Pick<StoreReader, 'runConfig'>,
   run: string,
   { parseProtocol, storedRounds }: Pick<Service, 'parseProtocol' | 'storedRounds'>,
@@ -39,7 +39,7 @@ function protocolOf(
       return null;
     }
     const source = typeof config['protocolSource'] === 'string' ? config['protocolSource'] : 'protocol';
-    const graph = graphOf(parseProtocol(config['protocolText'], source, storedRounds(config['config'])));
+    const graph = toProtocolGraph(parseProtocol(config['protocolText'], source, storedRounds(config['config'])));
     return graph.nodes.length > MOST_NODES ? null : graph;
   } catch {
     // The transcript is shown without the diagram.
@@ -48,7 +48,7 @@ function protocolOf(
 }
 
 /** Returns the diagram of a protocol: all occurrences, or one round with its environments. */
-export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): ProtocolGraph {
+export function toProtocolGraph({ name, occurrences, rounds }: ReturnType<Parser>): ProtocolGraph {
   const shown = rounds === undefined ? occurrences : occurrences.slice(0, rounds.size);
   const inOrder = rounds?.order !== 'random' && !isOneByOne(rounds?.order);
   const nodes = shown.map(({ id, role, turn, parents, scored }) => ({
@@ -73,7 +73,7 @@ export function graphOf({ name, occurrences, rounds }: ReturnType<Parser>): Prot
     name,
     nodes,
     rounds: {
-      words: wordsOf(rounds),
+      words: describeRounds(rounds),
       numbered: !isOneByOne(rounds.order),
       once: rounds.turns === 1 && inOrder,
       environments: [
@@ -94,7 +94,7 @@ const ORDER_WORDS = {
   chosen: 'each message chooses the next speaker',
 } as const;
 
-function wordsOf({ turns, order, until, memory, discount }: NonNullable<ReturnType<Parser>['rounds']>): string {
+function describeRounds({ turns, order, until, memory, discount }: NonNullable<ReturnType<Parser>['rounds']>): string {
   const unit = isOneByOne(order) ? 'message' : 'round';
   const parts = [
     turns === 1 ? `1 ${unit}` : `Up to ${turns} ${unit}s`,

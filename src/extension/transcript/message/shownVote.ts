@@ -1,7 +1,7 @@
 /** Reads the vote that ended the episode of a message. */
 import { isRecord } from '../../../shared/guard.ts';
 import type { MarkedRow } from '../../../shared/protocols/transcriptProtocol.ts';
-import { oneEpisode } from '../../../shared/transcript/oneEpisode.ts';
+import { readOnlyEpisode } from '../../../shared/transcript/oneEpisode.ts';
 import type { ShownVote, ShownVoter } from '../../../shared/transcript/shownVote.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 import { loadService, type Service } from '../../configuration/load.ts';
@@ -12,9 +12,9 @@ export type VoteReader = Pick<StoreReader, 'chain' | 'children' | 'environmentEv
 const MOST_CHARACTERS = 1 << 18;
 
 /** The rules of runs for counting votes, by run; null for a run whose recipe cannot be read. */
-type Rules = Map<string, RuleOfVotes | null>;
+type VoteRules = Map<string, VoteRule | null>;
 
-interface RuleOfVotes {
+interface VoteRule {
   readonly protocol: ReturnType<Service['parseProtocol']>;
   readonly evaluator: ReturnType<Service['evaluatorWithoutCode']>;
 }
@@ -23,7 +23,7 @@ interface RuleOfVotes {
 export class KnownVotes {
   /** Voters, by message. */
   readonly voters = new Map<number, ShownVoter>();
-  readonly rules: Rules = new Map();
+  readonly rules: VoteRules = new Map();
 }
 
 /**
@@ -32,13 +32,13 @@ export class KnownVotes {
  * @returns null if there was no vote, the message is part of several episodes, or the run's recipe
  *   cannot be read
  */
-export async function shownVote(
+export async function readShownVote(
   reader: VoteReader,
   id: number,
   service: () => Promise<Pick<Service, VoteParts>> = loadService,
-  rules: Rules = new Map(),
+  rules: VoteRules = new Map(),
 ): Promise<ShownVote | null> {
-  const messages = oneEpisode(reader, id);
+  const messages = readOnlyEpisode(reader, id);
   const leaf = messages?.at(-1);
   if (messages === null || leaf === undefined) {
     return null;
@@ -48,7 +48,7 @@ export async function shownVote(
     return null;
   }
   const known = rules.get(leaf.run);
-  const rule = known === undefined ? ruleOf(reader.runConfig(leaf.run), await service()) : known;
+  const rule = known === undefined ? readVoteRule(reader.runConfig(leaf.run), await service()) : known;
   rules.set(leaf.run, rule);
   if (rule === null) {
     return null;
@@ -64,8 +64,8 @@ export async function shownVote(
 }
 
 /** Reads the rule of a run for counting votes, or returns null if its recipe is from another version. */
-function ruleOf(stored: string, service: Omit<Pick<Service, VoteParts>, 'countedVote'>): RuleOfVotes | null {
-  const recipe = recipeOf(stored);
+function readVoteRule(stored: string, service: Omit<Pick<Service, VoteParts>, 'countedVote'>): VoteRule | null {
+  const recipe = readVoteRecipe(stored);
   if (recipe === null) {
     return null;
   }
@@ -82,7 +82,7 @@ function ruleOf(stored: string, service: Omit<Pick<Service, VoteParts>, 'counted
 }
 
 /** Adds to rows the part of their messages in the votes that ended their episodes. */
-export async function votedRows(
+export async function addVotes(
   reader: VoteReader,
   rows: readonly MarkedRow[],
   { voters, rules }: KnownVotes,
@@ -92,7 +92,7 @@ export async function votedRows(
   for (const row of rows) {
     const { message } = row;
     if (message !== null && row.lane === null && !voters.has(message)) {
-      const vote = await shownVote(reader, message, service, rules);
+      const vote = await readShownVote(reader, message, service, rules);
       for (const voter of vote?.voters ?? []) {
         voters.set(voter.message, voter);
       }
@@ -112,7 +112,7 @@ type VoteParts =
   | 'evaluatorWithoutCode';
 
 /** Reads a run's recipe, or returns null if it has none, as an imported run. */
-function recipeOf(stored: string): { readonly config: Record<string, unknown>; readonly text: string } | null {
+function readVoteRecipe(stored: string): { readonly config: Record<string, unknown>; readonly text: string } | null {
   if (stored.length > MOST_CHARACTERS) {
     return null;
   }

@@ -1,14 +1,14 @@
 /** Computes the marks of a transcript's rows: the result of re-executing replays, and the continuation. */
 import type { Message } from '../../../domain/message.ts';
-import { continuationWords, type Bucket } from '../../../domain/replay.ts';
-import { markOf, type VerificationMark } from '../../../domain/verification.ts';
+import { describeOtherContinuation, type Bucket } from '../../../domain/replay.ts';
+import { summarizeVerdicts, type VerificationMark } from '../../../domain/verification.ts';
 import type { ReplayVerdict, StoreReader } from '../../../store/read/reader.ts';
 
 /**
  * Returns a reader that caches messages, since rows and their marks read the same ones. Use it for a
  * single request only: it does not see later changes.
  */
-export function remembering<Base extends Pick<StoreReader, 'message' | 'messages'>>(reader: Base): Base {
+export function cacheMessages<Base extends Pick<StoreReader, 'message' | 'messages'>>(reader: Base): Base {
   const known = new Map<number, Message>();
   const keep = (message: Message): Message => {
     known.set(message.id, message);
@@ -55,7 +55,7 @@ export class VerificationMarks {
       return null;
     }
     const verdicts = message.bucket === null ? this.throughOf(bucket, message) : this.ofAlternatives(bucket);
-    const mark = markOf(verdicts.get(id) ?? []);
+    const mark = summarizeVerdicts(verdicts.get(id) ?? []);
     if (branch) {
       return (
         mark ?? {
@@ -82,7 +82,7 @@ export class VerificationMarks {
       return known;
     }
     const found = this.reader.continuationOf(bucket);
-    const words = found === null ? null : continuationWords(found);
+    const words = found === null ? null : describeOtherContinuation(found);
     this.others.set(bucket, words);
     return words;
   }

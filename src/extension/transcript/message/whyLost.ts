@@ -2,10 +2,15 @@
 import type { Message } from '../../../domain/message.ts';
 import type { Alternative } from '../../../domain/replay.ts';
 import type { Headline } from '../../../shared/credit/headline.ts';
-import { outcomeOf } from '../../../shared/credit/returns.ts';
-import { beginning } from '../../../shared/text/visible.ts';
-import { episodeThrough } from '../../../shared/transcript/episodeThrough.ts';
-import { bestOf, decisiveOf, type WhyLost, type WhyMessage } from '../../../shared/transcript/whyLost.ts';
+import { toOutcome } from '../../../shared/credit/returns.ts';
+import { takeBeginning } from '../../../shared/text/visible.ts';
+import { readEpisodeThrough } from '../../../shared/transcript/episodeThrough.ts';
+import {
+  findBestAlternative,
+  findDecisive,
+  type WhyLost,
+  type WhyMessage,
+} from '../../../shared/transcript/whyLost.ts';
 import { DIFF_LIMIT } from '../../../shared/transcript/wordDiff.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
 
@@ -19,49 +24,60 @@ const MOST_ALTERNATIVES = 1_000;
  * return.
  * @returns null if that episode was not lost or not scored
  */
-export function whyLost(reader: Reader, id: number): WhyLost | null {
-  const messages = episodeThrough(reader, id);
+export function summarizeLoss(reader: Reader, id: number): WhyLost | null {
+  const messages = readEpisodeThrough(reader, id);
   const end = messages.at(-1);
   if (end === undefined || end.return === null) {
     return null;
   }
-  const outcome = outcomeOf(end.return, reader.returnScale(end.run));
+  const outcome = toOutcome(end.return, reader.returnScale(end.run));
   if (outcome === 'won') {
     return null;
   }
-  const found = decisiveOf(messages);
+  const found = findDecisive(messages);
   const { id: leaf, return: value } = end;
   if (found === null) {
     return { leaf, return: value, outcome, decided: false, decisive: null, best: null };
   }
   const { message, decided } = found;
-  const decisive = ofMessage(message);
+  const decisive = summarizeMessage(message);
   const best =
-    decisive === null ? null : bestOf({ text: message.text, credit: decisive.credit }, alternativesOf(reader, message));
-  return { leaf, return: value, outcome, decided, decisive, best: best === null ? null : ofAlternative(best, message) };
+    decisive === null
+      ? null
+      : findBestAlternative({ text: message.text, credit: decisive.credit }, readOwnAlternatives(reader, message));
+  return {
+    leaf,
+    return: value,
+    outcome,
+    decided,
+    decisive,
+    best: best === null ? null : summarizeAlternative(best, message),
+  };
 }
 
 /** Returns the alternatives of a message that were continued with its own distribution. */
-function alternativesOf(reader: Reader, { id }: Message): readonly Alternative[] {
+function readOwnAlternatives(reader: Reader, { id }: Message): readonly Alternative[] {
   const buckets = reader.bucketsFor(id, MOST_ALTERNATIVES).filter(({ continuation }) => continuation === null);
   return buckets.flatMap(({ alternatives }) => alternatives);
 }
 
-function ofMessage({ id, role, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
+function summarizeMessage({ id, role, turn, text, finish, return: value, credit }: Message): WhyMessage | null {
   return credit === null
     ? null
-    : part({ message: id, role, turn, text, typed: finish === 'typed', return: value, credit });
+    : shortenMessage({ message: id, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
-function ofAlternative(
+function summarizeAlternative(
   { message, text, finish, returns, credit }: Alternative,
   { role, turn }: Message,
 ): WhyMessage | null {
   const scored = returns.filter((value) => value !== null);
   const value = scored.length === 0 ? null : scored.reduce((sum, one) => sum + one, 0) / scored.length;
-  return credit === null ? null : part({ message, role, turn, text, typed: finish === 'typed', return: value, credit });
+  return credit === null
+    ? null
+    : shortenMessage({ message, role, turn, text, typed: finish === 'typed', return: value, credit });
 }
 
-function part(message: WhyMessage & { readonly credit: Headline }): WhyMessage {
-  return { ...message, text: beginning(message.text, DIFF_LIMIT) };
+function shortenMessage(message: WhyMessage & { readonly credit: Headline }): WhyMessage {
+  return { ...message, text: takeBeginning(message.text, DIFF_LIMIT) };
 }

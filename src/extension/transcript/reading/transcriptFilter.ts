@@ -1,10 +1,10 @@
 /** Matches messages of a transcript with a filter. Pure. */
-import { isLost, outcomeOf, type ReturnScale } from '../../../shared/credit/returns.ts';
+import { isLost, toOutcome, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { TranscriptFilter } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { MessageFacts } from '../../../store/read/reader.ts';
 
 /** Returns true if a filter accepts every message. */
-export function isOpen(filter: TranscriptFilter): boolean {
+export function isOpenFilter(filter: TranscriptFilter): boolean {
   return Object.values(filter).every((value) => value === null);
 }
 
@@ -14,7 +14,7 @@ export function isOpen(filter: TranscriptFilter): boolean {
  * @param replayed true if a replay request sampled it
  * @param labelled the messages with the label of the filter
  */
-export function matches(
+export function matchesFilter(
   filter: TranscriptFilter,
   { id, role, credit, return: value }: MessageFacts,
   scale: ReturnScale | null,
@@ -27,7 +27,7 @@ export function matches(
   if (filter.role !== null && role !== filter.role) {
     return false;
   }
-  if (filter.credit !== null && signOf(credit) !== filter.credit) {
+  if (filter.credit !== null && classifyCreditSign(credit) !== filter.credit) {
     return false;
   }
   if (filter.outcome !== null && !hasOutcome(value, filter.outcome, scale)) {
@@ -36,7 +36,7 @@ export function matches(
   return filter.label === null || labelled.has(id);
 }
 
-function signOf(credit: number | null): NonNullable<TranscriptFilter['credit']> {
+function classifyCreditSign(credit: number | null): NonNullable<TranscriptFilter['credit']> {
   if (credit === null) {
     return 'none';
   }
@@ -52,5 +52,5 @@ function hasOutcome(
   if (value === null || outcome === 'none') {
     return value === null && outcome === 'none';
   }
-  return outcome === 'lost' ? isLost(value, scale) : outcomeOf(value, scale) === outcome;
+  return outcome === 'lost' ? isLost(value, scale) : toOutcome(value, scale) === outcome;
 }

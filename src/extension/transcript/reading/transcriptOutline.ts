@@ -5,7 +5,7 @@
  */
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
-  laneOf,
+  toLaneKey,
   PREVIEW,
   WINDOW,
   type Replays,
@@ -13,7 +13,7 @@ import {
   type TranscriptRow,
   type TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
-import { beginning } from '../../../shared/text/visible.ts';
+import { takeBeginning } from '../../../shared/text/visible.ts';
 import type { GroupOutline, MessageFacts, StoreReader, TreeGroup } from '../../../store/read/reader.ts';
 
 /** The part of the store that a layout is read from. */
@@ -29,7 +29,7 @@ export type Sight = ReadonlyMap<string, ReadonlySet<string>> | null;
  * The group of rows that are numbered together: the rows of one parent. In a lane, the continuations
  * of the message and its alternatives are separate groups.
  */
-type Among = number | string | null;
+type NumberingGroup = number | string | null;
 
 /** A row of the outline: a message, or the lane of a message's replays. */
 interface Node {
@@ -38,7 +38,7 @@ interface Node {
   readonly id: number;
   readonly lane: Replays | null;
   readonly branch: boolean;
-  readonly among: Among;
+  readonly among: NumberingGroup;
   readonly children: Node[];
   readonly parent: Node | null;
   /** One-based position in its group. `siblings` is the size of that group. A filter changes neither. */
@@ -59,7 +59,7 @@ interface Member {
   readonly parent: number | null;
   readonly lane: Replays | null;
   readonly branch: boolean;
-  readonly among: Among;
+  readonly among: NumberingGroup;
   /** Key of the row beside it, whose number it shares. */
   readonly beside?: number;
   /** Its position among all rows, if the members are only a part of them. */
@@ -108,7 +108,7 @@ export class TranscriptOutline {
   ) {
     const byKey = new Map<number, Node>();
     const roots: Node[] = [];
-    const numbers = new Map<Among, number>();
+    const numbers = new Map<NumberingGroup, number>();
     for (const member of members) {
       const { key, id, lane, parent: parentKey, branch, position, siblings = 0, match = true } = member;
       const parent = parentKey === null ? null : (byKey.get(parentKey) ?? null);
@@ -141,7 +141,7 @@ export class TranscriptOutline {
       }
     }
     this.byKey = byKey;
-    this.nodes = numbered(roots);
+    this.nodes = numberNodes(roots);
     this.rows = this.nodes.length + 1;
     this.signature = signature;
     this.groups = groups;
@@ -153,7 +153,7 @@ export class TranscriptOutline {
       groups[0]?.phase === 'replay'
         ? [[], messages]
         : [messages.filter(({ branch }) => branch), messages.filter(({ branch }) => !branch)];
-    this.counts = { own: counted(own), replayed: counted(replayed), made };
+    this.counts = { own: countMatching(own), replayed: countMatching(replayed), made };
   }
 
   /**
@@ -166,7 +166,7 @@ export class TranscriptOutline {
     const own = reader.outline(target);
     const branch = target.phase === 'replay';
     const placedOf = (group: TreeGroup, { messages }: GroupOutline): readonly Placed[] =>
-      sight === null ? messages : belowSeen(messages, sight, rolesOf(reader.facts(group)));
+      sight === null ? messages : placeBelowSeen(messages, sight, mapRoles(reader.facts(group)));
     const members: Member[] = placedOf(target, own).map(({ id, parent, beside, among = parent }) => ({
       key: id,
       id,
@@ -189,12 +189,12 @@ export class TranscriptOutline {
       groups.push(group);
       const sampled = reader.outline(group);
       versions.push(sampled.version);
-      const replays = leavesOf(sampled.messages);
+      const replays = countLeaves(sampled.messages);
       const lane = lanes.get(message) ?? { requests: 0, replays: 0 };
       if (lane.requests === 0) {
         lanes.set(message, lane);
         members.push({
-          key: laneOf(message),
+          key: toLaneKey(message),
           id: message,
           parent: message,
           lane,
@@ -206,7 +206,7 @@ export class TranscriptOutline {
         count.requests += 1;
         count.replays += replays;
       }
-      members.push(...laneMembers(message, placedOf(group, sampled)));
+      members.push(...listLaneMembers(message, placedOf(group, sampled)));
       // A later request may be about a message of this one.
       for (const { id } of sampled.messages) {
         ids.add(id);
@@ -251,7 +251,7 @@ export class TranscriptOutline {
 
   /** The places of the lanes. */
   get lanes(): readonly RowPlace[] {
-    return this.nodes.filter(({ lane }) => lane !== null).map(placeOf);
+    return this.nodes.filter(({ lane }) => lane !== null).map(toRowPlace);
   }
 
   /** Reads the window of rows that starts at an offset. */
@@ -264,7 +264,7 @@ export class TranscriptOutline {
     for (const node of nodes) {
       const message = messages.get(node.id);
       if (message !== undefined) {
-        rows.push(rowOf(node, message, this.voters.has(node.key)));
+        rows.push(toTranscriptRow(node, message, this.voters.has(node.key)));
       }
     }
     return rows;
@@ -273,13 +273,13 @@ export class TranscriptOutline {
   /** Returns the place of the row with a key, or null if it is not in this transcript. */
   place(key: number): RowPlace | null {
     const node = this.byKey.get(key);
-    return node === undefined ? null : placeOf(node);
+    return node === undefined ? null : toRowPlace(node);
   }
 
   /** Returns the place of the row at an index, or null for the question or a missing row. */
   placeAt(index: number): RowPlace | null {
     const node = this.nodes[index - 1];
-    return node === undefined ? null : placeOf(node);
+    return node === undefined ? null : toRowPlace(node);
   }
 
   /** Returns the index of the row with a key, or null if it is not in this transcript. */
@@ -310,7 +310,7 @@ export class TranscriptOutline {
       turn: 0,
       position: 1,
       siblings: 1,
-      text: beginning(question, PREVIEW),
+      text: takeBeginning(question, PREVIEW),
       finish: null,
       return: null,
       leaves: 0,
@@ -322,28 +322,31 @@ export class TranscriptOutline {
 }
 
 /** Returns the transcript of a message. A replay's message is in that of the replayed message. */
-export function targetOf(reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>, id: number): TranscriptTarget {
+export function findTranscriptTarget(
+  reader: Pick<StoreReader, 'message' | 'bucket' | 'chain'>,
+  id: number,
+): TranscriptTarget {
   const message = reader.message(id);
   if (message.phase !== 'replay') {
-    return groupTarget(message);
+    return toGroupTarget(message);
   }
   for (const above of reader.chain(id).toReversed()) {
     if (above.phase !== 'replay') {
-      return groupTarget(above);
+      return toGroupTarget(above);
     }
     const asked = above.bucket === null ? null : reader.bucket(above.bucket).message;
     if (asked !== null && asked !== id) {
-      return targetOf(reader, asked);
+      return findTranscriptTarget(reader, asked);
     }
   }
-  return groupTarget(message);
+  return toGroupTarget(message);
 }
 
-function groupTarget({ run, phase, iteration, problem }: Message): TranscriptTarget {
+function toGroupTarget({ run, phase, iteration, problem }: Message): TranscriptTarget {
   return { run, phase, iteration, problem };
 }
 
-function placeOf(node: Node): RowPlace {
+function toRowPlace(node: Node): RowPlace {
   const ancestors: number[] = [];
   for (let above = node.parent; above !== null; above = above.parent) {
     ancestors.push(above.index);
@@ -356,7 +359,7 @@ function placeOf(node: Node): RowPlace {
   };
 }
 
-function counted(nodes: readonly Node[]): Counted {
+function countMatching(nodes: readonly Node[]): Counted {
   return { messages: nodes.length, matching: nodes.reduce((sum, { match }) => sum + (match ? 1 : 0), 0) };
 }
 
@@ -364,7 +367,7 @@ function counted(nodes: readonly Node[]): Counted {
  * Returns the messages of a request in the lane of the replayed message: first the continuations of
  * that message, then its alternatives with their continuations.
  */
-function laneMembers(message: number, sampled: readonly Placed[]): readonly Member[] {
+function listLaneMembers(message: number, sampled: readonly Placed[]): readonly Member[] {
   const continues = new Map<number, boolean>();
   const members = sampled.map(({ id, parent, beside, among }): Member => {
     const above = parent === null ? undefined : continues.get(parent);
@@ -374,7 +377,7 @@ function laneMembers(message: number, sampled: readonly Placed[]): readonly Memb
     return {
       key: id,
       id,
-      parent: above === undefined ? laneOf(message) : parent,
+      parent: above === undefined ? toLaneKey(message) : parent,
       among: among ?? (above === undefined ? beginning : parent),
       lane: null,
       branch: true,
@@ -399,7 +402,7 @@ interface Placed {
  * stay in place, since each has its own episodes below it.
  * @param messages the messages, depth first; none is moved above a message outside this list
  */
-export function belowSeen(
+export function placeBelowSeen(
   messages: GroupOutline['messages'],
   sight: NonNullable<Sight>,
   roles: ReadonlyMap<number, string>,
@@ -428,17 +431,17 @@ export function belowSeen(
   });
 }
 
-const rolesOf = (facts: readonly Pick<MessageFacts, 'id' | 'role'>[]): ReadonlyMap<number, string> =>
+const mapRoles = (facts: readonly Pick<MessageFacts, 'id' | 'role'>[]): ReadonlyMap<number, string> =>
   new Map(facts.map(({ id, role }) => [id, role]));
 
 /** Returns the number of messages of a group without continuations, which is that of its replays. */
-function leavesOf(messages: readonly { readonly id: number; readonly parent: number | null }[]): number {
+function countLeaves(messages: readonly { readonly id: number; readonly parent: number | null }[]): number {
   const continued = new Set(messages.map(({ parent }) => parent));
   return messages.filter(({ id }) => !continued.has(id)).length;
 }
 
 /** Numbers the tree depth first, without recursion, since a transcript may be one long chain. */
-function numbered(roots: readonly Node[]): readonly Node[] {
+function numberNodes(roots: readonly Node[]): readonly Node[] {
   const ordered: Node[] = [];
   const stack = roots.toReversed();
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
@@ -457,7 +460,7 @@ function numbered(roots: readonly Node[]): readonly Node[] {
 }
 
 /** @param voter true if the row shows the credit used in training, as the voters beside it do */
-function rowOf(node: Node, message: Message, voter: boolean): TranscriptRow {
+function toTranscriptRow(node: Node, message: Message, voter: boolean): TranscriptRow {
   const learned = voter ? message.trainingCredit : learnedFrom(message);
   return {
     index: node.index,
@@ -472,7 +475,7 @@ function rowOf(node: Node, message: Message, voter: boolean): TranscriptRow {
     ...(message.stage !== undefined && { stage: message.stage }),
     position: node.position,
     siblings: node.siblings,
-    text: beginning(message.text, PREVIEW),
+    text: takeBeginning(message.text, PREVIEW),
     finish: message.finish,
     return: message.return,
     leaves: message.leaves,

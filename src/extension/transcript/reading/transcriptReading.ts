@@ -11,7 +11,7 @@ import {
   type TranscriptTarget,
 } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';
-import { isOpen, matches } from './transcriptFilter.ts';
+import { isOpenFilter, matchesFilter } from './transcriptFilter.ts';
 import { TranscriptOutline, type OutlineReader } from './transcriptOutline.ts';
 
 /** Maximum number of hits in a run. Finding more takes too long. */
@@ -49,7 +49,7 @@ export class TranscriptReading {
     this.stamp = reader.version();
     this.verification = reader.newestVerification();
     this.full = full ?? TranscriptOutline.read(reader, target);
-    this.shown = isOpen(filter) ? this.full : this.full.filtered(this.matching(reader));
+    this.shown = isOpenFilter(filter) ? this.full : this.full.filtered(this.matching(reader));
   }
 
   /** Reads the transcript again. Returns this object if nothing was added. */
@@ -146,7 +146,7 @@ export class TranscriptReading {
     const kept = new Set<number>();
     for (const [place, group] of this.full.groups.entries()) {
       for (const facts of reader.facts(group)) {
-        if (matches(filter, facts, scale, place > 0, labelled)) {
+        if (matchesFilter(filter, facts, scale, place > 0, labelled)) {
           kept.add(facts.id);
         }
       }

@@ -2,14 +2,14 @@
 import type { Dim, Graph, Value } from '../graph.ts';
 
 /** Returns the run-time shape as an int64 vector. */
-export function shapeOf(g: Graph, x: Value): Value {
+export function runtimeShape(g: Graph, x: Value): Value {
   return g.apply({ op: 'Shape', inputs: [x], dtype: 'int64', shape: [x.shape.length] });
 }
 
 /** Reshapes to the run-time shape of another value. */
 export function reshapeLike(g: Graph, x: Value, like: Value): Value {
   const known = like.shape.every((dim) => typeof dim === 'number');
-  const target = known ? g.ints(like.shape.map(Number)) : shapeOf(g, like);
+  const target = known ? g.ints(like.shape.map(Number)) : runtimeShape(g, like);
   return g.apply({
     op: 'Reshape',
     inputs: [x, target],
@@ -23,7 +23,7 @@ export function reshapeLike(g: Graph, x: Value, like: Value): Value {
 export function expandLike(g: Graph, x: Value, like: Value): Value {
   return g.apply({
     op: 'Expand',
-    inputs: [x, shapeOf(g, like)],
+    inputs: [x, runtimeShape(g, like)],
     dtype: x.dtype,
     shape: like.shape,
     vjp: ([dy]) => [dy && sumToShape(g, dy, x), undefined],
@@ -40,7 +40,7 @@ export function sum(g: Graph, x: Value, axes: readonly number[], keepDims = fals
     attributes: { keepdims: keepDims ? 1 : 0 },
     dtype: x.dtype,
     shape: keepDims ? kept : x.shape.filter((_, axis) => !positive.includes(axis)),
-    vjp: ([dy]) => [dy && expandLike(g, keepDims ? dy : withUnitAxes(g, dy, positive, kept), x), undefined],
+    vjp: ([dy]) => [dy && expandLike(g, keepDims ? dy : addUnitAxes(g, dy, positive, kept), x), undefined],
   });
 }
 
@@ -57,7 +57,7 @@ export function sumToShape(g: Graph, dy: Value, like: Value): Value {
   return offset === 0 ? summed : reshapeLike(g, summed, like);
 }
 
-function withUnitAxes(g: Graph, dy: Value, axes: readonly number[], shape: readonly Dim[]): Value {
+function addUnitAxes(g: Graph, dy: Value, axes: readonly number[], shape: readonly Dim[]): Value {
   return g.apply({
     op: 'Unsqueeze',
     inputs: [dy, g.ints(axes)],

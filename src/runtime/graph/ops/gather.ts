@@ -1,6 +1,6 @@
 /** Table look-ups and their gradients. Indices are int32 or int64 and must be in range. */
 import type { Graph, Value } from '../graph.ts';
-import { shapeOf } from './broadcast.ts';
+import { runtimeShape } from './broadcast.ts';
 import { cast, equal } from './elementwise.ts';
 import { matmul, swapLast } from './linear.ts';
 import { reshape, unsqueeze } from './shape.ts';
@@ -115,7 +115,7 @@ export function addAt(g: Graph, x: Value, indices: Value, updates: Value): Value
 function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Value {
   const everyColumn = g.apply({
     op: 'Expand',
-    inputs: [indices, shapeOf(g, updates)],
+    inputs: [indices, runtimeShape(g, updates)],
     dtype: indices.dtype,
     shape: updates.shape,
   });
@@ -132,7 +132,7 @@ function scatterAdd(g: Graph, data: Value, indices: Value, updates: Value): Valu
 export function zerosLike(g: Graph, like: Value): Value {
   return g.apply({
     op: 'Expand',
-    inputs: [g.floats([0], [1]), shapeOf(g, like)],
+    inputs: [g.floats([0], [1]), runtimeShape(g, like)],
     dtype: like.dtype,
     shape: like.shape,
   });

@@ -15,7 +15,7 @@ export function logSoftmax(g: Graph, x: Value): Value {
     () => {
       const shifted = sub(g, x, rowMaximum(g, x));
       exponentials = exp(g, shifted);
-      return sub(g, shifted, logOfSum(g, exponentials));
+      return sub(g, shifted, logSumLastAxis(g, exponentials));
     },
     (dy) => [sub(g, dy, mul(g, exponentials, div(g, sum(g, dy, [-1], true), sum(g, exponentials, [-1], true))))],
   );
@@ -75,7 +75,7 @@ export function targetLogSoftmax(g: Graph, x: Value, targets: Value): Value {
     () => {
       const shifted = sub(g, x, rowMaximum(g, x));
       exponentials = exp(g, shifted);
-      return sub(g, gatherElements(g, shifted, targets), logOfSum(g, exponentials));
+      return sub(g, gatherElements(g, shifted, targets), logSumLastAxis(g, exponentials));
     },
     (dy) => [addAt(g, mul(g, exponentials, neg(g, div(g, dy, sum(g, exponentials, [-1], true)))), targets, dy)],
   );
@@ -130,7 +130,7 @@ export function klDivergenceFrom(g: Graph, x: Value, logOther: Value): Value {
  * log(sum) over the last axis, which is kept. It is one operator, because the element-wise logarithm
  * treats the last few elements of a vector differently from the others.
  */
-function logOfSum(g: Graph, x: Value): Value {
+function logSumLastAxis(g: Graph, x: Value): Value {
   const last = x.shape.length - 1;
   return g.apply({
     op: 'ReduceLogSum',

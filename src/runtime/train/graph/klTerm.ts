@@ -23,7 +23,7 @@ export type KlPenalty = { readonly coefficient: number } & (
 );
 
 /** Returns the reason not to compute an exact divergence, in one sentence, or null if there is none. */
-export function exactFault(vocabularySize: number): string | null {
+export function explainNoExactKl(vocabularySize: number): string | null {
   return vocabularySize <= EXACT_VOCABULARY
     ? null
     : `An exact divergence compares ${vocabularySize} probabilities at each token, more than ${EXACT_VOCABULARY}; choose k3.`;

@@ -3,7 +3,7 @@ import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../../../shared/errors.ts';
 import { exactSlots, sameSlice } from '../../model/exactThreads.ts';
 import { checkTokens, type TransformerConfig } from '../../model/transformer.ts';
-import { floats, ints, longs } from '../../session/session.ts';
+import { floatTensor, int32Tensor, int64Tensor } from '../../session/session.ts';
 
 export interface TrainingMessage {
   readonly tokens: Int32Array;
@@ -21,7 +21,7 @@ export interface TrainingMessage {
 }
 
 /** Counts the tokens of some contexts, including those of every copy. */
-export const tokensIn = (contexts: readonly TrainingContext[]): number =>
+export const countContextTokens = (contexts: readonly TrainingContext[]): number =>
   contexts.reduce(
     (total, { messages }) => messages.reduce((sum, { tokens, copies = 1 }) => sum + copies * tokens.length, total),
     0,
@@ -87,13 +87,13 @@ export function headChunks(targets: number, vocabularySize: number, most = targe
 }
 
 /** Returns the targets of the largest micro-batch, which selects the graph of all (see headChunks). */
-export const mostTargets = (batches: readonly Pick<MicroBatch, 'targets'>[]): number =>
+export const largestTargetCount = (batches: readonly Pick<MicroBatch, 'targets'>[]): number =>
   batches.reduce((most, { targets }) => Math.max(most, targets), 0);
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
 /** Returns the total weight of the tokens of some contexts, or 1 if no message has a weight. */
-export function weightOf(contexts: readonly TrainingContext[]): number {
+export function sumTokenWeights(contexts: readonly TrainingContext[]): number {
   const messages = contexts.flatMap((context) => context.messages);
   return messages.every(({ weight }) => weight === undefined)
     ? 1
@@ -140,7 +140,7 @@ export function checkMessage(config: TransformerConfig, prompt: Int32Array, toke
  * it was sampled. That changes no bit while the slots are in the same slice of attention's sums (see
  * exactSlots), so messages share a row only within a slice.
  */
-function rowsOf(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
+function layOutRows(config: TransformerConfig, contexts: readonly TrainingContext[]): PackedRow[] {
   const slice = exactSlots(config);
   return contexts.flatMap(({ prompt, messages }, context) => {
     const rows: { context: number; messages: number[]; length: number }[] = [];
@@ -168,7 +168,7 @@ export function packContexts(
   maxTokens: number,
   weight: number,
 ): MicroBatch[] {
-  const rows = rowsOf(config, contexts);
+  const rows = layOutRows(config, contexts);
   const order = rows.map((_, index) => index).sort((a, b) => (rows[b]?.length ?? 0) - (rows[a]?.length ?? 0) || a - b);
   const batches: PackedRow[][] = [];
   let time = 0;
@@ -244,13 +244,13 @@ function packBatch(contexts: readonly TrainingContext[], members: readonly Packe
   }
   const inverse = new Int32Array(slots).fill(selected.length);
   selected.forEach((slot, place) => (inverse[slot] = place));
-  const column = (values: readonly number[]): Tensor => floats(Float32Array.from(values), [values.length, 1]);
+  const column = (values: readonly number[]): Tensor => floatTensor(Float32Array.from(values), [values.length, 1]);
   return {
     feeds: {
       ...rowFeeds(tokens, positions, segments, members.length, time),
-      selected: ints(Int32Array.from(selected), [selected.length]),
-      inverse: ints(inverse, [slots]),
-      targets: ints(Int32Array.from(targets), [targets.length, 1]),
+      selected: int32Tensor(Int32Array.from(selected), [selected.length]),
+      inverse: int32Tensor(inverse, [slots]),
+      targets: int32Tensor(Int32Array.from(targets), [targets.length, 1]),
       weights: column(weights),
       behaviour: column(columns.behaviour),
       reference: column(columns.reference),
@@ -285,7 +285,7 @@ export function memberFeeds(
     shares.fill(mean ? 1 / length : 1, from, to);
   });
   const shape = [placements.length, targets];
-  return { members: floats(members, shape), shares: floats(shares, shape) };
+  return { members: floatTensor(members, shape), shares: floatTensor(shares, shape) };
 }
 
 /** Makes the inputs of `packedInputs`. */
@@ -297,13 +297,13 @@ export function rowFeeds(
   time: number,
 ): Record<string, Tensor> {
   return {
-    tokens: ints(tokens, [rows, time]),
-    positions: longs(positions, [rows * time, 1]),
-    segments: ints(segments, [rows, time]),
-    slots: ints(
+    tokens: int32Tensor(tokens, [rows, time]),
+    positions: int64Tensor(positions, [rows * time, 1]),
+    segments: int32Tensor(segments, [rows, time]),
+    slots: int32Tensor(
       Int32Array.from({ length: time }, (_, slot) => slot),
       [time],
     ),
-    ones: floats(new Float32Array(2 * time).fill(1), [time, 2]),
+    ones: floatTensor(new Float32Array(2 * time).fill(1), [time, 2]),
   };
 }

@@ -76,7 +76,7 @@ export function ppoLoss(
   const advantages = g.floatInput('advantages', column);
   const behaviour = g.floatInput('behaviour', column);
   const logRatio = sub(g, logprobs, behaviour);
-  const ratio = exp(g, unit === 'token' || unit === 'none' ? logRatio : ofMessages(g, logRatio));
+  const ratio = exp(g, unit === 'token' || unit === 'none' ? logRatio : pooledByMessage(g, logRatio));
   const clippedRatio = unit === 'none' ? ratio : clip(g, ratio, 1 - clipLow, 1 + clipHigh);
   const [free, held] = [mul(g, ratio, advantages), mul(g, clippedRatio, advantages)];
   const single = neg(g, unit === 'none' ? mul(g, logprobs, advantages) : minimum(g, free, held));
@@ -119,7 +119,7 @@ function k3(g: Graph, anchor: Value, logprobs: Value): Value {
 }
 
 /** Returns for each target the clipped sum or mean of the log-ratios [targets, 1] of its message. */
-function ofMessages(g: Graph, logRatio: Value): Value {
+function pooledByMessage(g: Graph, logRatio: Value): Value {
   const members = g.floatInput('members', ['messages', 'targets']);
   const sums = matmul(g, g.floatInput('shares', ['messages', 'targets']), logRatio);
   return matmul(g, swapLast(g, members), clip(g, sums, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));

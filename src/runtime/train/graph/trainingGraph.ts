@@ -24,11 +24,11 @@ import { gatherDistinctRows } from '../../graph/ops/gather.ts';
 import { logSoftmax, rmsNorm, targetLogSoftmax } from '../../graph/ops/normalise.ts';
 import { sumAll } from '../../graph/ops/reduce.ts';
 import { reshape, unsqueeze } from '../../graph/ops/shape.ts';
-import { inChunks } from '../../graph/recompute.ts';
+import { computeInChunks } from '../../graph/recompute.ts';
 import { forward, logits, type ForwardInputs } from '../../model/decoder.ts';
 import {
   FINAL_NORM,
-  needed,
+  requireParameter,
   parameterInputs,
   trainedSpecs,
   type Parameters,
@@ -97,7 +97,7 @@ function targetLogprobs(
     return { logprobs: targetLogSoftmax(g, scores, targets), scores };
   }
   const head = (states: Value, own: Value): Value => targetLogSoftmax(g, scoresOf(states), own);
-  return { logprobs: inChunks(g, chunks, rows, targets, head) };
+  return { logprobs: computeInChunks(g, chunks, rows, targets, head) };
 }
 
 /** Returns logits / temperature of hidden states, [targets, vocabulary]. */
@@ -173,7 +173,12 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
   const parameters = parameterInputs(g, config);
   g.output(
     'states',
-    rmsNorm(g, selectedStates(g, config, parameters, false), needed(parameters, FINAL_NORM), config.rmsEpsilon),
+    rmsNorm(
+      g,
+      selectedStates(g, config, parameters, false),
+      requireParameter(parameters, FINAL_NORM),
+      config.rmsEpsilon,
+    ),
   );
   return g;
 }
@@ -207,7 +212,7 @@ export function buildGradientGraph(config: TransformerConfig, options: TrainingG
   gradients(
     g,
     loss,
-    trained.map(({ name }) => needed(parameters, name)),
+    trained.map(({ name }) => requireParameter(parameters, name)),
   ).forEach((gradient, index) => {
     const spec = trained[index];
     if (spec !== undefined) {

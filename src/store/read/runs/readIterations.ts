@@ -1,8 +1,8 @@
 /** Reads a run to resume it: the data that a training iteration learned from, and the cost of the run. */
-import { guarded } from '../../files/sqlite.ts';
+import { withStoreErrors } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { contextReader } from '../../tables/contextBases.ts';
-import { float32Of, int32Of } from '../../tokens.ts';
+import { decodeFloat32, decodeInt32 } from '../../tokens.ts';
 import type {
   EpisodeCost,
   EpisodeRule,
@@ -21,9 +21,9 @@ type MessageRow = Omit<TrainingMessage, 'context' | 'tokens' | 'logprobs'> & {
 
 /** True if a message was reused from an equal request: it reused more tokens than its prompt. */
 const REUSED = 'reused_tokens > prompt_tokens';
-const summed = (what: string, where: string): string => `coalesce(sum(${what}) FILTER (WHERE ${where}), 0)`;
-const TOKENS = `${summed('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${summed('reused_tokens', `NOT ${REUSED}`)} AS reusedTokens,
-      ${summed('length(tokens) / 4', `NOT ${REUSED}`)} AS completionTokens, ${summed('length(tokens) / 4', REUSED)} AS reusedCompletionTokens`;
+const sumSql = (what: string, where: string): string => `coalesce(sum(${what}) FILTER (WHERE ${where}), 0)`;
+const TOKENS = `${sumSql('prompt_tokens', `NOT ${REUSED}`)} AS promptTokens, ${sumSql('reused_tokens', `NOT ${REUSED}`)} AS reusedTokens,
+      ${sumSql('length(tokens) / 4', `NOT ${REUSED}`)} AS completionTokens, ${sumSql('length(tokens) / 4', REUSED)} AS reusedCompletionTokens`;
 
 export function iterationReaders(
   session: Session,
@@ -73,20 +73,20 @@ export function iterationReaders(
     FROM bucket CROSS JOIN episode ON episode.run = bucket.run AND episode.phase = 'replay' AND episode.iteration = bucket.iteration JOIN decision ON decision.id = leaf
     WHERE bucket.run = @run AND origin IN ('request', 'diagnostic') GROUP BY origin, position`);
   return {
-    trainingMessages: guarded(session, (run, iteration, estimator, stage = 0) => {
+    trainingMessages: withStoreErrors(session, (run, iteration, estimator, stage = 0) => {
       // The alternatives of a bucket share one context.
       const contexts = new Map<number, string>();
       return messages.all({ run, iteration, estimator, stage }).map(({ tokens, logprobs, context, ...row }) => {
         const text = contexts.get(context) ?? contextOf(context);
         contexts.set(context, text);
-        return { ...row, context: text, tokens: int32Of(tokens), logprobs: float32Of(logprobs) };
+        return { ...row, context: text, tokens: decodeInt32(tokens), logprobs: decodeFloat32(logprobs) };
       });
     }),
-    learnedReturns: guarded(session, (run, iteration) => returns.all(run, iteration)),
-    learnedRules: guarded(session, (run, iteration) => rules.all(run, iteration)),
-    learnedPlaces: guarded(session, (run, iteration) => places.all(run, iteration)),
-    costs: guarded(session, (run) => costs.all(run)),
-    replayCosts: guarded(session, (run) => replayCosts.all(run)),
-    episodeCosts: guarded(session, (run) => episodeCosts.all({ run })),
+    learnedReturns: withStoreErrors(session, (run, iteration) => returns.all(run, iteration)),
+    learnedRules: withStoreErrors(session, (run, iteration) => rules.all(run, iteration)),
+    learnedPlaces: withStoreErrors(session, (run, iteration) => places.all(run, iteration)),
+    costs: withStoreErrors(session, (run) => costs.all(run)),
+    replayCosts: withStoreErrors(session, (run) => replayCosts.all(run)),
+    episodeCosts: withStoreErrors(session, (run) => episodeCosts.all({ run })),
   };
 }

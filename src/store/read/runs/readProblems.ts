@@ -17,13 +17,13 @@ import {
   type ProblemRound,
   type ProblemRow,
 } from '../../../domain/problem.ts';
-import { returnsOf, type ReturnScale } from '../../../shared/credit/returns.ts';
-import { guarded, type Session } from '../../files/sqlite.ts';
+import { outcomeRange, type ReturnScale } from '../../../shared/credit/returns.ts';
+import { withStoreErrors, type Session } from '../../files/sqlite.ts';
 import { EPISODES, IS_NEWEST_NOTE } from '../../tables/episodeNotes.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import type { ProblemQuery, StoreReader, TreeGroup } from '../../types.ts';
-import type { MessagesOf } from '../readMessages.ts';
-import { matchOf } from './readSearch.ts';
+import type { ReadMessages } from '../readMessages.ts';
+import { buildMatch } from './readSearch.ts';
 
 type ProblemReaders = Pick<StoreReader, 'problemIds' | 'problems' | 'problemFacets' | 'problemOpening'>;
 
@@ -63,25 +63,25 @@ interface RoundRow extends ProblemRound {
 }
 
 /** Returns the SQL of the mean return of `problem` in an evaluation; null if there is none. */
-const evaluation = (stage: EvaluationRound['stage'], kind: EvaluationKind): string => {
+const evaluationMeanSql = (stage: EvaluationRound['stage'], kind: EvaluationKind): string => {
   const iteration = EVALUATION_ROUNDS.find((round) => round.stage === stage && round.kind === kind)?.iteration ?? 0;
   return `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration = ${iteration})`;
 };
 /** The round of messages that another program recorded. Without a score they belong to no episode. */
 const RECORDED = { phase: 'evaluate', iteration: EVALUATION_ROUNDS[1].iteration } as const;
-const trained = (order: 'ASC' | 'DESC'): string =>
+const trainedMeanSql = (order: 'ASC' | 'DESC'): string =>
   `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'train' AND returns > 0 ORDER BY iteration ${order} LIMIT 1)`;
 
-const BEFORE = `coalesce(${evaluation('before', 'greedy')}, ${evaluation('before', 'sampled')})`;
-const AFTER = `coalesce(${evaluation('after', 'greedy')}, ${evaluation('after', 'sampled')})`;
+const BEFORE = `coalesce(${evaluationMeanSql('before', 'greedy')}, ${evaluationMeanSql('before', 'sampled')})`;
+const AFTER = `coalesce(${evaluationMeanSql('after', 'greedy')}, ${evaluationMeanSql('after', 'sampled')})`;
 /**
  * The first and the latest outcome, in the order of time: evaluation before, training, evaluation
  * after. Problems of an evaluation are not trained on.
  */
-const FIRST = `coalesce(${BEFORE}, ${trained('ASC')}, ${AFTER})`;
+const FIRST = `coalesce(${BEFORE}, ${trainedMeanSql('ASC')}, ${AFTER})`;
 const DURING = `(SELECT total / returns FROM problem_round WHERE problem = problem.id AND phase = 'evaluate' AND iteration > ${EVALUATION_ROUNDS.length} AND iteration % 2 = 1 AND returns > 0
   ORDER BY iteration DESC LIMIT 1)`;
-const LATEST = `coalesce(${AFTER}, ${trained('DESC')}, ${DURING}, ${BEFORE})`;
+const LATEST = `coalesce(${AFTER}, ${trainedMeanSql('DESC')}, ${DURING}, ${BEFORE})`;
 const CLASS = `coalesce(class.name, '${NOT_CLASSIFIED}')`;
 
 const ORDERS: Readonly<Record<ProblemColumn, string>> = {
@@ -108,12 +108,12 @@ const NOTED = `noted AS (
   WHERE own.run = @run AND ${IS_NEWEST_NOTE})`;
 
 /** True if the latest outcome is between the bounds of these returns. */
-const isLatest = (outcome: 'won' | 'failed'): string => `${LATEST} BETWEEN @${outcome}Low AND @${outcome}High`;
+const isLatestSql = (outcome: 'won' | 'failed'): string => `${LATEST} BETWEEN @${outcome}Low AND @${outcome}High`;
 
 const OUTCOMES: Readonly<Record<Exclude<ProblemFilter['outcome'], 'all'>, string>> = {
-  lost: `NOT (${isLatest('won')})`,
-  between: `NOT (${isLatest('won')}) AND NOT (${isLatest('failed')})`,
-  won: isLatest('won'),
+  lost: `NOT (${isLatestSql('won')})`,
+  between: `NOT (${isLatestSql('won')}) AND NOT (${isLatestSql('failed')})`,
+  won: isLatestSql('won'),
   changed: `${FIRST} <> ${LATEST}`,
   improved: `${FIRST} < ${LATEST}`,
   worsened: `${FIRST} > ${LATEST}`,
@@ -127,7 +127,7 @@ const VERDICTS: Readonly<Record<Exclude<ProblemFilter['verdict'], 'all'>, string
 };
 
 /** True if a problem has a round of this phase. */
-const hasRound = (phase: string): string =>
+const hasRoundSql = (phase: string): string =>
   `EXISTS (SELECT 1 FROM problem_round WHERE problem = problem.id AND phase = '${phase}')`;
 
 /** Columns that may be empty in all rows of a run, with the condition that a row fills them. */
@@ -162,17 +162,17 @@ const NOTES = `
   WHERE own.run IN (SELECT run FROM problem WHERE id IN (SELECT id FROM asked))
     AND problem.id IN (SELECT id FROM asked) AND ${IS_NEWEST_NOTE} ORDER BY own.leaf`;
 
-export function problemReaders(session: Session, messagesOf: MessagesOf): ProblemReaders {
+export function problemReaders(session: Session, messagesOf: ReadMessages): ProblemReaders {
   const { db } = session;
   const rows = db.prepare<[string], Row>(ROWS);
   const rounds = db.prepare<[string], RoundRow>(ROUNDS);
   const notes = db.prepare<[string], NoteRow>(NOTES);
   const count = db.prepare<[string], number>('SELECT count(*) FROM problem WHERE run = ?').pluck();
   const split = db
-    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('train')}`)
+    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRoundSql('train')}`)
     .pluck();
   const evaluated = db
-    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRound('evaluate')}`)
+    .prepare<[string], number>(`SELECT count(*) FROM problem WHERE run = ? AND ${hasRoundSql('evaluate')}`)
     .pluck();
   const roles = db
     .prepare<[string], string>(
@@ -187,7 +187,7 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
   const place = db.prepare<[number], { run: string; instance: number; uidSha: string; clearMessage: number | null }>(`
     SELECT run, instance, uid_sha AS uidSha, clear_message AS clearMessage FROM problem JOIN instance ON instance.id = problem.instance WHERE problem.id = ?`);
   const scaleOf = scaleReader(db);
-  const newestRound = newestRoundOf(session);
+  const newestRound = prepareNewestRound(session);
   const lostLeaf = db
     .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
       `
@@ -203,11 +203,11 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
     .pluck();
 
   return {
-    problemIds: guarded(session, (query) => {
-      const { sql, values } = statementOf(query, scaleOf(query.run));
+    problemIds: withStoreErrors(session, (query) => {
+      const { sql, values } = buildProblemStatement(query, scaleOf(query.run));
       return db.prepare<[Values], number>(sql).pluck().all(values);
     }),
-    problems: guarded(session, (ids) => {
+    problems: withStoreErrors(session, (ids) => {
       const asked = JSON.stringify(ids);
       const found = rows.all(asked);
       const byProblem = Map.groupBy(rounds.all(asked), ({ problem }) => problem);
@@ -216,22 +216,22 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
         messagesOf(found.flatMap(({ clearMessage }) => clearMessage ?? [])).map((message) => [message.id, message]),
       );
       return found.map((row) =>
-        rowOf(
+        toProblemRow(
           row,
           byProblem.get(row.id) ?? [],
           noted.get(row.id) ?? [],
-          clearestOf(messages.get(row.clearMessage ?? -1)),
+          toClearestCredit(messages.get(row.clearMessage ?? -1)),
         ),
       );
     }),
-    problemFacets: guarded(session, (run): ProblemFacets => ({
+    problemFacets: withStoreErrors(session, (run): ProblemFacets => ({
       total: count.get(run) ?? 0,
       trained: split.get(run) ?? 0,
       evaluated: evaluated.get(run) ?? 0,
       roles: roles.all(run),
       filled: PROBLEM_COLUMNS.filter((column) => filled.get({ run })?.[column] === 1),
     })),
-    problemOpening: guarded(session, (id, round) => {
+    problemOpening: withStoreErrors(session, (id, round) => {
       const of = place.get(id);
       if (of === undefined) {
         return null;
@@ -258,14 +258,14 @@ export function problemReaders(session: Session, messagesOf: MessagesOf): Proble
 }
 
 /** Selects the round that a problem is opened at: its newest in training, else its newest evaluation. */
-export const newestRoundOf = ({ db }: Session) =>
+export const prepareNewestRound = ({ db }: Session) =>
   db.prepare<[number], { phase: 'train' | 'evaluate'; iteration: number }>(`
   SELECT phase, iteration FROM problem_round WHERE problem = ? ORDER BY phase = 'train' DESC, phase = 'evaluate' AND iteration = 3 DESC, iteration DESC LIMIT 1`);
 
 type Values = Readonly<Record<string, string | number>>;
 
 /** Returns the statement of a query. Text that the user typed is passed as values only. */
-function statementOf(
+function buildProblemStatement(
   { run, filter, sort, classes, losses = {} }: ProblemQuery,
   scale: ReturnScale | null,
 ): { readonly sql: string; readonly values: Values } {
@@ -287,14 +287,14 @@ function statementOf(
   if (filter.outcome !== 'all') {
     conditions.push(`(${OUTCOMES[filter.outcome]})`);
     for (const outcome of ['won', 'failed'] as const) {
-      [values[`${outcome}Low`], values[`${outcome}High`]] = returnsOf(outcome, scale);
+      [values[`${outcome}Low`], values[`${outcome}High`]] = outcomeRange(outcome, scale);
     }
   }
   if (filter.verdict !== 'all') {
     conditions.push(`(${VERDICTS[filter.verdict]})`);
   }
   if (filter.split !== 'all') {
-    conditions.push(hasRound(filter.split === 'train' ? 'train' : 'evaluate'));
+    conditions.push(hasRoundSql(filter.split === 'train' ? 'train' : 'evaluate'));
   }
   if (filter.role !== null) {
     conditions.push('clear_role = @role');
@@ -340,7 +340,7 @@ interface SearchWord {
 }
 
 /** Splits a search into words. Quotes join several words. */
-export function searchWords(search: string): readonly SearchWord[] {
+export function splitSearch(search: string): readonly SearchWord[] {
   return [...search.matchAll(/(?:([a-z]+):)?(?:"([^"]*)"|(\S+))/giu)].flatMap(
     ([whole, name, quoted, bare]): SearchWord[] => {
       const field = name?.toLowerCase() ?? null;
@@ -380,13 +380,13 @@ function searchConditions(search: string, values: Record<string, string | number
 }
 
 function wordConditions(search: string, values: Record<string, string | number>): readonly string[] {
-  const words = searchWords(search);
+  const words = splitSearch(search);
   const like = (word: string, index: number): string => {
     values[`word${index}`] = `%${word.replaceAll(/[\\%_]/gu, '\\$&')}%`;
     return `@word${index} ESCAPE '\\'`;
   };
   const saying = (name: string, said: readonly string[]): string => {
-    values[name] = matchOf(said.join(' '));
+    values[name] = buildMatch(said.join(' '));
     return `problem.instance IN (SELECT decision.instance FROM message_search CROSS JOIN decision ON decision.message = message_search.rowid WHERE message_search MATCH @${name} AND decision.run = @run)`;
   };
   const conditions: string[] = [];
@@ -419,7 +419,7 @@ function wordConditions(search: string, values: Record<string, string | number>)
   return conditions;
 }
 
-function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): ClearestCredit | null {
+function toClearestCredit(message: ReturnType<ReadMessages>[number] | undefined): ClearestCredit | null {
   if (message === undefined || message.credit === null) {
     return null;
   }
@@ -429,7 +429,7 @@ function clearestOf(message: ReturnType<MessagesOf>[number] | undefined): Cleare
 /** Characters of a message in a row. */
 const TEXT_LIMIT = 240;
 
-function rowOf(
+function toProblemRow(
   { total, length, prompt, reused, completion, clearMessage: _, ...row }: Row,
   rounds: readonly RoundRow[],
   notes: readonly NoteRow[],
@@ -443,7 +443,7 @@ function rowOf(
   return {
     ...row,
     cut: length > QUESTION_LIMIT,
-    rounds: thinned(inTime(rounds)),
+    rounds: thinRounds(sortByTime(rounds)),
     greedyBefore: meanOf('before', 'greedy'),
     sampledBefore: meanOf('before', 'sampled'),
     greedyAfter: meanOf('after', 'greedy'),
@@ -459,7 +459,7 @@ function rowOf(
 }
 
 /** Sorts rounds by time: an evaluation comes after the step that it follows. */
-function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
+function sortByTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
   const timeOf = ({ phase, iteration }: ProblemRound): number =>
     phase === 'train' ? iteration : (evaluationRound(iteration)?.step ?? Infinity) + 0.5;
   // Two evaluations after training have the time Infinity, whose difference is NaN.
@@ -469,7 +469,7 @@ function inTime(rounds: readonly RoundRow[]): readonly ProblemRound[] {
 }
 
 /** Returns at most MOST_ROUNDS rounds, always with the first and the last. */
-function thinned(rounds: readonly ProblemRound[]): readonly ProblemRound[] {
+function thinRounds(rounds: readonly ProblemRound[]): readonly ProblemRound[] {
   if (rounds.length <= MOST_ROUNDS) {
     return rounds;
   }

@@ -1,10 +1,10 @@
 /** Searches the questions of problems. */
-import { guarded } from '../../files/sqlite.ts';
+import { withStoreErrors } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
-import { checkedPage } from '../../rows.ts';
+import { checkPage } from '../../rows.ts';
 import type { FoundQuestion, StoreReader } from '../../types.ts';
-import { newestRoundOf } from './readProblems.ts';
-import { matchOf } from './readSearch.ts';
+import { prepareNewestRound } from './readProblems.ts';
+import { buildMatch } from './readSearch.ts';
 
 interface Found {
   readonly problem: number;
@@ -24,7 +24,7 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
     SELECT problem.id AS problem, problem.run, instance.id AS instance, uid_sha AS uidSha, substr(instance.question, 1, ${SHOWN}) AS question
     FROM question_search CROSS JOIN problem ON problem.instance = question_search.rowid CROSS JOIN instance ON instance.id = problem.instance
     WHERE question_search MATCH @match AND (@run IS NULL OR problem.run = @run) ORDER BY problem.id DESC LIMIT @limit`);
-  const newestRound = newestRoundOf(session);
+  const newestRound = prepareNewestRound(session);
   const first = db
     .prepare<[{ run: string; phase: string; iteration: number; instance: number }], number>(
       `
@@ -39,10 +39,10 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
     )
     .pluck();
   return {
-    searchQuestions: guarded(session, ({ query, run = null, limit }) => {
-      checkedPage({ offset: 0, limit });
+    searchQuestions: withStoreErrors(session, ({ query, run = null, limit }) => {
+      checkPage({ offset: 0, limit });
       return hits
-        .all({ match: matchOf(query), run, limit })
+        .all({ match: buildMatch(query), run, limit })
         .flatMap(({ problem, run: of, instance, uidSha, question }): FoundQuestion[] => {
           const round = newestRound.get(problem);
           const message =
@@ -54,6 +54,9 @@ export function questionReaders({ db, path }: Session): Pick<StoreReader, 'searc
             : [{ run: of, ...round, problem: uidSha, question, message }];
         });
     }),
-    questionHas: guarded(session, (problem, query) => has.get({ match: matchOf(query), problem }) !== undefined),
+    questionHas: withStoreErrors(
+      session,
+      (problem, query) => has.get({ match: buildMatch(query), problem }) !== undefined,
+    ),
   };
 }

@@ -3,10 +3,10 @@ import type { Episode } from '../../../domain/episode.ts';
 import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';
 import type { Step, StepMetrics } from '../../../domain/step.ts';
-import { guarded, type Session } from '../../files/sqlite.ts';
-import { checkedPage, notFound } from '../../rows.ts';
+import { withStoreErrors, type Session } from '../../files/sqlite.ts';
+import { checkPage, throwNotFound } from '../../rows.ts';
 import { EPISODES } from '../../tables/episodeNotes.ts';
-import { problemOf, type StoredProblem } from '../../tables/problemTests.ts';
+import { toProblem, type StoredProblem } from '../../tables/problemTests.ts';
 import { scaleReader } from '../../tables/returnScales.ts';
 import type { Page, Round, StoreCounts, StoreReader } from '../../types.ts';
 
@@ -86,30 +86,32 @@ export function runReaders(session: Session): RunReaders {
       (SELECT count(*) FROM text) AS texts`);
 
   return {
-    run: guarded(session, (id) => runOf(run.get(id) ?? notFound(session, 'run', id))),
-    runConfig: guarded(session, (id) => (config.get(id) ?? notFound(session, 'run', id)).config),
-    returnScale: guarded(session, scaleReader(db)),
-    runs: guarded(session, (offset, limit) => runs.all(checkedPage({ offset, limit })).map(runOf)),
-    countRuns: guarded(session, () => countRuns.get() ?? 0),
-    steps: guarded(session, (of, offset, limit) =>
-      steps.all({ run: of, ...checkedPage({ offset, limit }) }).map(stepOf),
+    run: withStoreErrors(session, (id) => toRunRecord(run.get(id) ?? throwNotFound(session, 'run', id))),
+    runConfig: withStoreErrors(session, (id) => (config.get(id) ?? throwNotFound(session, 'run', id)).config),
+    returnScale: withStoreErrors(session, scaleReader(db)),
+    runs: withStoreErrors(session, (offset, limit) => runs.all(checkPage({ offset, limit })).map(toRunRecord)),
+    countRuns: withStoreErrors(session, () => countRuns.get() ?? 0),
+    steps: withStoreErrors(session, (of, offset, limit) =>
+      steps.all({ run: of, ...checkPage({ offset, limit }) }).map(toStep),
     ),
-    countSteps: guarded(session, (of) => countSteps.get(of) ?? 0),
-    snapshots: guarded(session, (id) => snapshots.all(id)),
-    snapshotsOfRun: guarded(session, (of) => snapshotsOfRun.all(of)),
-    problem: guarded(session, (uidSha) => problemOf(problem.get(uidSha) ?? notFound(session, 'problem', uidSha))),
-    environment: guarded(session, (id) => environment.get(id) ?? notFound(session, 'environment', id)),
-    episodes: guarded(session, ({ run: of, phase, iteration, ...page }) =>
-      episodes.all({ run: of, phase, iteration, ...checkedPage(page) }),
+    countSteps: withStoreErrors(session, (of) => countSteps.get(of) ?? 0),
+    snapshots: withStoreErrors(session, (id) => snapshots.all(id)),
+    snapshotsOfRun: withStoreErrors(session, (of) => snapshotsOfRun.all(of)),
+    problem: withStoreErrors(session, (uidSha) =>
+      toProblem(problem.get(uidSha) ?? throwNotFound(session, 'problem', uidSha)),
     ),
-    countEpisodes: guarded(session, (round) => countEpisodes.get(round) ?? 0),
-    maskedEpisodes: guarded(session, (of) => masked.get(of) ?? 0),
-    counts: guarded(session, () => counts.get() ?? notFound(session, 'row of', 'counts')),
+    environment: withStoreErrors(session, (id) => environment.get(id) ?? throwNotFound(session, 'environment', id)),
+    episodes: withStoreErrors(session, ({ run: of, phase, iteration, ...page }) =>
+      episodes.all({ run: of, phase, iteration, ...checkPage(page) }),
+    ),
+    countEpisodes: withStoreErrors(session, (round) => countEpisodes.get(round) ?? 0),
+    maskedEpisodes: withStoreErrors(session, (of) => masked.get(of) ?? 0),
+    counts: withStoreErrors(session, () => counts.get() ?? throwNotFound(session, 'row of', 'counts')),
   };
 }
 
 // The store wrote this JSON itself.
-function runOf(row: RunRow): RunRecord {
+function toRunRecord(row: RunRow): RunRecord {
   return {
     ...row,
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
@@ -117,7 +119,7 @@ function runOf(row: RunRow): RunRecord {
   };
 }
 
-function stepOf(row: StepRow): Step {
+function toStep(row: StepRow): Step {
   return {
     ...row,
     metrics: row.metrics === null ? null : (JSON.parse(row.metrics) as StepMetrics),

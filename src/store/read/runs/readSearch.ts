@@ -1,7 +1,7 @@
 /** Searches the text of messages. */
 import type { Message } from '../../../domain/message.ts';
-import { guarded, type Session } from '../../files/sqlite.ts';
-import { checkedPage } from '../../rows.ts';
+import { withStoreErrors, type Session } from '../../files/sqlite.ts';
+import { checkPage } from '../../rows.ts';
 import type { Page, StoreReader } from '../../types.ts';
 
 interface Asked {
@@ -39,9 +39,9 @@ export function searchReaders(
     .pluck();
 
   return {
-    searchMessages: guarded(session, ({ query, run = null, role = null, offset, limit }) => {
-      const page = checkedPage({ offset, limit });
-      const asked = { match: matchOf(query), run, role };
+    searchMessages: withStoreErrors(session, ({ query, run = null, role = null, offset, limit }) => {
+      const page = checkPage({ offset, limit });
+      const asked = { match: buildMatch(query), run, role };
       const found = count.get(asked) ?? 0;
       const more = found > RANKED_HITS;
       return {
@@ -58,7 +58,7 @@ export function searchReaders(
  * must match. FTS5 ignores a quoted word without a letter or digit beside others, and finds nothing if
  * it is the only one.
  */
-export function matchOf(query: string): string {
+export function buildMatch(query: string): string {
   return query
     .split(/[\s\0]+/u)
     .map((word) => `"${word.replaceAll('"', '""')}"*`)

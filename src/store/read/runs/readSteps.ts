@@ -1,7 +1,7 @@
 /** Reads credits and costs of a run's steps and evaluations as sums for charts. */
 import type { Ledger } from '../../../domain/run.ts';
-import { spreadOf, type StepCredits } from '../../../domain/stepRows.ts';
-import { guarded, type Session } from '../../files/sqlite.ts';
+import { summarizeSpread, type StepCredits } from '../../../domain/stepRows.ts';
+import { withStoreErrors, type Session } from '../../files/sqlite.ts';
 import type { Round, StoreReader } from '../../types.ts';
 
 interface CreditRow {
@@ -42,8 +42,8 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
     'SELECT ledger FROM step WHERE run = ? AND metrics IS NOT NULL ORDER BY iteration DESC LIMIT 1',
   );
   return {
-    stepCredits: guarded(session, (run, iteration) => creditsOf(credits.all({ run, iteration }))),
-    roundCost: guarded(session, ({ run, phase, iteration }) => {
+    stepCredits: withStoreErrors(session, (run, iteration) => summarizeStepCredits(credits.all({ run, iteration }))),
+    roundCost: withStoreErrors(session, ({ run, phase, iteration }) => {
       const round = { run, phase, iteration };
       return {
         evaluatorCalls: calls.get(round) ?? 0,
@@ -53,7 +53,7 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
         },
       };
     }),
-    latestLedger: guarded(session, (run) => {
+    latestLedger: withStoreErrors(session, (run) => {
       const row = ledger.get(run);
       // The store wrote this JSON itself.
       return row === undefined ? null : (JSON.parse(row.ledger) as Ledger);
@@ -61,23 +61,24 @@ export function stepReaders(session: Session): Pick<StoreReader, 'stepCredits' |
   };
 }
 
-function creditsOf(rows: readonly CreditRow[]): StepCredits {
+function summarizeStepCredits(rows: readonly CreditRow[]): StepCredits {
   const byRole = Map.groupBy(rows, ({ role }) => role);
   const variances = [...Map.groupBy(rows, ({ bucket }) => bucket).values()].flatMap((members) => {
     if (members.length < 2) {
       return [];
     }
     const values = members.map(({ value }) => value);
-    const centre = meanOf(values);
-    return [meanOf(values.map((value) => (value - centre) ** 2))];
+    const centre = meanOfValues(values);
+    return [meanOfValues(values.map((value) => (value - centre) ** 2))];
   });
   return {
     roles: [...byRole].flatMap(([role, members]) => {
-      const spread = spreadOf(members.map(({ value }) => value));
+      const spread = summarizeSpread(members.map(({ value }) => value));
       return spread === null ? [] : [{ role, spread }];
     }),
-    variance: variances.length === 0 ? null : { value: meanOf(variances), contexts: variances.length },
+    variance: variances.length === 0 ? null : { value: meanOfValues(variances), contexts: variances.length },
   };
 }
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const meanOfValues = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;

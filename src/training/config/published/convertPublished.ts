@@ -3,13 +3,13 @@
  * depends only on the file and the given facts about the disk.
  */
 import { LADDER_POINTS } from '../../../evaluate/ladder.ts';
-import { nearestName } from '../../../shared/errors.ts';
+import { findNearestName } from '../../../shared/errors.ts';
 import { isRecord } from '../../../shared/guard.ts';
-import { sliceBounds } from '../../../shared/text/slice.ts';
+import { parseSlice } from '../../../shared/text/slice.ts';
 import type { KeyPath } from '../../../team/document.ts';
 import { configSchema } from '../config.ts';
-import { examine, faultsOf, type Known, type Fault } from '../configFaults.ts';
-import { mergedOver } from '../overrides.ts';
+import { examineConfig, toFaults, type Known, type Fault } from '../configFaults.ts';
+import { mergeOver } from '../overrides.ts';
 import {
   isPublishedSection,
   JOINT_MODES,
@@ -75,38 +75,38 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
   const strangers = [
     ...Object.keys(own)
       .filter((key) => !Object.hasOwn(configSchema.shape, key))
-      .map(strangerFault),
+      .map(describeStranger),
     // Unknown keys within this product's sections are reported together with those of the scripts.
-    ...examine(configSchema, own).faults.filter(({ of, path }) => of === 'key' && path.length > 1),
+    ...examineConfig(configSchema, own).faults.filter(({ of, path }) => of === 'key' && path.length > 1),
   ];
-  const parsed = publishedSchema.safeParse(asReadme(withoutNulls(file)));
+  const parsed = publishedSchema.safeParse(useReadmeNames(removeEmptySections(file)));
   if (!parsed.success) {
     const faults = parsed.error.issues
-      .filter((issue) => issue.code === 'unrecognized_keys' || isThere(file, issue.path))
-      .flatMap((issue) => faultsOf(issue, KNOWN, file));
+      .filter((issue) => issue.code === 'unrecognized_keys' || isWrittenKey(file, issue.path))
+      .flatMap((issue) => toFaults(issue, KNOWN, file));
     return { value: {}, faults: [...strangers, ...faults], notes: [], from: new Map() };
   }
-  const { rows, notes, faults: wrong } = converted(parsed.data, facts);
-  const faults = [...strangers, ...trainerFaults(parsed.data), ...wrong];
+  const { rows, notes, faults: wrong } = convertSections(parsed.data, facts);
+  const faults = [...strangers, ...listTrainerFaults(parsed.data), ...wrong];
   if (faults.length > 0) {
     return { value: {}, faults, notes: [], from: new Map() };
   }
-  const value = rows.reduce<unknown>((laid, [key, one]) => mergedOver(laid, nested(key.split('.'), one)), {});
-  const laid = mergedOver(value, own);
+  const value = rows.reduce<unknown>((laid, [key, one]) => mergeOver(laid, nestAtPath(key.split('.'), one)), {});
+  const laid = mergeOver(value, own);
   return {
     value: isRecord(laid) ? laid : {},
     faults: [],
-    notes: [...notes, ...spellingNotes(file), ...ignoredNotes(file)],
+    notes: [...notes, ...listSpellingNotes(file), ...listIgnoredNotes(file)],
     from: new Map(rows.map(([key, , from]) => [key, from])),
   };
 }
 
 /** Removes sections without content: they have no keys. */
-const withoutNulls = (file: object): Readonly<Record<string, unknown>> =>
+const removeEmptySections = (file: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(file).filter(([, section]: [string, unknown]) => section !== null));
 
 /** Returns the file with the README's names added for the code's names. */
-const asReadme = (file: Readonly<Record<string, unknown>>): object =>
+const useReadmeNames = (file: Readonly<Record<string, unknown>>): object =>
   SPELLINGS.reduce((read, [section, readme, code]) => {
     const keys = read[section];
     return isRecord(keys) && keys[code] !== undefined && keys[readme] === undefined
@@ -115,23 +115,23 @@ const asReadme = (file: Readonly<Record<string, unknown>>): object =>
   }, file);
 
 /** Returns true if the file has the key itself, and not only another spelling of it. */
-const isThere = (file: unknown, path: readonly PropertyKey[]): boolean =>
+const isWrittenKey = (file: unknown, path: readonly PropertyKey[]): boolean =>
   path.length === 0 || (isRecord(file) && path.slice(0, 2).every((_, at) => hasPath(file, path.slice(0, at + 1))));
 
 const hasPath = (value: unknown, [first, ...rest]: readonly PropertyKey[]): boolean =>
   first === undefined || (isRecord(value) && Object.hasOwn(value, first) && hasPath(value[String(first)], rest));
 
-const nested = (path: readonly string[], value: unknown): unknown =>
+const nestAtPath = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
-function strangerFault(key: string): Fault {
-  const nearest = nearestName(key, [...Object.keys(PUBLISHED_SECTIONS), ...Object.keys(configSchema.shape)]);
+function describeStranger(key: string): Fault {
+  const nearest = findNearestName(key, [...Object.keys(PUBLISHED_SECTIONS), ...Object.keys(configSchema.shape)]);
   const hint =
     nearest === undefined ? `sections are ${Object.keys(PUBLISHED_SECTIONS).join(', ')}.` : `did you mean ${nearest}?`;
   return { path: [key], of: 'key', sentence: `unknown key; ${hint}`, nearest: nearest ?? null };
 }
 
-function trainerFaults({ magrpo, grpo }: PublishedFile): Fault[] {
+function listTrainerFaults({ magrpo, grpo }: PublishedFile): Fault[] {
   const fault = (path: KeyPath, sentence: string): Fault => ({ path, of: 'value', sentence, nearest: null });
   if (magrpo !== undefined && grpo !== undefined) {
     return [fault(['grpo'], 'magrpo is given too; keep the section of the trainer that is meant.')];
@@ -141,7 +141,7 @@ function trainerFaults({ magrpo, grpo }: PublishedFile): Fault[] {
     : [];
 }
 
-function converted(
+function convertSections(
   file: PublishedFile,
   facts: PublishedFacts,
 ): { rows: Row[]; notes: PublishedNote[]; faults: readonly Fault[] } {
@@ -151,7 +151,7 @@ function converted(
   const name = grpo === undefined ? 'magrpo' : 'grpo';
   const trainer = grpo ?? file.magrpo ?? PUBLISHED_SECTIONS.magrpo.parse({});
   const at = (key: string): KeyPath => [name, key];
-  const task = publishedTask(file, { name, ...trainer }, facts);
+  const task = convertTask(file, { name, ...trainer }, facts);
   const factor = processor.enabled ? processor.scale_factor : 1;
   const shift = processor.shift === undefined ? trainer.reward_shift : processor.enabled ? processor.shift : null;
   const there = facts.isFolder(model.name);
@@ -178,7 +178,7 @@ function converted(
     sampled('top_p'),
     ['sampling.top_k', topK === undefined ? PUBLISHED_TOP_K : (topK ?? 0), [name]],
     ['sampling.max_new_tokens', trainer.max_new_tokens, at('max_new_tokens')],
-    ['evaluator_budget', rewardsOf(trainer), at('num_turns')],
+    ['evaluator_budget', countTreeRewards(trainer), at('num_turns')],
     ['instances_per_step', trainer.per_device_train_batch_size, at('per_device_train_batch_size')],
     ...(trainer.save_steps === undefined ? [] : [['checkpoint_every', trainer.save_steps, at('save_steps')] as const]),
     ['ppo.learning_rate', trainer.learning_rate, at('learning_rate')],
@@ -203,7 +203,7 @@ function converted(
     ['external.memory_mode', external.memory_mode, ['external', 'memory_mode']],
     ['external.previous_prompts', external.previous_prompts, ['external', 'previous_prompts']],
     ['external.previous_responses', external.previous_responses, ['external', 'previous_responses']],
-    ['external.sandbox_slice', sliceOf(external.sandbox_slice), ['external', 'sandbox_slice']],
+    ['external.sandbox_slice', toSliceNumber(external.sandbox_slice), ['external', 'sandbox_slice']],
     ...(external.mode === 'expert_edits'
       ? [['external.expert_edits_model', 'rules', ['external', 'expert_edits_model']] as const]
       : []),
@@ -216,8 +216,8 @@ function converted(
     rows,
     notes: [
       ...notes,
-      ...expertNotes(external),
-      ...ceilingNotes({ ...trainer, reward_shift: shift }, factor, at),
+      ...listExpertNotes(external),
+      ...listCeilingNotes({ ...trainer, reward_shift: shift }, factor, at),
       ...task.notes,
     ],
     faults: task.faults,
@@ -225,7 +225,7 @@ function converted(
 }
 
 /** Returns the number of joint actions that the tree of one problem scores. */
-function rewardsOf({
+function countTreeRewards({
   num_agents: agents,
   num_turns: turns,
   num_generations: each,
@@ -241,11 +241,11 @@ type TrainerKeys = NonNullable<PublishedFile['magrpo']>;
  * Returns the number of assertions that the feedback executes. A text with a number counts as that
  * number; any other text means all assertions.
  */
-export const sliceOf = (given: number | string | null): number =>
+export const toSliceNumber = (given: number | string | null): number =>
   given === null ? 0 : typeof given === 'number' ? given : /^\s*[+-]?\d{1,9}\s*$/u.test(given) ? Number(given) : 0;
 
 /** Warns about a threshold that no reward exceeds (reference section 8). */
-function ceilingNotes(
+function listCeilingNotes(
   { num_agents: agents, termination_threshold: threshold, reward_shift: shift, num_turns: turns }: TrainerKeys,
   factor: number,
   at: (key: string) => KeyPath,
@@ -259,7 +259,7 @@ function ceilingNotes(
 }
 
 /** Reports that the expert of the file is not asked, because the product's own rules propose the edits. */
-function expertNotes({
+function listExpertNotes({
   mode,
   expert_edits_model: named,
   expert_model: coded,
@@ -270,7 +270,7 @@ function expertNotes({
 }
 
 /** Reports two spellings of one key that have different values. */
-function spellingNotes(file: object): PublishedNote[] {
+function listSpellingNotes(file: object): PublishedNote[] {
   return SPELLINGS.flatMap(([section, readme, code]): PublishedNote[] => {
     const keys: unknown = new Map(Object.entries(file)).get(section);
     if (!isRecord(keys) || keys[readme] === undefined || keys[code] === undefined || keys[readme] === keys[code]) {
@@ -282,7 +282,7 @@ function spellingNotes(file: object): PublishedNote[] {
 }
 
 /** Lists the keys that are read and ignored, in one sentence. */
-function ignoredNotes(file: object): PublishedNote[] {
+function listIgnoredNotes(file: object): PublishedNote[] {
   const found = Object.entries(file).flatMap(([section, keys]: [string, unknown]): KeyPath[] => {
     const shape = isPublishedSection(section) ? PUBLISHED_SECTIONS[section] : null;
     if (shape === null || !('shape' in shape)) {
@@ -328,13 +328,13 @@ interface Trainer {
  * Returns the number of problems in a slice such as `test[16:]` of a list, counted as Python does, or
  * null if the text is not a slice.
  */
-export function slicedCount(slice: string, length: number): number | null {
-  const bounds = sliceBounds(slice, length);
+export function countSliced(slice: string, length: number): number | null {
+  const bounds = parseSlice(slice, length);
   return bounds === null ? null : bounds.to - bounds.from;
 }
 
 /** Returns the data set of a file: its type, or the one that its name suggests. */
-function typeOf({ type, name }: PublishedFile['dataset']): keyof typeof DATA_SETS {
+function findDataSetType({ type, name }: PublishedFile['dataset']): keyof typeof DATA_SETS {
   const written = (name ?? '').toLowerCase();
   const named = written.includes('mbpp')
     ? 'mbpp'
@@ -345,12 +345,12 @@ function typeOf({ type, name }: PublishedFile['dataset']): keyof typeof DATA_SET
 }
 
 /** Returns the rows for the problems, the steps over them, and the problems for evaluation. */
-function publishedTask(
+function convertTask(
   { dataset }: Pick<PublishedFile, 'dataset'>,
   trainer: Trainer,
   facts: PublishedFacts,
 ): { readonly rows: readonly Row[]; readonly notes: readonly PublishedNote[]; readonly faults: readonly Fault[] } {
-  const set = DATA_SETS[typeOf(dataset)];
+  const set = DATA_SETS[findDataSetType(dataset)];
   const own = dataset.name === undefined ? null : facts.problemsIn(dataset.name);
   const count = own ?? set.problems;
   // The slices of a data set mean nothing in the user's own file.
@@ -358,7 +358,7 @@ function publishedTask(
     train_split: dataset.train_split ?? (own === null ? set.train : 'train'),
     eval_split: dataset.eval_split ?? (own === null ? set.evaluation : 'train[:0]'),
   };
-  const [train, held] = [slicedCount(slices.train_split, count), slicedCount(slices.eval_split, count)];
+  const [train, held] = [countSliced(slices.train_split, count), countSliced(slices.eval_split, count)];
   if (train === null || train === 0 || held === null) {
     const key = held === null ? 'eval_split' : 'train_split';
     const sentence =

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { EXTERNAL_KEYS } from '../../keys/externalKeys.ts';
-import { oneOf, positive } from '../../keys/keyKinds.ts';
+import { enumKey, positive } from '../../keys/keyKinds.ts';
 
 /** The two spellings of a joint mode. */
 export const JOINT_MODES = { align: 'align', aligned: 'align', cross: 'cross', crossed: 'cross' } as const;
@@ -45,7 +45,7 @@ const dataset = z.strictObject({
     .describe(
       'A file of problems (.jsonl or .json) relative to this file, or the name of a published data set. Nothing is downloaded: for a name, the bundled code task is used, and a note says so.',
     ),
-  type: oneOf(['humaneval', 'coophumaneval', 'mbpp'], {
+  type: enumKey(['humaneval', 'coophumaneval', 'mbpp'], {
     humaneval: 'OpenAI HumanEval: 164 problems.',
     coophumaneval: 'CoopHumanEval: 82 problems that divide into a helper and a main function.',
     mbpp: 'MBPP in the form of HumanEval.',
@@ -116,7 +116,7 @@ const trainer = (agents: 1 | 2, shift: number) =>
       .max(64)
       .default(4)
       .describe('Messages of each agent at each node of the tree.'),
-    joint_mode: oneOf(['align', 'aligned', 'cross', 'crossed'], {
+    joint_mode: enumKey(['align', 'aligned', 'cross', 'crossed'], {
       align: 'The j-th messages of all agents together.',
       aligned: "The code's name of `align`.",
       cross: 'Every combination of messages.',
@@ -175,7 +175,7 @@ const trainer = (agents: 1 | 2, shift: number) =>
     logging_steps: ignored('every step is stored.'),
     save_epochs: ignored('`save_steps` says when checkpoints are kept.'),
     save_steps: positive.optional().describe('Steps between two checkpoints.'),
-    cross_reduce: oneOf(['sum', 'mean'], {
+    cross_reduce: enumKey(['sum', 'mean'], {
       sum: 'As in the scripts: the sum over the combinations.',
       mean: 'Their mean: the learning rate means the same as with align.',
     })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Scale } from '../../../../src/bench/experiments/paper/paperScale.ts';
-import { stepsAt } from '../../../../src/bench/experiments/paper/paperSearch.ts';
+import { computeStepsAtBudget } from '../../../../src/bench/experiments/paper/paperSearch.ts';
 import { makePaperTable } from '../../../../src/bench/experiments/paper/paperTable.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import { TABLE_SCALE as SCALE } from '../../../system/bench/tableScale.ts';
@@ -134,9 +134,9 @@ test('steps at a budget cost what those of the matched method do', () => {
     { tokens: 400, seconds: 5 },
     { tokens: 800, seconds: 12 },
   ];
-  assert.equal(stepsAt('calls', 24, own, matched), 24);
-  assert.equal(stepsAt('tokens', 24, own, matched), 48);
-  assert.equal(stepsAt('seconds', 24, own, matched), 58);
-  assert.equal(stepsAt('tokens', 24, null, matched), 24);
-  assert.equal(stepsAt('tokens', 1, { tokens: 1e9, seconds: 1 }, matched), 1);
+  assert.equal(computeStepsAtBudget('calls', 24, own, matched), 24);
+  assert.equal(computeStepsAtBudget('tokens', 24, own, matched), 48);
+  assert.equal(computeStepsAtBudget('seconds', 24, own, matched), 58);
+  assert.equal(computeStepsAtBudget('tokens', 24, null, matched), 24);
+  assert.equal(computeStepsAtBudget('tokens', 1, { tokens: 1e9, seconds: 1 }, matched), 1);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { SaidEvent } from '../../../../src/domain/episode.ts';
-import { environmentKind } from '../../../../src/environment/kinds.ts';
+import { findEnvironmentKind } from '../../../../src/environment/kinds.ts';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
-import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
+import { makeEvaluator } from '../../../../src/evaluate/named.ts';
 import { PythonGrader } from '../../../../src/evaluate/python/grader.ts';
 import { sandboxPlaces } from '../../../support/programs.ts';
 import { ladderProblem, SUM } from '../../../system/evaluate/ladderCheats.ts';
@@ -24,7 +24,7 @@ describe('the ladder in the sandbox', () => {
       role: position === 0 ? 'aux' : 'main',
       text,
     }));
-    const join = environmentKind('join');
+    const join = findEnvironmentKind('join');
     const joined = await join?.run({
       problem: ladderProblem,
       log: [],
@@ -32,7 +32,7 @@ describe('the ladder in the sandbox', () => {
       options: { take: 'functions' },
       uniform: () => 0,
     });
-    const { score } = await evaluatorNamed(rules, 'mathematics', () => grader).evaluate(
+    const { score } = await makeEvaluator(rules, 'mathematics', () => grader).evaluate(
       ladderProblem,
       joined?.text ?? '',
     );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';
-import { evaluatorNamed } from '../../../../src/evaluate/named.ts';
+import { makeEvaluator } from '../../../../src/evaluate/named.ts';
 import { LADDER_CHEATS, LADDER_HONEST, ladderProblem, ladderProgram } from '../../../system/evaluate/ladderCheats.ts';
 import { BACKENDS, grader } from '../../../unit/evaluate/python/support.ts';
 
@@ -13,7 +13,7 @@ for (const backend of BACKENDS) {
 
     it('gives each program what it deserves', async () => {
       assert.equal(LADDER_CHEATS.length, 64);
-      const evaluator = evaluatorNamed('ladder-executed', 'mathematics', () => one);
+      const evaluator = makeEvaluator('ladder-executed', 'mathematics', () => one);
       const given = await Promise.all(
         [...LADDER_CHEATS, ...LADDER_HONEST].map(async (cheat) => {
           const { score } = await evaluator.evaluate(ladderProblem, ladderProgram(cheat));

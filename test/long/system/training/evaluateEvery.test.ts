@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import {
   evaluationCurve,
-  evaluationsOf,
+  listEvaluations,
   evaluationTimes,
   evaluationRound,
   isEvaluatedAfter,
@@ -15,7 +15,7 @@ import {
 } from '../../../../src/domain/evaluation.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { failing, rowsOf, watching } from '../../../unit/training/watched.ts';
 
@@ -155,13 +155,13 @@ describe('evaluation every so many steps', () => {
 
   it('keeps what was measured through a cancel', async (t) => {
     const world = await begin(t);
-    const signal = abortedWhen(() =>
+    const signal = makeSignalAbortedWhen(() =>
       world.progress.some(({ message }) => message.startsWith('Evaluating sampled, after step 2')),
     );
     await assert.rejects(world.start({ overrides: EVERY, control: { signal } }), CancelledError);
     const { store } = world;
     assert.deepEqual([store.run('run-1').status, store.run('run-1').summary], ['cancelled', null]);
-    const known = evaluationsOf(store.run('run-1'), store.evaluations('run-1'));
+    const known = listEvaluations(store.run('run-1'), store.evaluations('run-1'));
     assert.deepEqual(
       known.map(({ step, kind }) => [step, kind]),
       [

@@ -20,10 +20,10 @@ import { Stream } from '../../../../src/runtime/random.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
-import { runRounds, type RunConfig } from '../../../../src/training/config/config.ts';
+import { getRunRounds, type RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { episodeOf, type Method } from '../../../../src/training/methods/method.ts';
-import { methodNamed } from '../../../../src/training/methods/methods.ts';
+import { walkEpisode, type Method } from '../../../../src/training/methods/method.ts';
+import { getMethod } from '../../../../src/training/methods/methods.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../../unit/replay/helpers.ts';
 
@@ -126,9 +126,9 @@ async function updates(
       rounds: { turns: 1, ...(turns === 1 && { closing: 'join' }) },
     }),
     'table.json',
-    runRounds(config),
+    getRunRounds(config),
   );
-  const method = methodNamed(by);
+  const method = getMethod(by);
   assert.equal(method.fault(config, protocol), null);
   // How a tree is credited is nothing to its growth.
   const name = `${mode} ${turns} ${count}`;
@@ -148,7 +148,7 @@ async function updates(
   for (const tree of trees) {
     const own = zeros();
     // Rows of one message are one message.
-    const said = new Map(tree.flatMap((root) => [...episodeOf(root)]).map((message) => [message.streamKey, message]));
+    const said = new Map(tree.flatMap((root) => [...walkEpisode(root)]).map((message) => [message.streamKey, message]));
     for (const message of said.values()) {
       const credit = credits.get(message) ?? assert.fail();
       const [role, state] = [message.position % 2, stateOf(before(message))];

@@ -12,8 +12,8 @@ import type { ValueExample, ValueSettings, ValueState } from '../../../../src/ru
 import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderContext, renderPlain } from '../../../../src/team/render.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { methodRemarks } from '../../../../src/training/methods/methods.ts';
-import { statesOf, stateText } from '../../../../src/training/state/states.ts';
+import { listMethodRemarks } from '../../../../src/training/methods/methods.ts';
+import { collectStates, renderState } from '../../../../src/training/state/states.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from '../../../unit/training/tinyRun.ts';
 import { FOUR, PAIR, sums } from '../../../unit/training/tinyTeam.ts';
 import { failing } from '../../../unit/training/watched.ts';
@@ -112,7 +112,8 @@ describe('the state of a message', () => {
       [2, 'to the right'],
     ]);
     const context = (position: number): string => renderPlain(renderContext(FOUR, position, 'How many?', messages));
-    const state = (position: number): Promise<string> => stateText(form, { position, question: 'How many?', messages });
+    const state = (position: number): Promise<string> =>
+      renderState(form, { position, question: 'How many?', messages });
     assert.equal(await state(0), context(0));
     assert.equal(await state(1), context(1));
     assert.ok(!context(2).includes('to the left'));
@@ -123,12 +124,12 @@ describe('the state of a message', () => {
 
   it('is asked about once however many messages answer it, and keeps its end where it is too long', async () => {
     const form = { protocol: PAIR, render: renderPlain, tokenizer, maxPositions: 12 };
-    const moment = (position: number, plan: string): Parameters<typeof statesOf>[1][number] => ({
+    const moment = (position: number, plan: string): Parameters<typeof collectStates>[1][number] => ({
       position,
       question: 'How many pens?',
       messages: new Map([[0, plan]]),
     });
-    const { states, places } = await statesOf(form, [
+    const { states, places } = await collectStates(form, [
       moment(0, ''),
       moment(0, 'x'),
       moment(1, '2+1'),
@@ -136,7 +137,7 @@ describe('the state of a message', () => {
       moment(1, '2+1'),
     ]);
     assert.deepEqual(places, [0, 0, 1, 2, 1]);
-    const whole = tokenizer.encode(await stateText(form, moment(1, '2+1')));
+    const whole = tokenizer.encode(await renderState(form, moment(1, '2+1')));
     assert.ok(whole.length > 12);
     assert.deepEqual([...(states[1]?.tokens ?? [])], [...whole.slice(-12)]);
     assert.deepEqual(
@@ -402,7 +403,7 @@ describe('a run of value-assisted C3', () => {
 describe('the remarks', () => {
   it('says where scaling undoes its values', () => {
     const remarks = (...overrides: readonly string[]): readonly string[] =>
-      methodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
+      listMethodRemarks(readConfig('', 'x', ['method=mappo', ...overrides]), PAIR);
     assert.deepEqual(remarks(), []);
     assert.deepEqual(remarks('credit.group_normalise=true'), []);
     assert.match(

@@ -8,7 +8,7 @@ import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
-import { runSampling } from '../../../../src/training/config/config.ts';
+import { getRunSampling } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { held } from '../../../support/held.ts';
 import { LOO } from '../../../unit/replay/helpers.ts';
@@ -146,7 +146,7 @@ describe('a run with reused results', () => {
       render: renderPlain,
       policy,
       evaluator: answerEvaluator,
-      sampling: { ...runSampling(readConfig('', '')), maxNewTokens: 6 },
+      sampling: { ...getRunSampling(readConfig('', '')), maxNewTokens: 6 },
       seed: 0,
       returnBound: 10,
       credit: LOO,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { chainOf, exactGradient, sample, type TabularTeam } from '../../../support/tabularTeam.ts';
+import { makeChainProtocol, exactGradient, sample, type TabularTeam } from '../../../support/tabularTeam.ts';
 
 const config = (...overrides: readonly string[]): RunConfig => readConfig('', 'options', overrides);
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -18,7 +18,7 @@ function estimated(values: readonly number[]): readonly [number, number] {
 
 /** Three roles with three actions each, which repeat themselves often. */
 const TEAM: TabularTeam = {
-  protocol: chainOf(3),
+  protocol: makeChainProtocol(3),
   logits: [
     [[0.9, 0, -0.4]],
     [
@@ -102,7 +102,7 @@ describe('the estimated gradient of three roles', () => {
  */
 const WORTH = [0.6, 0.3] as const;
 const TEAM_OF_BITS: TabularTeam = {
-  protocol: chainOf(2),
+  protocol: makeChainProtocol(2),
   logits: [[[0, 0, 0, 0]], Array.from({ length: 4 }, () => [0, 0, 0, 0])],
   score: (actions) => actions.reduce((sum, action, role) => sum + (action < 2 ? 0 : (WORTH[role] ?? 0)), 0),
 };

@@ -5,12 +5,12 @@ import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { answerEvaluator } from '../../../../src/evaluate/evaluator.ts';
 import { LocalPolicy, type PolicySource } from '../../../../src/policy/policy.ts';
 import { verifyReplays } from '../../../../src/replay/verify.ts';
-import { callsOfFanout } from '../../../../src/team/rounds.ts';
+import { countFanoutCalls } from '../../../../src/team/rounds.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
-import { samplingFault } from '../../../../src/training/iteration.ts';
-import { restoreStage, restoreTraining, snapshotAfter } from '../../../../src/training/state/restore.ts';
+import { findSamplingFault } from '../../../../src/training/iteration.ts';
+import { restoreStage, restoreTraining, findSnapshotAfter } from '../../../../src/training/state/restore.ts';
 import { held } from '../../../support/held.ts';
-import { inStages, seenOf, type StagesSettings } from '../../../support/inStages.ts';
+import { inStages, readSeenStages, type StagesSettings } from '../../../support/inStages.ts';
 import {
   teamFolder,
   TINY_CONFIG,
@@ -123,16 +123,16 @@ describe('stages of a step', () => {
     );
     // Costs: all stages, and no more than the budget of a method without stages.
     const calls = summary.evaluatorCalls + (summary.reusedEvaluations ?? 0);
-    assert.equal(calls, STEPS * 3 * BUDGET * callsOfFanout(PAIR, [1]));
+    assert.equal(calls, STEPS * 3 * BUDGET * countFanoutCalls(PAIR, [1]));
     assert.equal(store.steps('run-1', 0, 1)[0]?.episodes, 3 * BUDGET);
     assert.equal(store.learnedReturns('run-1', 1).length, 3 * (BUDGET - 1));
     // Nothing but the last weights and the first stays in the runtime.
     assert.deepEqual(
       [...(await world.host.snapshots())].sort(),
-      [...new Set([base, snapshotAfter(store, 'run-1', STEPS).id])].sort(),
+      [...new Set([base, findSnapshotAfter(store, 'run-1', STEPS).id])].sort(),
     );
     const state = store.methodState('run-1', STEPS, 1);
-    assert.equal(seenOf(state?.json ?? null)[0], 2 * STEPS);
+    assert.equal(readSeenStages(state?.json ?? null)[0], 2 * STEPS);
   });
 
   it('come to the same rows and weights wherever the run was interrupted', async (t) => {
@@ -175,7 +175,7 @@ describe('stages of a step', () => {
       await counting.giveBack();
       const input = whole.restoring(options(overrides));
       for (let step = 1; step <= STEPS; step++) {
-        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
+        assert.equal(await restoreTraining(input, step), findSnapshotAfter(whole.store, 'run-1', step).id);
         for (const stage of whole.store.stages('run-1', step)) {
           assert.equal(await restoreStage(input, stage), stage.snapshot);
           assert.deepEqual(whole.store.stageOfSnapshot('run-1', stage.snapshot)?.snapshot, stage.snapshot);
@@ -217,9 +217,10 @@ describe('stages of a step', () => {
   it('are refused where the budget does not pay for all of them, or more are asked for than declared', async (t) => {
     const config = readConfig(TINY_CONFIG, 'tiny.c3.yaml', OVERRIDES);
     const method = inStages(SETTINGS);
-    assert.equal(samplingFault(config, PAIR, method), null);
+    assert.equal(findSamplingFault(config, PAIR, method), null);
     assert.match(
-      samplingFault(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ?? '',
+      findSamplingFault(config, PAIR, { ...method, plan: () => [{ fanout: [BUDGET], commonRandomNumbers: false }] }) ??
+        '',
       /^c3 makes up to 12 evaluator calls per problem in the 2 stages of a step, more than evaluator_budget \(6\); raise it\.$/,
     );
     const world = await begin(t);

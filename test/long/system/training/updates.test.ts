@@ -4,7 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import type { Divergence } from '../../../../src/training/divergence.ts';
-import { restoreTraining, snapshotAfter } from '../../../../src/training/state/restore.ts';
+import { restoreTraining, findSnapshotAfter } from '../../../../src/training/state/restore.ts';
 import { inTurn, type TurnSettings } from '../../../support/inTurn.ts';
 import { teamFolder, tinyWorld, type TinyRun } from '../../../unit/training/tinyRun.ts';
 import { rowsOf, watching } from '../../../unit/training/watched.ts';
@@ -83,7 +83,7 @@ describe('roles that learn in turn', () => {
     // What is measured is let go of.
     assert.deepEqual(
       [...(await world.host.snapshots())].sort(),
-      [world.base, snapshotAfter(world.store, 'run-1', 4).id].sort(),
+      [world.base, findSnapshotAfter(world.store, 'run-1', 4).id].sort(),
     );
   });
 
@@ -100,12 +100,12 @@ describe('roles that learn in turn', () => {
       assert.ok(turns.some(({ reverted }) => reverted));
       assert.ok(steps < 3 * turns.length);
       // All that moved went back: the run ends at the weights that it began with.
-      assert.equal(snapshotAfter(world.store, 'run-1', 4).id, world.base);
+      assert.equal(findSnapshotAfter(world.store, 'run-1', 4).id, world.base);
       const half = await begin(t);
       await run(half, { radius: 0, passes: 3, share: 0.5 }, overrides);
       const free = await begin(t);
       await run(free, { radius: 1e9, passes: 3, share: 0 }, overrides);
-      assert.equal(new Set([world, half, free].map(({ store }) => snapshotAfter(store, 'run-1', 4).id)).size, 3);
+      assert.equal(new Set([world, half, free].map(({ store }) => findSnapshotAfter(store, 'run-1', 4).id)).size, 3);
       for (const { giveBack } of [world, half, free]) {
         await giveBack();
       }
@@ -125,7 +125,7 @@ describe('roles that learn in turn', () => {
           ...keys,
           'ppo.kl_coefficient=2',
         ]);
-        ends.add(snapshotAfter(world.store, 'run-1', 4).id);
+        ends.add(findSnapshotAfter(world.store, 'run-1', 4).id);
         const penalties = world.store.steps('run-1', 0, 4).map(({ metrics }) => metrics?.penalty);
         assert.equal(
           penalties.every((one) => one === undefined),
@@ -180,7 +180,7 @@ describe('roles that learn in turn', () => {
       }
       const input = whole.restoring({ overrides, method: inTurn(settings) });
       for (const step of [1, 2, 4]) {
-        assert.equal(await restoreTraining(input, step), snapshotAfter(whole.store, 'run-1', step).id);
+        assert.equal(await restoreTraining(input, step), findSnapshotAfter(whole.store, 'run-1', step).id);
       }
     }
   });

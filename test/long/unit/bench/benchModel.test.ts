@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ModelBenchOptions } from '../../../../src/bench/report.ts';
 import {
   benchModelWithin,
-  weightBytes,
+  countWeightBytes,
   type ModelBenchLimits,
   checkRoom,
   readShape,
@@ -19,7 +19,7 @@ import { runSuite } from '../../../../src/bench/suites.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { C3Error, CancelledError, type ErrorKind } from '../../../../src/shared/errors.ts';
 import { leftBehind } from '../../../support/leftBehind.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import { c3 } from '../../../unit/engine/workspace.ts';
 
 /** A published layout, only smaller: grouped heads, biases, tied embeddings. */
@@ -151,7 +151,7 @@ describe('the suite model', () => {
     for (let stop = 0; stop < 60; stop++) {
       let asked = 0;
       await assert.rejects(
-        benchModelWithin(options({ signal: abortedWhen(() => ++asked > stop) }), AMPLE),
+        benchModelWithin(options({ signal: makeSignalAbortedWhen(() => ++asked > stop) }), AMPLE),
         CancelledError,
       );
       assert.deepEqual(folders(), [], `after ${stop} questions`);
@@ -221,8 +221,8 @@ describe('the suite model', () => {
     assert.ok(parameterCount(quick.config) < 100e6);
     // A tied table is read once, by the output projection; an untied one is only looked into.
     const small = (await readShape(config, true, temporary)).config;
-    assert.equal(weightBytes(small), 4 * MATRICES);
-    assert.equal(weightBytes({ ...small, tieEmbeddings: false }), 4 * MATRICES);
+    assert.equal(countWeightBytes(small), 4 * MATRICES);
+    assert.equal(countWeightBytes({ ...small, tieEmbeddings: false }), 4 * MATRICES);
     assert.doesNotThrow(() => checkRoom(published, { memory: 2.6e9, disk: 1e9 }));
     assert.throws(
       () => checkRoom(published, { memory: 2.5e9, disk: 1e9 }),

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isExcluded } from '../../../../src/credit/betting.ts';
-import { headlinesOf } from '../../../../src/credit/headline.ts';
+import { creditPoolMembers } from '../../../../src/credit/headline.ts';
 import { differenceInterval } from '../../../../src/credit/interval.ts';
-import { evidenceOf, type BucketEvidence } from '../../../../src/credit/pairing.ts';
-import { replaysToSettle } from '../../../../src/credit/replaysToSettle.ts';
+import { compareInBucket, type BucketEvidence } from '../../../../src/credit/pairing.ts';
+import { estimateReplaysToSettle } from '../../../../src/credit/replaysToSettle.ts';
 import type { PoolBucket } from '../../../../src/shared/credit/creditPool.ts';
 import {
   certain,
@@ -76,7 +76,7 @@ test('the interval at nominal 95 % covers the true credit of at least 94 % of 2,
     const scene = DESIGNS[name]?.(numbers, context, drawText(numbers, context));
     const count = covered.get(name);
     assert.ok(scene && count);
-    const found = headlinesOf(poolOf(scene.buckets, scene.terminal)).get(String(scene.asked));
+    const found = creditPoolMembers(poolOf(scene.buckets, scene.terminal)).get(String(scene.asked));
     if (found === undefined || found.verdict === 'alone') {
       continue;
     }
@@ -131,7 +131,7 @@ test('in 500 contexts without a difference, looked at after every one of 40 requ
     let [found, old] = [false, false];
     for (let request = 1; request <= 40 && !(found && old); request++) {
       const bucket = play(numbers, context, request, 0, { draws: 4, streams: 4 });
-      const said = evidenceOf(bucket, '0', false);
+      const said = compareInBucket(bucket, '0', false);
       if (said !== null) {
         evidence.push(said);
       }
@@ -187,7 +187,7 @@ test('a look after every single replay of a request that is under way decides no
         ...member,
         results: member.results.filter(({ stream }) => stream * bucket.members.length + place < arrived),
       }));
-      const said = evidenceOf({ ...bucket, members }, '0', false);
+      const said = compareInBucket({ ...bucket, members }, '0', false);
       found = said !== null && decided([said]);
     }
     if (found) {
@@ -222,7 +222,7 @@ test('pairs decide a credit of 0.25, 0.5 and 0.8 in a bounded number of replays,
           break;
         }
         if (units.length === 4) {
-          forecast = replaysToSettle(evidence, 1, false);
+          forecast = estimateReplaysToSettle(evidence, 1, false);
         }
       }
       taken.push(2 * units.length);

@@ -1,5 +1,5 @@
 import { describe, it } from 'node:test';
-import { predictedVarianceRatios } from '../../../../src/diagnostics/rho.ts';
+import { predictVarianceRatios } from '../../../../src/diagnostics/rho.ts';
 import { mean, near, numbers, variance } from '../../../unit/diagnostics/numbers.ts';
 
 describe('the predicted ratio of variances', () => {
@@ -23,7 +23,7 @@ describe('the predicted ratio of variances', () => {
       ],
     ] as const) {
       const calls = fanout.reduce<number>((product, one) => product * one, 1);
-      const predicted = predictedVarianceRatios(components, fanout, calls);
+      const predicted = predictVarianceRatios(components, fanout, calls);
       const simulated = simulate(components, fanout, calls);
       for (const [position, ratio] of predicted.entries()) {
         if (ratio !== null) {

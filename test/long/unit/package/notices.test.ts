@@ -7,7 +7,7 @@ import { before, describe, it } from 'node:test';
 import yauzl from 'yauzl';
 import { z } from 'zod';
 import { NOTICES_FILE, noticesText, ownName, shippedPackages } from '../../../support/notices.ts';
-import { packagedFiles, packageExtension } from '../../../support/package.ts';
+import { listPackagedFiles, packageExtension } from '../../../support/package.ts';
 
 const ROOT = join(import.meta.dirname, '../../../unit', '..', '..');
 const entrySchema = z.object({
@@ -26,7 +26,11 @@ let packages: readonly string[] = [];
 let files: readonly string[] = [];
 let notices = '';
 before(async () => {
-  [packages, files, notices] = [await shippedPackages(), await packagedFiles(), await readFile(NOTICES_FILE, 'utf8')];
+  [packages, files, notices] = [
+    await shippedPackages(),
+    await listPackagedFiles(),
+    await readFile(NOTICES_FILE, 'utf8'),
+  ];
 });
 
 const titled = (name: string): boolean => notices.includes(`\n${'='.repeat(80)}\n${name} `);

@@ -14,7 +14,7 @@ import type {
   TypedRequest,
 } from '../../../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
-import { grow } from '../../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../../src/replay/episodes.ts';
 import { growWithoutFirst } from '../../../../src/replay/withoutFirst.ts';
 import { Stream } from '../../../../src/runtime/random.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
@@ -22,7 +22,7 @@ import { renderPlain } from '../../../../src/team/render.ts';
 import type { RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../../src/training/methods/ccpo.ts';
-import { NO_STATISTICS, stateOf } from '../../../../src/training/methods/ccpoStatistics.ts';
+import { NO_STATISTICS, storeStatistics } from '../../../../src/training/methods/ccpoStatistics.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
 import { ENVIRONMENT, problems, NEVER, SAMPLING, SNAPSHOT, starts } from '../../../unit/replay/helpers.ts';
 
@@ -165,7 +165,7 @@ async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'o
       scope: `iteration:${step}`,
       commonRandomNumbers: false,
     };
-    const roots = await grow(settings, starts(all), joint?.fanout ?? [], NEVER);
+    const roots = await growEpisodes(settings, starts(all), joint?.fanout ?? [], NEVER);
     const solo = without?.sharesDraws === true ? settings : { ...settings, scope: `${settings.scope}:rollout:1` };
     const asked = { count: EPISODES, reading: 'bare', apart: without?.sharesDraws === true } as const;
     const emptied = await growWithoutFirst(solo, all, asked, NEVER);
@@ -175,7 +175,7 @@ async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'o
       problems: all.map((_, index) => roots.slice(index * EPISODES, (index + 1) * EPISODES)),
       measured: emptied,
       values: new Map(),
-      state: stateOf(NO_STATISTICS),
+      state: storeStatistics(NO_STATISTICS),
     });
     for (const root of roots) {
       const [answer] = root.children;

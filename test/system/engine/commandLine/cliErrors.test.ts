@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { sealPathOf } from '../../../../src/store/files/seal.ts';
+import { sealPath } from '../../../../src/store/files/seal.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
@@ -226,7 +226,7 @@ describe('stores', () => {
     db.pragma('user_version = 99');
     db.close();
     // That version would have sealed it in its own way.
-    rmSync(sealPathOf(path));
+    rmSync(sealPath(path));
     const says =
       /was written by a newer version of C3 \(store version 99, this one reads up to \d+\) and was left unchanged: update C3/;
     await refuses(folder, RUN, { code: 1, says });

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { firstDifference, testModel } from '../../../../src/engine/models/modelTest.ts';
+import { describeFirstDifference, testModel } from '../../../../src/engine/models/modelTest.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import type { SelfTestProgress } from '../../../../src/shared/models.ts';
 import { FAMILIES, folderOf } from '../../../unit/golden.ts';
@@ -118,9 +118,15 @@ it('answers are compared bit for bit', () => {
     logprobs: Float32Array.from(logprobs),
   });
   const one = answer([1, 2], [-0.5, -1]);
-  assert.equal(firstDifference([one], [answer([1, 2], [-0.5, -1]), answer([9], [0])]), null);
-  assert.match(firstDifference([one], [answer([1, 3], [-0.5, -1])]) ?? '', /answer 1 has the token 2 and 3 at place 1/);
-  assert.match(firstDifference([one], [answer([1, 2], [-0.5, -1.0000001])]) ?? '', /log-probability -1 and -1.0000/);
-  assert.match(firstDifference([one], [answer([1], [-0.5])]) ?? '', /2 tokens and 1/);
-  assert.match(firstDifference([one, one], [one]) ?? '', /answer 2 has 2 tokens and 0/);
+  assert.equal(describeFirstDifference([one], [answer([1, 2], [-0.5, -1]), answer([9], [0])]), null);
+  assert.match(
+    describeFirstDifference([one], [answer([1, 3], [-0.5, -1])]) ?? '',
+    /answer 1 has the token 2 and 3 at place 1/,
+  );
+  assert.match(
+    describeFirstDifference([one], [answer([1, 2], [-0.5, -1.0000001])]) ?? '',
+    /log-probability -1 and -1.0000/,
+  );
+  assert.match(describeFirstDifference([one], [answer([1], [-0.5])]) ?? '', /2 tokens and 1/);
+  assert.match(describeFirstDifference([one, one], [one]) ?? '', /answer 2 has 2 tokens and 0/);
 });

@@ -8,9 +8,9 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { mcpServer } from '../../../../src/engine/mcp/server.ts';
+import { createMcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { answeringServer } from '../../../support/answeringServer.ts';
+import { startAnsweringServer } from '../../../support/answeringServer.ts';
 
 const SECRET = 'sk-proj-AbCdEfGhIjKlMnOpQrStUvWx0123456789';
 const LOG = {
@@ -55,7 +55,7 @@ async function place(t: TestContext, answer: (() => 'accept' | 'decline') | null
   });
   writeFileSync(join(work, 'log.json'), JSON.stringify(LOG));
   await service.importLog({ path: join(work, 'log.json'), maskSecrets: false }, new AbortController().signal);
-  const url = await answeringServer(t, (_body, _request, response) => {
+  const url = await startAnsweringServer(t, (_body, _request, response) => {
     const choices = [{ message: { role: 'assistant', content: '20 toys.' }, finish_reason: 'stop' }];
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ model: 'm', choices }));
   });
@@ -74,7 +74,7 @@ async function place(t: TestContext, answer: (() => 'accept' | 'decline') | null
     });
   }
   const [here, there] = InMemoryTransport.createLinkedPair();
-  await mcpServer(service).connect(there);
+  await createMcpServer(service).connect(there);
   await client.connect(here);
   t.after(() => client.close());
   const answerSchema = z.object({

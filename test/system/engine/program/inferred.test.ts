@@ -9,11 +9,11 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { ReplayResult } from '../../../../src/domain/replay.ts';
-import { askedRunSearch, askedSearch } from '../../../../src/engine/assistant/askedReplay.ts';
-import { mcpServer } from '../../../../src/engine/mcp/server.ts';
+import { prepareRunSearch, prepareSearch } from '../../../../src/engine/assistant/askedReplay.ts';
+import { createMcpServer } from '../../../../src/engine/mcp/server.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
-import { answeringServer } from '../../../support/answeringServer.ts';
+import { writeInferredTeam } from '../../../../src/logs/recordedEpisode.ts';
+import { startAnsweringServer } from '../../../support/answeringServer.ts';
 
 const CONTROL = { signal: new AbortController().signal, onProgress: () => undefined };
 const QUESTION = 'How many toys are 12 and 7?';
@@ -42,7 +42,7 @@ interface Asked {
 /** A server that repeats what a tool gave, and else guesses. */
 async function serverOf(t: TestContext, guess: string): Promise<{ readonly url: string; readonly asked: Asked[] }> {
   const asked: Asked[] = [];
-  const url = await answeringServer(t, (body, _request, response) => {
+  const url = await startAnsweringServer(t, (body, _request, response) => {
     const { messages = [] } = body as Partial<Asked>;
     if (messages.some(({ content }) => content?.includes('toys') === true)) {
       asked.push({ messages });
@@ -84,7 +84,7 @@ async function imported(
   );
   const team = (message: number, change = (text: string): string => text): string => {
     const path = join(folder, `team ${message}.yaml`);
-    const text = service.reading((store) => inferredTeam(store, message, { endpoint: url, model: 'm' }));
+    const text = service.reading((store) => writeInferredTeam(store, message, { endpoint: url, model: 'm' }));
     writeFileSync(
       path,
       change(text.replace("# answer: '19'\nevaluator: exact", "answer: '19 toys'\nevaluator: pattern")),
@@ -310,7 +310,7 @@ function answerIn(result: string): unknown {
 
 async function connected(t: TestContext, service: EngineService, client: Client): Promise<void> {
   const [here, there] = InMemoryTransport.createLinkedPair();
-  await mcpServer(service).connect(there);
+  await createMcpServer(service).connect(there);
   await client.connect(here);
   t.after(() => client.close());
 }
@@ -342,7 +342,7 @@ describe('an assistant', () => {
       /lost the episode of message 1 goes on by the steps of ".*", and costs at most 64 evaluator calls \(At most \d+ requests to the endpoint/u,
     );
     // A file that changed after it was shown is refused: its bytes were agreed to.
-    const { request } = await askedSearch(
+    const { request } = await prepareSearch(
       { asked: { message: 1, team: path, max_evaluator_calls: 64 }, folder: dirname(path) },
       (one) => service.blameCosts(one),
     );
@@ -386,7 +386,7 @@ describe('an assistant', () => {
       /loses the episodes of run ".*" goes on by the steps of ".*", and costs at most 64 evaluator calls \(At most \d+ requests to the endpoint/u,
     );
     // A file that changed after it was shown is refused: its bytes were agreed to.
-    const { request } = await askedRunSearch(
+    const { request } = await prepareRunSearch(
       { asked: { run, team: path, max_evaluator_calls: 64 }, folder: dirname(path) },
       (one) => service.runBlameCosts(one),
     );

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import type { BucketView } from '../../../../src/domain/replay.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
-import { protocolOfRun, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { readRunProtocol, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { inferredTeam } from '../../../../src/logs/recordedEpisode.ts';
+import { writeInferredTeam } from '../../../../src/logs/recordedEpisode.ts';
 import { PROGRAMS, REAL_PROGRAMS, recordProgram, type RealProgram } from '../../../support/realPrograms.ts';
 import { serveTeam, type Served } from '../../../support/served.ts';
 
@@ -123,7 +123,7 @@ export function testRealPrograms(places: readonly RealProgram[]): void {
       if (tools.length === 0) {
         // The same without the program, by what its log shows of it.
         const steps = service.reading((store) =>
-          inferredTeam(store, 1, { endpoint: served.url, model: 'c3-arithmetic' }),
+          writeInferredTeam(store, 1, { endpoint: served.url, model: 'c3-arithmetic' }),
         );
         const right = `evaluator: pattern\nanswer: '#### ${ANSWER}$'\nmax_new_tokens: 48`;
         writeFileSync(
@@ -166,7 +166,7 @@ export function testRealPrograms(places: readonly RealProgram[]): void {
         diagnose(store, recordedRun, {
           origin: 'request',
           estimator: 'loo',
-          protocol: protocolOfRun(store, recordedRun),
+          protocol: readRunProtocol(store, recordedRun),
         }),
       );
       assert.ok(measured.variance !== null && measured.variance.value > 0);

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Recorded } from '../../../../src/domain/episode.ts';
-import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import { readRunProtocol } from '../../../../src/engine/recipe/recipe.ts';
 import { record, type RecordSettings } from '../../../../src/engine/record/recordProgram.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
-import { answeringServer } from '../../../support/answeringServer.ts';
+import { startAnsweringServer } from '../../../support/answeringServer.ts';
 
 /** What the server of the test answers a body with: status, type and pieces. */
 type Answer = (body: Readonly<Record<string, unknown>>) => {
@@ -28,7 +28,7 @@ const whole = (text: string): string =>
 
 async function upstreamOf(t: TestContext, answer: Answer): Promise<Upstream> {
   const asked: Upstream['asked'] = [];
-  const url = await answeringServer(t, (body, request, response) => {
+  const url = await startAnsweringServer(t, (body, request, response) => {
     asked.push({ path: request.url ?? '', headers: request.headers });
     const { status = 200, stream = false, pieces: said } = answer(body);
     response.writeHead(status, { 'content-type': stream ? 'text/event-stream' : 'application/json', 'x-own': 'yes' });
@@ -138,7 +138,7 @@ describe('a recorded program', () => {
       { by: 'writer 0', continues: true, text: '#### 19', context: '### user\nWrite: It is 19.', before: [] },
     ]);
     assert.deepEqual(
-      service.reading((store) => protocolOfRun(store, run).roles.map(({ name }) => name)),
+      service.reading((store) => readRunProtocol(store, run).roles.map(({ name }) => name)),
       ['planner', 'writer'],
     );
     // The server hears the program's own key, and nothing of ours.
@@ -210,7 +210,7 @@ describe('a recorded program', () => {
 
   it('goes on to be recorded where its server breaks off, with each call that is lost counted', async (t) => {
     let before = 0;
-    const url = await answeringServer(t, (_, request, response) => {
+    const url = await startAnsweringServer(t, (_, request, response) => {
       if (before++ === 0) {
         response
           .writeHead(200, { 'content-type': 'text/event-stream' })

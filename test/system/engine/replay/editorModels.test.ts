@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
-import { engineClient, type EngineClient } from '../../../../src/client/engineClient.ts';
+import { createEngineClient, type EngineClient } from '../../../../src/client/engineClient.ts';
 import { VERSION } from '../../../../src/engine/version.ts';
 import type { EditorAnswer, EditorFailure } from '../../../../src/shared/protocols/editorProtocol.ts';
 import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
@@ -36,7 +36,7 @@ const saying: Answer = (count) => ({
 /** A window with a chat model. */
 async function openWindow(t: TestContext, { store }: EngineProcess, answer: Answer): Promise<() => Promise<void>> {
   const ignored = (): void => undefined;
-  const client: EngineClient = engineClient(
+  const client: EngineClient = createEngineClient(
     {
       ...{ script: programOf('engine'), store, kind: 'window', version: VERSION },
       editor: {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Replay } from '../../../../src/domain/replay.ts';
-import { headlineJson } from '../../../../src/shared/credit/headline.ts';
+import { toHeadlineJson } from '../../../../src/shared/credit/headline.ts';
 import { connect } from '../../../../src/store/files/sqlite.ts';
 import {
   c3,
@@ -130,7 +130,7 @@ describe('c3 replay --settle', () => {
       credit !== null && credit.effectiveN >= found.length && found.length >= 17,
       JSON.stringify([credit, found.length]),
     );
-    assert.deepEqual(field(parseLine(next.stdout)['original'], 'credit'), headlineJson(credit));
+    assert.deepEqual(field(parseLine(next.stdout)['original'], 'credit'), toHeadlineJson(credit));
     const verified = parseLine((await c3(folder, ['verify', '--run', run, '--json'])).stdout);
     assert.deepEqual(
       [verified['different'], verified['notComparable'], verified['identical']],

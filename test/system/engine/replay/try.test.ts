@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import { readRunProtocol } from '../../../../src/engine/recipe/recipe.ts';
 import { recordedFor } from '../../../support/recordedFor.ts';
 import { c3, errorOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
@@ -29,7 +29,7 @@ const trial = z.looseObject({
 const { run, folderFor } = await recordedFor('arithmetic');
 const prompts = (folder: string): ReadonlyMap<string, string> =>
   new Map(
-    withStore(folder, (store) => protocolOfRun(store, run)).roles.map(({ name, prompt }) => [name, prompt] as const),
+    withStore(folder, (store) => readRunProtocol(store, run)).roles.map(({ name, prompt }) => [name, prompt] as const),
   );
 
 async function tried(folder: string, ...args: readonly string[]): Promise<z.infer<typeof trial>> {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { CancellationTokenSource, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
-import { drawsOf, type BucketView } from '../../../../src/domain/replay.ts';
+import { classifyDraws, type BucketView } from '../../../../src/domain/replay.ts';
 import { EngineService } from '../../../../src/engine/service.ts';
 import {
   CANCELLED_CODE,
@@ -153,7 +153,7 @@ describe('a replay', () => {
       );
       assert.equal(document['draws'], draws);
       const found = withStore(folder, (store) =>
-        drawsOf(store.replaysOfBucket(Number(document['bucket'])), (id) => store.fullMessage(id).streamKey),
+        classifyDraws(store.replaysOfBucket(Number(document['bucket'])), (id) => store.fullMessage(id).streamKey),
       );
       assert.equal(found, draws);
     }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { addCosts } from '../../../../src/domain/stepRows.ts';
-import { outcomeOf } from '../../../../src/extension/dashboard/dashboardSession.ts';
-import { evaluationCost, StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
+import { readRunOutcome } from '../../../../src/extension/dashboard/dashboardSession.ts';
+import { sumEvaluationCosts, StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
 import { c3, makeWorkspace, parseLine, withStore } from '../../../unit/engine/workspace.ts';
 
@@ -39,7 +39,7 @@ for (const [method, every] of [
       assert.equal(valueOf(diagnosis, 'passAtK', '1', 'value'), summary?.passAt1.after?.value);
 
       // All steps and all evaluations together are the run's ledger.
-      const evaluations = evaluationCost(store, run, store.evaluationNumbers(run), () => true);
+      const evaluations = sumEvaluationCosts(store, run, store.evaluationNumbers(run), () => true);
       const steps = addCosts(...rows.map(({ cost }) => cost));
       const all = addCosts(evaluations, steps);
       assert.deepEqual(
@@ -49,7 +49,7 @@ for (const [method, every] of [
       for (const { iteration, cost } of rows) {
         assert.deepEqual(cost.tokens, store.roundCost({ run, phase: 'train', iteration }).tokens, `step ${iteration}`);
       }
-      assert.equal(outcomeOf(store, store.run(run))?.tokens, steps.tokens.prompt + steps.tokens.completion);
+      assert.equal(readRunOutcome(store, store.run(run))?.tokens, steps.tokens.prompt + steps.tokens.completion);
 
       // Greedy and sampled at every step that has them, the last those of the summary.
       const curve = valueOf(diagnosis, 'evaluations');

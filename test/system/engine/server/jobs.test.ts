@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { connectToEngine } from '../../../../src/client/startEngine.ts';
 import { REQUESTS } from '../../../../src/shared/protocols/engineProtocol.ts';
 import type { RunJob } from '../../../../src/shared/protocols/jobs.ts';
-import { enginesIn } from '../../../support/engines.ts';
+import { listEngines } from '../../../support/engines.ts';
 import { newRecorded } from '../../../support/recordedStores.ts';
 import { openDoor, runtime, startEngine, type Door } from '../../../unit/engine/engineProcess.ts';
 import { c3, copyOf, finished, hears, parseLine, startC3, withStore } from '../../../unit/engine/workspace.ts';
@@ -178,6 +178,6 @@ describe('the command line', () => {
     );
     const bad = await c3(folder, ['run', 'tiny.c3.yaml', '--detach', '--override', 'stepz=1']);
     assert.deepEqual([bad.code, bad.stderr.includes('did you mean steps?')], [2, true]);
-    assert.ok(enginesIn(runtime).length > 0, 'the engine lives on without any command');
+    assert.ok(listEngines(runtime).length > 0, 'the engine lives on without any command');
   });
 });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { SANDBOX_PLACES } from '../../../../src/engine/places.ts';
-import { PythonGrader, verdictKey, type VerdictCache } from '../../../../src/evaluate/python/grader.ts';
-import { scored, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
+import { PythonGrader, makeVerdictKey, type VerdictCache } from '../../../../src/evaluate/python/grader.ts';
+import { scoreVerdict, type PythonVerdict } from '../../../../src/evaluate/python/rules.ts';
 import type { SandboxPlaces } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { grader, tests } from '../../../unit/evaluate/python/support.ts';
@@ -68,7 +68,7 @@ describe('a cancel', () => {
       assert.equal((await running).score, 1);
       await refused;
       assert.deepEqual([(await shared).score, (await also).score], [1, 1]);
-      assert.deepEqual(new Set(ran), new Set(['running', 'shared'].map((name) => verdictKey('uid', code(name)))));
+      assert.deepEqual(new Set(ran), new Set(['running', 'shared'].map((name) => makeVerdictKey('uid', code(name)))));
       // It is free for the next one.
       assert.equal((await ask('waiting', other)).score, 1);
     } finally {
@@ -80,7 +80,7 @@ describe('a cancel', () => {
 describe('verdicts', () => {
   it('are kept by uidSha and code, to the byte; what is known is not run again', async () => {
     const kept = new Map<string, PythonVerdict>([
-      [verdictKey('uid', RIGHT), scored(0.5, 'partly', 'from before', 1, 2)],
+      [makeVerdictKey('uid', RIGHT), scoreVerdict(0.5, 'partly', 'from before', 1, 2)],
     ]);
     const sets: string[] = [];
     const cache: VerdictCache = { get: (key) => kept.get(key), set: (key) => sets.push(key) };
@@ -89,9 +89,9 @@ describe('verdicts', () => {
       assert.equal((await one.grade(RIGHT, GIVEN, 'uid')).detail, 'from before');
       assert.equal((await one.grade(RIGHT, GIVEN, 'other')).rule, 'passed');
       assert.equal((await one.grade(`${RIGHT}\n`, GIVEN, 'uid')).rule, 'passed');
-      assert.deepEqual(sets, [verdictKey('other', RIGHT), verdictKey('uid', `${RIGHT}\n`)]);
+      assert.deepEqual(sets, [makeVerdictKey('other', RIGHT), makeVerdictKey('uid', `${RIGHT}\n`)]);
       // Another interpreter's verdict is another verdict.
-      assert.notEqual(verdictKey('uid', RIGHT, 'python3'), verdictKey('uid', RIGHT, 'bundled'));
+      assert.notEqual(makeVerdictKey('uid', RIGHT, 'python3'), makeVerdictKey('uid', RIGHT, 'bundled'));
       // Masked verdicts are not kept.
       await one.grade(RIGHT, tests({ tests: ['assert f('] }), 'broken');
       assert.equal(sets.length, 2);

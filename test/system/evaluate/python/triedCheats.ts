@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { PythonBackend, PythonGrader } from '../../../../src/evaluate/python/grader.ts';
-import { checkNative, nativeCommand } from '../../../../src/evaluate/python/native/native.ts';
-import { bundledSandboxes } from '../../../../src/evaluate/python/pool.ts';
+import { findBackendOnce, makeNativeCommand } from '../../../../src/evaluate/python/native/native.ts';
+import { startBundledSandboxes } from '../../../../src/evaluate/python/pool.ts';
 import { DEFAULT_LIMITS } from '../../../../src/evaluate/python/rules.ts';
 import { SandboxProcess } from '../../../../src/evaluate/python/sandbox/sandboxProcess.ts';
 import { sandboxPlaces } from '../../../support/programs.ts';
@@ -18,13 +18,13 @@ process.env['C3_CANARY'] = 'x';
 async function startOne(backend: PythonBackend, keep: (sandbox: SandboxProcess) => void): Promise<SandboxProcess> {
   if (backend === 'python3') {
     return SandboxProcess.begin(
-      nativeCommand(await checkNative(), 'candidate', DEFAULT_LIMITS),
+      makeNativeCommand(await findBackendOnce(), 'candidate', DEFAULT_LIMITS),
       'candidate',
       new Uint8Array(),
       keep,
     );
   }
-  return bundledSandboxes(sandboxPlaces(), DEFAULT_LIMITS)('candidate', keep);
+  return startBundledSandboxes(sandboxPlaces(), DEFAULT_LIMITS)('candidate', keep);
 }
 
 /**

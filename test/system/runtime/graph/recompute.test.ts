@@ -12,7 +12,7 @@ import { Graph, type FloatType } from '../../../../src/runtime/graph/graph.ts';
 import { parameterFeeds } from '../../../../src/runtime/model/model.ts';
 import { type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { floatData, Session } from '../../../../src/runtime/session/session.ts';
-import { headChunks, mostTargets } from '../../../../src/runtime/train/graph/pack.ts';
+import { headChunks, largestTargetCount } from '../../../../src/runtime/train/graph/pack.ts';
 import {
   accumulatedName,
   buildGradientGraph,
@@ -111,7 +111,7 @@ describe('the output projection in runs of targets', () => {
     // All of a step go through the graph of the largest, but for those that are too small for it.
     const batches = [200, 800, 3].map((targets) => ({ targets }));
     assert.deepEqual(
-      batches.map(({ targets }) => headChunks(targets, 151_936, mostTargets(batches))),
+      batches.map(({ targets }) => headChunks(targets, 151_936, largestTargetCount(batches))),
       [8, 8, 1],
     );
     for (const targets of [1, 2, 3, 7, 8, 100]) {

@@ -6,7 +6,7 @@ import { matmul, swapLast } from '../../../../src/runtime/graph/ops/linear.ts';
 import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
 import { withAdapter } from '../../../../src/runtime/model/lora.ts';
 import { ADAPTER_MODULES, adapterSpecs, type TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { floatData, floats, Session } from '../../../../src/runtime/session/session.ts';
+import { floatData, floatTensor, Session } from '../../../../src/runtime/session/session.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { message, request, RUNNING, testParameters } from '../../../unit/runtime/models.ts';
 import { noise, present, range, testStream } from '../../../unit/runtime/nd.ts';
@@ -70,9 +70,9 @@ describe('exactThreads', () => {
       g.output('y', matmul(g, g.floatInput('x', ['rows', inner]), swapLast(g, g.floatInput('w', [columns, inner]))));
       const session = await Session.create(g, { threads });
       const x = Float32Array.from(noise('rows', [400, inner]).data);
-      const w = floats(Float32Array.from(noise('weight', [columns, inner]).data), [columns, inner]);
+      const w = floatTensor(Float32Array.from(noise('weight', [columns, inner]).data), [columns, inner]);
       const firstRows = async (rows: number): Promise<Float32Array> =>
-        floatData(await session.run({ x: floats(x.subarray(0, rows * inner), [rows, inner]), w }), 'y').slice(
+        floatData(await session.run({ x: floatTensor(x.subarray(0, rows * inner), [rows, inner]), w }), 'y').slice(
           0,
           2 * columns,
         );

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';
 import {
-  adapterModules,
+  parseAdapterModules,
   adapterSnapshotId,
   adapterViews,
   initialAdapter,
@@ -32,7 +32,7 @@ import {
   initialState,
   type StepSettings,
   type TrainingState,
-  weightsOf,
+  selectPolicyWeights,
 } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../../unit/golden.ts';
@@ -237,10 +237,10 @@ describe('an adapter', () => {
   });
 
   it('refuses modules that it cannot change, by name', () => {
-    assert.deepEqual(adapterModules(['v_proj', 'q_proj'], 'x'), ['v_proj', 'q_proj']);
+    assert.deepEqual(parseAdapterModules(['v_proj', 'q_proj'], 'x'), ['v_proj', 'q_proj']);
     const refuses = (names: string[], message: string): void =>
       assert.throws(
-        () => adapterModules(names, 'x'),
+        () => parseAdapterModules(names, 'x'),
         (error) => error instanceof C3Error && error.kind === 'input' && error.message === message,
       );
     refuses(['q_proj', 'k_prj'], 'x: "k_prj" is not a target module; did you mean k_proj?');
@@ -369,7 +369,7 @@ describe('training an adapter', () => {
         const requests = range(4).map((index) =>
           request(`context`, 6, 8, { endToken: -1, temperature: ppo.temperature, streamKey: testKey('sample', index) }),
         );
-        const completions = await generator.generate(weightsOf(state), requests, RUNNING);
+        const completions = await generator.generate(selectPolicyWeights(state), requests, RUNNING);
         const messages = completions.map(({ tokens, logprobs }) => ({
           tokens,
           behaviour: logprobs,

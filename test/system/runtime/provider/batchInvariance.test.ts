@@ -17,14 +17,14 @@ import { exactThreads } from '../../../../src/runtime/model/exactThreads.ts';
 import { loadModel } from '../../../../src/runtime/model/model.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import {
-  attentionOf,
+  buildAttentionOperator,
   compareBatches,
   noiseRows,
-  productOf,
+  buildProductOperator,
   type RowOperator,
 } from '../../../../src/runtime/provider/batchInvariance.ts';
-import { weightProducts } from '../../../../src/runtime/provider/products.ts';
-import { floats, ints, longs, type Feeds } from '../../../../src/runtime/session/session.ts';
+import { listWeightProducts } from '../../../../src/runtime/provider/products.ts';
+import { floatTensor, int32Tensor, int64Tensor, type Feeds } from '../../../../src/runtime/session/session.ts';
 import { present, range } from '../../../unit/runtime/nd.ts';
 
 const LARGEST = 512;
@@ -58,7 +58,7 @@ function noiseFeed(name: string, width: number, seed: number): MoreFeeds {
   const key = `${width} ${seed}`;
   const rowsOf = noises.get(key) ?? noiseRows(width, seed);
   noises.set(key, rowsOf);
-  return (first, rows) => ({ [name]: floats(rowsOf(first, rows), [rows, width]) });
+  return (first, rows) => ({ [name]: floatTensor(rowsOf(first, rows), [rows, width]) });
 }
 
 const indices = (first: number, rows: number, limit: number): Int32Array =>
@@ -70,7 +70,7 @@ const OPERATORS: Readonly<Record<string, (width: number) => RowOperator>> = {
   'division by a column': (width) =>
     rowwise(width, (g, x) => div(g, x, g.floatInput('column', ['rows', 1])), noiseFeed('column', 1, 6)),
   RMSNorm: (width) => {
-    const weight = floats(noiseRows(width, 7)(0, 1), [width]);
+    const weight = floatTensor(noiseRows(width, 7)(0, 1), [width]);
     return rowwise(
       width,
       (g, x) => rmsNorm(g, x, g.floatInput('weight', [width]), 1e-6),
@@ -84,7 +84,7 @@ const OPERATORS: Readonly<Record<string, (width: number) => RowOperator>> = {
     rowwise(
       width,
       (g, x) => targetLogSoftmax(g, x, g.input('targets', 'int32', ['rows', 1])),
-      (first, rows) => ({ targets: ints(indices(first, rows, width), [rows, 1]) }),
+      (first, rows) => ({ targets: int32Tensor(indices(first, rows, width), [rows, 1]) }),
     ),
 };
 
@@ -93,7 +93,9 @@ const rotation = (width: number): RowOperator =>
   rowwise(
     width,
     (g, x) => rotate(g, x, g.input('positions', 'int64', ['rows', 1]), rotaryTables(g, POSITIONS, width / 2, 10000)),
-    (first, rows) => ({ positions: longs(BigInt64Array.from(indices(first, rows, POSITIONS), BigInt), [rows, 1]) }),
+    (first, rows) => ({
+      positions: int64Tensor(BigInt64Array.from(indices(first, rows, POSITIONS), BigInt), [rows, 1]),
+    }),
   );
 
 for (const threads of [1, 2]) {
@@ -113,14 +115,14 @@ for (const threads of [1, 2]) {
       for (const config of models) {
         // The benchmark's untied head has the shape of no other product; layers repeat theirs.
         const shapes = new Map(
-          weightProducts(config, 'forward').map(({ inputs, outputs }) => [
+          listWeightProducts(config, 'forward').map(({ inputs, outputs }) => [
             `${inputs} x ${outputs}`,
             [inputs, outputs] as const,
           ]),
         );
         assert.ok(shapes.size >= 4);
         for (const [what, [inputs, outputs]] of shapes) {
-          await none(productOf(inputs, outputs), what, BATCHES, LARGEST, exactThreads(config, threads));
+          await none(buildProductOperator(inputs, outputs), what, BATCHES, LARGEST, exactThreads(config, threads));
         }
       }
     });
@@ -152,7 +154,7 @@ for (const threads of [1, 2]) {
       ] as const;
       for (const [heads, width, used, queries] of shapes) {
         await none(
-          attentionOf(heads, width, used, queries),
+          buildAttentionOperator(heads, width, used, queries),
           `${heads} heads of ${width}, ${used} slots, ${queries} queries`,
           SOME,
           128,
@@ -175,8 +177,8 @@ describe('what the graphs do without', () => {
       assert.ok(elements > 0);
       t.diagnostic(`${what}: ${differing} of ${elements} elements differ`);
     };
-    for (const { inputs, outputs } of weightProducts(present(models[0]), 'forward').slice(0, 4)) {
-      await report(`product of one row, ${inputs} x ${outputs}`, productOf(inputs, outputs), [1]);
+    for (const { inputs, outputs } of listWeightProducts(present(models[0]), 'forward').slice(0, 4)) {
+      await report(`product of one row, ${inputs} x ${outputs}`, buildProductOperator(inputs, outputs), [1]);
     }
     for (const width of [37, 192, 259]) {
       await report(
@@ -191,7 +193,7 @@ describe('what the graphs do without', () => {
   });
 
   it('a product that too many threads share does differ: the measurement finds it, exactThreads forbids it', async () => {
-    const { differing } = await compareBatches(productOf(333, 151), { threads: 8 }, [2, 3, 5, 17, 33], 64);
+    const { differing } = await compareBatches(buildProductOperator(333, 151), { threads: 8 }, [2, 3, 5, 17, 33], 64);
     assert.ok(differing > 0);
     assert.ok(exactThreads({ ...SHAPE, hiddenSize: 333, vocabularySize: 151 }, 8) < 8);
   });

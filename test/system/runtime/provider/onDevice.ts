@@ -6,11 +6,11 @@ import { buildArrangeGraph, buildStepGraph } from '../../../../src/runtime/gener
 import { Generator, type Completion, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
 import { buildPrefillGraph } from '../../../../src/runtime/generate/generationGraph.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { heldOnDevice } from '../../../../src/runtime/session/deviceTensor.ts';
+import { countDeviceTensors } from '../../../../src/runtime/session/deviceTensor.ts';
 import type { DeviceSettings } from '../../../../src/runtime/session/session.ts';
 import { ADAMW, buildScoreGraph, buildUpdateGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import type { StepSettings } from '../../../../src/runtime/train/trainingState.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import { useSwiftShader } from '../../../support/swiftShader.ts';
 import { context, request, RUNNING, testParameters, TINY } from '../../../unit/runtime/models.ts';
 import { range } from '../../../unit/runtime/nd.ts';
@@ -38,7 +38,7 @@ export const contexts = ['a', 'b'].map((name, index) => {
 /** The device is there before the tests, and nothing is left on it after them. */
 export function useDevice(): void {
   before(useSwiftShader);
-  after(() => assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 }));
+  after(() => assert.deepEqual(countDeviceTensors(), { tensors: 0, bytes: 0 }));
 }
 
 /** @param sizes of batches in which everything is generated again */
@@ -58,7 +58,7 @@ export function generatesOnDevice(sizes: readonly number[]): void {
         }),
       );
       const first = await generator.generate(parameters, requests, RUNNING);
-      const { tensors } = heldOnDevice();
+      const { tensors } = countDeviceTensors();
       let replayed = 0;
       for (const size of sizes) {
         const order = range(20).sort((a, b) => ((a * 7 + size) % 20) - ((b * 7 + size) % 20));
@@ -77,7 +77,7 @@ export function generatesOnDevice(sizes: readonly number[]): void {
         }
       }
       assert.equal(replayed, 20 * sizes.length);
-      assert.equal(heldOnDevice().tensors, tensors);
+      assert.equal(countDeviceTensors().tensors, tensors);
       assert.ok(tensors > 0);
       const reference = await Generator.create(CONFIG, CPU);
       assert.deepEqual(
@@ -90,12 +90,14 @@ export function generatesOnDevice(sizes: readonly number[]): void {
     it('gives the cache back when it is cancelled', async () => {
       let asked = 0;
       const requests = [request('long', 4, 20, { endToken: -1 }), request('longer', 4, 20, { endToken: -1 })];
-      await assert.rejects(generator.generate(parameters, requests, { signal: abortedWhen(() => ++asked > 3) }));
-      const weights = heldOnDevice().tensors;
+      await assert.rejects(
+        generator.generate(parameters, requests, { signal: makeSignalAbortedWhen(() => ++asked > 3) }),
+      );
+      const weights = countDeviceTensors().tensors;
       await generator.generate(parameters, [request('short', 2, 1)], RUNNING);
-      assert.equal(heldOnDevice().tensors, weights);
+      assert.equal(countDeviceTensors().tensors, weights);
       await generator.release();
-      assert.equal(heldOnDevice().tensors, 0);
+      assert.equal(countDeviceTensors().tensors, 0);
     });
 
     for (const [name, build] of [

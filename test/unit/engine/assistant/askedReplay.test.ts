@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import {
-  askedReplay,
-  askedRunSearch,
-  askedSearch,
+  prepareReplay,
+  prepareRunSearch,
+  prepareSearch,
   type AskedReplay,
 } from '../../../../src/engine/assistant/askedReplay.ts';
 import { readTeam } from '../../../../src/engine/program/teamFile.ts';
@@ -28,7 +28,7 @@ function workspace(t: TestContext): string {
   return folder;
 }
 const ask = (folder: string, team?: string): Promise<AskedReplay> =>
-  askedReplay({ folder, asked: { message: 7, max_evaluator_calls: 20, ...(team !== undefined && { team }) } }, () =>
+  prepareReplay({ folder, asked: { message: 7, max_evaluator_calls: 20, ...(team !== undefined && { team }) } }, () =>
     Promise.resolve([]),
   );
 
@@ -72,7 +72,7 @@ it('has no file in what is asked without one', async (t) => {
 it('says what a search starts and costs, and asks for the bytes that were read', async (t) => {
   const folder = workspace(t);
   const asked = { message: 7, team: 'team.yaml', max_evaluator_calls: 20 };
-  const { request, words } = await askedSearch({ folder, asked, spending: { tokens: 5 } }, () => Promise.resolve([]));
+  const { request, words } = await prepareSearch({ folder, asked, spending: { tokens: 5 } }, () => Promise.resolve([]));
   assert.equal(
     words,
     `Searching for the message that lost the episode of message 7 starts "node" "driver.mjs" "--all" in the folder ${JSON.stringify(folder)}, which "team.yaml" names, and costs at most 20 evaluator calls`,
@@ -86,11 +86,11 @@ it('says what a search starts and costs, and asks for the bytes that were read',
     spending: { tokens: 5 },
   });
   const { team: _, ...own } = asked;
-  const without = await askedSearch({ folder, asked: own }, () => Promise.resolve([]));
+  const without = await prepareSearch({ folder, asked: own }, () => Promise.resolve([]));
   assert.deepEqual(without.request, { message: 7, budget: 20 });
   assert.match(without.words, /^Searching for the message that lost the episode of message 7 costs at most 20/u);
   await assert.rejects(
-    askedSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
+    prepareSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
     /team must be a file in the folder of this store/u,
   );
 });
@@ -98,7 +98,9 @@ it('says what a search starts and costs, and asks for the bytes that were read',
 it('says of a search of a run what it starts and costs, and asks for the bytes that were read', async (t) => {
   const folder = workspace(t);
   const asked = { run: 'r1', team: 'team.yaml', max_evaluator_calls: 200 };
-  const { request, words } = await askedRunSearch({ folder, asked, spending: { money: 2 } }, () => Promise.resolve([]));
+  const { request, words } = await prepareRunSearch({ folder, asked, spending: { money: 2 } }, () =>
+    Promise.resolve([]),
+  );
   assert.equal(
     words,
     `Searching for what loses the episodes of run "r1" starts "node" "driver.mjs" "--all" in the folder ${JSON.stringify(folder)}, which "team.yaml" names, and costs at most 200 evaluator calls`,
@@ -111,11 +113,11 @@ it('says of a search of a run what it starts and costs, and asks for the bytes t
     spending: { money: 2 },
   });
   const { team: _, ...own } = asked;
-  const without = await askedRunSearch({ folder, asked: own }, () => Promise.resolve([]));
+  const without = await prepareRunSearch({ folder, asked: own }, () => Promise.resolve([]));
   assert.deepEqual(without.request, { run: 'r1', budget: 200 });
   assert.equal(without.words, 'Searching for what loses the episodes of run "r1" costs at most 200 evaluator calls');
   await assert.rejects(
-    askedRunSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
+    prepareRunSearch({ folder, asked: { ...asked, team: '../team.yaml' } }, () => Promise.resolve([])),
     /team must be a file in the folder of this store/u,
   );
 });

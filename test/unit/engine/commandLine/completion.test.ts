@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { DECLARED } from '../../../../src/engine/commandLine/commands.ts';
-import { completionScript } from '../../../../src/engine/commandLine/completion.ts';
-import { flagOf } from '../../../../src/engine/commandLine/declared/declaration.ts';
+import { buildCompletionScript } from '../../../../src/engine/commandLine/completion.ts';
+import { toFlag } from '../../../../src/engine/commandLine/declared/declaration.ts';
 import { c3 } from '../workspace.ts';
 
 let folder = '';
@@ -15,7 +15,7 @@ before(() => {
   folder = mkdtempSync(join(tmpdir(), 'c3-completion-'));
   writeFileSync(join(folder, 'my run.c3.yaml'), '');
   mkdirSync(join(folder, 'model'));
-  writeFileSync(join(folder, 'completion.bash'), completionScript('bash', DECLARED));
+  writeFileSync(join(folder, 'completion.bash'), buildCompletionScript('bash', DECLARED));
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -64,7 +64,7 @@ describe('a script', () => {
       assert.equal(code, 0);
       for (const { name, options } of DECLARED) {
         assert.ok(stdout.includes(name), name);
-        for (const flag of Object.keys(options).map(flagOf)) {
+        for (const flag of Object.keys(options).map(toFlag)) {
           assert.ok(stdout.includes(shell === 'fish' ? `'__c3_command ${name}' -l ${flag.slice(2)} ` : flag), flag);
         }
       }

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Endpoints, SpendingAccount } from '../../../../src/engine/models/endpoints.ts';
 import { loadData, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { missing } from '../../../../src/extension/configuration/disk.ts';
-import { pathsIn } from '../../../../src/extension/configuration/help.ts';
+import { findMissingPaths } from '../../../../src/extension/configuration/disk.ts';
+import { listWrittenPaths } from '../../../../src/extension/configuration/help.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
-import { C3Error, errorOfFailure, failureData, hasCode } from '../../../../src/shared/errors.ts';
+import { C3Error, restoreError, toFailureData, hasCode } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 
@@ -44,7 +44,7 @@ describe('what a configuration is refused for', () => {
       ['task:\n  train_file: questions.jsonl\n', 2, 3],
     ];
     for (const [text, line, column] of cases) {
-      const [fault] = await missing(folder, pathsIn(text));
+      const [fault] = await findMissingPaths(folder, listWrittenPaths(text));
       const { message, action } = await refusal(text);
       assert.ok(fault !== undefined && message.includes(`line ${line}: `) && message.includes(fault.message), message);
       assert.deepEqual(action, at(line, column));
@@ -151,17 +151,17 @@ describe('an error on its way between processes', () => {
       undefined,
     ] as const) {
       const error = new C3Error('model', 'No.', { action });
-      const data: unknown = JSON.parse(JSON.stringify(failureData(error)));
-      const { kind, message, action: arrived } = errorOfFailure(error.message, data);
+      const data: unknown = JSON.parse(JSON.stringify(toFailureData(error)));
+      const { kind, message, action: arrived } = restoreError(error.message, data);
       assert.deepEqual([kind, message, arrived], ['model', 'No.', action ?? null]);
     }
-    assert.deepEqual(failureData(new Error('bug')), { kind: 'engine' });
-    const coded: unknown = JSON.parse(JSON.stringify(failureData(new C3Error('store', 'x', { code: 'storeHeld' }))));
+    assert.deepEqual(toFailureData(new Error('bug')), { kind: 'engine' });
+    const coded: unknown = JSON.parse(JSON.stringify(toFailureData(new C3Error('store', 'x', { code: 'storeHeld' }))));
     assert.deepEqual(coded, { kind: 'store', code: 'storeHeld' });
-    assert.equal(hasCode(errorOfFailure('x', coded), 'storeHeld'), true);
-    assert.equal(hasCode(errorOfFailure('x', coded), 'notFound'), false);
+    assert.equal(hasCode(restoreError('x', coded), 'storeHeld'), true);
+    assert.equal(hasCode(restoreError('x', coded), 'notFound'), false);
     for (const code of ['constructor', 'unknown', 1, null]) {
-      assert.equal(errorOfFailure('x', { kind: 'store', code }).code, null);
+      assert.equal(restoreError('x', { kind: 'store', code }).code, null);
     }
   });
 
@@ -177,8 +177,8 @@ describe('an error on its way between processes', () => {
       ...strange,
       ...places.map((place) => ({ kind: 'input', action: { kind: 'openPlace', ...place } })),
     ]) {
-      assert.equal(errorOfFailure('No.', data).action, null, JSON.stringify(data));
+      assert.equal(restoreError('No.', data).action, null, JSON.stringify(data));
     }
-    assert.equal(errorOfFailure('No.', { kind: 'toString' }).kind, 'engine');
+    assert.equal(restoreError('No.', { kind: 'toString' }).kind, 'engine');
   });
 });

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { readArguments } from '../../../../src/engine/commandLine/arguments.ts';
 import { DECLARED, GROUPS } from '../../../../src/engine/commandLine/commands.ts';
 import type { Declaration } from '../../../../src/engine/commandLine/declared/declaration.ts';
-import { commandHelp, overview, usage } from '../../../../src/engine/commandLine/help.ts';
+import { formatCommandHelp, formatOverview, formatUsage } from '../../../../src/engine/commandLine/help.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', '..', '..', 'src', 'engine', 'commandLine');
 /** The functions of the commands and of what they share, each as its text. */
@@ -31,31 +31,37 @@ const tooWide = (text: string, width: number): string[] =>
 describe('help', () => {
   for (const width of [40, 80, 200]) {
     it(`fits ${width} columns`, () => {
-      assert.deepEqual(tooWide(overview('0.0.0', GROUPS, width), width), []);
+      assert.deepEqual(tooWide(formatOverview('0.0.0', GROUPS, width), width), []);
       for (const declared of DECLARED) {
-        assert.deepEqual(tooWide(commandHelp(declared, width), width), [], declared.name);
+        assert.deepEqual(tooWide(formatCommandHelp(declared, width), width), [], declared.name);
       }
     });
   }
 
   it('has one line for each command on a terminal of 80 columns, and stays one where it is wider', () => {
-    const lines = overview('0.0.0', GROUPS, 80).split('\n');
+    const lines = formatOverview('0.0.0', GROUPS, 80).split('\n');
     for (const { name, summary } of DECLARED) {
       assert.ok(lines.includes(`  ${name.padEnd(12)}${summary}`), name);
     }
-    assert.ok(overview('0.0.0', GROUPS, 200).split('\n').length < lines.length);
+    assert.ok(formatOverview('0.0.0', GROUPS, 200).split('\n').length < lines.length);
   });
 
   it('says what a command needs, what each option does and what it is unless given', () => {
-    assert.equal(usage(named('export')), 'c3 export --run RUN --format buckets|adapter|model --out PATH [OPTION ...]');
-    assert.equal(usage(named('record')), 'c3 record [OPTION ...] -- PROGRAM [ARGUMENT ...]');
-    assert.equal(usage(named('completion')), 'c3 completion bash|zsh|fish');
-    const wide = commandHelp(named('keep'), 200);
+    assert.equal(
+      formatUsage(named('export')),
+      'c3 export --run RUN --format buckets|adapter|model --out PATH [OPTION ...]',
+    );
+    assert.equal(formatUsage(named('record')), 'c3 record [OPTION ...] -- PROGRAM [ARGUMENT ...]');
+    assert.equal(formatUsage(named('completion')), 'c3 completion bash|zsh|fish');
+    const wide = formatCommandHelp(named('keep'), 200);
     assert.match(wide, /^ {2}--draws N +Draws N messages in its place\. Default: 100\.$/mu);
     assert.match(wide, /^ {2}--expect held\|fixed +The expected .* Default: held\.$/mu);
-    assert.match(commandHelp(named('credit'), 200), /^ {2}--estimator NAME +The .*\. One of loo, full_mean, .*\.$/mu);
     assert.match(
-      commandHelp(named('keep'), 40),
+      formatCommandHelp(named('credit'), 200),
+      /^ {2}--estimator NAME +The .*\. One of loo, full_mean, .*\.$/mu,
+    );
+    assert.match(
+      formatCommandHelp(named('keep'), 40),
       /^ {2}--draws N\n {6}Draws N messages in its place\.\n {6}Default: 100\./mu,
     );
   });

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { contextOf, type Streams } from '../../../../src/engine/commandLine/command.ts';
+import { createCommandContext, type Streams } from '../../../../src/engine/commandLine/command.ts';
 import { COMMANDS } from '../../../../src/engine/commandLine/commands.ts';
 import { isCancellable, main } from '../../../../src/engine/commandLine/main.ts';
-import { progressPrinter } from '../../../../src/engine/commandLine/support.ts';
+import { createProgressPrinter } from '../../../../src/engine/commandLine/support.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { c3 } from '../workspace.ts';
 
@@ -133,7 +133,7 @@ describe('a context', () => {
   it('stops printing where nobody reads, and takes note of what has failed', () => {
     const streams = streamsOf(Readable.from([]));
     let failed = 0;
-    const context = contextOf('verify', streams, () => failed++);
+    const context = createCommandContext('verify', streams, () => failed++);
     context.print('a');
     context.note('b');
     context.fails();
@@ -146,7 +146,7 @@ describe('a context', () => {
   it('writes below a line of progress, which is there on a terminal alone', () => {
     const written = (isTTY: boolean): readonly string[] => {
       const streams = streamsOf(Readable.from([]), isTTY);
-      const context = contextOf('blame', streams, () => undefined);
+      const context = createCommandContext('blame', streams, () => undefined);
       context.showProgress('1 of 2');
       context.showProgress('2 of 2');
       context.note('a remark');
@@ -171,7 +171,7 @@ describe('a context', () => {
     }));
     const shown = (isTTY: boolean): string => {
       const streams = streamsOf(Readable.from([]), isTTY);
-      const show = progressPrinter(contextOf('run', streams, () => undefined));
+      const show = createProgressPrinter(createCommandContext('run', streams, () => undefined));
       progress.forEach(show);
       return streams.noted.join('');
     };

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Message } from '../../../../src/domain/message.ts';
 import type { BucketView } from '../../../../src/domain/replay.ts';
 import type { RunSummary } from '../../../../src/domain/run.ts';
-import { bucketWords, findingWords, summaryWords } from '../../../../src/engine/commandLine/words.ts';
+import { formatBucket, formatFinding, formatSummary } from '../../../../src/engine/commandLine/words.ts';
 
 const NOTHING = { before: null, after: null, difference: null };
 const SUMMARY: RunSummary = {
@@ -20,7 +20,7 @@ const SUMMARY: RunSummary = {
   store: '/store',
 };
 const callsOf = (summary: RunSummary): string | undefined =>
-  summaryWords(summary)
+  formatSummary(summary)
     .split('\n')
     .find((line) => line.includes('evaluator calls'));
 
@@ -38,11 +38,11 @@ describe('summaryWords', () => {
 
   it('says how many episodes could not be scored, where there are any', () => {
     assert.match(
-      summaryWords({ ...SUMMARY, maskedEpisodes: 3 }),
+      formatSummary({ ...SUMMARY, maskedEpisodes: 3 }),
       /\n {2}not scored +3 episodes: the evaluator failed; they are not counted\n/,
     );
     for (const summary of [{ ...SUMMARY, maskedEpisodes: 0 }, SUMMARY]) {
-      assert.doesNotMatch(summaryWords(summary), /not scored/);
+      assert.doesNotMatch(formatSummary(summary), /not scored/);
     }
   });
 });
@@ -55,9 +55,9 @@ describe('findingWords', () => {
     original,
     credit: null,
   });
-  const linesOf = (alternatives: Parameters<typeof findingWords>[2], tests = false): string[] => {
+  const linesOf = (alternatives: Parameters<typeof formatFinding>[2], tests = false): string[] => {
     const program = { tests: ['assert f()'], test: '', entryPoint: null, setup: '', prefix: '' };
-    return findingWords(
+    return formatFinding(
       { question: 'What is 10 * (4 + 10)?', answer: '140', ...(tests && { tests: program }) },
       message,
       alternatives,
@@ -90,7 +90,7 @@ describe('findingWords', () => {
   });
 
   it('shows hostile text on one line and bounded', () => {
-    const words = findingWords(
+    const words = formatFinding(
       { question: `first\nsecond\u001b[2J${'x'.repeat(999)}`, answer: '1' },
       { ...message, text: 'a\nb' },
       [],
@@ -142,7 +142,7 @@ describe('bucketWords', () => {
     trainingCredit: null,
   };
   const lines = (alternatives: BucketView['alternatives']): string[] =>
-    bucketWords(message, {
+    formatBucket(message, {
       id: 1,
       run: 'r',
       origin: 'request',

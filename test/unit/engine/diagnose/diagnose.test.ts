@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { meanInterval } from '../../../../src/credit/interval.ts';
-import { fidelity } from '../../../../src/diagnostics/fidelity.ts';
+import { measureFidelity } from '../../../../src/diagnostics/fidelity.ts';
 import { spearman } from '../../../../src/diagnostics/statistics/rank.ts';
-import { diagnosisWords } from '../../../../src/engine/commandLine/measures.ts';
+import { formatDiagnosis } from '../../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
-import { bucketsOf, bucketsOfSample } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
+import { readOriginBuckets, readSampleBuckets } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import {
   sampleDiagnostics,
   type SampleDependencies,
   type SampleSettings,
 } from '../../../../src/engine/diagnose/diagnoseSample.ts';
 import { startEnergy } from '../../../../src/engine/machine/energy.ts';
-import { taxonomyReport, taxonomyWords } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
+import { createTaxonomyReport, formatTaxonomy } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
 import { readBuckets } from '../../../../src/engine/taxonomy/taxonomyView.ts';
 import { PolicyGone } from '../../../../src/policy/policy.ts';
-import { grow } from '../../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../../src/replay/episodes.ts';
 import { recordSubtree, recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import { replayMessage } from '../../../../src/replay/replayMessage.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
@@ -27,7 +27,7 @@ import type { Protocol } from '../../../../src/team/protocol.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import type { Moment } from '../../../../src/training/state/states.ts';
 import { held } from '../../../support/held.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import {
   CHECKPOINTS,
   digest,
@@ -61,7 +61,7 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
   for (const root of starts(all.slice(0, 2))) {
     recordTrainingTree(
       store,
-      await grow(made.settings, [root], [2, 4, 1, 1].slice(0, protocol.occurrences.length), NEVER),
+      await growEpisodes(made.settings, [root], [2, 4, 1, 1].slice(0, protocol.occurrences.length), NEVER),
       protocol,
       ROUND,
       LOO,
@@ -76,7 +76,12 @@ async function scene(t: TestContext, protocol: Protocol = PAIR, evaluated = 8): 
   const round = { ...ROUND, phase: 'evaluate' as const, iteration: 4 };
   recordSubtree(
     store,
-    await grow({ ...made.settings, scope: 'evaluation:sampled' }, starts(all.slice(2, 2 + evaluated)), [], NEVER),
+    await growEpisodes(
+      { ...made.settings, scope: 'evaluation:sampled' },
+      starts(all.slice(2, 2 + evaluated)),
+      [],
+      NEVER,
+    ),
     protocol,
     round,
   );
@@ -103,7 +108,7 @@ describe('sampling buckets', () => {
     const here = await scene(t);
     const before = here.evaluator.calls;
     const number = await sample(here);
-    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    const buckets = [...readSampleBuckets(here.store, number, PAIR)];
     assert.equal(buckets.length, 5);
     assert.equal(new Set(buckets.map(({ view }) => view.contextKey)).size, 5);
     for (const { view, alternatives, credited, valueFrom, valueCount, real, row } of buckets) {
@@ -131,7 +136,7 @@ describe('sampling buckets', () => {
   it('draws random numbers of their own for every alternative, so that value samples are independent', async (t) => {
     const here = await scene(t);
     const number = await sample(here, { contexts: 1 });
-    const [bucket] = bucketsOfSample(here.store, number, PAIR);
+    const [bucket] = readSampleBuckets(here.store, number, PAIR);
     const replays = here.store.replaysOfBucket(bucket?.view.id ?? 0);
     const streams = replays.map(({ leaf }) => here.store.fullMessage(leaf).streamKey);
     assert.deepEqual([streams.length, new Set(streams).size], [14, 14]);
@@ -141,7 +146,7 @@ describe('sampling buckets', () => {
     const here = await scene(t);
     const contexts = async (changes: Partial<SampleSettings>): Promise<string[]> => {
       const number = await sample(here, { alternatives: 2, valueSamples: 0, replays: 1, contexts: 4, ...changes });
-      return [...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => view.contextKey);
+      return [...readSampleBuckets(here.store, number, PAIR)].map(({ view }) => view.contextKey);
     };
     const first = await contexts({});
     assert.deepEqual(await contexts({ alternatives: 3 }), first);
@@ -152,7 +157,7 @@ describe('sampling buckets', () => {
   it('takes the roles that are asked for; a terminal one has one replay', async (t) => {
     const here = await scene(t);
     const number = await sample(here, { role: 'actor', contexts: 100 });
-    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    const buckets = [...readSampleBuckets(here.store, number, PAIR)];
     assert.deepEqual([buckets.length, new Set(buckets.map(({ role }) => role))], [8, new Set(['actor'])]);
     for (const { alternatives } of buckets) {
       assert.ok(alternatives.every(({ returns, next }) => returns.length === 1 && next.length === 0));
@@ -167,7 +172,7 @@ describe('sampling buckets', () => {
     const here = await scene(t, PAIR, 0);
     const number = await sample(here);
     assert.deepEqual(
-      [...bucketsOfSample(here.store, number, PAIR)].map(({ view }) => here.store.message(view.message ?? 0).phase),
+      [...readSampleBuckets(here.store, number, PAIR)].map(({ view }) => here.store.message(view.message ?? 0).phase),
       ['train', 'train'],
     );
     for (const changes of [
@@ -186,7 +191,7 @@ describe('sampling buckets', () => {
     let left = 2;
     await assert.rejects(
       sampleDiagnostics(RUN, SETTINGS, here.dependencies, {
-        signal: abortedWhen(() => left <= 0),
+        signal: makeSignalAbortedWhen(() => left <= 0),
         onContext: () => {
           left--;
         },
@@ -194,7 +199,7 @@ describe('sampling buckets', () => {
       CancelledError,
     );
     const [only] = here.store.diagnosticSamples(RUN);
-    assert.equal([...bucketsOfSample(here.store, only?.id ?? 0, PAIR)].length, 2);
+    assert.equal([...readSampleBuckets(here.store, only?.id ?? 0, PAIR)].length, 2);
     const lost = sampleDiagnostics(
       RUN,
       SETTINGS,
@@ -230,7 +235,7 @@ describe('credit against a value head', () => {
     const number = await sampleDiagnostics(RUN, SETTINGS, judging(here, asked), {
       signal: new AbortController().signal,
     });
-    const buckets = [...bucketsOfSample(here.store, number, PAIR)];
+    const buckets = [...readSampleBuckets(here.store, number, PAIR)];
     const pairs: [number, number][] = [];
     const variances: number[] = [];
     for (const { view } of buckets) {
@@ -270,7 +275,7 @@ describe('credit against a value head', () => {
       found.fidelity.all?.value,
       diagnose(here.store, RUN, { origin: null, estimator: 'full_mean', protocol: PAIR }).fidelity.all?.value,
     );
-    assert.match(diagnosisWords(found), /credit by mappo/);
+    assert.match(formatDiagnosis(found), /credit by mappo/);
   });
 
   it('asks of the state that the message answered, and leaves out what was scored before it', async (t) => {
@@ -279,7 +284,7 @@ describe('credit against a value head', () => {
     const number = await sampleDiagnostics(RUN, { ...SETTINGS, role: 'final' }, judging(here, asked), {
       signal: new AbortController().signal,
     });
-    const buckets = [...bucketsOfSample(here.store, number, CHECKPOINTS)];
+    const buckets = [...readSampleBuckets(here.store, number, CHECKPOINTS)];
     assert.equal(buckets.length, 5);
     const drafts: number[] = [];
     for (const [index, { view }] of buckets.entries()) {
@@ -339,12 +344,12 @@ describe('credit against a value head', () => {
     assert.match(found.reasons['variance'] ?? '', /two alternatives with a stored credit/);
     // Its training buckets hold credits by leave-one-out, which are not this one's.
     assert.ok(
-      [...bucketsOf(here.store, RUN, 'training', PAIR)].some(({ view }) =>
+      [...readOriginBuckets(here.store, RUN, 'training', PAIR)].some(({ view }) =>
         view.alternatives.some(({ credit }) => credit?.estimator === 'loo'),
       ),
     );
     assert.equal(diagnose(here.store, RUN, { origin: 'training', estimator: 'mappo', protocol: PAIR }).variance, null);
-    assert.match(diagnosisWords(found), /fidelity, all {5}not measured: No alternative has its credit stored/);
+    assert.match(formatDiagnosis(found), /fidelity, all {5}not measured: No alternative has its credit stored/);
   });
 });
 
@@ -375,7 +380,7 @@ describe('a diagnosis', () => {
       [found.overhead.request.evaluatorCalls, found.overhead.request.seconds, found.overhead.diagnostic.seconds],
       [0, null, null],
     );
-    assert.match(diagnosisWords(found), /fidelity, real {4}not measured: No context/);
+    assert.match(formatDiagnosis(found), /fidelity, real {4}not measured: No context/);
   });
 
   it('of a sample measures fidelity on its value samples, names the continuation and counts what it cost', async (t) => {
@@ -383,7 +388,10 @@ describe('a diagnosis', () => {
     const number = await sample(here);
     const found = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: PAIR });
     assert.deepEqual([found.origin, found.contexts, found.fidelity.pairs], ['diagnostic', 5, { real: 5, all: 20 }]);
-    assert.equal(found.fidelity.all?.value, fidelity([...bucketsOfSample(here.store, number, PAIR)], 'loo').all?.value);
+    assert.equal(
+      found.fidelity.all?.value,
+      measureFidelity([...readSampleBuckets(here.store, number, PAIR)], 'loo').all?.value,
+    );
     assert.deepEqual(
       [found.continuation.draws, found.continuation.snapshots, found.continuation.sampling],
       ['independent', [ROUND.snapshot], { ...SAMPLING, maxNewTokens: 7 }],
@@ -403,13 +411,13 @@ describe('a diagnosis', () => {
   it('takes for the next message that of one who sees it, not of a parallel role', async (t) => {
     const here = await scene(t, PARALLEL);
     const number = await sample(here, { role: 'left', contexts: 2, replays: 2 });
-    for (const bucket of bucketsOfSample(here.store, number, PARALLEL)) {
+    for (const bucket of readSampleBuckets(here.store, number, PARALLEL)) {
       const [replay] = here.store.replaysOfBucket(bucket.view.id);
       // The integrator speaks last and hears left; right speaks between them and does not.
       assert.equal(bucket.alternatives[0]?.next[0], here.store.message(replay?.leaf ?? 0).text);
     }
     const planner = await sample(here, { role: 'planner', contexts: 1 });
-    const [first] = bucketsOfSample(here.store, planner, PARALLEL);
+    const [first] = readSampleBuckets(here.store, planner, PARALLEL);
     const [replay] = here.store.replaysOfBucket(first?.view.id ?? 0);
     assert.equal(
       first?.alternatives[0]?.next[0],
@@ -421,7 +429,7 @@ describe('a diagnosis', () => {
 describe('the taxonomy', () => {
   it('counts what fits no class and finds what can be said of the episodes', async (t) => {
     const here = await scene(t);
-    const report = await taxonomyReport(
+    const report = await createTaxonomyReport(
       here.store,
       RUN,
       await readBuckets(here.store, RUN, here.dependencies.protocol),
@@ -443,7 +451,7 @@ describe('the taxonomy', () => {
       [by('plan ignored').count, by('plan ignored').measured, by('plan ignored').notMeasured],
       [0, 0, 8],
     );
-    const lines = taxonomyWords(report);
+    const lines = formatTaxonomy(report);
     assert.ok(
       lines.some((line) => /^ {5}\? {2}plan ignored: Not measured: replay the plan/.test(line)),
       lines.join('\n'),
@@ -456,7 +464,7 @@ describe('the taxonomy', () => {
     const plan = here.store.chain(leaf?.leaf ?? 0)[0]?.id ?? 0;
     const ignored = async () =>
       (
-        await taxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })
+        await createTaxonomyReport(here.store, RUN, { buckets: [], leftOut: { requested: 0, otherDistribution: 0 } })
       ).detectors.find(({ name }) => name === 'plan ignored');
     // Another plan says nothing of no plan.
     await replayMessage(

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { mean } from '../../../../src/credit/describe.ts';
 import { pearson, type Pair } from '../../../../src/diagnostics/statistics/rank.ts';
-import { trainingCreditWords } from '../../../../src/engine/commandLine/measures.ts';
+import { formatTrainingCredit } from '../../../../src/engine/commandLine/measures.ts';
 import { diagnose } from '../../../../src/engine/diagnose/diagnose.ts';
 import type { SampleDependencies } from '../../../../src/engine/diagnose/diagnoseSample.ts';
 import {
-  contextSamples,
+  listContextSamples,
   readTrainingCredit,
   sampleTrainingCredit,
   type RoleTrainingCredit,
@@ -16,16 +16,16 @@ import {
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
-import { runSampling, type RunConfig } from '../../../../src/training/config/config.ts';
+import { getRunSampling, type RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { sampleIteration } from '../../../../src/training/iteration.ts';
-import { learnedMessages, type LearnedMessage } from '../../../../src/training/learnedMessages.ts';
-import { methodNamed } from '../../../../src/training/methods/methods.ts';
+import { listLearnedMessages, type LearnedMessage } from '../../../../src/training/learnedMessages.ts';
+import { getMethod } from '../../../../src/training/methods/methods.ts';
 import { held } from '../../../support/held.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import {
-  actionsIn,
-  chainOf,
+  parseActions,
+  makeChainProtocol,
   expectedReturn,
   softmax,
   tableEvaluator,
@@ -41,7 +41,7 @@ const SCORES = [
   [0, 0.75],
 ];
 const TEAM: TabularTeam = {
-  protocol: chainOf(2),
+  protocol: makeChainProtocol(2),
   logits: [
     [[0.2, 0.5, -0.1]],
     [
@@ -78,7 +78,7 @@ async function scene(t: TestContext, count: number, overrides: readonly string[]
   const [policy, evaluator] = [new TabularPolicy(TEAM.logits), tableEvaluator(TEAM)];
   store.insertStep({ run: RUN, iteration: 1, snapshot: SNAPSHOT, ledger: LEDGER });
   await sampleIteration({
-    ...{ config, method: methodNamed(config.method), problems: all, policy, protocol, render: renderPlain },
+    ...{ config, method: getMethod(config.method), problems: all, policy, protocol, render: renderPlain },
     ...{ evaluator, store, round: ROUND, stage: 0, signal: new AbortController().signal },
     valuesOf: () => Promise.resolve(new Map()),
     onBegin: () => undefined,
@@ -86,7 +86,7 @@ async function scene(t: TestContext, count: number, overrides: readonly string[]
   });
   store.finishStep(RUN, 1, METRICS, LEDGER);
   const dependencies: SampleDependencies = {
-    ...{ store, protocol, render: renderPlain, evaluator, sampling: runSampling(config), seed: config.seed },
+    ...{ store, protocol, render: renderPlain, evaluator, sampling: getRunSampling(config), seed: config.seed },
     returnBound: 10,
     samples: () => true,
     source: () => Promise.resolve(held({ policy })),
@@ -109,12 +109,15 @@ const read = (here: Scene, changes: Partial<TrainingCreditSettings> = {}): RoleT
 
 /** What the run learned from, by role. */
 const rowsOf = (here: Scene, role: string): LearnedMessage[] =>
-  [...learnedMessages(learnedIn(here))].filter((one) => one.role === role);
+  [...listLearnedMessages(learnedIn(here))].filter((one) => one.role === role);
 
 /** The correlation of the credits of a role with the advantages in the table. */
 const exactly = (here: Scene, role: string): number =>
   pearson(
-    rowsOf(here, role).map((row): Pair => [row.advantage, advantage(actionsIn(here.store.message(row.message).text))]),
+    rowsOf(here, role).map((row): Pair => [
+      row.advantage,
+      advantage(parseActions(here.store.message(row.message).text)),
+    ]),
   ) ?? NaN;
 
 /** The ids of the replayed messages, in the order of their buckets. */
@@ -134,7 +137,7 @@ describe('the replays of messages that were learned from', () => {
           const worth = mean((own?.returns ?? []).map(Number));
           const value = mean(others.map(({ returns }) => Number(returns[0])));
           assert.deepEqual([own?.returns.length, others.length], [position === 0 ? 16 : 1, 16]);
-          return worth - value - advantage(actionsIn(own?.text ?? ''));
+          return worth - value - advantage(parseActions(own?.text ?? ''));
         });
       // Each is the mean of 16 pairs of returns from 0 to 1.
       assert.ok(Math.abs(mean(errors)) < 0.08, String(mean(errors)));
@@ -173,7 +176,7 @@ describe('the replays of messages that were learned from', () => {
     const [here, whole] = [await scene(t, 4, C3), await scene(t, 4, C3)];
     const asked = { contexts: 3, replays: 2 };
     await measure(whole, asked);
-    const signal = abortedWhen(() => replayed(here).length === 5);
+    const signal = makeSignalAbortedWhen(() => replayed(here).length === 5);
     await assert.rejects(measure(here, asked, signal), CancelledError);
     const before = replayed(here).length;
     assert.ok(before >= 5 && before < replayed(whole).length);
@@ -187,7 +190,7 @@ describe('the replays of messages that were learned from', () => {
     assert.deepEqual([replayed(here).length, here.store.diagnosticSamples(RUN).length], [rows, 1]);
     // Other settings are another sample, and none is one of contexts.
     await measure(here, { ...asked, seed: 1 });
-    assert.deepEqual([here.store.diagnosticSamples(RUN).length, contextSamples(here.store, RUN)], [2, []]);
+    assert.deepEqual([here.store.diagnosticSamples(RUN).length, listContextSamples(here.store, RUN)], [2, []]);
     const plain = diagnose(here.store, RUN, { origin: null, estimator: 'loo', protocol: TEAM.protocol });
     assert.deepEqual([plain.origin, plain.sample], ['training', null]);
   });
@@ -203,7 +206,7 @@ describe('the replays of messages that were learned from', () => {
       read(here, asked).map(({ role, contexts, messages, disattenuated }) => [role, contexts, messages, disattenuated]),
       [['r1', 2, 8, null]],
     );
-    const words = trainingCreditWords('c3', { ...SETTINGS, ...asked }, read(here, asked)).join('\n');
+    const words = formatTrainingCredit('c3', { ...SETTINGS, ...asked }, read(here, asked)).join('\n');
     assert.match(words, /without noise +not measured: it needs two pairs of a message/u);
     assert.match(words, /measured on +2 contexts, 8 messages, 8 pairs, \d+ evaluator calls$/u);
     const drawn = replayed(here);
@@ -230,7 +233,7 @@ describe('the replays of messages that were learned from', () => {
     const asked = { contexts: 1, replays: 1, role: 'r0' };
     await measure(flat, asked);
     assert.equal(read(flat, asked)[0]?.correlation, null);
-    const words = trainingCreditWords('magrpo', { ...SETTINGS, ...asked }, read(flat, asked)).join('\n');
+    const words = formatTrainingCredit('magrpo', { ...SETTINGS, ...asked }, read(flat, asked)).join('\n');
     assert.match(words, /r0: credit that magrpo learned with/u);
     assert.match(words, /correlation +not measured: All credits are equal, so that nothing correlates with them\.\n/u);
   });

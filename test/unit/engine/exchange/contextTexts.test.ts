@@ -4,7 +4,7 @@ import type { ChatMessage } from '../../../../src/chat/messages.ts';
 import { ContextNames, ContextTexts } from '../../../../src/engine/exchange/contextTexts.ts';
 import { contextText } from '../../../../src/logs/contextForm.ts';
 import { textHash } from '../../../../src/store/tokens.ts';
-import { contextKey } from '../../../../src/team/contextKey.ts';
+import { hashContext } from '../../../../src/team/contextKey.ts';
 
 const said = (text: string): ChatMessage => ({ role: 'user', name: null, text });
 
@@ -22,12 +22,12 @@ it('contexts of one list are named as their whole texts are, and say only what i
   ] as const) {
     const { key, context } = names.of(list, texts.of({ list, length }));
     const expected = contextText(list.slice(0, length));
-    assert.equal(key, contextKey(expected).key);
+    assert.equal(key, hashContext(expected).key);
     if (typeof context === 'string') {
       assert.equal(isNew, true);
       whole = context;
     } else {
-      assert.deepEqual([isNew, context.base, context.baseLength], [false, contextKey(whole).key, whole.length]);
+      assert.deepEqual([isNew, context.base, context.baseLength], [false, hashContext(whole).key, whole.length]);
       whole += context.since;
       assert.equal(context.sha256, textHash(expected));
     }
@@ -44,7 +44,7 @@ it('contexts that are too long say their ends, each a little more than the one b
     const { key, context } = names.of(list, texts.of({ list, length }));
     whole = typeof context === 'string' ? context : whole + context.since;
     written += typeof context === 'string' ? context.length : context.since.length;
-    assert.ok(length % 50 !== 0 || key === contextKey(whole).key);
+    assert.ok(length % 50 !== 0 || key === hashContext(whole).key);
     assert.ok(whole.length <= 1_000_000 && (length === 0 || whole.endsWith(list[length - 1]?.text ?? '')));
   }
   assert.match(whole, /^### left out\n\d+ earlier messages\n\n### user\n/);

@@ -3,16 +3,25 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fidelity, publishedFidelity } from '../../../../src/diagnostics/fidelity.ts';
-import { publishedInfluence } from '../../../../src/diagnostics/influence.ts';
-import { publishedVariance } from '../../../../src/diagnostics/variance.ts';
-import { bucketsOf, bucketsOfSample, type StoredBucket } from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
+import { measureFidelity, measurePublishedFidelity } from '../../../../src/diagnostics/fidelity.ts';
+import { measurePublishedInfluence } from '../../../../src/diagnostics/influence.ts';
+import { measurePublishedVariance } from '../../../../src/diagnostics/variance.ts';
+import {
+  readOriginBuckets,
+  readSampleBuckets,
+  type StoredBucket,
+} from '../../../../src/engine/diagnose/diagnoseBuckets.ts';
 import { readBucketLine } from '../../../../src/engine/exchange/exchangeBucket.ts';
 import { exportBuckets } from '../../../../src/engine/exchange/exchangeExport.ts';
 import { importBuckets } from '../../../../src/engine/exchange/exchangeImport.ts';
-import { canonicalJson, JsonNumber, jsonOf, parseJson } from '../../../../src/engine/exchange/exchangeJson.ts';
-import { parseRecipe, protocolOf } from '../../../../src/engine/recipe/recipe.ts';
-import { grow } from '../../../../src/replay/episodes.ts';
+import {
+  formatCanonicalJson,
+  JsonNumber,
+  toJsonValue,
+  parseJson,
+} from '../../../../src/engine/exchange/exchangeJson.ts';
+import { parseRecipe, parseRecipeProtocol } from '../../../../src/engine/recipe/recipe.ts';
+import { growEpisodes } from '../../../../src/replay/episodes.ts';
 import { recordTrainingTree } from '../../../../src/replay/recordTree.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
@@ -48,8 +57,8 @@ const NOW = '2026-01-01T00:00:00.000Z';
 
 /** A bucket as the authors' writer writes it: sorted keys, no blanks, Python's floats. */
 const line = (changes: Readonly<Record<string, unknown>> = {}): string =>
-  canonicalJson(
-    jsonOf({
+  formatCanonicalJson(
+    toJsonValue({
       bucket_id: 'bkt_6ba1e57bcc9982b6',
       ctx_hash: 123,
       target_role: 'reasoner',
@@ -73,11 +82,11 @@ async function imported(
   const path = join(folder, `in-${lines.length}-${Math.floor(performance.now() * 1000)}.jsonl`);
   writeFileSync(path, lines.map((one) => `${one}\n`).join(''));
   const { run } = await importBuckets(store, path, NOW);
-  const protocol = protocolOf(parseRecipe(store.runConfig(run), run));
+  const protocol = parseRecipeProtocol(parseRecipe(store.runConfig(run), run));
   const out = `${path}.out`;
   exportBuckets(store, run, protocol, out);
   const [sample] = store.diagnosticSamples(run);
-  return { run, back: readFileSync(out, 'utf8'), buckets: [...bucketsOfSample(store, sample?.id ?? 0, protocol)] };
+  return { run, back: readFileSync(out, 'utf8'), buckets: [...readSampleBuckets(store, sample?.id ?? 0, protocol)] };
 }
 
 describe('JSON as Python has it', () => {
@@ -85,10 +94,10 @@ describe('JSON as Python has it', () => {
     const text = '{"z":1.0,"a":9223372036854775806,"\u{1F600}":[1e-07,-0.0,NaN],"\uFFFD":{"é":"\\u0000\\n\u2028\\""}}';
     const parsed = parseJson(text);
     assert.equal(
-      canonicalJson(parsed),
+      formatCanonicalJson(parsed),
       '{"a":9223372036854775806,"z":1.0,"\uFFFD":{"é":"\\u0000\\n\u2028\\""},"\u{1F600}":[1e-07,-0.0,NaN]}',
     );
-    assert.deepEqual(canonicalJson(parseJson(' [ 1 , {"a" : true , "a":null} , "" ] ')), '[1,{"a":null},""]');
+    assert.deepEqual(formatCanonicalJson(parseJson(' [ 1 , {"a" : true , "a":null} , "" ] ')), '[1,{"a":null},""]');
   });
 
   it('refuses what is no JSON', () => {
@@ -309,11 +318,11 @@ describe('an imported file', () => {
     const close = (actual: number | null | undefined, expected: number): void =>
       assert.ok(Math.abs((actual ?? NaN) - expected) <= 1e-9, `${String(actual)} is not ${expected}`);
     // NumPy and SciPy on the authors' definitions.
-    close(fidelity(buckets, 'loo').real?.value, 0.8204276211947296);
-    close(fidelity(buckets, 'loo').all?.value, 0.8242675099330777);
-    close(publishedFidelity(buckets, 'full_mean', true).all, 0.8278466079844028);
-    close(publishedVariance(buckets, 'loo')?.mean, 0.20544054431513);
-    close(publishedInfluence(buckets), 0.18738300245436);
+    close(measureFidelity(buckets, 'loo').real?.value, 0.8204276211947296);
+    close(measureFidelity(buckets, 'loo').all?.value, 0.8242675099330777);
+    close(measurePublishedFidelity(buckets, 'full_mean', true).all, 0.8278466079844028);
+    close(measurePublishedVariance(buckets, 'loo')?.mean, 0.20544054431513);
+    close(measurePublishedInfluence(buckets), 0.18738300245436);
   });
 });
 
@@ -325,9 +334,9 @@ describe('an exported run', () => {
       evaluator: new CountingEvaluator((text) => (text.endsWith('7') ? null : text.length % 2 === 0 ? 1 : 0)),
     });
     for (const root of of) {
-      recordTrainingTree(store, await grow(settings, starts([root]), [3, 4], NEVER), PAIR, ROUND, LOO);
+      recordTrainingTree(store, await growEpisodes(settings, starts([root]), [3, 4], NEVER), PAIR, ROUND, LOO);
     }
-    const before = [...bucketsOf(store, RUN, 'training', PAIR)];
+    const before = [...readOriginBuckets(store, RUN, 'training', PAIR)];
     const folder = mkdtempSync(join(tmpdir(), 'c3-export-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const out = join(folder, 'out.jsonl');
@@ -345,8 +354,8 @@ describe('an exported run', () => {
     );
     const there = scene(t);
     const { run } = await importBuckets(there.store, out, NOW);
-    const protocol = protocolOf(parseRecipe(there.store.runConfig(run), run));
-    const after = [...bucketsOf(there.store, run, 'diagnostic', protocol)];
+    const protocol = parseRecipeProtocol(parseRecipe(there.store.runConfig(run), run));
+    const after = [...readOriginBuckets(there.store, run, 'diagnostic', protocol)];
     const kept = before.filter(({ alternatives }) =>
       alternatives.some(({ returns }) => returns.some((value) => value !== null)),
     );

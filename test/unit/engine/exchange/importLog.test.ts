@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { NOTHING_MEASURED } from '../../../../src/domain/message.ts';
 import { isBucketFile } from '../../../../src/engine/exchange/exchangeImport.ts';
-import { protocolOfRun } from '../../../../src/engine/recipe/recipe.ts';
+import { readRunProtocol } from '../../../../src/engine/recipe/recipe.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { renamesOf } from '../../../../src/shared/speakerNames.ts';
+import { parseSpeakerRenames } from '../../../../src/shared/speakerNames.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { rawConnection } from '../../store/helpers.ts';
 import { importText } from './importText.ts';
@@ -66,7 +66,7 @@ describe('a log', () => {
       ['done', 'mock-planner, mock-writer'],
     );
     assert.deepEqual(
-      protocolOfRun(store, run).occurrences.map(({ role }) => role),
+      readRunProtocol(store, run).occurrences.map(({ role }) => role),
       ['planner', 'writer'],
     );
     const [root] = store.searchMessages({ query: 'look', run, offset: 0, limit: 10 }).messages;
@@ -210,7 +210,7 @@ describe('a log', () => {
     const store = storeOf(t);
     const names = ['{question}', 'question', 'a\u0000b', 'x'.repeat(500), 'plan_output', '  ', 'A', '__proto__'];
     const { run } = await importText(store, conversation(user('Hi'), ...names.map((name) => by(name, name))));
-    const roles = protocolOfRun(store, run).occurrences.map(({ role }) => role);
+    const roles = readRunProtocol(store, run).occurrences.map(({ role }) => role);
     assert.equal(new Set(roles).size, names.length);
   });
 
@@ -258,22 +258,22 @@ describe('speakers with other names', () => {
   it('are stored under these, two with one name as one, in a run of its own', async (t) => {
     const store = storeOf(t);
     const plain = await importText(store, text);
-    const { run, speakers } = await importText(store, text, false, renamesOf(['a=planner', ' c = planner ']));
+    const { run, speakers } = await importText(store, text, false, parseSpeakerRenames(['a=planner', ' c = planner ']));
     assert.notEqual(run, plain.run);
     assert.deepEqual(speakers, [
       { name: 'planner', by: 'renamed', messages: 2 },
       { name: 'b', by: 'name', messages: 1 },
     ]);
     assert.deepEqual(
-      protocolOfRun(store, run).roles.map(({ name }) => name),
+      readRunProtocol(store, run).roles.map(({ name }) => name),
       ['planner', 'b'],
     );
-    assert.equal((await importText(store, text, false, renamesOf(['c=planner', 'a=planner']))).known, true);
+    assert.equal((await importText(store, text, false, parseSpeakerRenames(['c=planner', 'a=planner']))).known, true);
   });
 
   it('are refused where nobody is called so, with those who are there, and nothing is stored', async (t) => {
     const store = storeOf(t);
-    await assert.rejects(importText(store, text, false, renamesOf(['a=x', 'd=y'])), (error) => {
+    await assert.rejects(importText(store, text, false, parseSpeakerRenames(['a=x', 'd=y'])), (error) => {
       assert.ok(error instanceof C3Error);
       assert.equal(
         error.message,
@@ -286,10 +286,10 @@ describe('speakers with other names', () => {
 
   it('are refused where they are no names', () => {
     for (const wrong of ['a', '=b', 'a=', ' =b', 'a=\n', `a=${'b'.repeat(61)}`]) {
-      assert.throws(() => renamesOf([wrong]), /--rename takes/u, wrong);
+      assert.throws(() => parseSpeakerRenames([wrong]), /--rename takes/u, wrong);
     }
-    assert.throws(() => renamesOf(['a=b', 'a=c']), /two names/u);
-    assert.deepEqual(renamesOf(['a=b=c']), [['a', 'b=c']]);
+    assert.throws(() => parseSpeakerRenames(['a=b', 'a=c']), /two names/u);
+    assert.deepEqual(parseSpeakerRenames(['a=b=c']), [['a', 'b=c']]);
   });
 });
 

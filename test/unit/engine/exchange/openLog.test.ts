@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { decompressed } from '../../../../src/engine/exchange/compressedLog.ts';
-import { openLog, utf16AsUtf8 } from '../../../../src/engine/exchange/openLog.ts';
-import { framesAsJson, isFramed } from '../../../../src/engine/exchange/protobufLog.ts';
+import { decompressLog } from '../../../../src/engine/exchange/compressedLog.ts';
+import { openLog, convertUtf16 } from '../../../../src/engine/exchange/openLog.ts';
+import { convertFramedMessages, isFramed } from '../../../../src/engine/exchange/protobufLog.ts';
 import type { LeftOutCounts } from '../../../../src/logs/episode.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
@@ -34,7 +34,7 @@ describe('a compressed log', () => {
       const bytes = compress(BOMB);
       writeFileSync(path, bytes);
       await assert.rejects(
-        decompressed(path, out, NEVER, bytes.subarray(0, 16), 10_000_000),
+        decompressLog(path, out, NEVER, bytes.subarray(0, 16), 10_000_000),
         isInput(/^The content of .* is more than 10 MB; split the log\.$/u),
       );
       assert.ok(readFileSync(out).length <= 10_000_000);
@@ -45,7 +45,7 @@ describe('a compressed log', () => {
     const { path, out } = filesOf(t);
     const bytes = gzipSync(BOMB);
     writeFileSync(path, bytes);
-    await assert.rejects(decompressed(path, out, AbortSignal.abort(), bytes.subarray(0, 16)), CancelledError);
+    await assert.rejects(decompressLog(path, out, AbortSignal.abort(), bytes.subarray(0, 16)), CancelledError);
   });
 });
 
@@ -60,7 +60,7 @@ describe('a compressed log in several parts', () => {
   async function read(t: TestContext, bytes: Buffer): Promise<{ text: string; leftOut: LeftOutCounts }> {
     const { path, out } = filesOf(t);
     writeFileSync(path, bytes);
-    const leftOut = await decompressed(path, out, NEVER, bytes.subarray(0, 16));
+    const leftOut = await decompressLog(path, out, NEVER, bytes.subarray(0, 16));
     return { text: readFileSync(out, 'latin1'), leftOut };
   }
 
@@ -154,8 +154,8 @@ describe('a log in another encoding', () => {
     const { path, out } = filesOf(t);
     const bytes = little('\u2713'.repeat(1000));
     writeFileSync(path, bytes);
-    await assert.rejects(utf16AsUtf8(path, out, NEVER, bytes, 2000), isInput(/ is more than 2 kB; split the log\.$/u));
-    await assert.rejects(utf16AsUtf8(path, `${out}2`, AbortSignal.abort(), bytes), CancelledError);
+    await assert.rejects(convertUtf16(path, out, NEVER, bytes, 2000), isInput(/ is more than 2 kB; split the log\.$/u));
+    await assert.rejects(convertUtf16(path, `${out}2`, AbortSignal.abort(), bytes), CancelledError);
   });
 });
 
@@ -164,19 +164,22 @@ describe('messages behind their lengths', () => {
     const { path, out } = filesOf(t);
     const messages = [{ resourceSpans: [] }, { resourceSpans: [{ scopeSpans: [] }] }];
     writeFileSync(path, Buffer.concat(messages.map((one) => frame(Buffer.from(JSON.stringify(one))))));
-    await framesAsJson(path, out, NEVER);
+    await convertFramedMessages(path, out, NEVER);
     assert.equal(readFileSync(out, 'utf8'), messages.map((one) => `${JSON.stringify(one)}\n`).join(''));
   });
 
   it('that hold more than is read are refused, one alone and all together', async (t) => {
     const alone = filesOf(t);
     writeFileSync(alone.path, frame(zstdCompressSync(BOMB)));
-    await assert.rejects(framesAsJson(alone.path, alone.out, NEVER), isInput(/^Cannot decompress message 1 of /u));
+    await assert.rejects(
+      convertFramedMessages(alone.path, alone.out, NEVER),
+      isInput(/^Cannot decompress message 1 of /u),
+    );
     const together = filesOf(t);
     const message = frame(zstdCompressSync(Buffer.from(`{"resourceSpans":[]${' '.repeat(1000)}}`)));
     writeFileSync(together.path, Buffer.concat(Array.from({ length: 20 }, () => message)));
     await assert.rejects(
-      framesAsJson(together.path, together.out, NEVER, undefined, 10_000),
+      convertFramedMessages(together.path, together.out, NEVER, undefined, 10_000),
       isInput(/^The messages of .* together are more than 10 kB; split the log\.$/u),
     );
   });
@@ -191,7 +194,7 @@ describe('messages behind their lengths', () => {
     ];
     const length = Buffer.from([0, 0, 1, 0]);
     writeFileSync(path, Buffer.concat([...[good, ...bad, good].map(frame), length, good]));
-    const leftOut = await framesAsJson(path, out, NEVER);
+    const leftOut = await convertFramedMessages(path, out, NEVER);
     assert.equal(readFileSync(out, 'utf8'), `${good.toString()}\n`.repeat(2));
     assert.deepEqual(
       leftOut.map(([reason, count]) => [reason.replace(/: .*/u, ''), count]),
@@ -205,7 +208,7 @@ describe('messages behind their lengths', () => {
     const all = filesOf(t);
     writeFileSync(all.path, Buffer.concat(bad.slice(1).map(frame)));
     await assert.rejects(
-      framesAsJson(all.path, all.out, NEVER),
+      convertFramedMessages(all.path, all.out, NEVER),
       isInput(/^message 1 of .* is not valid JSON; give a whole file/u),
     );
   });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { crc32, deflateRawSync, zstdCompressSync } from 'node:zlib';
-import { samplesAsJson } from '../../../../src/engine/exchange/zippedLog.ts';
+import { convertSamples } from '../../../../src/engine/exchange/zippedLog.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 
@@ -63,7 +63,7 @@ function filesOf(t: TestContext, bytes: Buffer): { readonly path: string; readon
 }
 async function unpacked(t: TestContext, bytes: Buffer): Promise<Unpacked> {
   const { path, out } = filesOf(t, bytes);
-  const leftOut = await samplesAsJson(path, out, NEVER);
+  const leftOut = await convertSamples(path, out, NEVER);
   return { text: readFileSync(out, 'utf8'), leftOut };
 }
 
@@ -125,9 +125,9 @@ describe('an archive of samples', () => {
       });
     }
     const { path, out } = filesOf(t, whole);
-    await assert.rejects(samplesAsJson(path, out, AbortSignal.abort()), CancelledError);
+    await assert.rejects(convertSamples(path, out, AbortSignal.abort()), CancelledError);
     const { path: long, out: short } = filesOf(t, whole);
-    await assert.rejects(samplesAsJson(long, short, NEVER, 200), {
+    await assert.rejects(convertSamples(long, short, NEVER, 200), {
       kind: 'input',
       message: /^The samples of .* together are more than 200 B; split the log\.$/u,
     });

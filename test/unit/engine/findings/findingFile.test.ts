@@ -1,9 +1,9 @@
 /** The file of a finding: what is written is read again, and what is edited by hand is refused by line and key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findingText, parseFinding, type FindingFile } from '../../../../src/engine/findings/findingFile.ts';
+import { formatFindingFile, parseFinding, type FindingFile } from '../../../../src/engine/findings/findingFile.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { contextKey } from '../../../../src/team/contextKey.ts';
+import { hashContext } from '../../../../src/team/contextKey.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
 const CONTEXT = 'Plan.\n\nProblem:\nWhat is 1 + 2?\n';
@@ -21,7 +21,7 @@ const finding = (changes: Partial<FindingFile> = {}): FindingFile => ({
   problem: { uid: 'a', uidSha: '0'.repeat(64), question: 'What is 1 + 2?', answer: '3', source: 'own', level: null },
   before: [{ as: 'ask', said: 'yes\n---\n- no: "#"' }],
   message: { as: 'plan', said: ' 1 + 2\u0000\u2028\n' },
-  context: { key: contextKey(CONTEXT).key, text: CONTEXT },
+  context: { key: hashContext(CONTEXT).key, text: CONTEXT },
   drawn: {
     weights: 'a'.repeat(64),
     environment: { runtime: 'r 1', provider: 'cpu', device: 'd', threads: 2, platform: 'linux-x64' },
@@ -35,7 +35,7 @@ const finding = (changes: Partial<FindingFile> = {}): FindingFile => ({
 
 /** The file with one line replaced. */
 function edited(from: string | RegExp, to: string): string {
-  const text = findingText(finding());
+  const text = formatFindingFile(finding());
   const other = text.replace(from, to);
   assert.notEqual(other, text);
   return other;
@@ -49,7 +49,7 @@ const refused = (text: string, words: RegExp): void => {
 
 describe('the file of a finding', () => {
   it('gives every text and draw again, and the keys of the configuration that are not the defaults', () => {
-    const text = findingText(finding());
+    const text = formatFindingFile(finding());
     const back = parseFinding(text, 'a test');
     const { title: _, model: __, protocol: ___, ...config } = back.config;
     const { title: ____, model: _____, protocol: ______, ...given } = finding().config;
@@ -57,7 +57,7 @@ describe('the file of a finding', () => {
     assert.deepEqual({ ...back, config: null }, { ...finding(), config: null });
     assert.match(text, /^config:\n {2}seed: 7\n {2}sampling:\n {4}temperature: 0\.5\n$/mu);
     assert.match(text, /^ {2}draws: 0\* 1 0\.25 \?\* 0 1 0\.25\* \?/mu);
-    assert.equal(findingText(back), text);
+    assert.equal(formatFindingFile(back), text);
   });
 
   it('keeps what environments said, and the tests of a problem', () => {
@@ -72,7 +72,7 @@ describe('the file of a finding', () => {
     };
     const tests = { tests: ['assert f() == 1'], test: '', entryPoint: null, setup: '', prefix: '' };
     const kept = finding({ before: [event], problem: { ...finding().problem, tests } });
-    const { before, problem } = parseFinding(findingText(kept), 'a test');
+    const { before, problem } = parseFinding(formatFindingFile(kept), 'a test');
     assert.deepEqual([before, problem], [kept.before, kept.problem]);
   });
 
@@ -95,7 +95,7 @@ describe('the file of a finding', () => {
   it('is not written where it would be longer than is read', () => {
     const text = 'word '.repeat(60_000);
     assert.throws(
-      () => findingText(finding({ context: { key: contextKey(text).key, text } })),
+      () => formatFindingFile(finding({ context: { key: hashContext(text).key, text } })),
       /Message 17 cannot be kept as a test: with its context it is longer/u,
     );
   });

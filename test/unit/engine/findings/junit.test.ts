@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CheckedFinding } from '../../../../src/domain/answer.ts';
-import { junitOf } from '../../../../src/engine/findings/junit.ts';
+import { formatJunit } from '../../../../src/engine/findings/junit.ts';
 
 const checked = (changes: Partial<CheckedFinding>): CheckedFinding => ({
   file: 'findings/a.finding.yaml',
@@ -22,7 +22,7 @@ const checked = (changes: Partial<CheckedFinding>): CheckedFinding => ({
 
 describe('the JUnit file of checks', () => {
   it('counts failures, errors and what is undecided apart, and escapes what models said', () => {
-    const text = junitOf(
+    const text = formatJunit(
       [
         checked({}),
         checked({

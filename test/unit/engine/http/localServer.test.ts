@@ -4,7 +4,12 @@ import { on, once } from 'node:events';
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { answerJson, bodyWithin, createLocalServer, type Lingering } from '../../../../src/engine/http/localServer.ts';
+import {
+  answerJson,
+  readBodyWithin,
+  createLocalServer,
+  type Lingering,
+} from '../../../../src/engine/http/localServer.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
 import { connected, headOf, heard, readAnswer, writeForever, writeThenRead } from './rawClient.ts';
 
@@ -39,7 +44,7 @@ const refusing =
 /** Says how long a body is, or that it has more than a megabyte. */
 const measuring: RequestListener = (_request, response) => {
   void (async () => {
-    const body = await bodyWithin(response, 2 ** 20);
+    const body = await readBodyWithin(response, 2 ** 20);
     await answerJson(response, body === null ? 413 : 200, { length: body?.length ?? null }, LONG);
   })().catch(() => undefined);
 };
@@ -236,7 +241,7 @@ it('a body that is read ends with the signal, and with its client', async (t) =>
   const stopping = new AbortController();
   const reading: Promise<unknown>[] = [];
   const { port } = await listening(t, (_request, response: ServerResponse) => {
-    const read = bodyWithin(response, 10, stopping.signal);
+    const read = readBodyWithin(response, 10, stopping.signal);
     read.catch(() => undefined);
     reading.push(read);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { examineApart } from '../../../../src/engine/machine/probing.ts';
+import { examineProviderApart } from '../../../../src/engine/machine/probing.ts';
 import type { ProbeReport } from '../../../../src/shared/devices.ts';
 
 let folder: string;
@@ -17,7 +17,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 async function examined(program: string, limit = 20_000): Promise<ProbeReport> {
   const file = join(folder, 'probe.mjs');
   await writeFile(file, program);
-  return examineApart('webgpu', 2, false, pathToFileURL(file), limit);
+  return examineProviderApart('webgpu', 2, false, pathToFileURL(file), limit);
 }
 
 const REPORT = { passed: true, sentence: 'passed', invariance: null, name: 'a card', speedup: 2 };
@@ -41,7 +41,7 @@ it('survives a provider that crashes, ends, hangs or lies', async () => {
 });
 
 it('examines the CPU in a process of its own', async () => {
-  const { passed, sentence, invariance, name } = await examineApart('cpu', 1, false);
+  const { passed, sentence, invariance, name } = await examineProviderApart('cpu', 1, false);
   assert.ok(passed);
   assert.match(sentence, /^passed: /);
   assert.match(invariance ?? '', /: 0 differing elements$/);
@@ -55,7 +55,7 @@ it('says that no adapter is found where there is none', async (t) => {
   });
   process.env['VK_ICD_FILENAMES'] = join(folder, 'no-driver.json');
   delete process.env['VK_DRIVER_FILES'];
-  const { passed, sentence } = await examineApart('webgpu', 1, false);
+  const { passed, sentence } = await examineProviderApart('webgpu', 1, false);
   if (process.platform === 'linux') {
     assert.deepEqual([passed, sentence], [false, 'no adapter found']);
   } else {

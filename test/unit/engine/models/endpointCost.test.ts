@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { replayCosts } from '../../../../src/engine/models/endpointCost.ts';
-import { costWords } from '../../../../src/shared/endpointCost.ts';
+import { describeCost } from '../../../../src/shared/endpointCost.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { rolePolicySchema } from '../../../../src/training/keys/policyKeys.ts';
 import { PAIR_TEXT } from '../../training/tinyTeam.ts';
@@ -37,7 +37,7 @@ it('a replay says requests, tokens and money at most, and what is spent of the l
   assert.equal(costs[1]?.money.toFixed(9), ((8 * (prompt + 2 * longest)) / 1e6).toFixed(9));
   assert.deepEqual([costs[0]?.spent.tokens, costs[0]?.local], [1200, true]);
   assert.match(
-    costs.map(costWords)[1] ?? '',
+    costs.map(describeCost)[1] ?? '',
     /^At most 8 requests to the endpoint of the role \w+, [\d,]+ tokens and 0\.\d+ of money; spent of the limit of the run and its replays: 1,200 of 5,000 tokens, 0\.0014 of 0\.25 of money\.$/,
   );
   assert.deepEqual(

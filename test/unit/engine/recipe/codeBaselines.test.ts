@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../../src/domain/problem.ts';
-import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { ladderEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
+import { parseRecipeProtocol, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { makeLadderEvaluator, type Evaluator } from '../../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../../src/replay/budget.ts';
-import { grow } from '../../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../../src/replay/episodes.ts';
 import { renderPlain } from '../../../../src/team/render.ts';
 import { problems, NEVER, SAMPLING, ScriptedPolicy, starts } from '../../replay/helpers.ts';
 
@@ -25,7 +25,7 @@ async function scoredBy(name: string): Promise<readonly string[]> {
   const scored: string[] = [];
   const unused = { functions: () => Promise.reject(new Error('Nothing is executed.')) };
   const evaluator: Evaluator = {
-    ...ladderEvaluator(unused, 'ladder', 'checked'),
+    ...makeLadderEvaluator(unused, 'ladder', 'checked'),
     evaluate: (_, text) => {
       scored.push(text);
       return Promise.resolve({ score: 1, rule: 'seen' });
@@ -35,8 +35,8 @@ async function scoredBy(name: string): Promise<readonly string[]> {
     const seen = String(context.split('def ').length - 1);
     return role === 'aux' ? `def aux(n):\n    return ${seen}` : `def f(n):\n    return aux(n) + ${seen}`;
   });
-  const protocol = protocolOf(recipe);
-  await grow(
+  const protocol = parseRecipeProtocol(recipe);
+  await growEpisodes(
     {
       protocol,
       render: renderPlain,

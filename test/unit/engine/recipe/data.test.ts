@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { changeSince, fingerprintOf } from '../../../../src/engine/recipe/fingerprint.ts';
+import { describeChange, computeFingerprint } from '../../../../src/engine/recipe/fingerprint.ts';
 import { loadData, readRecipe, type RunData } from '../../../../src/engine/recipe/recipe.ts';
 import { isInputError } from '../../tasks/expect.ts';
 
@@ -70,16 +70,16 @@ test('the bundled Python task brings tests; a resume notices when tests have cha
   assert.deepEqual([loaded.train.length, loaded.evaluation.length], [6, 4]);
   assert.ok([...loaded.train, ...loaded.evaluation].every((problem) => (problem.tests?.tests.length ?? 0) >= 4));
   const rendering = { template: null, controls: [] };
-  const before = await fingerprintOf(recipe, loaded, rendering);
+  const before = await computeFingerprint(recipe, loaded, rendering);
   const stored = { ...recipe, fingerprint: before, rendering };
   const [first, ...rest] = loaded.train;
   assert.ok(first?.tests);
   const changed = { ...loaded, train: [{ ...first, tests: { ...first.tests, setup: 'import math' } }, ...rest] };
   assert.match(
-    (await changeSince(stored, await fingerprintOf(recipe, changed, rendering))) ?? '',
+    (await describeChange(stored, await computeFingerprint(recipe, changed, rendering))) ?? '',
     /training problems that are generated have changed/u,
   );
-  assert.equal(await changeSince(stored, await fingerprintOf(recipe, await loadData(recipe), rendering)), null);
+  assert.equal(await describeChange(stored, await computeFingerprint(recipe, await loadData(recipe), rendering)), null);
 });
 
 const TEN = 'a b c d e f g h i j'.split(' ');

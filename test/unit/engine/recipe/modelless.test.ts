@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bundledTeam } from '../../../../src/engine/places.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
+import { findBundledTeam } from '../../../../src/engine/places.ts';
+import { parseRecipeProtocol, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { MODELLESS_TASKS, TEAM_SIZES } from '../../../../src/shared/runNames.ts';
-import { messagesAtMost, scoredAtMost } from '../../../../src/team/rounds.ts';
+import { countMostMessages, countMostScores } from '../../../../src/team/rounds.ts';
 import { isInputError } from '../../tasks/expect.ts';
 
 const FOLDER = '../../runtime';
@@ -14,10 +14,10 @@ describe('a task that comes without a team', () => {
     for (const task of MODELLESS_TASKS) {
       for (const roles of TEAM_SIZES[task]) {
         const recipe = await recipeOf(`task={name: ${task}, roles: ${roles}}`, `model=${FOLDER}`, 'method=teamtr');
-        const protocol = protocolOf(recipe);
+        const protocol = parseRecipeProtocol(recipe);
         assert.equal(protocol.roles.length, roles);
-        assert.equal(scoredAtMost(protocol), 1);
-        assert.ok(messagesAtMost(protocol) >= roles);
+        assert.equal(countMostScores(protocol), 1);
+        assert.ok(countMostMessages(protocol) >= roles);
         // Each sees all who spoke before it.
         for (const { position, ancestors } of protocol.occurrences) {
           assert.deepEqual(
@@ -36,7 +36,7 @@ describe('a task that comes without a team', () => {
         'u',
       );
       await assert.rejects(recipeOf(`task.name=${task}`), isInputError(message));
-      assert.throws(() => bundledTeam(task), isInputError(/comes without a team/u));
+      assert.throws(() => findBundledTeam(task), isInputError(/comes without a team/u));
     }
   });
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { parseRecipe, protocolOf, readRecipe, serialiseRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol, readRecipe, serializeRecipe } from '../../../../src/engine/recipe/recipe.ts';
 
 let folder = '';
 before(() => {
@@ -21,10 +21,10 @@ const readText = (text: string) => {
 
 describe('prompts of a configuration', () => {
   it('are those of the team, also as it is read back from a store', async () => {
-    const usual = protocolOf(await readText('steps: 1\n'));
+    const usual = parseRecipeProtocol(await readText('steps: 1\n'));
     const recipe = await readText('prompts: {reasoner: "Think first."}\n');
-    const stored = parseRecipe(serialiseRecipe(recipe, FINGERPRINT, PLAIN), 'run');
-    for (const protocol of [protocolOf(recipe), protocolOf(stored)]) {
+    const stored = parseRecipe(serializeRecipe(recipe, FINGERPRINT, PLAIN), 'run');
+    for (const protocol of [parseRecipeProtocol(recipe), parseRecipeProtocol(stored)]) {
       assert.deepEqual(
         protocol.roles.map(({ prompt }) => prompt),
         ['Think first.', usual.roles[1]?.prompt],
@@ -34,7 +34,7 @@ describe('prompts of a configuration', () => {
 
   it('are no part of what is stored where there are none', async () => {
     const recipe = await readText('prompts: {}\n');
-    assert.ok(!serialiseRecipe(recipe, FINGERPRINT, PLAIN).includes('"prompts"'));
+    assert.ok(!serializeRecipe(recipe, FINGERPRINT, PLAIN).includes('"prompts"'));
   });
 
   it('are refused at their line', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { parseRecipe, readRecipe, serialiseRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import { parseRecipe, readRecipe, serializeRecipe } from '../../../../src/engine/recipe/recipe.ts';
 import { METHOD_NAMES } from '../../../../src/training/methods/methods.ts';
 
 const FINGERPRINT = { train: 'a', evaluation: 'b', tokenizer: 'c', template: null };
@@ -16,7 +16,7 @@ test('a stored configuration is read as it was given, for every method', async (
     ['credit.common_random_numbers=true', 'credit.merge_contexts=false', 'credit.lone_messages=none'],
   ]) {
     const recipe = await readRecipe(null, overrides, import.meta.dirname);
-    assert.deepEqual(parseRecipe(serialiseRecipe(recipe, FINGERPRINT, RENDERING), 'run-1').config, recipe.config);
+    assert.deepEqual(parseRecipe(serializeRecipe(recipe, FINGERPRINT, RENDERING), 'run-1').config, recipe.config);
   }
 });
 
@@ -52,7 +52,7 @@ test('a stored configuration without a newer key means what it meant, and is sto
   const EARLIER = { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 };
   const overrides = Object.entries(EARLIER).map(([key, value]) => `ppo.${key}=${String(value)}`);
   const earlier = await readRecipe(null, overrides, import.meta.dirname);
-  const text = serialiseRecipe(earlier, FINGERPRINT, RENDERING);
+  const text = serializeRecipe(earlier, FINGERPRINT, RENDERING);
   const stored = z.object({ config: z.looseObject({ ppo: z.looseObject({}) }) }).parse(JSON.parse(text));
   assert.deepEqual(
     Object.keys(EARLIER).filter((key) => key in stored.config.ppo),
@@ -60,7 +60,7 @@ test('a stored configuration without a newer key means what it meant, and is sto
   );
   assert.deepEqual(parseRecipe(text, 'run-1').config, earlier.config);
   // A new run says what it does.
-  const now = serialiseRecipe(await readRecipe(null, [], import.meta.dirname), FINGERPRINT, RENDERING);
+  const now = serializeRecipe(await readRecipe(null, [], import.meta.dirname), FINGERPRINT, RENDERING);
   assert.match(now, /"loss_weight":"role"/u);
   // From before an evaluator could be chosen, and before its section was there at all.
   const { evaluator, ppo, ...oldest } = stored.config;
@@ -77,7 +77,7 @@ test('a run with the earlier values is stored as such runs were', async () => {
   );
   const { merge_contexts: merged, lone_messages: lone, ...credit } = recipe.config.credit;
   assert.deepEqual([merged, lone], [false, 'none']);
-  const text = serialiseRecipe(recipe, FINGERPRINT, RENDERING);
+  const text = serializeRecipe(recipe, FINGERPRINT, RENDERING);
   const { config } = z.object({ config: z.looseObject({ credit: z.unknown() }) }).parse(JSON.parse(text));
   assert.deepEqual([config.credit, 'shape' in config], [credit, false]);
 });

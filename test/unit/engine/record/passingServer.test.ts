@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { PassingServer, type PassingPlaces } from '../../../../src/engine/record/passingServer.ts';
-import { answeringServer } from '../../../support/answeringServer.ts';
+import { startAnsweringServer } from '../../../support/answeringServer.ts';
 import { connected, headOf, heard, readAnswer, writeForever, writeThenRead } from '../http/rawClient.ts';
 
 const MEGABYTE = Buffer.alloc(2 ** 20, 'a');
@@ -96,7 +96,7 @@ it('its end waits for no body, and for no client that was refused', async (t) =>
 it('calls of OpenAI, Anthropic and Azure go on to the server of each, and are recorded on every path for agents', async (t) => {
   const asked: string[] = [];
   const url = (
-    await answeringServer(t, (_body, request, response) => {
+    await startAnsweringServer(t, (_body, request, response) => {
       asked.push(request.url ?? '');
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NO_CHANGE } from '../../../../src/domain/trial.ts';
 import type { StoredRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { changedRecipe, changedServers } from '../../../../src/engine/replay/tryChange.ts';
+import { changeRecipe, readChangedServers } from '../../../../src/engine/replay/tryChange.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
 const SERVER = { endpoint: 'https://api.example.com/v1/', model_name: 'gpt-4.1' };
@@ -20,7 +20,7 @@ const LOCAL = { endpoint: 'http://127.0.0.1:8000/v1', model_name: 'mine' };
 
 it('a server is asked as a configuration would ask it, within the limit of the one before', () => {
   const change = { ...NO_CHANGE, roles: { reasoner: SERVER, actor: LOCAL, checker: { snapshot: '0' } } };
-  const servers = changedServers(change, POLICIES, { tokens: 100 });
+  const servers = readChangedServers(change, POLICIES, { tokens: 100 });
   assert.deepEqual(Object.keys(servers), ['reasoner', 'actor']);
   const { reasoner, actor } = servers;
   assert.deepEqual(
@@ -32,18 +32,21 @@ it('a server is asked as a configuration would ask it, within the limit of the o
     [[LOCAL.endpoint], { input: 0, output: 0 }, 3],
   );
   const same = { endpoint: 'https://b.example/v1/', model_name: 'b' };
-  const own = changedServers({ ...NO_CHANGE, roles: { actor: same } }, POLICIES, undefined)['actor'];
+  const own = readChangedServers({ ...NO_CHANGE, roles: { actor: same } }, POLICIES, undefined)['actor'];
   assert.deepEqual([own?.prices, own?.spending.money], [{ input: 1, output: 2 }, 3]);
 });
 
 it('a limit of money holds only where a price is known, or nothing leaves the machine', () => {
   const roles = (endpoint: string) => ({ ...NO_CHANGE, roles: { reasoner: { ...SERVER, endpoint } } });
-  assert.throws(() => changedServers(roles(SERVER.endpoint), POLICIES, { money: 1 }), /is not known, .* limit tokens/u);
-  assert.ok(changedServers(roles('http://127.0.0.1:8000/v1'), POLICIES, { money: 1 })['reasoner']);
+  assert.throws(
+    () => readChangedServers(roles(SERVER.endpoint), POLICIES, { money: 1 }),
+    /is not known, .* limit tokens/u,
+  );
+  assert.ok(readChangedServers(roles('http://127.0.0.1:8000/v1'), POLICIES, { money: 1 })['reasoner']);
   // The limit is that of the configuration here, and the price that of another model.
   for (const server of [SERVER, { ...SERVER, endpoint: 'https://b.example/v1' }]) {
     assert.throws(
-      () => changedServers({ ...NO_CHANGE, roles: { actor: server } }, POLICIES, undefined),
+      () => readChangedServers({ ...NO_CHANGE, roles: { actor: server } }, POLICIES, undefined),
       /limit tokens/u,
     );
   }
@@ -54,7 +57,7 @@ it('what is no server is refused in a sentence', () => {
     [{ ...SERVER, endpoint: 'nowhere' }, /^C3Error: The server for the role actor: endpoint must be an address such/u],
     [{ ...SERVER, model_name: '' }, /^C3Error: The server for the role actor: model_name /u],
   ] as const) {
-    assert.throws(() => changedServers({ ...NO_CHANGE, roles: { actor: server } }, POLICIES, undefined), words);
+    assert.throws(() => readChangedServers({ ...NO_CHANGE, roles: { actor: server } }, POLICIES, undefined), words);
   }
 });
 
@@ -73,8 +76,8 @@ it('roles that a change names keep no policy and no weights of their own', () =>
     roles: { checker: { ...weights, folder: 'other' }, judge: { ...weights, folder: 'mine' } },
   };
   const change = { ...NO_CHANGE, roles: { checker: { snapshot: '0' }, reasoner: SERVER } };
-  const servers = changedServers(change, POLICIES, undefined);
-  const { config, roles } = changedRecipe(recipe, change, servers);
+  const servers = readChangedServers(change, POLICIES, undefined);
+  const { config, roles } = changeRecipe(recipe, change, servers);
   assert.deepEqual(config.policies, { actor: POLICIES?.['actor'], ...servers });
   assert.deepEqual(Object.keys(roles ?? {}), ['judge']);
 });

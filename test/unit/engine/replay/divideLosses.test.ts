@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { divideLosses, lossDivisions, type ReadEpisode, NO_MARKS } from '../../../../src/engine/replay/divideLosses.ts';
+import {
+  divideLosses,
+  listLossDivisions,
+  type ReadEpisode,
+  NO_MARKS,
+} from '../../../../src/engine/replay/divideLosses.ts';
 
 /** An episode in which a plan, an answer and a second answer lost so much. */
 const episode = (
@@ -32,7 +37,7 @@ test('losses are divided by role, turn and level: the same sum, and the same nam
     ['plan', 64, 2],
     ['answer', 36, 1],
   ]);
-  const divisions = lossDivisions(READ, 8, NO_MARKS);
+  const divisions = listLossDivisions(READ, 8, NO_MARKS);
   assert.deepEqual(
     divisions.map((division) => [division.by, shown(division.parts)]),
     [
@@ -69,7 +74,7 @@ test('a division is left out where all is of one part, and a part may have won s
   ];
   // Every role says one message that was sampled, so that turns are roles.
   assert.deepEqual(
-    lossDivisions(read, 4, NO_MARKS).map(({ by }) => by),
+    listLossDivisions(read, 4, NO_MARKS).map(({ by }) => by),
     ['source'],
   );
   assert.deepEqual(shown(divideLosses(read, 4, 'role', NO_MARKS).parts), [
@@ -84,7 +89,7 @@ test('nothing is divided where shares are not known: nothing read, nothing lost,
     [episode(1, [0, 0, 0]), episode(2, [0, 0, 0], { level: 3 })],
     [0.5, 0.25, 0.5, 0.25].map((loss, level) => episode(1, [loss, 0, 0], { level })),
   ]) {
-    assert.deepEqual([divideLosses(read, 2, 'role', NO_MARKS).parts, lossDivisions(read, 2, NO_MARKS)], [[], []]);
+    assert.deepEqual([divideLosses(read, 2, 'role', NO_MARKS).parts, listLossDivisions(read, 2, NO_MARKS)], [[], []]);
   }
 });
 
@@ -99,7 +104,7 @@ test('losses are divided by the class of the problem and by the label of the mes
     [40, 'slip <b>\n'],
     [41, 'x'.repeat(100)],
   ]);
-  const divisions = lossDivisions(READ, 8, { classes, labels });
+  const divisions = listLossDivisions(READ, 8, { classes, labels });
   assert.deepEqual(
     divisions.map(({ by }) => by),
     ['turn', 'class', 'label', 'level'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { selectionWords } from '../../../../src/domain/selection.ts';
+import { describeSelection } from '../../../../src/domain/selection.ts';
 import { readSelection } from '../../../../src/engine/commandLine/onlyFlag.ts';
 import { NO_MARKS } from '../../../../src/engine/replay/divideLosses.ts';
 import { selectEpisodes, type Selectable } from '../../../../src/engine/replay/selectEpisodes.ts';
@@ -40,7 +40,7 @@ test('a name of any characters is a name and nothing else', () => {
   assert.deepEqual(select(`label=${STRANGE}`), ['p-2']);
   assert.deepEqual(select(`source= ${STRANGE} `), ['p-4']);
   assert.equal(
-    selectionWords(readSelection([`label=${STRANGE}`, 'level=2', 'level=3'])),
+    describeSelection(readSelection([`label=${STRANGE}`, 'level=2', 'level=3'])),
     'label a=b <img src=x> ·"; DROP TABLE label; --, level 2 or 3',
   );
 });
@@ -48,8 +48,8 @@ test('a name of any characters is a name and nothing else', () => {
 test('five values of a key are all named, and of six the last is left out', () => {
   const levels = (count: number): readonly string[] =>
     Array.from({ length: count }, (_, index) => `level=${index + 1}`);
-  assert.equal(selectionWords(readSelection(levels(5))), 'level 1 or 2 or 3 or 4 or 5');
-  assert.equal(selectionWords(readSelection(levels(6))), 'level 1 or 2 or 3 or 4 or 5 or …');
+  assert.equal(describeSelection(readSelection(levels(5))), 'level 1 or 2 or 3 or 4 or 5');
+  assert.equal(describeSelection(readSelection(levels(6))), 'level 1 or 2 or 3 or 4 or 5 or …');
 });
 
 test('what none has is refused, with what there is', () => {

@@ -6,17 +6,17 @@ import { test, type TestContext } from 'node:test';
 import { BY_HAND } from '../../../../src/domain/episode.ts';
 import { NO_EPISODE_NOTE, type EpisodeNote } from '../../../../src/domain/episodeNote.ts';
 import { NO_PROBLEM_FILTER, OUTCOME_FILTERS, PROBLEM_COLUMNS } from '../../../../src/domain/problem.ts';
-import { evaluationSamples } from '../../../../src/engine/diagnose/diagnose.ts';
+import { readEvaluationSamples } from '../../../../src/engine/diagnose/diagnose.ts';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
-import { handRemark, lostEpisode } from '../../../../src/engine/replay/blame.ts';
-import { evaluatedEpisodes } from '../../../../src/engine/replay/blameRun.ts';
-import { changedEpisodeNote, episodeOf } from '../../../../src/engine/run/ownEpisodes.ts';
-import { detectorReports } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
-import { problemsCsv } from '../../../../src/extension/episodes/episodesSession.ts';
-import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
-import { findingReport } from '../../../../src/report/finding.ts';
-import { findingPage } from '../../../../src/report/findingPage.ts';
-import { messageOf } from '../../../../src/shared/errors.ts';
+import { describeHandScores, readLostEpisode } from '../../../../src/engine/replay/blame.ts';
+import { requireLastEvaluation } from '../../../../src/engine/replay/blameRun.ts';
+import { changeEpisodeNote, findEpisodeLeaf } from '../../../../src/engine/run/ownEpisodes.ts';
+import { readDetectorReports } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
+import { formatProblemsCsv } from '../../../../src/extension/episodes/episodesSession.ts';
+import { summarizeLoss } from '../../../../src/extension/transcript/message/whyLost.ts';
+import { buildFindingReport } from '../../../../src/report/finding.ts';
+import { writeFindingPage } from '../../../../src/report/findingPage.ts';
+import { toErrorMessage } from '../../../../src/shared/errors.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { filledStore, inputErrorLike, newMessage } from '../../store/helpers.ts';
 import { importText } from '../exchange/importText.ts';
@@ -57,9 +57,9 @@ async function imported(
 }
 
 const say = (store: StoreWriter, message: number, changes: Partial<EpisodeNote>): void => {
-  const leaf = episodeOf(store, message);
+  const leaf = findEpisodeLeaf(store, message);
   const run = store.messageRun(leaf);
-  const note = changedEpisodeNote(store.episodeNote(leaf) ?? NO_EPISODE_NOTE, changes, store.returnScale(run));
+  const note = changeEpisodeNote(store.episodeNote(leaf) ?? NO_EPISODE_NOTE, changes, store.returnScale(run));
   store.insertEpisodeNote({ run, leaf, ...note, author: 'you', createdAt: '2026' });
 };
 
@@ -78,7 +78,7 @@ const orFault = (read: () => unknown): unknown => {
   try {
     return read();
   } catch (error) {
-    return messageOf(error).replaceAll(/(?:imported|recorded)-\S+/gu, 'RUN');
+    return toErrorMessage(error).replaceAll(/(?:imported|recorded)-\S+/gu, 'RUN');
   }
 };
 
@@ -119,12 +119,12 @@ async function readings(store: StoreWriter, run: string): Promise<Readonly<Recor
     filled: filled.filter((column) => column !== 'byHand' && column !== 'tags'),
     openings: rows.map(({ id }) => store.problemOpening(id, null)?.message),
     questions: store.searchQuestions({ query: 'how', limit: 9 }).map(({ problem, message }) => [problem, message]),
-    why: ALL_MESSAGES.map((id) => whyLost(store, id)),
-    blame: ALL_MESSAGES.map((id) => orFault(() => lostEpisode(store, id)?.end)),
-    selected: orFault(() => evaluatedEpisodes(store, run).episodes.map(({ leaf, return: value }) => [leaf, value])),
-    detectors: (await detectorReports(store, run)).detectors.map(({ name, count, cases }) => [name, count, cases]),
-    samples: evaluationSamples(store, run, 2, 1),
-    findings: ALL_MESSAGES.map((id) => findingReport(store, id).message.return),
+    why: ALL_MESSAGES.map((id) => summarizeLoss(store, id)),
+    blame: ALL_MESSAGES.map((id) => orFault(() => readLostEpisode(store, id)?.end)),
+    selected: orFault(() => requireLastEvaluation(store, run).episodes.map(({ leaf, return: value }) => [leaf, value])),
+    detectors: (await readDetectorReports(store, run)).detectors.map(({ name, count, cases }) => [name, count, cases]),
+    samples: readEvaluationSamples(store, run, 2, 1),
+    findings: ALL_MESSAGES.map((id) => buildFindingReport(store, id).message.return),
   };
 }
 
@@ -147,9 +147,9 @@ test('a score by hand is named as one wherever it is the return', async (t) => {
   assert.equal(store.message(3).byHand, undefined);
   const [episode] = store.episodes({ run, phase: 'evaluate', iteration: 2, offset: 0, limit: 9 });
   assert.equal(episode?.rule, BY_HAND);
-  const lost = lostEpisode(store, 1);
-  assert.match(lost === null ? '' : (handRemark([lost]) ?? ''), /^The episode was scored by hand/u);
-  const page = findingPage(findingReport(store, 1));
+  const lost = readLostEpisode(store, 1);
+  assert.match(lost === null ? '' : (describeHandScores([lost]) ?? ''), /^The episode was scored by hand/u);
+  const page = writeFindingPage(buildFindingReport(store, 1));
   assert.match(page, /0.*, scored by hand/u);
   assert.match(page, /odd, late[\s\S]*It looked once\./u);
   const ids = store.problemIds({
@@ -159,7 +159,9 @@ test('a score by hand is named as one wherever it is the return', async (t) => {
   const [row, ...others] = store.problems(ids);
   assert.deepEqual(others, []);
   assert.deepEqual([row?.question, row?.handScore, row?.handReturns, row?.tags], ['How far?', 0, 1, ['odd', 'late']]);
-  const csv = problemsCsv(store.problems(ids).map((one) => ({ ...one, scale: null, problemClass: null, lost: null })));
+  const csv = formatProblemsCsv(
+    store.problems(ids).map((one) => ({ ...one, scale: null, problemClass: null, lost: null })),
+  );
   assert.match(csv, /,0,1,"odd, late",/u);
   const { filled } = store.problemFacets(run);
   assert.deepEqual([filled.includes('byHand'), filled.includes('tags')], [true, true]);
@@ -180,15 +182,15 @@ test('what cannot be said of an episode is refused in a sentence', (t) => {
   const first = store.insertMessage(newMessage());
   const ends = [0, 1].map((siblingIndex) => store.insertMessage(newMessage({ parent: first, siblingIndex })));
   assert.throws(
-    () => episodeOf(store, first),
+    () => findEpisodeLeaf(store, first),
     inputErrorLike(new RegExp(`in 2 episodes; .*: ${ends.join(', ')}`, 'u')),
   );
-  assert.equal(episodeOf(store, ends[0] ?? 0), ends[0]);
-  assert.throws(() => episodeOf(store, 999), inputErrorLike(/message 999/));
+  assert.equal(findEpisodeLeaf(store, ends[0] ?? 0), ends[0]);
+  assert.throws(() => findEpisodeLeaf(store, 999), inputErrorLike(/message 999/));
   const replayed = store.insertMessage(newMessage({ phase: 'replay' }));
-  assert.throws(() => episodeOf(store, replayed), inputErrorLike(/belongs to a replay/));
+  assert.throws(() => findEpisodeLeaf(store, replayed), inputErrorLike(/belongs to a replay/));
   const range = { low: 0, high: 2 };
-  assert.equal(changedEpisodeNote(NO_EPISODE_NOTE, { score: 2 }, range).score, 2);
+  assert.equal(changeEpisodeNote(NO_EPISODE_NOTE, { score: 2 }, range).score, 2);
   for (const [changes, within] of [
     [{ score: 1.01 }, null],
     [{ score: -0.01 }, null],
@@ -199,7 +201,7 @@ test('what cannot be said of an episode is refused in a sentence', (t) => {
     [{ tags: Array.from({ length: 21 }, (_, index) => String(index)) }, range],
   ] as const) {
     assert.throws(
-      () => changedEpisodeNote(NO_EPISODE_NOTE, changes, within),
+      () => changeEpisodeNote(NO_EPISODE_NOTE, changes, within),
       inputErrorLike(/from 0 to [12]|up to/),
       JSON.stringify(changes).slice(0, 60),
     );

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { changedNote, deleteRun } from '../../../../src/engine/run/ownRuns.ts';
-import { checkpointFile, snapshotFile, valueHeadFile } from '../../../../src/training/state/checkpoints.ts';
+import { changeNote, deleteRun } from '../../../../src/engine/run/ownRuns.ts';
+import { checkpointPath, snapshotPath, valueHeadPath } from '../../../../src/training/state/checkpoints.ts';
 import { addRun, filledStore, inputErrorLike, RUN, WEIGHTS } from '../../store/helpers.ts';
 
 const BEFORE = { title: 'Rate', note: 'x', tags: ['a'] };
 
 test('a note is changed where something is said, and trimmed', () => {
-  assert.deepEqual(changedNote(BEFORE, { title: ' Rate 3e-4 ' }), { title: 'Rate 3e-4', note: 'x', tags: ['a'] });
-  assert.deepEqual(changedNote(BEFORE, { note: '', tags: [] }), { title: 'Rate', note: '', tags: [] });
+  assert.deepEqual(changeNote(BEFORE, { title: ' Rate 3e-4 ' }), { title: 'Rate 3e-4', note: 'x', tags: ['a'] });
+  assert.deepEqual(changeNote(BEFORE, { note: '', tags: [] }), { title: 'Rate', note: '', tags: [] });
 });
 
 test('what cannot be shown as a title or tag is refused', () => {
@@ -23,7 +23,7 @@ test('what cannot be shown as a title or tag is refused', () => {
     { tags: Array.from({ length: 21 }, (_, index) => String(index)) },
   ]) {
     assert.throws(
-      () => changedNote(BEFORE, changes),
+      () => changeNote(BEFORE, changes),
       inputErrorLike(/up to|1 to/),
       JSON.stringify(changes).slice(0, 60),
     );
@@ -38,12 +38,12 @@ test('a deleted run takes along the weights that no other run has, and its check
   store.insertSnapshot({ id: OWN, run: RUN, iteration: 1, base: '/models/team', file: null });
   const folder = join(dirname(store.path), 'snapshots');
   mkdirSync(folder);
-  const kept = [snapshotFile(folder, WEIGHTS), checkpointFile(folder, 'run-2', 1)];
+  const kept = [snapshotPath(folder, WEIGHTS), checkpointPath(folder, 'run-2', 1)];
   for (const file of [
     ...kept,
-    snapshotFile(folder, OWN),
-    checkpointFile(folder, RUN, 1),
-    valueHeadFile(folder, RUN, 1),
+    snapshotPath(folder, OWN),
+    checkpointPath(folder, RUN, 1),
+    valueHeadPath(folder, RUN, 1),
   ]) {
     writeFileSync(file, 'x'.repeat(1000));
   }

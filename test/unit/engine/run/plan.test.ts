@@ -4,15 +4,21 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { availableMemory, deviceTotal } from '../../../../src/engine/machine/machineMemory.ts';
+import { findAvailableMemory, readDeviceMemory } from '../../../../src/engine/machine/machineMemory.ts';
 import { TextPool } from '../../../../src/engine/models/texts.ts';
-import { protocolOf, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
-import { memoryLine, memoryPlan, planRun, runBudget, shortage } from '../../../../src/engine/run/plan.ts';
+import { parseRecipeProtocol, readRecipe } from '../../../../src/engine/recipe/recipe.ts';
+import {
+  formatMemoryLine,
+  planMemoryFor,
+  planRun,
+  countRunBudget,
+  describeShortage,
+} from '../../../../src/engine/run/plan.ts';
 import type { PlanInputs } from '../../../../src/engine/run/runDemand.ts';
-import { rendererOf } from '../../../../src/policy/rendering.ts';
+import { createRenderer } from '../../../../src/policy/rendering.ts';
 import { loadTokenizer } from '../../../../src/policy/tokenizer.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
-import { bytesWords, countWords } from '../../../../src/shared/text/sizes.ts';
+import { formatBytes, formatCount } from '../../../../src/shared/text/sizes.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { c3, errorOf, makeWorkspace, parseLine } from '../workspace.ts';
@@ -48,9 +54,9 @@ before(async () => {
   }));
   inputs = {
     model: LARGE,
-    protocol: protocolOf(recipe),
+    protocol: parseRecipeProtocol(recipe),
     tokenizer,
-    render: rendererOf(null),
+    render: createRenderer(null),
     data: { train: questions, evaluation: questions, remarks: [] },
     provider: 'cpu',
   };
@@ -77,18 +83,18 @@ describe('the budget', () => {
 
   it('of fewer problems than asked for, and of evaluation alone', () => {
     const { protocol, data } = inputs;
-    assert.deepEqual(runBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, {
+    assert.deepEqual(countRunBudget(readConfig('steps: 2', 'test'), protocol, data).perStep.decisions, {
       reasoner: 8,
       actor: 32,
     });
     // Whole episodes: eight plans with an answer each.
-    assert.deepEqual(runBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, {
-      ...runBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep,
+    assert.deepEqual(countRunBudget(readConfig('{steps: 2, method: magrpo}', 'test'), protocol, data).perStep, {
+      ...countRunBudget(readConfig('{steps: 2, fanout: [8, 1]}', 'test'), protocol, data).perStep,
       decisions: { reasoner: 32, actor: 32 },
     });
-    const alone = runBudget(readConfig('steps: 0', 'test'), protocol, data);
+    const alone = countRunBudget(readConfig('steps: 0', 'test'), protocol, data);
     assert.deepEqual([alone.perStep.evaluatorCalls, alone.total.evaluatorCalls], [0, 2 * 4]);
-    assert.deepEqual(runBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
+    assert.deepEqual(countRunBudget(readConfig('{steps: 2, method: sft}', 'test'), protocol, data), alone);
     assert.equal(alone.evaluations, 1);
   });
 
@@ -98,23 +104,27 @@ describe('the budget', () => {
     const config = readConfig('{steps: 1, method: ccpo, evaluator_budget: 3}', 'test');
     // One for each of three episodes of four questions, and for each of their nine answers at most; each question
     // greedily and by sampling, before and after.
-    const { perStep, perEvaluation, total, votes } = runBudget(config, voters, inputs.data);
+    const { perStep, perEvaluation, total, votes } = countRunBudget(config, voters, inputs.data);
     assert.deepEqual(
       [perStep, perEvaluation, total].map(({ evaluatorCalls }) => evaluatorCalls),
       [4 * (3 + 9), 4 * 2, 4 * (3 + 9) + 2 * 4 * 2],
     );
     assert.deepEqual([perStep.decisions, votes], [{ voter1: 12, voter2: 12, voter3: 12 }, 4 * 9]);
     // A shared return asks for no answer by itself.
-    const shared = runBudget({ ...config, method: 'magrpo' }, voters, inputs.data);
+    const shared = countRunBudget({ ...config, method: 'magrpo' }, voters, inputs.data);
     assert.deepEqual([shared.perStep.evaluatorCalls, shared.votes], [4 * 3, undefined]);
   });
 
   it('counts the evaluations during training too', () => {
     const { protocol, data } = inputs;
     // After steps 2, 4, 6, 8, and after training; four questions each, greedily and by sampling.
-    const every = runBudget(readConfig('{steps: 9, evaluation: {every: 2, before: false}}', 'test'), protocol, data);
+    const every = countRunBudget(
+      readConfig('{steps: 9, evaluation: {every: 2, before: false}}', 'test'),
+      protocol,
+      data,
+    );
     assert.deepEqual([every.evaluations, every.total.evaluatorCalls - 9 * every.perStep.evaluatorCalls], [5, 5 * 8]);
-    const both = runBudget(readConfig('{steps: 8, evaluation: {every: 2}}', 'test'), protocol, data);
+    const both = countRunBudget(readConfig('{steps: 8, evaluation: {every: 2}}', 'test'), protocol, data);
     assert.equal(both.evaluations, 5);
   });
 });
@@ -122,14 +132,14 @@ describe('the budget', () => {
 describe('the key-value cache', () => {
   it('takes a quarter of what the rest of a run leaves, and no more than always where that is nothing', async () => {
     const config = readConfig('{steps: 0, evaluation: {samples: 64, batch: 256}}', 'test');
-    const plan = (host: number) => memoryPlan(config, inputs, { host, device: null });
+    const plan = (host: number) => planMemoryFor(config, inputs, { host, device: null });
     const cacheOf = ({ items }: { items: readonly { name: string; bytes: number }[] }): number =>
       items.find(({ name }) => name === 'Key-value cache')?.bytes ?? NaN;
     const [tight, wide] = [await plan(14e9), await plan(60e9)];
     assert.equal(tight.cacheBytes, 2 ** 28);
     // Rows have a few slots more than their longest message.
     assert.ok(cacheOf(tight) < 2 ** 29);
-    assert.equal(shortage(wide), null);
+    assert.equal(describeShortage(wide), null);
     assert.ok(wide.cacheBytes > 10e9 && wide.cacheBytes < 12e9, String(wide.cacheBytes));
     assert.ok(cacheOf(wide) > 4 * cacheOf(tight), String(cacheOf(wide)));
   });
@@ -139,11 +149,11 @@ describe('the key-value cache', () => {
     const model = { ...LARGE, hiddenSize: 896, intermediateSize: 4864, layers: 24, heads: 14, headDim: 64 };
     const asked = inputs.data.evaluation.map((problem) => ({ ...problem, question: 'How many? '.repeat(30) }));
     const long = { ...inputs, model, data: { ...inputs.data, evaluation: asked } };
-    const plan = (host: number) => memoryPlan(config, long, { host, device: null });
+    const plan = (host: number) => planMemoryFor(config, long, { host, device: null });
     const least = (await plan(1e9)).totals[0]?.bytes ?? NaN;
-    assert.notEqual(shortage(await plan(least - 1)), null);
+    assert.notEqual(describeShortage(await plan(least - 1)), null);
     for (const more of [0, 1e8, 3e8, 1e9, 3e9]) {
-      assert.equal(shortage(await plan(least + more)), null, `${more} bytes more than the least`);
+      assert.equal(describeShortage(await plan(least + more)), null, `${more} bytes more than the least`);
     }
   });
 });
@@ -151,24 +161,24 @@ describe('the key-value cache', () => {
 describe('advice', () => {
   it('names an adapter first for a large model, and says what is enough', async () => {
     const config = readConfig('steps: 1', 'test');
-    const plan = await memoryPlan(config, inputs, { host: 40e9, device: null });
+    const plan = await planMemoryFor(config, inputs, { host: 40e9, device: null });
     assert.match(
       plan.advice[0] ?? '',
       /^adapter: \{rank: 16\} instead of full training saves [\d.]+ GB, which is enough\.$/,
     );
     assert.match(
-      shortage(plan) ?? '',
+      describeShortage(plan) ?? '',
       /^The run needs about [\d.]+ GB of memory, and 40 GB are available\. adapter: \{rank: 16\}.*`c3 plan`.*memory\.limit_gb/,
     );
-    const followed = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, {
+    const followed = await planMemoryFor(readConfig('{steps: 1, adapter: {rank: 16}}', 'test'), inputs, {
       host: 40e9,
       device: null,
     });
-    assert.deepEqual([followed.advice, shortage(followed)], [[], null]);
+    assert.deepEqual([followed.advice, describeShortage(followed)], [[], null]);
   });
 
   it('says so where no setting is enough, and names none that changes nothing', async () => {
-    const plan = await memoryPlan(
+    const plan = await planMemoryFor(
       readConfig('{steps: 1, adapter: {rank: 16}, memory: {recompute: true}}', 'test'),
       inputs,
       { host: 1e9, device: null },
@@ -184,7 +194,7 @@ describe('advice', () => {
   });
 
   it('names a smaller rank where an adapter is large', async () => {
-    const { advice } = await memoryPlan(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, {
+    const { advice } = await planMemoryFor(readConfig('{steps: 1, adapter: {rank: 2048}}', 'test'), inputs, {
       host: 20e9,
       device: null,
     });
@@ -198,11 +208,11 @@ describe('advice', () => {
   it('one line, whatever is known', async () => {
     const config = readConfig('steps: 1', 'test');
     assert.match(
-      memoryLine(await memoryPlan(config, inputs, { host: 21e9, device: null })),
+      formatMemoryLine(await planMemoryFor(config, inputs, { host: 21e9, device: null })),
       /^Memory: about \d+(\.\d+)? GB of 21 GB$/,
     );
     assert.match(
-      memoryLine(await memoryPlan(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })),
+      formatMemoryLine(await planMemoryFor(config, { ...inputs, provider: 'webgpu' }, { host: 21e9, device: null })),
       /^Memory: about .* of an unknown amount on the accelerator, about .* of 21 GB on the host$/,
     );
   });
@@ -254,20 +264,20 @@ describe('a run that does not fit', () => {
 
 describe('what there is', () => {
   it('the limit takes the place of what is found where the work is done', async () => {
-    assert.deepEqual(await availableMemory('cpu', 5e9), { host: 5e9, device: null });
-    const { host, device } = await availableMemory('webgpu', 5e9);
+    assert.deepEqual(await findAvailableMemory('cpu', 5e9), { host: 5e9, device: null });
+    const { host, device } = await findAvailableMemory('webgpu', 5e9);
     assert.equal(device, 5e9);
     assert.ok(host !== null && host > 0);
   });
 
   it('a device is not known where no program says', async () => {
-    assert.equal(await deviceTotal('/no/such/program'), null);
-    assert.equal(await deviceTotal('true'), null);
+    assert.equal(await readDeviceMemory('/no/such/program'), null);
+    assert.equal(await readDeviceMemory('true'), null);
   });
 });
 
 it('sizes are written with three digits at most', () => {
-  assert.deepEqual([0, 999, 1000, 64.5e6, 999_600, 9.12e9, 21e9, 123.4e9].map(bytesWords), [
+  assert.deepEqual([0, 999, 1000, 64.5e6, 999_600, 9.12e9, 21e9, 123.4e9].map(formatBytes), [
     '0 B',
     '999 B',
     '1 kB',
@@ -277,7 +287,7 @@ it('sizes are written with three digits at most', () => {
     '21 GB',
     '123 GB',
   ]);
-  assert.deepEqual([0, 812, 85_824, 494_032_768, 4.02e9].map(countWords), [
+  assert.deepEqual([0, 812, 85_824, 494_032_768, 4.02e9].map(formatCount), [
     '0',
     '812',
     '85.8 thousand',

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { TextPool } from '../../../../src/engine/models/texts.ts';
-import { parseRecipe, protocolOf, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
+import { parseRecipe, parseRecipeProtocol, readRecipe, type Recipe } from '../../../../src/engine/recipe/recipe.ts';
 import { planRun } from '../../../../src/engine/run/plan.ts';
 import { prepareBeginning } from '../../../../src/engine/run/prepareBeginning.ts';
 import { prepareRun } from '../../../../src/engine/run/prepareRun.ts';
-import { replacementRun } from '../../../../src/engine/run/replacePolicy.ts';
+import { createReplacementRun } from '../../../../src/engine/run/replacePolicy.ts';
 import type { EarlierSnapshot } from '../../../../src/engine/session/earlier.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import type { ReplaceParams } from '../../../../src/shared/protocols/engineProtocol.ts';
@@ -54,7 +54,7 @@ const store = {
 const LOGIC = ['method=teamtr', 'task={name: logic, roles: 3}', 'adapter={per: role, rank: 2}', 'steps=2'] as const;
 
 const asked = (given: Partial<ReplaceParams>) =>
-  replacementRun(store, {
+  createReplacementRun(store, {
     run: 'run-1',
     role: 'second',
     source: 'base',
@@ -91,7 +91,7 @@ it('begins with the team of the run and the settings that it had, but for what i
 
 it('knows the smaller model of a task by its name, in the place of a trained policy', async () => {
   const logic = await storedRun(...LOGIC);
-  const { config, overrides } = replacementRun(
+  const { config, overrides } = createReplacementRun(
     { runConfig: () => logic },
     { run: 'run-1', role: 'voter3', source: 'bundled-small', strategy: 'direct', overrides: [], folder },
   );
@@ -157,7 +157,7 @@ it('refuses a team that speaks another protocol, and names what differs', async 
     const recipe = { ...before, rendering: { ...rendering, template: { ...template, thinking } } };
     return prepareBeginning(spoken, {
       texts,
-      protocol: protocolOf(before),
+      protocol: parseRecipeProtocol(before),
       fingerprint: before.fingerprint ?? assert.fail(),
       rendering: { ...rendering, template },
       tokenizer: await texts.tokenizer(spoken.modelFolder, never),

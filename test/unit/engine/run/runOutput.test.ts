@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Message } from '../../../../src/domain/message.ts';
-import { saveModel, speaking } from '../../../../src/engine/run/runOutput.ts';
+import { saveModel, printSteps } from '../../../../src/engine/run/runOutput.ts';
 import type { RunProgress } from '../../../../src/shared/protocols/jobs.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import type { RunControl } from '../../../../src/training/runContext.ts';
@@ -92,7 +92,7 @@ describe('speaking', () => {
 
   it('leaves a run that is not verbose alone', () => {
     assert.equal(
-      speaking(
+      printSteps(
         configured(),
         control,
         () => assert.fail(),
@@ -104,7 +104,7 @@ describe('speaking', () => {
 
   it('prints the episodes of the first question when a step ended', () => {
     const lines: string[] = [];
-    const spoken = speaking(
+    const spoken = printSteps(
       configured('output.verbose=true'),
       control,
       (line) => lines.push(line),

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { choiceOf, FollowedChoice, finalLength, stopIn, type Delta } from '../../../../src/engine/serve/choice.ts';
+import {
+  toChoice,
+  FollowedChoice,
+  countFinalCharacters,
+  findStop,
+  type Delta,
+} from '../../../../src/engine/serve/choice.ts';
 
 /** A tokenizer of single bytes: characters of several bytes are incomplete until their last one. */
 const bytes = { decode: (ids: Int32Array): string => Buffer.from([...ids]).toString('utf8') };
@@ -12,24 +18,24 @@ const completion = (text: string) => {
 
 describe('finalLength', () => {
   it('holds back what may begin a stop text, or become another character', () => {
-    assert.equal(finalLength('abc', []), 3);
-    assert.equal(finalLength('abc\uFFFD', []), 3);
-    assert.equal(finalLength('abEN', ['END']), 2);
-    assert.equal(finalLength('abEN', ['END', 'bENx']), 1);
-    assert.equal(finalLength('abENx', ['END']), 5);
+    assert.equal(countFinalCharacters('abc', []), 3);
+    assert.equal(countFinalCharacters('abc\uFFFD', []), 3);
+    assert.equal(countFinalCharacters('abEN', ['END']), 2);
+    assert.equal(countFinalCharacters('abEN', ['END', 'bENx']), 1);
+    assert.equal(countFinalCharacters('abENx', ['END']), 5);
   });
 });
 
 it('the first of several stop texts counts', () => {
-  assert.equal(stopIn('a--b##', ['##', '--']), 1);
-  assert.equal(stopIn('##ab--', ['--', '##']), 0);
-  assert.equal(stopIn('ab', ['##']), -1);
+  assert.equal(findStop('a--b##', ['##', '--']), 1);
+  assert.equal(findStop('##ab--', ['--', '##']), 0);
+  assert.equal(findStop('ab', ['##']), -1);
 });
 
 it('a choice ends with the token that completes a stop text, and its text before that', async () => {
-  const { text, tokens, logprobs, finish } = await choiceOf(bytes, completion('né END more'), ['END']);
+  const { text, tokens, logprobs, finish } = await toChoice(bytes, completion('né END more'), ['END']);
   assert.deepEqual([text, tokens.length, logprobs.length, finish], ['né ', 7, 7, 'stop']);
-  assert.equal((await choiceOf(bytes, { ...completion('né'), finish: 'length' }, ['END'])).finish, 'length');
+  assert.equal((await toChoice(bytes, { ...completion('né'), finish: 'length' }, ['END'])).finish, 'length');
 });
 
 it('what is said piece by piece is the choice, and a stop text is heard of once', async () => {
@@ -49,7 +55,7 @@ it('what is said piece by piece is the choice, and a stop text is heard of once'
     setImmediate(() => resolve(followed.stoppedAt(3)));
   });
   assert.ok(got !== null);
-  const choice = await choiceOf(bytes, got, ['END']);
+  const choice = await toChoice(bytes, got, ['END']);
   await followed.end(choice);
   assert.equal(stopped, 1);
   assert.equal(said.map(({ text }) => text).join(''), 'né EN ');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { StoreHold } from '../../../../src/engine/session/storeHold.ts';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import { checkSeal, isSealed, sealPathOf } from '../../../../src/store/files/seal.ts';
+import { checkSeal, isSealed, sealPath } from '../../../../src/store/files/seal.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { eventually } from '../../../integration/harness/eventually.ts';
 
@@ -56,12 +56,12 @@ it('leaves the seal as it was where nothing was written', async (t) => {
     lease.store.updateRunStatus('one', 'done', '2026-01-02T00:00:00.000Z', null);
   }
   hold.close();
-  const before = readFileSync(sealPathOf(path), 'utf8');
+  const before = readFileSync(sealPath(path), 'utf8');
   {
     using lease = await hold.lease({ kind: 'window', what: 'a look' }, CONTROL);
     assert.ok(lease.store.countRuns() === 1 && !isSealed(path));
   }
-  assert.equal(readFileSync(sealPathOf(path), 'utf8'), before);
+  assert.equal(readFileSync(sealPath(path), 'utf8'), before);
 });
 
 it('leaves the seal to another process that writes meanwhile', async (t) => {

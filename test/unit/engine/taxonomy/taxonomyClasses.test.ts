@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problemClasses } from '../../../../src/engine/taxonomy/taxonomyClasses.ts';
+import { findProblemClasses } from '../../../../src/engine/taxonomy/taxonomyClasses.ts';
 
 test('a problem has the class of most of its buckets; among equals the one that the rules ask for first, and none where no bucket has one', () => {
   const cases = [
@@ -16,7 +16,7 @@ test('a problem has the class of most of its buckets; among equals the one that 
     ['d', 'all succeeded'],
   ] as const;
   assert.deepEqual(
-    problemClasses(
+    findProblemClasses(
       cases.map(([problem]) => problem),
       cases.map(([, name]) => ({ name })),
     ),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { casesOf, classifyStudy, studyBucket } from '../../../../src/diagnostics/taxonomy.ts';
+import { listCases, classifyStudy, studyBucket } from '../../../../src/diagnostics/taxonomy.ts';
 import {
   NO_FILTER,
   PRECEDENCE,
@@ -12,7 +12,12 @@ import {
 } from '../../../../src/domain/taxonomy.ts';
 import { TaxonomyDesk } from '../../../../src/engine/taxonomy/taxonomyDesk.ts';
 import { parseThresholds } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
-import { readBuckets, studyRun, taxonomyView, type RunBucket } from '../../../../src/engine/taxonomy/taxonomyView.ts';
+import {
+  readBuckets,
+  studyRun,
+  createTaxonomyView,
+  type RunBucket,
+} from '../../../../src/engine/taxonomy/taxonomyView.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import type { Label } from '../../../../src/store/types.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
@@ -77,7 +82,7 @@ function view(
   thresholds: TaxonomyThresholds = TAXONOMY_THRESHOLDS,
   limit = 50,
 ): TaxonomyView {
-  return taxonomyView({ labelsOfRun: () => [...labels] }, READ, {
+  return createTaxonomyView({ labelsOfRun: () => [...labels] }, READ, {
     run: RUN,
     thresholds,
     filter: { ...NO_FILTER, ...filter },
@@ -126,7 +131,7 @@ describe('a view of the taxonomy', () => {
       const shown = view([], {}, thresholds);
       const classified = BUCKETS.map((bucket) => ({ bucket, verdict: classifyStudy(studyBucket(bucket), thresholds) }));
       for (const name of PRECEDENCE) {
-        const cases = casesOf(name, classified);
+        const cases = listCases(name, classified);
         assert.deepEqual(
           shown.rows
             .filter(({ verdict }) => verdict === name)

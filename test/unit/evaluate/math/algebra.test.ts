@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Budget, LimitReached, LIMITS, Unreadable } from '../../../../src/evaluate/math/exact/budget.ts';
 import {
-  exactRoot,
-  factors,
-  greatestDivisor,
-  ratio,
-  whole,
-  wholePower,
+  findExactRoot,
+  factorInteger,
+  greatestCommonDivisor,
+  reduceFraction,
+  toRational,
+  raiseToInteger,
 } from '../../../../src/evaluate/math/exact/numbers.ts';
 import { Algebra, type Quotient } from '../../../../src/evaluate/math/exact/polynomial.ts';
-import { approximate } from '../../../../src/evaluate/math/exact/powers.ts';
+import { approximateValue } from '../../../../src/evaluate/math/exact/powers.ts';
 import { readExpression } from '../../../../src/evaluate/math/expression.ts';
-import { tokensOf } from '../../../../src/evaluate/math/lex.ts';
+import { tokenizeAnswer } from '../../../../src/evaluate/math/lex.ts';
 
 /** A small generator of its own, so that the trees are the same in every run. */
 function sequence(seed: number): (below: number) => number {
@@ -64,7 +64,7 @@ function tree(draw: (below: number) => number, depth: number, turned: boolean): 
 }
 
 function read(text: string, algebra: Algebra): Quotient {
-  return readExpression(tokensOf(text, algebra.budget), algebra).value;
+  return readExpression(tokenizeAnswer(text, algebra.budget), algebra).value;
 }
 
 test('normal forms agree with doubles, and with themselves however they are written', () => {
@@ -79,7 +79,7 @@ test('normal forms agree with doubles, and with themselves however they are writ
     const algebra = new Algebra(new Budget());
     try {
       const value = read(plain.text, algebra);
-      const size = approximate(algebra, value);
+      const size = approximateValue(algebra, value);
       assert.ok(
         size !== null && Math.abs(size - plain.size) <= 1e-6 * Math.max(1, Math.abs(plain.size)),
         `${plain.text}: ${String(size)} is not ${plain.size}`,
@@ -125,7 +125,7 @@ test('equal forms have equal sizes: no two different numbers are taken for one',
 
 test('integers: factors multiply back, roots and divisors are those of brute force', () => {
   for (let value = 1n; value < 3000n; value++) {
-    const found = factors(new Budget(), value);
+    const found = factorInteger(new Budget(), value);
     assert.equal(
       found.reduce((product, { base, power }) => product * base ** BigInt(power), 1n),
       value,
@@ -138,24 +138,24 @@ test('integers: factors multiply back, roots and divisors are those of brute for
   }
   const squares = new Set(Array.from({ length: 60 }, (_, root) => root ** 2));
   for (let value = 0; value < 3000; value++) {
-    const root = exactRoot(new Budget(), BigInt(value), 2);
+    const root = findExactRoot(new Budget(), BigInt(value), 2);
     assert.equal(root !== null, squares.has(value), String(value));
     assert.ok(root === null || root * root === BigInt(value));
   }
   for (const root of [2n, 3n, 1009n, 10n ** 20n + 39n]) {
     for (const order of [2, 3, 5, 7]) {
-      assert.equal(exactRoot(new Budget(), root ** BigInt(order), order), root);
-      assert.equal(exactRoot(new Budget(), root ** BigInt(order) + 1n, order), null);
+      assert.equal(findExactRoot(new Budget(), root ** BigInt(order), order), root);
+      assert.equal(findExactRoot(new Budget(), root ** BigInt(order) + 1n, order), null);
     }
   }
   for (let a = -20n; a <= 20n; a++) {
     for (let b = 1n; b <= 20n; b++) {
-      const divisor = greatestDivisor(new Budget(), a, b);
+      const divisor = greatestCommonDivisor(new Budget(), a, b);
       assert.ok(a % divisor === 0n && b % divisor === 0n);
       for (let larger = divisor + 1n; larger <= 20n; larger++) {
         assert.ok(a % larger !== 0n || b % larger !== 0n);
       }
-      const { numerator, denominator } = ratio(new Budget(), a, -b);
+      const { numerator, denominator } = reduceFraction(new Budget(), a, -b);
       assert.ok(denominator > 0n && numerator * -b === a * denominator);
     }
   }
@@ -167,10 +167,14 @@ test('a budget ends exactly where it says, and integers are at most their bound'
   assert.throws(() => budget.spend(1), LimitReached);
   assert.equal(new Budget().size(1n << BigInt(LIMITS.bits)), 1n << BigInt(LIMITS.bits));
   assert.throws(() => new Budget().size((1n << BigInt(LIMITS.bits)) + 1n), LimitReached);
-  assert.throws(() => wholePower(new Budget(), whole(3), 2 ** 40), LimitReached, 'before anything is multiplied');
-  assert.equal(wholePower(new Budget(), whole(2), LIMITS.bits).numerator, 1n << BigInt(LIMITS.bits));
-  assert.throws(() => wholePower(new Budget(), whole(2), LIMITS.bits + 1), LimitReached);
+  assert.throws(
+    () => raiseToInteger(new Budget(), toRational(3), 2 ** 40),
+    LimitReached,
+    'before anything is multiplied',
+  );
+  assert.equal(raiseToInteger(new Budget(), toRational(2), LIMITS.bits).numerator, 1n << BigInt(LIMITS.bits));
+  assert.throws(() => raiseToInteger(new Budget(), toRational(2), LIMITS.bits + 1), LimitReached);
   const half = { numerator: 1n, denominator: 2n };
-  assert.equal(wholePower(new Budget(), half, LIMITS.bits).denominator, 1n << BigInt(LIMITS.bits));
+  assert.equal(raiseToInteger(new Budget(), half, LIMITS.bits).denominator, 1n << BigInt(LIMITS.bits));
   assert.throws(() => new Budget().size(-(1n << BigInt(LIMITS.bits)) - 1n), LimitReached);
 });

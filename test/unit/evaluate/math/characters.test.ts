@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chineseNumber, plainCharacters } from '../../../../src/evaluate/math/characters.ts';
+import { parseChineseNumber, normalizeCharacters } from '../../../../src/evaluate/math/characters.ts';
 
 /** How Chinese writes a whole number below 10^8: sections of four places, one zero for any run of empty places. */
 function written(value: number): string {
@@ -38,10 +38,10 @@ test('every whole number that Chinese writes in words is read back', () => {
     ['二十五', '五百零三', '一万零一十', '一万二千'],
   );
   for (let value = 0; value < 20_000; value++) {
-    assert.equal(chineseNumber(written(value)), String(value), written(value));
+    assert.equal(parseChineseNumber(written(value)), String(value), written(value));
   }
   for (let value = 20_000; value < 100_000_000; value += 77_777) {
-    assert.equal(chineseNumber(written(value)), String(value), written(value));
+    assert.equal(parseChineseNumber(written(value)), String(value), written(value));
   }
 });
 
@@ -73,7 +73,7 @@ test('fractions, percentages, decimals and signs; what is ambiguous or no number
     ['几', null],
   ];
   for (const [text, expected] of cases) {
-    assert.equal(chineseNumber(text), expected, text);
+    assert.equal(parseChineseNumber(text), expected, text);
   }
 });
 
@@ -91,6 +91,6 @@ test('characters that mean the same get one spelling', () => {
     ['1\u202f234', '1\\,234'],
   ];
   for (const [text, expected] of cases) {
-    assert.equal(plainCharacters(text), expected, text);
+    assert.equal(normalizeCharacters(text), expected, text);
   }
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { mathEvaluator } from '../../../../src/evaluate/evaluator.ts';
+import { makeMathEvaluator } from '../../../../src/evaluate/evaluator.ts';
 import { LIMITS } from '../../../../src/evaluate/math/exact/budget.ts';
 import { gradeMath, GRADERS, RULES } from '../../../../src/evaluate/math/grade.ts';
 import { uidSha } from '../../../../src/tasks/uid.ts';
@@ -181,7 +181,7 @@ test('a blank gold cannot be graded against; an unmarked message of several line
 });
 
 test('the evaluator of a run masks a problem without an answer and grades the others', async () => {
-  const problem = (answer: string): Parameters<ReturnType<typeof mathEvaluator>['evaluate']>[0] => ({
+  const problem = (answer: string): Parameters<ReturnType<typeof makeMathEvaluator>['evaluate']>[0] => ({
     uid: 'item',
     uidSha: uidSha('q'),
     question: 'q',
@@ -189,12 +189,12 @@ test('the evaluator of a run masks a problem without an answer and grades the ot
     source: 'test',
     level: null,
   });
-  assert.deepEqual(await mathEvaluator('strict').evaluate(problem('\\frac12'), '\\boxed{0.5}'), {
+  assert.deepEqual(await makeMathEvaluator('strict').evaluate(problem('\\frac12'), '\\boxed{0.5}'), {
     score: 1,
     rule: 'boxed: equal numbers',
     answer: '0.5',
   });
-  assert.equal((await mathEvaluator('lenient').evaluate(problem('3'), '\\boxed{3.4}')).score, 1);
-  assert.equal((await mathEvaluator('strict').evaluate(problem(' '), '5')).rule, 'no-gold');
-  assert.notEqual(mathEvaluator('strict').name, mathEvaluator('lenient').name);
+  assert.equal((await makeMathEvaluator('lenient').evaluate(problem('3'), '\\boxed{3.4}')).score, 1);
+  assert.equal((await makeMathEvaluator('strict').evaluate(problem(' '), '5')).rule, 'no-gold');
+  assert.notEqual(makeMathEvaluator('strict').name, makeMathEvaluator('lenient').name);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { extractCode, fencedCode } from '../../../../src/evaluate/python/code.ts';
+import { extractCode, extractFencedCode } from '../../../../src/evaluate/python/code.ts';
 
 describe('the code in a message', () => {
   it('is the first Python block, before an earlier block of another language', () => {
@@ -46,7 +46,7 @@ describe('the code in a message', () => {
     const message = '```python\na = 1\n```\n```text\nno\n```\n```python\nb = 2\n```';
     assert.equal(extractCode(message, 'last'), 'b = 2\n');
     assert.equal(extractCode(message, 'all'), 'a = 1\n\nb = 2\n');
-    assert.equal(fencedCode('none', 'all'), null);
+    assert.equal(extractFencedCode('none', 'all'), null);
   });
 
   it('is found in time linear in a hostile message', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { Disposables } from '../../../../src/extension/common/disposables.ts';
 import { Throttle } from '../../../../src/extension/common/throttle.ts';
-import { doctorText } from '../../../../src/extension/engine/doctorReport.ts';
-import { planReport } from '../../../../src/extension/run/planReport.ts';
-import { webviewPage } from '../../../../src/extension/webview/webviewPage.ts';
+import { formatDoctorReport } from '../../../../src/extension/engine/doctorReport.ts';
+import { formatPlanReport } from '../../../../src/extension/run/planReport.ts';
+import { createWebviewPage } from '../../../../src/extension/webview/webviewPage.ts';
 
 test('work is done at once, then at most once per interval, and never forgotten', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
@@ -53,7 +53,7 @@ test('a panel page allows one script by nonce and its own styles, and nothing fr
     script: 'https://webview.example/a.js?x=1&y="2"',
     style: 'https://webview.example/a.css',
   };
-  const page = webviewPage(parts);
+  const page = createWebviewPage(parts);
   const policy = /Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1] ?? '';
   const nonce = /<script nonce="([\w-]+)"/.exec(page)?.[1] ?? '';
   const styleNonce = /<meta property="csp-nonce" content="([\w-]+)">/.exec(page)?.[1] ?? '';
@@ -63,14 +63,14 @@ test('a panel page allows one script by nonce and its own styles, and nothing fr
   );
   assert.notEqual(nonce, styleNonce, 'what the page names must not run a script');
   assert.ok(nonce.length >= 32);
-  assert.notEqual(nonce, /nonce="([\w-]+)"/.exec(webviewPage(parts))?.[1]);
+  assert.notEqual(nonce, /nonce="([\w-]+)"/.exec(createWebviewPage(parts))?.[1]);
   assert.ok(page.includes('<title>A &quot;quoted&quot; &lt;title&gt;</title>'));
   assert.ok(page.includes('src="https://webview.example/a.js?x=1&amp;y=&quot;2&quot;"'));
   assert.equal(page.match(/<script/g)?.length, 1);
 });
 
 test('the doctor says of every provider whether it is there and what its self-test found', () => {
-  const text = doctorText({
+  const text = formatDoctorReport({
     providers: [
       { name: 'cpu', available: true, selfTest: 'passed', batchInvariance: '0 differing', device: 'processor' },
       { name: 'webgpu', available: false, selfTest: null, batchInvariance: null, device: null },
@@ -96,7 +96,7 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
     advice: null,
   });
   const budget = { steps: 2, evaluations: 3, perStep: cost(1), perEvaluation: cost(2), total: cost(1234) };
-  const fits = planReport('a.c3.yaml', {
+  const fits = formatPlanReport('a.c3.yaml', {
     memory: {
       items: [item('Program and store', 9e6), item('Weights', 120e6)],
       totals: [{ place: 'host', bytes: 129e6, available: 8e9, fits: true }],
@@ -133,7 +133,7 @@ test('a plan is a narrow document with the verdict before the numbers, and the a
     'sampling.max_new_tokens: 24 saves 5 GB, and it takes no more than one line of a file to say so.',
     'Together they are enough.',
   ];
-  const lacks = planReport('b.c3.yaml', {
+  const lacks = formatPlanReport('b.c3.yaml', {
     memory: {
       items: [],
       totals: [

@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { build } from 'esbuild';
 import { parse } from 'yaml';
-import { entriesBelow, missing } from '../../../../src/extension/configuration/disk.ts';
-import { hoverAt, pathsIn, suggestionsAt, type Suggestions } from '../../../../src/extension/configuration/help.ts';
-import { summaryWords, valueWords } from '../../../../src/extension/configuration/keyWords.ts';
-import { CONFIGURATION, keyAt, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
-import { templateText } from '../../../../src/extension/configuration/template.ts';
+import { listEntries, findMissingPaths } from '../../../../src/extension/configuration/disk.ts';
+import {
+  findHover,
+  listWrittenPaths,
+  findSuggestions,
+  type Suggestions,
+} from '../../../../src/extension/configuration/help.ts';
+import { summarizeKey, formatConfigValue } from '../../../../src/extension/configuration/keyWords.ts';
+import { CONFIGURATION, findConfigKey, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
+import { createTemplate } from '../../../../src/extension/configuration/template.ts';
 import { DEVICE_REQUESTS } from '../../../../src/shared/devices.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
@@ -22,7 +27,7 @@ const allKeys = (key: ConfigKey = CONFIGURATION): readonly ConfigKey[] =>
 /** What is offered at the `|` of a text. */
 function offered(text: string): Suggestions | null {
   const offset = text.indexOf('|');
-  return suggestionsAt(text.replace('|', ''), offset);
+  return findSuggestions(text.replace('|', ''), offset);
 }
 
 const labels = (text: string): string[] => offered(text)?.items.map(({ label }) => label) ?? [];
@@ -57,7 +62,7 @@ describe('the words of the keys', () => {
         assert.match(words, /^\S.{3,199}\.$/u, `${key.path}: ${name}`);
       }
     }
-    assert.deepEqual([...(keyAt(['method'])?.choices.keys() ?? [])], METHOD_NAMES);
+    assert.deepEqual([...(findConfigKey(['method'])?.choices.keys() ?? [])], METHOD_NAMES);
   });
 
   it('cover the configuration as it is read, key by key', () => {
@@ -114,7 +119,7 @@ describe('the words of the keys', () => {
   });
 
   it('say what may be written', () => {
-    const summary = (...path: string[]): string => summaryWords(keyAt(path) ?? assert.fail(path.join('.')));
+    const summary = (...path: string[]): string => summarizeKey(findConfigKey(path) ?? assert.fail(path.join('.')));
     assert.equal(summary('steps'), 'whole number, from 0; default 36');
     assert.equal(summary('device', 'threads'), 'whole number, above 0, at most 64; default 2');
     assert.equal(summary('sampling', 'top_p'), 'number, above 0, at most 1; default 1');
@@ -123,7 +128,7 @@ describe('the words of the keys', () => {
     assert.equal(summary('fanout'), 'list of whole numbers, above 0; default [2, 4]');
     assert.equal(summary('model'), 'path of a folder; default bundled');
     assert.equal(summary('ppo'), 'section');
-    assert.equal(keyAt(['ppo', 'kl_against'])?.default, 'reference');
+    assert.equal(findConfigKey(['ppo', 'kl_against'])?.default, 'reference');
   });
 
   it('write values as YAML reads them', () => {
@@ -142,7 +147,7 @@ describe('the words of the keys', () => {
       1e-7,
       false,
     ]) {
-      assert.deepEqual(parse(valueWords(value)), value);
+      assert.deepEqual(parse(formatConfigValue(value)), value);
     }
   });
 });
@@ -211,13 +216,13 @@ describe('suggestions', () => {
       'own',
     ]);
     assert.match(
-      hoverAt('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '',
+      findHover('policies: {checker: {model: other}}', 10 + 11)?.markdown ?? '',
       /another model in the Hugging Face layout/,
     );
     const row = 'policies:\n  checker:\n    kind: scripted\n    answers:\n      - answer: a\n        |\n';
     assert.deepEqual(labels(row), ['question', 'turn', 'context_key']);
     assert.match(
-      hoverAt('policies: {checker: {kind: scripted}}', 10 + 11)?.markdown ?? '',
+      findHover('policies: {checker: {kind: scripted}}', 10 + 11)?.markdown ?? '',
       /A policy of this kind answers for the role/,
     );
   });
@@ -260,7 +265,7 @@ describe('suggestions', () => {
 });
 
 describe('hovers', () => {
-  const hover = (text: string): string => hoverAt(text.replace('|', ''), text.indexOf('|'))?.markdown ?? '';
+  const hover = (text: string): string => findHover(text.replace('|', ''), text.indexOf('|'))?.markdown ?? '';
   it('say what a key means, its bounds and its default', () => {
     assert.match(
       hover('seed: 1\nppo:\n  ep|ochs: 3\n'),
@@ -295,17 +300,17 @@ describe('paths', () => {
   it('are those that the configuration names, not the names of the product', () => {
     const text = 'model: models/q\nprotocol: bundled\ntask: {train_file: a.jsonl, evaluation_file: null}\n';
     assert.deepEqual(
-      pathsIn(text).map(({ start, end, names, path }) => [text.slice(start, end), names, path]),
+      listWrittenPaths(text).map(({ start, end, names, path }) => [text.slice(start, end), names, path]),
       [
         ['models/q', 'folder', 'models/q'],
         ['a.jsonl', 'rows', 'a.jsonl'],
       ],
     );
     assert.deepEqual(
-      pathsIn('policies: {critic: {model: other}, judge: {adapter: lora}}\n').map(({ path }) => path),
+      listWrittenPaths('policies: {critic: {model: other}, judge: {adapter: lora}}\n').map(({ path }) => path),
       ['other', 'lora'],
     );
-    assert.deepEqual(pathsIn('model: [unfinished\n'), []);
+    assert.deepEqual(listWrittenPaths('model: [unfinished\n'), []);
   });
 
   it('are offered from the disk by what fits, and said to be missing', async () => {
@@ -318,14 +323,14 @@ describe('paths', () => {
       await mkdir(join(base, 'data', 'zoo'));
       await symlink(join(base, 'data', 'zoo'), join(base, 'data', 'linked'));
       const names = async (typed: string, what: 'rows' | 'folder'): Promise<string[]> =>
-        (await entriesBelow(base, typed, what)).map(({ name, folder }) => `${name}${folder ? '/' : ''}`);
+        (await listEntries(base, typed, what)).map(({ name, folder }) => `${name}${folder ? '/' : ''}`);
       assert.deepEqual(await names('data/', 'rows'), ['linked/', 'zoo/', 'a.CSV', 'b.jsonl']);
       assert.deepEqual(await names('data/b', 'folder'), ['linked/', 'zoo/']);
       assert.deepEqual(await names('', 'rows'), ['data/']);
       assert.deepEqual(await names('nowhere/', 'rows'), []);
-      const absent = await missing(
+      const absent = await findMissingPaths(
         base,
-        pathsIn('model: data\ntask: {train_file: data, evaluation_file: data/b.jsonl}\nprotocol: p.json\n'),
+        listWrittenPaths('model: data\ntask: {train_file: data, evaluation_file: data/b.jsonl}\nprotocol: p.json\n'),
       );
       assert.deepEqual(
         absent.map(({ path, message }) => [path, message]),
@@ -342,7 +347,7 @@ describe('paths', () => {
 
 describe('the template of a new configuration', () => {
   it('can be run as it stands, and with every remark taken away from its keys', () => {
-    const text = templateText();
+    const text = createTemplate();
     const { title: _, ...defaults } = readConfig('', 'x');
     assert.deepEqual(checkConfig(text), []);
     assert.deepEqual({ ...readConfig(text, 'x'), title: undefined }, { ...defaults, title: undefined });

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { NO_CHANGE } from '../../../../src/domain/trial.ts';
-import { differingKeys, keptKeys, withKeys } from '../../../../src/extension/configuration/keptChange.ts';
-import { templateText } from '../../../../src/extension/configuration/template.ts';
+import { listDifferingKeys, toKeptKeys, setConfigKeys } from '../../../../src/extension/configuration/keptChange.ts';
+import { createTemplate } from '../../../../src/extension/configuration/template.ts';
 import { parseProtocol } from '../../../../src/team/parseProtocol.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
@@ -47,20 +47,20 @@ describe('what is written', () => {
       ['steps: [\n', null],
     ] as const) {
       if (after === null) {
-        assert.throws(() => withKeys(before, prompt('Plan it.')), /cannot be written there|has problems/u, before);
+        assert.throws(() => setConfigKeys(before, prompt('Plan it.')), /cannot be written there|has problems/u, before);
       } else {
-        assert.equal(withKeys(before, prompt('Plan it.')), after);
+        assert.equal(setConfigKeys(before, prompt('Plan it.')), after);
       }
     }
   });
 
   it('is a block where the text has several lines', () => {
     assert.equal(
-      withKeys('steps: 2\n', prompt(PROMPT)),
+      setConfigKeys('steps: 2\n', prompt(PROMPT)),
       'steps: 2\nprompts:\n  reasoner: |\n    Plan {question}.\n\n      One step a line: # no comment\n',
     );
-    assert.equal(withKeys('', prompt('  a\nb')), 'prompts:\n  reasoner: |2-\n      a\n    b\n');
-    assert.match(withKeys('prompts: {actor: x}\n', prompt(PROMPT)), /^prompts: \{actor: x, reasoner: "Plan/u);
+    assert.equal(setConfigKeys('', prompt('  a\nb')), 'prompts:\n  reasoner: |2-\n      a\n    b\n');
+    assert.match(setConfigKeys('prompts: {actor: x}\n', prompt(PROMPT)), /^prompts: \{actor: x, reasoner: "Plan/u);
   });
 
   it('is read again as what was meant, whatever the text', () => {
@@ -80,7 +80,7 @@ describe('what is written', () => {
           'prompts:\r\n  actor: y\r\n',
         ),
         (text, before) => {
-          const after: unknown = parse(withKeys(before, prompt(text)));
+          const after: unknown = parse(setConfigKeys(before, prompt(text)));
           const there: unknown = parse(before) ?? {};
           assert.ok(typeof after === 'object' && after !== null && typeof there === 'object' && there !== null);
           const prompts: unknown = 'prompts' in there ? there.prompts : {};
@@ -95,13 +95,13 @@ describe('what is written', () => {
     const texts = readdirSync(EXAMPLES)
       .filter((name) => name.endsWith('.c3.yaml'))
       .map((name) => readFileSync(join(EXAMPLES, name), 'utf8'));
-    const keys = keptKeys(
+    const keys = toKeptKeys(
       { ...NO_CHANGE, prompts: { reasoner: PROMPT }, sampling: { temperature: 0.5, topK: 20 } },
       runOf(''),
       '/runs',
     );
-    for (const text of [...texts, templateText()]) {
-      const after = withKeys(text, keys);
+    for (const text of [...texts, createTemplate()]) {
+      const after = setConfigKeys(text, keys);
       assert.deepEqual(checkConfig(after), []);
       const lines = new Set(after.split('\n'));
       const lost = text.split('\n').filter((line) => !lines.has(line));
@@ -110,7 +110,7 @@ describe('what is written', () => {
         lost.every((line) => line.startsWith('sampling: {')),
         lost.join('\n'),
       );
-      assert.deepEqual(differingKeys(after, storedOf(text)), [
+      assert.deepEqual(listDifferingKeys(after, storedOf(text)), [
         ...(text.includes('\nsampling:') && /temperature: 0\.5/u.test(text) ? [] : ['sampling.temperature']),
         'sampling.top_k',
         'prompts',
@@ -123,7 +123,7 @@ describe('the keys of a change', () => {
   const FOLDER = join('/runs', 'mine');
 
   it('are those of a configuration', () => {
-    const keys = keptKeys(
+    const keys = toKeptKeys(
       {
         prompts: { actor: 'Act.' },
         sampling: { topP: 0.9, maxNewTokens: 8 },
@@ -133,7 +133,7 @@ describe('the keys of a change', () => {
       runOf(''),
       FOLDER,
     );
-    const config = readConfig(withKeys('', keys), 'kept');
+    const config = readConfig(setConfigKeys('', keys), 'kept');
     assert.deepEqual(
       [config.prompts, config.sampling.top_p, config.sampling.max_new_tokens, config.model, config.policies],
       [
@@ -148,7 +148,7 @@ describe('the keys of a change', () => {
       ],
     );
     const server = { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' };
-    const served = withKeys('', keptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(''), FOLDER));
+    const served = setConfigKeys('', toKeptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(''), FOLDER));
     const { actor } = readConfig(served, 'kept').policies ?? {};
     assert.deepEqual(actor?.kind === 'endpoint' ? [actor.endpoint, actor.model_name, actor.api] : actor, [
       [server.endpoint],
@@ -160,11 +160,11 @@ describe('the keys of a change', () => {
       '{endpoint: "https://b.example/v1", model_name: b, prices: {input: 1, output: 2}, spending: {money: 3}}';
     const text = `policies:\n  actor: ${limited}\n`;
     assert.equal(
-      withKeys(text, keptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(text), FOLDER)),
+      setConfigKeys(text, toKeptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(text), FOLDER)),
       'policies:\n  actor: {endpoint: "https://api.example.com/v1", model_name: gpt-4.1, spending: {money: 3}}\n',
     );
     const snapshot = { ...NO_CHANGE, policy: { snapshot: '2' } };
-    assert.deepEqual(keptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
+    assert.deepEqual(toKeptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
       { path: ['begin'], value: { run: 'run-1', snapshot: '2' } },
     ]);
   });
@@ -175,7 +175,7 @@ describe('the keys of a change', () => {
       [{ ...NO_CHANGE, sampling: { maxNewTokens: 9 } }, runOf('', CAPPED), /own max_new_tokens for actor/u],
       [{ ...NO_CHANGE, policy: { snapshot: '2' } }, runOf(''), /only if it trains adapters/u],
     ] as const) {
-      assert.throws(() => keptKeys(change, run, FOLDER), words);
+      assert.throws(() => toKeptKeys(change, run, FOLDER), words);
     }
   });
 });
@@ -183,14 +183,14 @@ describe('the keys of a change', () => {
 describe('a configuration beside what a run used', () => {
   it('differs in the keys that say something else, whatever their form', () => {
     const stored = storedOf('steps: 2\nppo: {epochs: 3}\nprompts: {actor: x}\n');
-    assert.deepEqual(differingKeys('prompts:\n  actor: "x"\nppo:\n  epochs: 3\nsteps: 2', stored), []);
-    assert.deepEqual(differingKeys('steps: 3\nppo: {epochs: 3}\n', stored), ['steps', 'prompts']);
-    assert.deepEqual(differingKeys('steps: 2\nprompts: {actor: y}\n', stored), ['ppo.epochs', 'prompts.actor']);
+    assert.deepEqual(listDifferingKeys('prompts:\n  actor: "x"\nppo:\n  epochs: 3\nsteps: 2', stored), []);
+    assert.deepEqual(listDifferingKeys('steps: 3\nppo: {epochs: 3}\n', stored), ['steps', 'prompts']);
+    assert.deepEqual(listDifferingKeys('steps: 2\nprompts: {actor: y}\n', stored), ['ppo.epochs', 'prompts.actor']);
   });
 
   it('is not compared where one of them cannot be read', () => {
-    assert.equal(differingKeys('steps: many', storedOf('')), null);
-    assert.equal(differingKeys('', '{}'), null);
-    assert.equal(differingKeys('', 'no json'), null);
+    assert.equal(listDifferingKeys('steps: many', storedOf('')), null);
+    assert.equal(listDifferingKeys('', '{}'), null);
+    assert.equal(listDifferingKeys('', 'no json'), null);
   });
 });

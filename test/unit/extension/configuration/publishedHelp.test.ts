@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hoverAt, pathsIn, suggestionsAt } from '../../../../src/extension/configuration/help.ts';
-import { CONFIGURATION, keyAt, keysOf, type ConfigKey } from '../../../../src/extension/configuration/keys.ts';
+import { findHover, listWrittenPaths, findSuggestions } from '../../../../src/extension/configuration/help.ts';
+import {
+  CONFIGURATION,
+  findConfigKey,
+  selectKeys,
+  type ConfigKey,
+} from '../../../../src/extension/configuration/keys.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { PUBLISHED_SECTIONS } from '../../../../src/training/config/published/publishedKeys.ts';
 
-const PUBLISHED = keysOf('dataset: {}\n');
+const PUBLISHED = selectKeys('dataset: {}\n');
 const SECTIONS = Object.keys(PUBLISHED_SECTIONS);
 
 const labels = (text: string): string[] =>
-  suggestionsAt(text.replace('|', ''), text.indexOf('|'))?.items.map(({ label }) => label) ?? [];
-const hover = (text: string): string => hoverAt(text.replace('|', ''), text.indexOf('|'))?.markdown ?? '';
+  findSuggestions(text.replace('|', ''), text.indexOf('|'))?.items.map(({ label }) => label) ?? [];
+const hover = (text: string): string => findHover(text.replace('|', ''), text.indexOf('|'))?.markdown ?? '';
 
 describe('help for a file of the published scripts', () => {
   it('has words for every key and every name of a value', () => {
@@ -42,7 +47,7 @@ describe('help for a file of the published scripts', () => {
   });
 
   it('leaves our own configurations as they are', () => {
-    assert.equal(keysOf('model: bundled\nmagrpo: {num_turns: 2}\n'), CONFIGURATION);
+    assert.equal(selectKeys('model: bundled\nmagrpo: {num_turns: 2}\n'), CONFIGURATION);
     assert.deepEqual(labels('model: |'), ['bundled', 'bundled-small']);
   });
 
@@ -54,11 +59,11 @@ describe('help for a file of the published scripts', () => {
     assert.match(hover('dataset: {}\nexternal: {memory_mode: mem|oryful}'), /memoryful[^]*own conversation/u);
     assert.match(hover('wan|db: {}'), /Read and ignored/u);
     assert.match(hover('model:\n  na|me: x'), /Nothing is downloaded/u);
-    assert.equal(keyAt(['model', 'name'], PUBLISHED)?.default, 'Qwen/Qwen2.5-Coder-3B');
+    assert.equal(findConfigKey(['model', 'name'], PUBLISHED)?.default, 'Qwen/Qwen2.5-Coder-3B');
   });
 
   it('looks for no file of that name on the disk', () =>
-    assert.deepEqual(pathsIn('model: {name: Qwen/Qwen2.5-Coder-3B}\ndataset: {name: OpenMLRL/MBPP}\n'), []));
+    assert.deepEqual(listWrittenPaths('model: {name: Qwen/Qwen2.5-Coder-3B}\ndataset: {name: OpenMLRL/MBPP}\n'), []));
 
   it('marks unknown keys with the nearest one', () => {
     const text = 'model: {name: x}\nexternal:\n  memory_mod: full\n';

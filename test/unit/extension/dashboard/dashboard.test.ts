@@ -7,8 +7,8 @@ import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';
 import { RunOutcomes } from '../../../../src/extension/dashboard/dashboardSession.ts';
 import { StepHistories } from '../../../../src/extension/dashboard/stepHistories.ts';
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
-import { childrenOf, findRound, Limits, PAGE, parentOf } from '../../../../src/extension/sidebar/runsModel.ts';
-import { ofSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
+import { listChildren, findRound, Limits, PAGE, findParent } from '../../../../src/extension/sidebar/runsModel.ts';
+import { filterSameTask, type RunTask } from '../../../../src/shared/protocols/dashboardProtocol.ts';
 import { addRun, addTree, problem, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
@@ -140,17 +140,17 @@ test('the side bar finds any round, far down a list or not, and the way up from 
   const step = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits)?.node;
   assert.deepEqual([step?.id, step?.episodes], [`${RUN}/train/150`, 2]);
   assert.ok(step);
-  const run = parentOf(writer, step);
+  const run = findParent(writer, step);
   assert.ok(run?.kind === 'run' && run.id === RUN);
-  assert.equal(parentOf(writer, run), undefined);
+  assert.equal(findParent(writer, run), undefined);
   assert.ok(
-    childrenOf(writer, run, limits).some(({ id }) => id === step.id),
+    listChildren(writer, run, limits).some(({ id }) => id === step.id),
     'the list above holds it',
   );
-  assert.ok(!childrenOf(writer, run, new Limits()).some(({ id }) => id === step.id));
-  const [episode] = childrenOf(writer, step, limits);
+  assert.ok(!listChildren(writer, run, new Limits()).some(({ id }) => id === step.id));
+  const [episode] = listChildren(writer, step, limits);
   assert.ok(episode?.kind === 'episode');
-  assert.equal(parentOf(writer, episode)?.id, step.id);
+  assert.equal(findParent(writer, episode)?.id, step.id);
   assert.equal(
     findRound(writer, { run: RUN, phase: 'evaluate', iteration: 1 }, limits)?.node.label,
     'Evaluation before, greedy',
@@ -175,7 +175,7 @@ test('the side bar finds any round, far down a list or not, and the way up from 
     const found = findRound(writer, { run: RUN, phase: 'train', iteration: 150 }, limits, filter);
     assert.equal(found?.filter === filter, stays, words);
     assert.ok(
-      childrenOf(writer, null, limits, found?.filter).some(({ id }) => id === RUN),
+      listChildren(writer, null, limits, found?.filter).some(({ id }) => id === RUN),
       'the tree holds the run',
     );
   }
@@ -191,6 +191,6 @@ test('only runs of the same task are laid over a run, whatever was selected', ()
     d: task('sums'),
   };
   const taskOfRun = (run: string): RunTask | undefined => tasks[run];
-  assert.deepEqual(ofSameTask(['b', 'c', 'a', 'd'], 'a', taskOfRun), ['b', 'd']);
-  assert.deepEqual(ofSameTask(['a', 'b'], 'c', taskOfRun), []);
+  assert.deepEqual(filterSameTask(['b', 'c', 'a', 'd'], 'a', taskOfRun), ['b', 'd']);
+  assert.deepEqual(filterSameTask(['a', 'b'], 'c', taskOfRun), []);
 });

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runsCsv } from '../../../../src/extension/dashboard/runsTableSession.ts';
-import { toHost } from '../../../../src/shared/protocols/panel.ts';
+import { formatRunsCsv } from '../../../../src/extension/dashboard/runsTableSession.ts';
+import { guardToHost } from '../../../../src/shared/protocols/panel.ts';
 import {
   RUNS_PANEL,
-  settingKeys,
-  settingsOf,
-  sortedRuns,
+  listSettingKeys,
+  readSettings,
+  sortRunRows,
   type RunTableRow,
 } from '../../../../src/shared/protocols/runsTable.ts';
 import { tableRow } from '../../../support/tableRow.ts';
 
-const isRunsTableToHost = toHost(RUNS_PANEL);
+const isRunsTableToHost = guardToHost(RUNS_PANEL);
 
 test('settings of a stored configuration are dotted keys; lists and empty sections are one value, title, method and seed have columns of their own', () => {
   const stored = JSON.stringify({
@@ -26,14 +26,14 @@ test('settings of a stored configuration are dotted keys; lists and empty sectio
     },
     weights: 'secret',
   });
-  assert.deepEqual(settingsOf(stored), {
+  assert.deepEqual(readSettings(stored), {
     fanout: '[2,4]',
     'sampling.temperature': '1',
     'sampling.top_p': '0.9',
     adapter: 'null',
     chat: '{}',
   });
-  assert.deepEqual([settingsOf('no json'), settingsOf('{}'), settingsOf('[]')], [{}, {}, {}]);
+  assert.deepEqual([readSettings('no json'), readSettings('{}'), readSettings('[]')], [{}, {}, {}]);
 });
 
 test('only settings differ whose values do, or that some runs lack', () => {
@@ -41,9 +41,9 @@ test('only settings differ whose values do, or that some runs lack', () => {
     tableRow('a', { settings: { same: '1', other: '1', extra: '2' } }),
     tableRow('b', { settings: { same: '1', other: '2' } }),
   ];
-  assert.deepEqual(settingKeys(rows), { all: ['extra', 'other', 'same'], differing: ['extra', 'other'] });
-  assert.deepEqual(settingKeys(rows.slice(0, 1)).differing, []);
-  assert.deepEqual(settingKeys([tableRow('a'), tableRow('b', { settings: { toString: '1' } })]).differing, [
+  assert.deepEqual(listSettingKeys(rows), { all: ['extra', 'other', 'same'], differing: ['extra', 'other'] });
+  assert.deepEqual(listSettingKeys(rows.slice(0, 1)).differing, []);
+  assert.deepEqual(listSettingKeys([tableRow('a'), tableRow('b', { settings: { toString: '1' } })]).differing, [
     'toString',
   ]);
 });
@@ -56,7 +56,7 @@ test('runs are sorted by numbers as numbers, by the value of an interval, and wi
     tableRow('c', { accuracyAfter: interval(0.7), settings: { rate: '"auto"' } }),
   ];
   const ids = (column: string, descending: boolean): string =>
-    sortedRuns(rows, column, descending)
+    sortRunRows(rows, column, descending)
       .map(({ id }) => id)
       .join('');
   assert.deepEqual([ids('accuracyAfter', true), ids('accuracyAfter', false)], ['cab', 'acb']);
@@ -77,7 +77,7 @@ test('the host takes only what follows the protocol', () => {
 });
 
 test('runs as comma-separated values: outcomes with their bounds, settings of all, no formula of a title', () => {
-  const csv = runsCsv([
+  const csv = formatRunsCsv([
     tableRow('a', {
       title: '=1+1, "x"',
       tags: ['paper', 'b'],

@@ -12,7 +12,7 @@ registerHooks({
       ? { url: `data:text/javascript,${encodeURIComponent(EDITOR)}`, shortCircuit: true }
       : next(specifier, context),
 });
-const { Documents, documentUri } = await import('../../../../src/extension/documents/documents.ts');
+const { Documents, createDocumentUri: documentUri } = await import('../../../../src/extension/documents/documents.ts');
 
 test('a document is read by its address alone, says why it cannot be had, and is never written', async (t) => {
   const { writer, ...store } = temporaryStore();

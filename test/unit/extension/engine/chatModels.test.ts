@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   ChatModels,
-  failureOf,
+  classifyFailure,
   type ChatModel,
   type ChatSurface,
 } from '../../../../src/extension/engine/chatModels.ts';
@@ -158,16 +158,16 @@ describe('choosing a chat model', () => {
 it('an error says by its code or its name what it means, and its words are one bounded line', () => {
   const coded = (code: string): Error => Object.assign(new Error('why'), { code });
   assert.deepEqual(
-    ['NoPermissions', 'Blocked', 'NotFound', 'Unknown'].map((code) => failureOf(coded(code)).kind),
+    ['NoPermissions', 'Blocked', 'NotFound', 'Unknown'].map((code) => classifyFailure(coded(code)).kind),
     ['consent', 'quota', 'missing', 'failed'],
   );
   const limited = Object.assign(new Error('slow down'), { name: 'ChatRateLimited' });
-  assert.deepEqual(failureOf(Object.assign(new Error('failed', { cause: limited }), { code: 'Unknown' })), {
+  assert.deepEqual(classifyFailure(Object.assign(new Error('failed', { cause: limited }), { code: 'Unknown' })), {
     kind: 'busy',
     words: 'failed: slow down',
   });
-  assert.equal(failureOf(Object.assign(new Error('x'), { name: 'ChatQuotaExceeded' })).kind, 'quota');
-  const { kind, words } = failureOf(new Error(`a\nb${'c'.repeat(10_000)}`));
+  assert.equal(classifyFailure(Object.assign(new Error('x'), { name: 'ChatQuotaExceeded' })).kind, 'quota');
+  const { kind, words } = classifyFailure(new Error(`a\nb${'c'.repeat(10_000)}`));
   assert.ok(kind === 'failed' && words.length <= 301 && !words.includes('\n'), words);
-  assert.equal(failureOf('text').kind, 'failed');
+  assert.equal(classifyFailure('text').kind, 'failed');
 });

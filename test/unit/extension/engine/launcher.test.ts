@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { launcherOf, writeLauncher } from '../../../../src/extension/engine/launcher.ts';
+import { createLauncher, writeLauncher } from '../../../../src/extension/engine/launcher.ts';
 
 test(
   'c3 in a terminal starts the command line with the arguments as they are, wherever it lies',
@@ -17,7 +17,7 @@ test(
     const cli = join(home, 'cli.cjs');
     writeFileSync(cli, 'console.log(JSON.stringify([process.argv.slice(2), process.env.ELECTRON_RUN_AS_NODE]));');
     const bin = join(folder, 'bin');
-    const launcher = launcherOf('linux', process.execPath, cli);
+    const launcher = createLauncher('linux', process.execPath, cli);
     for (const given of [['--text', 'two  "words"', '$HOME', ''], ['as it is']]) {
       writeLauncher(bin, launcher);
       const said: unknown = JSON.parse(execFileSync(join(bin, 'c3'), given, { encoding: 'utf8' }));
@@ -27,7 +27,7 @@ test(
 );
 
 test('on Windows a percent sign of a path names no variable', () => {
-  const { name, text } = launcherOf('win32', 'C:\\Code\\Code.exe', 'C:\\50%\\cli.js');
+  const { name, text } = createLauncher('win32', 'C:\\Code\\Code.exe', 'C:\\50%\\cli.js');
   assert.equal(name, 'c3.cmd');
   assert.match(text, /"C:\\Code\\Code\.exe" "C:\\50%%\\cli\.js" %\*/u);
 });

@@ -9,7 +9,7 @@ import {
   type LostProblemRow,
   type ProblemFilter,
 } from '../../../../src/domain/problem.ts';
-import { judgeWords, type JudgeAgreement } from '../../../../src/domain/run.ts';
+import { describeJudgeAgreement, type JudgeAgreement } from '../../../../src/domain/run.ts';
 import {
   EpisodesSession,
   type EpisodesSurroundings,
@@ -23,13 +23,13 @@ import {
   type EpisodesToHost,
   type ShownProblem,
 } from '../../../../src/shared/protocols/episodesProtocol.ts';
-import { toHost } from '../../../../src/shared/protocols/panel.ts';
+import { guardToHost } from '../../../../src/shared/protocols/panel.ts';
 import { isAnswer } from '../../../../src/shared/protocols/requests.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
 
-const isEpisodesToHost = toHost(EPISODES_PANEL);
+const isEpisodesToHost = guardToHost(EPISODES_PANEL);
 /** Lets what was asked of the engine arrive. */
 const settled = (): Promise<void> => new Promise((done) => setImmediate(done));
 
@@ -129,7 +129,7 @@ test('the run of a model judge says how far that is to be believed, and another 
   };
   writer.insertRun({ ...row, config: JSON.stringify({ judge }) });
   session.show({ run: 'scored-by-model', note: null });
-  assert.equal(page.last('opened').run.judge, judgeWords(judge));
+  assert.equal(page.last('opened').run.judge, describeJudgeAgreement(judge));
 });
 
 test('rows of an older order are not given, and a growing run keeps the places of what is looked at', async (t) => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../../../../src/domain/problem.ts';
-import { problemsData } from '../../../../src/extension/episodes/episodesSession.ts';
+import { formatProblemsData } from '../../../../src/extension/episodes/episodesSession.ts';
 import { readRow } from '../../../../src/tasks/files/formats.ts';
 import { INSTANCE, OTHER_INSTANCE } from '../../store/helpers.ts';
 
 test('problems become data that is read again as they were; those that tests score are counted', () => {
   const code = { ...INSTANCE, tests: { tests: ['assert f()'], test: '', entryPoint: null, setup: '', prefix: '' } };
-  const { text, left } = problemsData([INSTANCE, code, OTHER_INSTANCE] satisfies Problem[]);
+  const { text, left } = formatProblemsData([INSTANCE, code, OTHER_INSTANCE] satisfies Problem[]);
   assert.equal(left, 1);
   const rows = text.trimEnd().split('\n');
   const read = rows.map((line, index) =>

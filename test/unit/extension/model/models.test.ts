@@ -5,18 +5,18 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import type { ListKeeper } from '../../../../src/extension/common/listKeeper.ts';
 import {
-  configurationName,
-  configurationOverrides,
-  configurationText,
-  freeName,
-  modelReference,
+  toConfigurationName,
+  toConfigurationOverrides,
+  createConfigurationText,
+  findFreeName,
+  toModelReference,
 } from '../../../../src/extension/model/modelConfiguration.ts';
 import { ModelFolders } from '../../../../src/extension/model/modelFolders.ts';
 import { isModelState, MODEL_PANEL } from '../../../../src/shared/protocols/modelProtocol.ts';
-import { toHost } from '../../../../src/shared/protocols/panel.ts';
+import { guardToHost } from '../../../../src/shared/protocols/panel.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
-const isModelToHost = toHost(MODEL_PANEL);
+const isModelToHost = guardToHost(MODEL_PANEL);
 
 const CPU = { adapterRank: 16, device: 'cpu' } as const;
 
@@ -91,52 +91,55 @@ test('the written configuration is what the run schema reads: model, adapter and
   ]) {
     const home = '/papers';
     const folder = join(home, 'models', name);
-    const config = readConfig(configurationText(folder, home, CPU), 'test');
+    const config = readConfig(createConfigurationText(folder, home, CPU), 'test');
     assert.equal(resolve(home, config.model), folder, name);
     assert.equal(config.title, name);
     assert.deepEqual(
       [config.adapter?.rank, config.adapter?.alpha, config.device.provider, config.steps],
       [16, 32, 'cpu', 36],
     );
-    assert.equal(readConfig('', 'test', configurationOverrides(folder, CPU)).model, folder, name);
+    assert.equal(readConfig('', 'test', toConfigurationOverrides(folder, CPU)).model, folder, name);
   }
-  const whole = readConfig(configurationText('/models/x', '/papers', { adapterRank: null, device: 'webgpu' }), 'test');
+  const whole = readConfig(
+    createConfigurationText('/models/x', '/papers', { adapterRank: null, device: 'webgpu' }),
+    'test',
+  );
   assert.deepEqual([whole.model, whole.adapter, whole.device.provider], ['/models/x', null, 'webgpu']);
 });
 
 test('a run is planned with the keys that are written: the two ways give the same configuration', () => {
   for (const settings of [CPU, { adapterRank: null, device: 'auto' }, { adapterRank: 64, device: 'cuda' }] as const) {
-    const written = readConfig(configurationText('/models/x', '/papers', settings), 'test');
+    const written = readConfig(createConfigurationText('/models/x', '/papers', settings), 'test');
     assert.deepEqual(
-      { ...readConfig('', 'test', configurationOverrides('/models/x', settings)), title: written.title },
+      { ...readConfig('', 'test', toConfigurationOverrides('/models/x', settings)), title: written.title },
       written,
     );
   }
 });
 
 test('a model inside the folder is named relative to it, and never as the bundled team; one outside by its whole path', () => {
-  assert.equal(modelReference('/papers/bundled', '/papers'), './bundled');
-  assert.equal(modelReference('/papers/a/b', '/papers'), './a/b');
-  assert.equal(modelReference('/papers-2/a', '/papers'), '/papers-2/a');
-  assert.equal(modelReference('/', '/papers'), '/');
-  assert.equal(modelReference('/papers/..a', '/papers'), './..a');
-  assert.equal(modelReference('/papers', '/papers'), './');
+  assert.equal(toModelReference('/papers/bundled', '/papers'), './bundled');
+  assert.equal(toModelReference('/papers/a/b', '/papers'), './a/b');
+  assert.equal(toModelReference('/papers-2/a', '/papers'), '/papers-2/a');
+  assert.equal(toModelReference('/', '/papers'), '/');
+  assert.equal(toModelReference('/papers/..a', '/papers'), './..a');
+  assert.equal(toModelReference('/papers', '/papers'), './');
 });
 
 test('a file is named after the folder, without what a path could take amiss, and never as one that is there', () => {
-  assert.equal(configurationName('/models/Qwen2.5-3B-Instruct'), 'Qwen2.5-3B-Instruct.c3.yaml');
-  assert.equal(configurationName('/models/a b:c*"d'), 'a-b-c-d.c3.yaml');
-  assert.equal(configurationName('/models/..hidden'), 'hidden.c3.yaml');
-  assert.equal(configurationName('/models/???'), 'model.c3.yaml');
-  assert.equal(configurationName('/'), 'model.c3.yaml');
-  assert.equal(configurationName(`/models/${'x'.repeat(300)}`).length, 68);
+  assert.equal(toConfigurationName('/models/Qwen2.5-3B-Instruct'), 'Qwen2.5-3B-Instruct.c3.yaml');
+  assert.equal(toConfigurationName('/models/a b:c*"d'), 'a-b-c-d.c3.yaml');
+  assert.equal(toConfigurationName('/models/..hidden'), 'hidden.c3.yaml');
+  assert.equal(toConfigurationName('/models/???'), 'model.c3.yaml');
+  assert.equal(toConfigurationName('/'), 'model.c3.yaml');
+  assert.equal(toConfigurationName(`/models/${'x'.repeat(300)}`).length, 68);
   assert.equal(
-    freeName('a.c3.yaml', () => false),
+    findFreeName('a.c3.yaml', () => false),
     'a.c3.yaml',
   );
   const there = new Set(['a.c3.yaml', 'a-2.c3.yaml']);
   assert.equal(
-    freeName('a.c3.yaml', (name) => there.has(name)),
+    findFreeName('a.c3.yaml', (name) => there.has(name)),
     'a-3.c3.yaml',
   );
 });

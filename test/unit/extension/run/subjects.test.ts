@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BUNDLED_TEAMS, EXAMPLES, firstFault } from '../../../../src/extension/run/subjects.ts';
+import { BUNDLED_TEAMS, EXAMPLES, selectFirstFault } from '../../../../src/extension/run/subjects.ts';
 import { checkConfig } from '../../../../src/training/config/checkConfig.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 
@@ -12,7 +12,7 @@ test('every example that comes with the product can be started from the list, an
   const files = readdirSync(FOLDER).filter((name) => name.endsWith('.c3.yaml'));
   assert.deepEqual(Object.keys(EXAMPLES).sort(), files.sort());
   for (const name of files) {
-    assert.equal(firstFault(checkConfig(readFileSync(join(FOLDER, name), 'utf8'))), null, name);
+    assert.equal(selectFirstFault(checkConfig(readFileSync(join(FOLDER, name), 'utf8'))), null, name);
   }
 });
 
@@ -23,6 +23,6 @@ test('every bundled team is in the list with what chooses it', () => {
 });
 
 test('a broken configuration is marked with what keeps it from starting, and a warning marks none', () => {
-  assert.match(firstFault(checkConfig('title: x\nstepz: 3\n'))?.message ?? '', /stepz/u);
-  assert.equal(firstFault([{ message: 'odd', start: 0, end: 1, severity: 'warning' }]), null);
+  assert.match(selectFirstFault(checkConfig('title: x\nstepz: 3\n'))?.message ?? '', /stepz/u);
+  assert.equal(selectFirstFault([{ message: 'odd', start: 0, end: 1, severity: 'warning' }]), null);
 });

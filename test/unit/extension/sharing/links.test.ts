@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { placeOf, readLink, wrongFolder } from '../../../../src/extension/sharing/links.ts';
-import { linkText, type Link } from '../../../../src/shared/links.ts';
+import { findSubjectPlace, parseLink, findFolderFault } from '../../../../src/extension/sharing/links.ts';
+import { formatLink, type Link } from '../../../../src/shared/links.ts';
 import { addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../storeFixture.ts';
 
 /** As the editor hands an address on: split, and decoded once. */
@@ -22,9 +22,9 @@ const LINKS: readonly Link[] = [
 describe('links', () => {
   it('lead where they were made to lead, whatever the folder is called', () => {
     for (const link of LINKS) {
-      assert.deepEqual(readLink(handedOn(linkText(link))), link);
+      assert.deepEqual(parseLink(handedOn(formatLink(link))), link);
       assert.match(
-        linkText(link),
+        formatLink(link),
         /^\/(?:run|message|bucket)\/[\w%.~-]+\?(?:run=[\w%.~!'()*-]+&)?folder=[\w%.~!'()*-]+$/u,
       );
     }
@@ -60,21 +60,21 @@ describe('links', () => {
       ['/Message/17', ours],
       ['//evil/message/17', ours],
     ] as const) {
-      assert.equal(readLink({ path, query }), null, `${path.slice(0, 40)}?${query.slice(0, 60)}`);
+      assert.equal(parseLink({ path, query }), null, `${path.slice(0, 40)}?${query.slice(0, 60)}`);
     }
   });
 
   it('into another folder say which, without becoming markup', () => {
-    assert.equal(wrongFolder('/home/me/papers/', '/home/me/papers'), null);
-    assert.equal(wrongFolder('/home/me/x/../papers', '/home/me/papers'), null);
+    assert.equal(findFolderFault('/home/me/papers/', '/home/me/papers'), null);
+    assert.equal(findFolderFault('/home/me/x/../papers', '/home/me/papers'), null);
     assert.match(
-      wrongFolder('/home/me/papers/sub', '/home/me/papers') ?? '',
+      findFolderFault('/home/me/papers/sub', '/home/me/papers') ?? '',
       /points to another folder, \/home\/me\/papers\/sub: open that folder/u,
     );
-    assert.match(wrongFolder('/home/me/papers', null) ?? '', /another folder/u);
-    const hostile = wrongFolder('[click](command:workbench.action.quit) <b>`$(bug)\n\u202e', '/w') ?? '';
+    assert.match(findFolderFault('/home/me/papers', null) ?? '', /another folder/u);
+    const hostile = findFolderFault('[click](command:workbench.action.quit) <b>`$(bug)\n\u202e', '/w') ?? '';
     assert.doesNotMatch(hostile, /[[\]()<>`$\n\u202e]/u);
-    assert.ok((wrongFolder(`/${'long/'.repeat(500)}`, '/w') ?? '').length < 250);
+    assert.ok((findFolderFault(`/${'long/'.repeat(500)}`, '/w') ?? '').length < 250);
   });
 });
 
@@ -87,13 +87,13 @@ describe('where a link leads', () => {
     const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1, 0]] });
     const plan = tree?.plan ?? 0;
     const request = addRequest(writer, tree?.actors[1] ?? 0, ['else'], [1]);
-    assert.deepEqual(placeOf(writer, { kind: 'run', run: RUN }), { run: RUN, message: null });
-    assert.deepEqual(placeOf(writer, { kind: 'message', id: plan, run: RUN }), { run: RUN, message: plan });
-    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: writer.message(plan).bucket ?? 0, run: RUN }), {
+    assert.deepEqual(findSubjectPlace(writer, { kind: 'run', run: RUN }), { run: RUN, message: null });
+    assert.deepEqual(findSubjectPlace(writer, { kind: 'message', id: plan, run: RUN }), { run: RUN, message: plan });
+    assert.deepEqual(findSubjectPlace(writer, { kind: 'bucket', id: writer.message(plan).bucket ?? 0, run: RUN }), {
       run: RUN,
       message: plan,
     });
-    assert.deepEqual(placeOf(writer, { kind: 'bucket', id: request.bucket, run: RUN }), {
+    assert.deepEqual(findSubjectPlace(writer, { kind: 'bucket', id: request.bucket, run: RUN }), {
       run: RUN,
       message: tree?.actors[1],
     });
@@ -107,7 +107,7 @@ describe('where a link leads', () => {
       { kind: 'bucket', id: 999, run: RUN },
       { kind: 'bucket', id: request.bucket, run: 'other' },
     ] as const) {
-      const found = placeOf(writer, stale);
+      const found = findSubjectPlace(writer, stale);
       assert.match(typeof found === 'string' ? found : '', gone, JSON.stringify(stale));
     }
   });
@@ -117,7 +117,7 @@ describe('where a link leads', () => {
       throw new Error('disk');
     };
     assert.throws(
-      () => placeOf({ run: broken, message: broken, bucketView: broken }, { kind: 'run', run: 'r' }),
+      () => findSubjectPlace({ run: broken, message: broken, bucketView: broken }, { kind: 'run', run: 'r' }),
       /disk/u,
     );
   });

@@ -1,7 +1,11 @@
 /** A program that a window records has the window's server and environment, and nothing of the editor's or ours. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { answeredBy, recordRequest, usualServer } from '../../../../src/extension/sharing/recordRequest.ts';
+import {
+  describeAnsweringServers,
+  createRecordRequest,
+  describeUsualServer,
+} from '../../../../src/extension/sharing/recordRequest.ts';
 
 const ASKED = {
   command: ['node', 'team.mjs'],
@@ -24,7 +28,7 @@ const WINDOW = {
 
 describe('the request for a program', () => {
   it('names the server of the window, and has its environment', () => {
-    assert.deepEqual(recordRequest(ASKED, WINDOW), {
+    assert.deepEqual(createRecordRequest(ASKED, WINDOW), {
       ...ASKED,
       upstream: 'http://127.0.0.1:8000/v1',
       env: {
@@ -38,35 +42,38 @@ describe('the request for a program', () => {
 
   it('names the usual server where the window has none, or an empty one', () => {
     for (const env of [{}, { OPENAI_BASE_URL: ' ' }]) {
-      assert.equal(recordRequest(ASKED, env).upstream, 'https://api.openai.com/v1');
+      assert.equal(createRecordRequest(ASKED, env).upstream, 'https://api.openai.com/v1');
     }
   });
 
   it('names what the user typed, and no server where a model is served', () => {
     const typed = { ...ASKED, upstream: 'https://models.example/v1' };
-    assert.equal(recordRequest(typed, WINDOW).upstream, 'https://models.example/v1');
-    assert.equal(recordRequest({ ...ASKED, serve: 'arithmetic' }, WINDOW).upstream, null);
+    assert.equal(createRecordRequest(typed, WINDOW).upstream, 'https://models.example/v1');
+    assert.equal(createRecordRequest({ ...ASKED, serve: 'arithmetic' }, WINDOW).upstream, null);
   });
 });
 
 describe('before a program starts', () => {
   it('where its calls go is said, with the reason', () => {
-    assert.equal(usualServer(WINDOW), 'http://127.0.0.1:8000/v1, as OPENAI_BASE_URL of this window says.');
-    assert.equal(usualServer({}), 'https://api.openai.com/v1, since this window has no OPENAI_BASE_URL.');
+    assert.equal(describeUsualServer(WINDOW), 'http://127.0.0.1:8000/v1, as OPENAI_BASE_URL of this window says.');
+    assert.equal(describeUsualServer({}), 'https://api.openai.com/v1, since this window has no OPENAI_BASE_URL.');
     const anthropic = 'those of Anthropic’s clients to https://api.anthropic.com';
-    assert.equal(answeredBy(recordRequest(ASKED, WINDOW)), `its calls go to http://127.0.0.1:8000/v1, ${anthropic}`);
+    assert.equal(
+      describeAnsweringServers(createRecordRequest(ASKED, WINDOW)),
+      `its calls go to http://127.0.0.1:8000/v1, ${anthropic}`,
+    );
     const others = {
       ...WINDOW,
       ANTHROPIC_BASE_URL: 'https://a.example/x',
       AZURE_OPENAI_ENDPOINT: 'https://z.example/',
     };
     assert.equal(
-      answeredBy(recordRequest(ASKED, others)),
+      describeAnsweringServers(createRecordRequest(ASKED, others)),
       'its calls go to http://127.0.0.1:8000/v1, those of Anthropic’s clients to https://a.example/x, those of Azure’s clients to https://z.example',
     );
     const serve = 'arithmetic';
     assert.equal(
-      answeredBy(recordRequest({ ...ASKED, serve }, WINDOW)),
+      describeAnsweringServers(createRecordRequest({ ...ASKED, serve }, WINDOW)),
       `the team for arithmetic answers on this machine, ${anthropic}`,
     );
   });
@@ -74,9 +81,9 @@ describe('before a program starts', () => {
   it('no secret of an address is shown', () => {
     const env = { OPENAI_BASE_URL: 'https://me:secret@models.example/v1?key=secret' };
     assert.equal(
-      answeredBy(recordRequest(ASKED, env)),
+      describeAnsweringServers(createRecordRequest(ASKED, env)),
       'its calls go to https://models.example/v1, those of Anthropic’s clients to https://api.anthropic.com',
     );
-    assert.equal(recordRequest(ASKED, env).upstream, env.OPENAI_BASE_URL);
+    assert.equal(createRecordRequest(ASKED, env).upstream, env.OPENAI_BASE_URL);
   });
 });

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { placeOf } from '../../../../src/extension/sharing/links.ts';
-import { bucketsOf } from '../../../../src/extension/sidebar/bucketsModel.ts';
-import { childrenOf, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
+import { findSubjectPlace } from '../../../../src/extension/sharing/links.ts';
+import { listBucketNodes } from '../../../../src/extension/sidebar/bucketsModel.ts';
+import { listChildren, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
@@ -17,7 +17,7 @@ registerHooks({
         }
       : next(specifier, context),
 });
-const { givenSubject } = await import('../../../../src/extension/sharing/subject.ts');
+const { readGivenSubject: givenSubject } = await import('../../../../src/extension/sharing/subject.ts');
 
 test('an item of the side bar is the subject itself: a bucket is no message, though it names one', (t) => {
   const { writer, ...store } = temporaryStore();
@@ -33,22 +33,25 @@ test('an item of the side bar is the subject itself: a bucket is no message, tho
     setHeadline(writer.path, plan ?? 0, headline(value));
   }
   const limits = new Limits();
-  const node = bucketsOf(writer, RUN, 'credit', null, limits)[0];
+  const node = listBucketNodes(writer, RUN, 'credit', null, limits)[0];
   assert.ok(node?.kind === 'bucket');
   const subject = { kind: 'bucket', id: bucket, run: RUN } as const;
   assert.deepEqual(givenSubject(writer, node), subject);
   assert.deepEqual(
-    placeOf(writer, subject),
+    findSubjectPlace(writer, subject),
     { run: RUN, message: node.message },
     'a link leads where a click does: to the message of the clearest credit',
   );
-  const alternative = bucketsOf(writer, RUN, 'credit', node, limits)[0];
+  const alternative = listBucketNodes(writer, RUN, 'credit', node, limits)[0];
   assert.deepEqual(givenSubject(writer, alternative), { kind: 'message', id: one?.plan, run: RUN });
   const request = addRequest(writer, one?.plan ?? 0, ['else'], [1]);
   assert.deepEqual(givenSubject(writer, { bucket: request.bucket }), { kind: 'bucket', id: request.bucket, run: RUN });
-  assert.deepEqual(placeOf(writer, { kind: 'bucket', id: request.bucket, run: RUN }), { run: RUN, message: one?.plan });
-  const [run] = childrenOf(writer, null, limits);
-  const episode = childrenOf(writer, childrenOf(writer, run ?? null, limits)[0] ?? null, limits)[0];
+  assert.deepEqual(findSubjectPlace(writer, { kind: 'bucket', id: request.bucket, run: RUN }), {
+    run: RUN,
+    message: one?.plan,
+  });
+  const [run] = listChildren(writer, null, limits);
+  const episode = listChildren(writer, listChildren(writer, run ?? null, limits)[0] ?? null, limits)[0];
   assert.ok(episode?.kind === 'episode');
   assert.deepEqual(
     [run, episode, { message: other?.plan }].map((item) => givenSubject(writer, item)),

@@ -2,27 +2,27 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ALL_BUCKETS, isBucketFilter, type RankedBucket } from '../../../../src/domain/replay.ts';
 import {
-  alternativeDescription,
-  alternativeLabel,
-  bucketChoices,
-  bucketDescription,
-  bucketFilterWords,
-  bucketLabel,
-  bucketSpoken,
-  bucketTooltip,
-  figureOf,
-  signed,
+  formatAlternativeDescription,
+  formatAlternativeLabel,
+  listBucketChoices,
+  formatBucketDescription,
+  formatBucketFilter,
+  formatBucketLabel,
+  formatSpokenBucket,
+  formatBucketTooltip,
+  formatBucketFigure,
+  formatSignedCredit,
 } from '../../../../src/extension/sidebar/bucketWords.ts';
-import { bucketsOf, type BucketsNode } from '../../../../src/extension/sidebar/bucketsModel.ts';
+import { listBucketNodes, type BucketsNode } from '../../../../src/extension/sidebar/bucketsModel.ts';
 import {
-  counted,
-  filterWords,
+  countValues,
+  formatRunsFilter,
   isFiltering,
   isRunsFilter,
   NO_FILTER,
-  passes,
+  passesRunsFilter,
 } from '../../../../src/extension/sidebar/runsFilter.ts';
-import { childrenOf, Limits, PAGE, runOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
+import { listChildren, Limits, PAGE, findRunOfNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { headline, setHeadline } from '../../../support/headlines.ts';
 import { addRequest, addRun, addTree, problem, LEDGER, RUN, temporaryStore } from '../storeFixture.ts';
 
@@ -44,7 +44,7 @@ after(() => store.remove());
 
 test('the buckets of a run come by rank and in pages, and each opens at the message that mattered', () => {
   const limits = new Limits();
-  const top = bucketsOf(writer, RUN, 'credit', null, limits);
+  const top = listBucketNodes(writer, RUN, 'credit', null, limits);
   assert.equal(top.length, PAGE + 1);
   const [first] = top;
   assert.ok(first?.kind === 'bucket');
@@ -55,32 +55,36 @@ test('the buckets of a run come by rank and in pages, and each opens at the mess
   const more = top.at(-1);
   assert.ok(more?.kind === 'moreBuckets' && more.left === PAGE);
   limits.grow(more.list);
-  const all = bucketsOf(writer, RUN, 'credit', null, limits);
+  const all = listBucketNodes(writer, RUN, 'credit', null, limits);
   assert.equal(new Set(all.map(({ id }) => id)).size, 2 * PAGE);
-  assert.equal(bucketsOf(writer, RUN, 'spread', null, limits).length, PAGE + 1, 'another order is a list of its own');
-  const messages = bucketsOf(writer, RUN, 'credit', first, limits);
+  assert.equal(
+    listBucketNodes(writer, RUN, 'spread', null, limits).length,
+    PAGE + 1,
+    'another order is a list of its own',
+  );
+  const messages = listBucketNodes(writer, RUN, 'credit', first, limits);
   assert.deepEqual(
     messages.map(
       (node: BucketsNode) =>
         node.kind === 'alternative' && [
           node.message,
-          alternativeLabel(node.alternative),
-          alternativeDescription(node.alternative),
+          formatAlternativeLabel(node.alternative),
+          formatAlternativeDescription(node.alternative),
         ],
     ),
     [[first.message, '+0.99, return 0.50', 'plan 0']],
   );
-  assert.deepEqual(bucketsOf(writer, 'newer', 'credit', null, limits), []);
+  assert.deepEqual(listBucketNodes(writer, 'newer', 'credit', null, limits), []);
 });
 
 test('a filtered view holds the buckets that pass, counts those that are left, and says what it is filtered for', () => {
   const limits = new Limits();
   const plans = { ...ALL_BUCKETS, roles: ['reasoner'] };
-  const shown = bucketsOf(writer, RUN, 'credit', null, limits, plans);
+  const shown = listBucketNodes(writer, RUN, 'credit', null, limits, plans);
   assert.equal(shown.length, PAGE, 'one plan for each question, and no "Load more"');
   assert.ok(shown.every((node) => node.kind === 'bucket' && node.ranked.role === 'reasoner'));
-  assert.deepEqual(bucketsOf(writer, RUN, 'credit', null, limits, { ...ALL_BUCKETS, origins: ['request'] }), []);
-  const choices = bucketChoices(writer.bucketKinds(RUN));
+  assert.deepEqual(listBucketNodes(writer, RUN, 'credit', null, limits, { ...ALL_BUCKETS, origins: ['request'] }), []);
+  const choices = listBucketChoices(writer.bucketKinds(RUN));
   assert.deepEqual(
     choices.map(({ title, choices: of }) => [title, of.map(({ label, count }) => [label, count])]),
     [
@@ -109,7 +113,7 @@ test('a filtered view holds the buckets that pass, counts those that are left, a
       ALL_BUCKETS,
     );
   assert.ok(isBucketFilter(filter));
-  assert.equal(bucketFilterWords(filter), 'actor, credit not measured, credit measured');
+  assert.equal(formatBucketFilter(filter), 'actor, credit not measured, credit measured');
   assert.deepEqual(
     choices.flatMap(({ choices: of }) => of.filter((choice) => choice.isIn(filter)).map(({ label }) => label)),
     ['actor', 'credit not measured', 'credit measured'],
@@ -136,11 +140,11 @@ const RANKED: RankedBucket = {
 test('a bucket shows the figure that it is ranked by, with what was not measured said', () => {
   const orders = ['clearest', 'credit', 'spread', 'distance'] as const;
   assert.deepEqual(
-    orders.map((order) => bucketLabel(RANKED, order)),
+    orders.map((order) => formatBucketLabel(RANKED, order)),
     ['reasoner \u22120.25', 'reasoner \u22120.25', 'reasoner ±0.50', 'reasoner 0.50 apart'],
   );
   assert.deepEqual(
-    orders.map((order) => bucketDescription(RANKED, order)),
+    orders.map((order) => formatBucketDescription(RANKED, order)),
     [
       '12 + 7 = ? · undecided · n = 8 · step 3',
       '12 + 7 = ? · n = 8 · step 3',
@@ -150,28 +154,31 @@ test('a bucket shows the figure that it is ranked by, with what was not measured
   );
   const bare: RankedBucket = { ...RANKED, credit: null, spread: null, removal: null, text: '' };
   assert.deepEqual(
-    orders.map((order) => figureOf(bare, order)),
+    orders.map((order) => formatBucketFigure(bare, order)),
     ['credit not measured', 'credit not measured', 'spread not measured', 'remove not measured'],
   );
   assert.deepEqual(
-    [bucketLabel(bare, 'distance'), bucketDescription({ ...bare, text: 'said' }, 'distance')],
+    [formatBucketLabel(bare, 'distance'), formatBucketDescription({ ...bare, text: 'said' }, 'distance')],
     ['reasoner', 'remove not measured · said · step 3'],
   );
   assert.match(
-    bucketTooltip(RANKED),
+    formatBucketTooltip(RANKED),
     /credit \u22120\.25, 95 % \u22120\.50 to 0\.00, undecided: about 12 more replays would settle it, n = 8 \(4 independent\), 1 evaluator call\n/u,
   );
-  assert.equal(bucketSpoken(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
+  assert.equal(formatSpokenBucket(RANKED, 'credit'), 'reasoner: 12 + 7 = ?; Largest credit: minus 0.25, n = 8; step 3');
   const alone: RankedBucket = { ...RANKED, credit: headline(0, { verdict: 'alone', low: null, high: null }) };
   assert.deepEqual(
-    [bucketLabel(alone, 'clearest'), figureOf(alone, 'clearest')],
+    [formatBucketLabel(alone, 'clearest'), formatBucketFigure(alone, 'clearest')],
     ['reasoner', 'no other message was sampled here'],
   );
   assert.equal(
-    bucketLabel({ ...RANKED, credit: headline(-0.25, { low: -0.5, high: -0.1 }) }, 'clearest'),
+    formatBucketLabel({ ...RANKED, credit: headline(-0.25, { low: -0.5, high: -0.1 }) }, 'clearest'),
     'reasoner \u22120.25',
   );
-  assert.deepEqual([signed(-0.001), signed(0), signed(0.5)], ['\u22121.0e\u22123', '0.00', '+0.50']);
+  assert.deepEqual(
+    [formatSignedCredit(-0.001), formatSignedCredit(0), formatSignedCredit(0.5)],
+    ['\u22121.0e\u22123', '0.00', '+0.50'],
+  );
 });
 
 test('runs are filtered by words, method and status together', () => {
@@ -189,15 +196,15 @@ test('runs are filtered by words, method and status together', () => {
     [{ statuses: ['done'] }, false],
     [{}, true],
   ] as const) {
-    assert.equal(passes({ ...NO_FILTER, ...filter }, run), shown, JSON.stringify(filter));
+    assert.equal(passesRunsFilter({ ...NO_FILTER, ...filter }, run), shown, JSON.stringify(filter));
   }
   assert.deepEqual([NO_FILTER, { ...NO_FILTER, words: '  ' }, { ...NO_FILTER, methods: ['c3'] }].map(isFiltering), [
     false,
     false,
     true,
   ]);
-  assert.equal(filterWords({ words: ' a ', methods: ['c3'], statuses: ['done'] }), '“a”, done, c3');
-  assert.deepEqual(counted(['b', 'a', 'b']), [
+  assert.equal(formatRunsFilter({ words: ' a ', methods: ['c3'], statuses: ['done'] }), '“a”, done, c3');
+  assert.deepEqual(countValues(['b', 'a', 'b']), [
     { value: 'b', count: 2 },
     { value: 'a', count: 1 },
   ]);
@@ -209,19 +216,19 @@ test('runs are filtered by words, method and status together', () => {
 
 test('a filtered tree holds the runs that pass, and every item knows its run', () => {
   const limits = new Limits();
-  const done = childrenOf(writer, null, limits, { ...NO_FILTER, statuses: ['done'] });
+  const done = listChildren(writer, null, limits, { ...NO_FILTER, statuses: ['done'] });
   assert.deepEqual(
     done.map(({ id }) => id),
     ['newer'],
   );
-  assert.deepEqual(childrenOf(writer, null, limits, { ...NO_FILTER, words: 'nothing like it' }), []);
-  const [run] = childrenOf(writer, null, limits, { ...NO_FILTER, words: RUN });
+  assert.deepEqual(listChildren(writer, null, limits, { ...NO_FILTER, words: 'nothing like it' }), []);
+  const [run] = listChildren(writer, null, limits, { ...NO_FILTER, words: RUN });
   assert.ok(run);
-  const [step] = childrenOf(writer, run, limits);
+  const [step] = listChildren(writer, run, limits);
   assert.ok(step);
-  const [episode] = childrenOf(writer, step, limits);
+  const [episode] = listChildren(writer, step, limits);
   assert.ok(episode);
-  assert.deepEqual([run, step, episode].map(runOfNode), [RUN, RUN, RUN]);
+  assert.deepEqual([run, step, episode].map(findRunOfNode), [RUN, RUN, RUN]);
 });
 
 test('alternatives of equal text are one row, with the returns of all', () => {
@@ -233,8 +240,10 @@ test('alternatives of equal text are one row, with the returns of all', () => {
     order: 'credit',
     bucket: request.bucket,
   };
-  const rows = bucketsOf(writer, RUN, 'credit', node, new Limits()).map((row) =>
-    row.kind === 'alternative' ? [alternativeDescription(row.alternative, row.copies), row.alternative.returns] : [],
+  const rows = listBucketNodes(writer, RUN, 'credit', node, new Limits()).map((row) =>
+    row.kind === 'alternative'
+      ? [formatAlternativeDescription(row.alternative, row.copies), row.alternative.returns]
+      : [],
   );
   assert.deepEqual(rows.slice(1), [
     ['said 2 times: the same', [1, 0]],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';
-import { costliestMessage } from '../../../../src/extension/transcript/transcriptSession.ts';
+import { findCostliestMessage } from '../../../../src/extension/transcript/transcriptSession.ts';
 import { addRun, RUN, temporaryStore } from '../storeFixture.ts';
 
 interface Shown {
@@ -42,19 +42,19 @@ test('a run is asked for only where there are several, the newest first', async 
 
 test('a message is called the lowest-credit one only where its interval lies below 0; else it is the clearest candidate', () => {
   const target = { run: RUN, phase: 'train', iteration: 1, problem: 'i' } as const;
-  const reader = (decided: boolean | null): Parameters<typeof costliestMessage>[0] => ({
+  const reader = (decided: boolean | null): Parameters<typeof findCostliestMessage>[0] => ({
     costliestOf: () => (decided === null ? null : { message: 1, value: -0.1, decided }),
     costliestThrough: (message) => (decided === null ? null : { message: message + 1, value: -0.1, decided }),
   });
-  assert.deepEqual(costliestMessage(reader(true), target, null), {
+  assert.deepEqual(findCostliestMessage(reader(true), target, null), {
     message: 1,
     words: 'Lowest-credit message of this transcript.',
   });
-  assert.deepEqual(costliestMessage(reader(false), target, 7), {
+  assert.deepEqual(findCostliestMessage(reader(false), target, 7), {
     message: 8,
     words: 'Clearest candidate of this episode; no message is known to have hurt.',
   });
-  const none = costliestMessage(reader(null), target, null);
+  const none = findCostliestMessage(reader(null), target, null);
   assert.match(
     typeof none === 'string' ? none : '',
     /^No message of this transcript has a credit .*replay its alternatives/u,

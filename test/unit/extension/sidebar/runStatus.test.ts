@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isResumable, shownStatus, type ShownStatus } from '../../../../src/domain/run.ts';
 import { isBeingWritten } from '../../../../src/extension/engine/storeOwner.ts';
-import { childrenOf, Limits, resumableRuns } from '../../../../src/extension/sidebar/runsModel.ts';
+import { listChildren, Limits, listResumableRuns } from '../../../../src/extension/sidebar/runsModel.ts';
 import { isRecord } from '../../../../src/shared/guard.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
 import { addRun, temporaryStore } from '../storeFixture.ts';
@@ -37,7 +37,7 @@ test('a run whose process is gone is interrupted, and one whose process lives is
   const store = someRuns();
   const lock = `${store.path}.lock`;
   const statuses = (): unknown[] =>
-    childrenOf(store.writer, null, new Limits()).map((node) => node.kind === 'run' && [node.id, node.status]);
+    listChildren(store.writer, null, new Limits()).map((node) => node.kind === 'run' && [node.id, node.status]);
   const rest = [
     ['failed', 'failed'],
     ['cancelled', 'cancelled'],
@@ -57,14 +57,14 @@ test('a run whose process is gone is interrupted, and one whose process lives is
 test('every run that did not come to its end can be resumed, newest first; a running one cannot', () => {
   const store = someRuns();
   assert.deepEqual(
-    resumableRuns(store.writer).map(({ id }) => id),
+    listResumableRuns(store.writer).map(({ id }) => id),
     ['failed', 'cancelled'],
   );
   store.writer.close();
   const reader = openStoreForReading(store.path);
   try {
     assert.deepEqual(
-      resumableRuns(reader).map(({ id }) => id),
+      listResumableRuns(reader).map(({ id }) => id),
       ['unfinished', 'failed', 'cancelled'],
       'the lock was given back',
     );

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';
 import { findChangedRuns, isSameList, type List } from '../../../../src/extension/sidebar/runsList.ts';
-import { childrenOf, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
+import { listChildren, Limits } from '../../../../src/extension/sidebar/runsModel.ts';
 import { addRun, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
 addRun(store.writer, 'first');
 addRun(store.writer, 'second', '2026-02-02T00:00:00.000Z');
-const children = childrenOf(store.writer, null, new Limits(), NO_FILTER);
+const children = listChildren(store.writer, null, new Limits(), NO_FILTER);
 store.remove();
 
 const list = (over: Partial<List> = {}): List => ({

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { RunSummary, ShownStatus } from '../../../../src/domain/run.ts';
-import { overallPercent, progressWords, stageWords } from '../../../../src/extension/run/progressWords.ts';
+import { estimateOverallPercent, formatProgress, formatStage } from '../../../../src/extension/run/progressWords.ts';
 import {
-  episodeLabel,
-  episodeReturn,
-  roundDescription,
-  runDescription,
+  formatEpisodeLabel,
+  formatEpisodeReturn,
+  formatRoundDescription,
+  formatRunDescription,
 } from '../../../../src/extension/sidebar/runWords.ts';
-import { childrenOf, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
+import { listChildren, Limits, PAGE, TOP, type RunsNode } from '../../../../src/extension/sidebar/runsModel.ts';
 import { addRun, addTree, problem, LEDGER, METRICS, RUN, temporaryStore } from '../storeFixture.ts';
 
 const store = temporaryStore();
@@ -38,14 +38,14 @@ function find(nodes: readonly RunsNode[], id: string): RunsNode {
 
 test('runs are newest first, and their evaluations around their steps', () => {
   const limits = new Limits();
-  const runs = childrenOf(writer, null, limits);
+  const runs = listChildren(writer, null, limits);
   assert.deepEqual(
     runs.map((node) => node.id),
     ['newer', RUN],
   );
-  const rounds = childrenOf(writer, find(runs, RUN), limits);
+  const rounds = listChildren(writer, find(runs, RUN), limits);
   assert.deepEqual(
-    rounds.map((node) => node.kind === 'round' && `${node.label}: ${roundDescription(node)}`),
+    rounds.map((node) => node.kind === 'round' && `${node.label}: ${formatRoundDescription(node)}`),
     [
       'Evaluation before, greedy: 1 episode',
       'Step 1: mean return 0.50, 105 episodes',
@@ -53,19 +53,19 @@ test('runs are newest first, and their evaluations around their steps', () => {
       'Evaluation after, sampled: 1 episode',
     ],
   );
-  assert.deepEqual(childrenOf(writer, find(runs, 'newer'), limits), []);
+  assert.deepEqual(listChildren(writer, find(runs, 'newer'), limits), []);
 });
 
 test('a long list ends in "Load more", which grows that list only', () => {
   const limits = new Limits();
-  const rounds = childrenOf(writer, find(childrenOf(writer, null, limits), RUN), limits);
+  const rounds = listChildren(writer, find(listChildren(writer, null, limits), RUN), limits);
   const step = find(rounds, `${RUN}/train/1`);
-  const first = childrenOf(writer, step, limits);
+  const first = listChildren(writer, step, limits);
   assert.equal(first.length, PAGE + 1);
   const more = first.at(-1);
   assert.ok(more?.kind === 'more' && more.left === 5 && more.parent === step);
   limits.grow(more.list);
-  const all = childrenOf(writer, step, limits);
+  const all = listChildren(writer, step, limits);
   assert.equal(all.length, PAGE + 5);
   assert.equal(new Set(all.map((node) => node.id)).size, all.length);
   assert.equal(limits.of(TOP), PAGE);
@@ -73,10 +73,12 @@ test('a long list ends in "Load more", which grows that list only', () => {
 
 test('a masked episode is distinguished from one that returned 0', () => {
   const limits = new Limits();
-  const step = find(childrenOf(writer, find(childrenOf(writer, null, limits), RUN), limits), `${RUN}/train/1`);
-  const words = childrenOf(writer, step, limits)
+  const step = find(listChildren(writer, find(listChildren(writer, null, limits), RUN), limits), `${RUN}/train/1`);
+  const words = listChildren(writer, step, limits)
     .slice(0, 2)
-    .map((node) => node.kind === 'episode' && `${episodeLabel(node.episode)} ${episodeReturn(node.episode)}`);
+    .map(
+      (node) => node.kind === 'episode' && `${formatEpisodeLabel(node.episode)} ${formatEpisodeReturn(node.episode)}`,
+    );
   assert.deepEqual(words, [
     'Question 0: what is 0 + 1? masked: the evaluator failed',
     'Question 1: what is 1 + 1? return 1',
@@ -86,11 +88,11 @@ test('a masked episode is distinguished from one that returned 0', () => {
 test('a run is described by its steps, and by its accuracy once both are measured', () => {
   const run = writer.run(RUN);
   const words = (summary: RunSummary | null, status: ShownStatus = 'done'): string =>
-    runDescription({ run: { ...run, summary }, status });
+    formatRunDescription({ run: { ...run, summary }, status });
   assert.equal(words(null, 'running'), '1 of 3 steps');
   assert.equal(words(null, 'interrupted'), 'interrupted, 1 of 3 steps');
   const remaining = (of: string, status: ShownStatus = 'running'): string =>
-    runDescription({ run, status }, { run: of, remainingSeconds: 130 });
+    formatRunDescription({ run, status }, { run: of, remainingSeconds: 130 });
   assert.deepEqual(
     [remaining(RUN), remaining('another'), remaining(RUN, 'interrupted')],
     ['1 of 3 steps, about 2 min left', '1 of 3 steps', 'interrupted, 1 of 3 steps'],
@@ -119,20 +121,23 @@ test('a run is described by its steps, and by its accuracy once both are measure
     words({ ...summary, accuracy: { before: interval(0.624), after: interval(0), difference: null } }),
     '1 of 3 steps, 62.4 % → 0.0 %',
   );
-  assert.equal(stageWords({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
+  assert.equal(formatStage({ stage: 'train', done: 3, total: 20 }), 'Training, step 3 of 20');
   assert.equal(
-    progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: 130 }),
+    formatProgress({ stage: 'train', done: 3, total: 20, remainingSeconds: 130 }),
     'Training, step 3 of 20, about 2 min left',
   );
-  assert.equal(progressWords({ stage: 'train', done: 3, total: 20, remainingSeconds: null }), 'Training, step 3 of 20');
-  assert.equal(stageWords({ stage: 'load', done: 0, total: 0 }), 'Loading');
   assert.equal(
-    stageWords({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }),
+    formatProgress({ stage: 'train', done: 3, total: 20, remainingSeconds: null }),
+    'Training, step 3 of 20',
+  );
+  assert.equal(formatStage({ stage: 'load', done: 0, total: 0 }), 'Loading');
+  assert.equal(
+    formatStage({ stage: 'load', done: 345_000_000, total: 1_000_000_000 }),
     'Loading, 34 %',
     'loading counts bytes',
   );
   const stages = (['load', 'evaluate-before', 'train', 'evaluate-after'] as const).flatMap((stage) =>
-    [0, 1, 2].map((done) => overallPercent({ stage, done, total: 2 })),
+    [0, 1, 2].map((done) => estimateOverallPercent({ stage, done, total: 2 })),
   );
   assert.deepEqual(
     stages,
@@ -151,7 +156,7 @@ test('a step of method teamtr has a line for the turn of each role', () => {
     own.writer.insertSnapshot({ id: SNAPSHOT, run: 'turns', iteration: 0, base: SNAPSHOT, file: null });
     own.writer.insertStep({ run: 'turns', iteration: 1, snapshot: SNAPSHOT, ledger: LEDGER });
     const limits = new Limits();
-    const rounds = childrenOf(own.writer, find(childrenOf(own.writer, null, limits), 'turns'), limits);
+    const rounds = listChildren(own.writer, find(listChildren(own.writer, null, limits), 'turns'), limits);
     const [step] = rounds;
     assert.ok(step?.kind === 'round');
     assert.deepEqual(step.turns, [

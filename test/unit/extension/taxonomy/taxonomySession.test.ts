@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import {
-  currentLabel,
+  findCurrentLabel,
   labelFault,
   NO_FILTER,
   TAXONOMY_THRESHOLDS,
@@ -13,7 +13,7 @@ import {
   type TaxonomyView,
 } from '../../../../src/domain/taxonomy.ts';
 import {
-  caseDetail,
+  readCaseDetail,
   TaxonomySession,
   type TaxonomyEngine,
 } from '../../../../src/extension/taxonomy/taxonomySession.ts';
@@ -244,7 +244,7 @@ describe('a case', () => {
     const { writer, tree } = scene(t);
     const credit = headline(0.5);
     setHeadline(writer.path, tree.plan, credit);
-    const plans = caseDetail(writer, 1);
+    const plans = readCaseDetail(writer, 1);
     assert.deepEqual(
       plans.alternatives.map((one) => one.credit),
       [credit, null],
@@ -258,7 +258,7 @@ describe('a case', () => {
       ],
     );
     const { bucket } = addRequest(writer, tree.plan, ['typed'], [null]);
-    const asked = caseDetail(writer, bucket);
+    const asked = readCaseDetail(writer, bucket);
     assert.deepEqual(
       asked.alternatives.map(({ message, real }) => [message === tree.plan, real]),
       [
@@ -271,7 +271,11 @@ describe('a case', () => {
   it('counts its newest label, unless that takes the one before back', () => {
     const label = (name: string): CaseLabel => ({ name, note: '', author: 'you', createdAt: '2026' });
     assert.deepEqual(
-      [currentLabel([]), currentLabel([label('a'), label('b')])?.name, currentLabel([label('a'), label('')])],
+      [
+        findCurrentLabel([]),
+        findCurrentLabel([label('a'), label('b')])?.name,
+        findCurrentLabel([label('a'), label('')]),
+      ],
       [null, 'b', null],
     );
   });

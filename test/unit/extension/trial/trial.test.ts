@@ -2,14 +2,24 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_CHANGE, type Trial } from '../../../../src/domain/trial.ts';
-import { casePath, caseText, LastTrial, type KeptTrial } from '../../../../src/extension/trial/keptTrial.ts';
 import {
-  placeOfPrompt,
+  formatCasePath,
+  formatCaseText,
+  LastTrial,
+  type KeptTrial,
+} from '../../../../src/extension/trial/keptTrial.ts';
+import {
+  parsePromptPath,
   PromptDrafts,
-  promptPath,
-  writtenPrompt,
+  formatPromptPath,
+  normalizePrompt,
 } from '../../../../src/extension/trial/promptDrafts.ts';
-import { addressFault, modelNameFault, runFault, snapshotFault } from '../../../../src/extension/trial/trialFaults.ts';
+import {
+  findServerAddressFault,
+  findModelNameFault,
+  findRunFault,
+  findSnapshotFault,
+} from '../../../../src/extension/trial/trialFaults.ts';
 import { TrialSession } from '../../../../src/extension/trial/trialSession.ts';
 import type { TRIAL_PANEL, TrialFromHost } from '../../../../src/shared/protocols/trialProtocol.ts';
 import { PageInHand } from '../webview/pageInHand.ts';
@@ -152,17 +162,17 @@ describe('the last trial', () => {
 
   it('has a document for each side of a pair', () => {
     assert.equal(
-      caseText(LAST, casePath(LAST, 0, 'without')),
+      formatCaseText(LAST, formatCasePath(LAST, 0, 'without')),
       '──── question\nHow many?\n──── reasoner\na\n──── actor\n3\n──── return\n0\n',
     );
-    assert.match(caseText(LAST, casePath(LAST, 0, 'with')), /reasoner\nb\n[^]*return\n1\n$/u);
+    assert.match(formatCaseText(LAST, formatCasePath(LAST, 0, 'with')), /reasoner\nb\n[^]*return\n1\n$/u);
     for (const [last, path] of [
-      [LAST, casePath(LAST, 1, 'with')],
-      [LAST, casePath({ ...LAST, number: 6 }, 0, 'with')],
+      [LAST, formatCasePath(LAST, 1, 'with')],
+      [LAST, formatCasePath({ ...LAST, number: 6 }, 0, 'with')],
       [LAST, 'x'],
-      [null, casePath(LAST, 0, 'with')],
+      [null, formatCasePath(LAST, 0, 'with')],
     ] as const) {
-      assert.match(caseText(last, path), /not kept any more/u);
+      assert.match(formatCaseText(last, path), /not kept any more/u);
     }
   });
 });
@@ -173,12 +183,12 @@ describe('the prompt of a role', () => {
       { run: 'c3-0-1', role: 'reasoner' },
       { run: 'a/b', role: 'x/../y %2F\\' },
     ]) {
-      const path = promptPath(place);
-      assert.deepEqual(placeOfPrompt(path), place);
+      const path = formatPromptPath(place);
+      assert.deepEqual(parsePromptPath(path), place);
       assert.equal(path.split('/').length, 4, path);
     }
     for (const path of ['/', '/run/role', '/%zz/role/x', '/run/role/x/y']) {
-      assert.equal(placeOfPrompt(path), null, path);
+      assert.equal(parsePromptPath(path), null, path);
     }
   });
 
@@ -198,14 +208,14 @@ describe('the prompt of a role', () => {
   });
 
   it('has no end of line that only the editor added', () => {
-    assert.equal(writtenPrompt('Plan.\r\nWell.\n', 'Plan.'), 'Plan.\nWell.');
-    assert.equal(writtenPrompt('Plan.\n', 'Plan it.\n'), 'Plan.\n');
-    assert.equal(writtenPrompt('Plan.\r\nWell.', 'Plan.\r\nIt.'), 'Plan.\r\nWell.');
+    assert.equal(normalizePrompt('Plan.\r\nWell.\n', 'Plan.'), 'Plan.\nWell.');
+    assert.equal(normalizePrompt('Plan.\n', 'Plan it.\n'), 'Plan.\n');
+    assert.equal(normalizePrompt('Plan.\r\nWell.', 'Plan.\r\nIt.'), 'Plan.\r\nWell.');
   });
 });
 
 describe('what cannot be tried', () => {
-  const reader = (method: string, evaluations: number): Parameters<typeof runFault>[0] => ({
+  const reader = (method: string, evaluations: number): Parameters<typeof findRunFault>[0] => ({
     run: () => ({ title: 'Mine', method }),
     evaluations: () => Array.from({ length: evaluations }, () => ({})),
   });
@@ -215,32 +225,32 @@ describe('what cannot be tried', () => {
       [reader('imported', 1), /"Mine" was recorded elsewhere/u],
       [reader('c3', 0), /"Mine" has no evaluation/u],
     ] as const) {
-      assert.match(runFault(given, 'run-1') ?? '', words);
+      assert.match(findRunFault(given, 'run-1') ?? '', words);
     }
-    assert.equal(runFault(reader('c3', 1), 'run-1'), null);
+    assert.equal(findRunFault(reader('c3', 1), 'run-1'), null);
   });
 
   it('is a server without an address or a name of its model', () => {
     for (const text of ['https://api.example.com/v1', ' http://127.0.0.1:8000/v1/ ']) {
-      assert.equal(addressFault(text), null, text);
+      assert.equal(findServerAddressFault(text), null, text);
     }
     for (const [text, words] of [
       ['', /^The address must be an address such as https:/u],
       ['api.example.com', /^The address must be an address such as https:/u],
       ['https://me:secret@api.example.com', /^The address must have no name, key or query in it/u],
     ] as const) {
-      assert.match(addressFault(text) ?? '', words, text);
+      assert.match(findServerAddressFault(text) ?? '', words, text);
     }
-    assert.deepEqual([modelNameFault('gpt-4.1'), modelNameFault('m'.repeat(200))], [null, null]);
+    assert.deepEqual([findModelNameFault('gpt-4.1'), findModelNameFault('m'.repeat(200))], [null, null]);
     for (const text of ['', ' ', 'm'.repeat(201)]) {
-      assert.match(modelNameFault(text) ?? '', /^The name of a model on the server has 1 to 200 /u);
+      assert.match(findModelNameFault(text) ?? '', /^The name of a model on the server has 1 to 200 /u);
     }
   });
 
   it('is a snapshot that the run has not', () => {
     const snapshots = ['abcd12', 'abcd34', 'ef56ab'];
     for (const text of ['0', ' 3 ', 'ef56', 'abcd1']) {
-      assert.equal(snapshotFault(text, 3, snapshots), null, text);
+      assert.equal(findSnapshotFault(text, 3, snapshots), null, text);
     }
     for (const [text, words] of [
       ['4', /has 3 steps/u],
@@ -250,7 +260,7 @@ describe('what cannot be tried', () => {
       ['ffff', /no such snapshot/u],
       ['last week', /^A step/u],
     ] as const) {
-      assert.match(snapshotFault(text, 3, snapshots) ?? '', words, text);
+      assert.match(findSnapshotFault(text, 3, snapshots) ?? '', words, text);
     }
   });
 });

@@ -1,6 +1,6 @@
 /** The page of a session, in the hand of a test. */
-import { receive, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
-import { messageOf } from '../../../../src/shared/errors.ts';
+import { receiveMessage, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
+import { toErrorMessage } from '../../../../src/shared/errors.ts';
 import type { Panel, ToHost } from '../../../../src/shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../../../src/shared/protocols/requests.ts';
 
@@ -20,16 +20,16 @@ export class PageInHand<P extends Panel, FromHost extends { readonly type: strin
   }
 
   fail(error: unknown): void {
-    this.failures.push(messageOf(error));
+    this.failures.push(toErrorMessage(error));
   }
 
   report(error: unknown): void {
-    this.reported.push(messageOf(error));
+    this.reported.push(toErrorMessage(error));
   }
 
   /** Sends as the page; done once the session is done with it. */
   send(session: SessionOf<P>, message: ToHost<P>): Promise<void> {
-    return receive(session, message, this);
+    return receiveMessage(session, message, this);
   }
 
   /** The newest of a type. */

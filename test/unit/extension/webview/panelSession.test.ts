@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 import { integer, object, text } from '../../../../src/shared/guard.ts';
-import { toHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
+import { guardToHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
 import { PageInHand } from './pageInHand.ts';
 
 const PANEL = {
@@ -28,7 +28,7 @@ test('an event goes to its handler with what it carries, and a request is answer
   await page.send(session, { type: 'set', hour: 3 });
   await page.send(session, { type: 'stop' });
   await page.send(session, asking);
-  assert.ok(toHost(PANEL)(asking));
+  assert.ok(guardToHost(PANEL)(asking));
   assert.deepEqual(done, [3, 'stop']);
   assert.deepEqual(page.posted, [{ type: 'reply', id: 7, kind: 'zone', answer: 'Turin: CET' }]);
   assert.deepEqual(page.failures, []);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { integer, isRecord, object, text } from '../../../../src/shared/guard.ts';
-import { toHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
+import { guardToHost, type Panel } from '../../../../src/shared/protocols/panel.ts';
 import { RUNS_PANEL } from '../../../../src/shared/protocols/runsTable.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..', '..');
@@ -38,12 +38,12 @@ describe('the panels', () => {
     }
     for (const panel of panels) {
       assert.notEqual(panel.title.trim(), '');
-      assert.equal(toHost(panel)({ type: 'noSuchMessage' }), false);
+      assert.equal(guardToHost(panel)({ type: 'noSuchMessage' }), false);
     }
   });
 
   it('take events that carry what their table says, whole, and requests of theirs', () => {
-    const guard = toHost({
+    const guard = guardToHost({
       ...RUNS_PANEL,
       events: { go: { run: text(3) }, stop: {} },
       requests: { rows: { asked: object({ offset: integer() }), answer: text() } },

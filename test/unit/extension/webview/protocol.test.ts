@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { integer, list, nullable, object, text } from '../../../../src/shared/guard.ts';
 import { DASHBOARD_PANEL, isDashboardState } from '../../../../src/shared/protocols/dashboardProtocol.ts';
-import { toHost } from '../../../../src/shared/protocols/panel.ts';
+import { guardToHost } from '../../../../src/shared/protocols/panel.ts';
 import { isTaxonomyState, TAXONOMY_PANEL } from '../../../../src/shared/protocols/taxonomyProtocol.ts';
 import { isTranscriptState, TRANSCRIPT_PANEL } from '../../../../src/shared/protocols/transcriptProtocol.ts';
 
-const isDashboardToHost = toHost(DASHBOARD_PANEL);
-const isTaxonomyToHost = toHost(TAXONOMY_PANEL);
-const isTranscriptToHost = toHost(TRANSCRIPT_PANEL);
+const isDashboardToHost = guardToHost(DASHBOARD_PANEL);
+const isTaxonomyToHost = guardToHost(TAXONOMY_PANEL);
+const isTranscriptToHost = guardToHost(TRANSCRIPT_PANEL);
 
 const thresholds = { misleading: 0.5, ambiguity: 0.01, shift: 0.2, significance: 0.05 };
 const taxonomyFilter = { verdict: 'Over-Coupling', role: null, labels: 'disagreement' };

@@ -1,10 +1,10 @@
 /** Requests of a page and the answers of its host: what is asked, what is answered, and what is dropped on the way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holding, integer, nullable, object, text } from '../../../../src/shared/guard.ts';
+import { holdingKeys, integer, nullable, object, text } from '../../../../src/shared/guard.ts';
 import {
   replyTo,
-  requestOf,
+  guardRequest,
   type Answers,
   type ReplyMessage,
   type RequestMessage,
@@ -16,10 +16,10 @@ const KINDS = {
   title: { asked: object({ message: integer() }), answer: nullable(text(20)) },
   detail: {
     asked: object({ message: integer() }),
-    answer: holding<{ readonly message: number; readonly title: string }>({ message: true, title: true }),
+    answer: holdingKeys<{ readonly message: number; readonly title: string }>({ message: true, title: true }),
   },
 } as const satisfies Requests;
-const isRequest = requestOf(KINDS);
+const isRequest = guardRequest(KINDS);
 
 const answers: Answers<typeof KINDS> = {
   title: ({ message }) => (message === 0 ? null : `message ${message}`),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { exchange } from '../../../../src/policy/endpoint/exchange.ts';
-import { EndpointFailure, retryAfterOf, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
+import { EndpointFailure, parseRetryAfter, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
 import { LongWaits } from '../../../../src/policy/endpoint/longWaits.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
@@ -302,10 +302,10 @@ describe('a spending limit', () => {
 
 it('Retry-After is seconds or a date', () => {
   const now = Date.parse('2025-01-01T00:00:00Z');
-  assert.equal(retryAfterOf('2', now), 2000);
-  assert.equal(retryAfterOf('Wed, 01 Jan 2025 00:00:05 GMT', now), 5000);
-  assert.equal(retryAfterOf('Wed, 01 Jan 2020 00:00:05 GMT', now), 0);
-  assert.equal(retryAfterOf('99999999999999999999', now), 1e12);
-  assert.equal(retryAfterOf('soon', now), null);
-  assert.equal(retryAfterOf(null, now), null);
+  assert.equal(parseRetryAfter('2', now), 2000);
+  assert.equal(parseRetryAfter('Wed, 01 Jan 2025 00:00:05 GMT', now), 5000);
+  assert.equal(parseRetryAfter('Wed, 01 Jan 2020 00:00:05 GMT', now), 0);
+  assert.equal(parseRetryAfter('99999999999999999999', now), 1e12);
+  assert.equal(parseRetryAfter('soon', now), null);
+  assert.equal(parseRetryAfter(null, now), null);
 });

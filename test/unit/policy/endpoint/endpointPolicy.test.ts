@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
-  bodyOf,
+  buildRequestBody,
   EndpointPolicy,
-  messagesContext,
-  mostOf,
-  seedOf,
+  writeMessagesContext,
+  computeHighestCost,
+  toSeed,
   type EndpointProbe,
 } from '../../../../src/policy/endpoint/endpointPolicy.ts';
 import type { PolicyAnswer } from '../../../../src/policy/policy.ts';
@@ -16,8 +16,8 @@ const SAMPLING = { temperature: 1, topP: 1, topK: 0, maxNewTokens: 6 };
 const FORM = { logprobs: true, token_ids: true, length_key: 'max_completion_tokens' } as const;
 
 it('a context of messages is those messages, and its body has them again', () => {
-  const context = messagesContext({ system: 'Plan. "quoted"', user: 'é' });
-  const body = bodyOf({ api: 'chat', model: 'm', stream: true }, FORM, context, SAMPLING, 7);
+  const context = writeMessagesContext({ system: 'Plan. "quoted"', user: 'é' });
+  const body = buildRequestBody({ api: 'chat', model: 'm', stream: true }, FORM, context, SAMPLING, 7);
   assert.deepEqual(body, {
     model: 'm',
     messages: [
@@ -33,7 +33,7 @@ it('a context of messages is those messages, and its body has them again', () =>
     stream: true,
     stream_options: { include_usage: true },
   });
-  const plain = bodyOf({ api: 'completions', model: 'm', stream: false }, FORM, 'text', SAMPLING, null);
+  const plain = buildRequestBody({ api: 'completions', model: 'm', stream: false }, FORM, 'text', SAMPLING, null);
   assert.deepEqual(plain, {
     model: 'm',
     prompt: 'text',
@@ -48,7 +48,7 @@ it('a context of messages is those messages, and its body has them again', () =>
 
 it('a body names every key of sampling where the server takes them, so that no default of its own decides', () => {
   const bodyWith = (topK: number): unknown =>
-    bodyOf(
+    buildRequestBody(
       { api: 'completions', model: 'm', stream: false },
       { logprobs: false, token_ids: false, length_key: 'max_tokens', neutral: true },
       'text',
@@ -62,13 +62,13 @@ it('a body names every key of sampling where the server takes them, so that no d
 });
 
 it('the most that a request can cost is a token for each byte, and a margin', () => {
-  assert.deepEqual(mostOf('é', 6), { prompt: 2 + 64, completion: 6 });
-  assert.deepEqual(mostOf('{"role": "user"}', 6), { prompt: 16 + 64 + 16, completion: 6 });
+  assert.deepEqual(computeHighestCost('é', 6), { prompt: 2 + 64, completion: 6 });
+  assert.deepEqual(computeHighestCost('{"role": "user"}', 6), { prompt: 16 + 64 + 16, completion: 6 });
 });
 
 it('a seed has 31 bits of its stream', () => {
-  assert.equal(seedOf(`ffffffff${'0'.repeat(24)}`), 2 ** 31 - 1);
-  assert.equal(seedOf(`00000002${'0'.repeat(24)}`), 1);
+  assert.equal(toSeed(`ffffffff${'0'.repeat(24)}`), 2 ** 31 - 1);
+  assert.equal(toSeed(`00000002${'0'.repeat(24)}`), 1);
 });
 
 /** What a policy makes of an answer with ids and log-probabilities: a token is a letter. */

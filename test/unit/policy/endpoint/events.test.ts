@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { eventsIn } from '../../../../src/policy/endpoint/events.ts';
+import { readEventStream } from '../../../../src/policy/endpoint/events.ts';
 
 /** A text in pieces of some bytes. */
 async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array, void, undefined> {
@@ -12,7 +12,7 @@ async function* pieces(text: string, size: number): AsyncGenerator<Uint8Array, v
 }
 async function read(text: string, size: number, most = 1000): Promise<string[]> {
   const found: string[] = [];
-  for await (const event of eventsIn(pieces(text, size), most)) {
+  for await (const event of readEventStream(pieces(text, size), most)) {
     found.push(event);
   }
   return found;

@@ -5,7 +5,7 @@ import type { EndpointProbe } from '../../../../src/policy/endpoint/endpointPoli
 import { EndpointFailure } from '../../../../src/policy/endpoint/failure.ts';
 import { probeEndpoint } from '../../../../src/policy/endpoint/probe.ts';
 import { NEVER } from '../../../../src/shared/cancellation.ts';
-import { answeringServer } from '../../../support/answeringServer.ts';
+import { startAnsweringServer } from '../../../support/answeringServer.ts';
 import { clientOf } from './manyRequests.ts';
 
 /** The probe of a server that refuses some keys, and gives ids of tokens where it knows how to. */
@@ -107,7 +107,7 @@ async function vllm(
   const asked: Readonly<Record<string, unknown>>[] = [];
   let waiting: (() => void)[] = [];
   let [most, last] = [0, 0];
-  const base = await answeringServer(t, (body, _request, response) => {
+  const base = await startAnsweringServer(t, (body, _request, response) => {
     asked.push(body);
     const number = asked.length;
     const answer = (): void => {

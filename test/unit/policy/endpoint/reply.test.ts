@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { bodyOf } from '../../../../src/policy/endpoint/endpointPolicy.ts';
+import { buildRequestBody } from '../../../../src/policy/endpoint/endpointPolicy.ts';
 import { ReplyReader, type Reply } from '../../../../src/policy/endpoint/reply.ts';
 
 /** What a stream of these pieces says; the mark of its end is among them where it has one. */
@@ -227,7 +227,7 @@ it("a program's own request keeps its messages and tools, and is sampled as the 
   const form = { logprobs: false, token_ids: false, length_key: 'max_tokens' } as const;
   const sampling = { temperature: 0.5, topP: 1, topK: 0, maxNewTokens: 6 };
   const context = JSON.stringify(request);
-  assert.deepEqual(bodyOf({ api: 'chat', model: 'm', stream: false }, form, context, sampling, null), {
+  assert.deepEqual(buildRequestBody({ api: 'chat', model: 'm', stream: false }, form, context, sampling, null), {
     model: 'm',
     ...request,
     max_tokens: 6,

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { floatToHalf, halfToFloat } from '../../../../src/runtime/files/safetensors.ts';
-import { roundInto } from '../../../../src/runtime/files/safetensorsFile.ts';
+import { roundToHalves } from '../../../../src/runtime/files/safetensorsFile.ts';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
 import { initialAdapter, withAdapter, withHalves, type PolicyWeights } from '../../../../src/runtime/model/lora.ts';
@@ -39,7 +39,7 @@ after(() => rm(temporary, { recursive: true, force: true }));
 
 const rounded = (flat: Float32Array): Uint16Array => {
   const bits = new Uint16Array(flat.length);
-  assert.ok(roundInto(flat, bits));
+  assert.ok(roundToHalves(flat, bits));
   return bits;
 };
 
@@ -57,14 +57,14 @@ describe('roundInto', () => {
     });
     const numbers = Float32Array.from([...random, ...edges, 0, -0, 65504, 65519.99]);
     const bits = new Uint16Array(numbers.length);
-    assert.equal(roundInto(numbers, bits), true);
+    assert.equal(roundToHalves(numbers, bits), true);
     const wrong = numbers.findIndex((value, index) => bits[index] !== floatToHalf(value));
     assert.equal(wrong, -1, String(numbers[wrong]));
   });
 
   it('reports numbers beyond its reach', () => {
     for (const value of [65520, -65520, 1e30]) {
-      assert.equal(roundInto(Float32Array.of(1, value), new Uint16Array(2)), false);
+      assert.equal(roundToHalves(Float32Array.of(1, value), new Uint16Array(2)), false);
     }
   });
 });

@@ -4,7 +4,7 @@ import { Generator, type Completion, type GenerationRequest } from '../../../../
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import { DEVICE, message, request, RUNNING, testParameters, TINY } from '../models.ts';
 import { item, present, range, testKey, total } from '../nd.ts';
 
@@ -271,7 +271,7 @@ describe('cancelling', () => {
     let asked = 0;
     await assert.rejects(
       generator.generate(FLAT, requests, {
-        signal: abortedWhen(() => ++asked === 4),
+        signal: makeSignalAbortedWhen(() => ++asked === 4),
         onCompletion: (index, { tokens }) => told.push(index, tokens.length),
       }),
       CancelledError,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';
-import { separately, sharedPrefixes } from '../../../../src/runtime/generate/sharedPrefixes.ts';
+import { groupSeparately, groupBySharedPrefix } from '../../../../src/runtime/generate/sharedPrefixes.ts';
 import { exactSlots } from '../../../../src/runtime/model/exactThreads.ts';
 import type { TransformerConfig } from '../../../../src/runtime/model/transformer.ts';
 import { request, RUNNING, testParameters, testTokens, TINY } from '../models.ts';
@@ -16,7 +16,7 @@ const prompt = (shared: number, own: number, name: string): Int32Array =>
 describe('sharedPrefixes', () => {
   it('puts prompts that begin alike into one row, each prompt once', () => {
     const prompts = [prompt(40, 5, 'a'), testTokens('other', 30), prompt(40, 8, 'b'), prompt(40, 3, 'c')];
-    const groups = sharedPrefixes(LONG, prompts);
+    const groups = groupBySharedPrefix(LONG, prompts);
     assert.deepEqual(groups.flatMap(({ members }) => members).sort(), [0, 1, 2, 3]);
     const shared = groups.find(({ members }) => members.length > 1);
     assert.deepEqual([...(shared?.members ?? [])].sort(), [0, 2, 3]);
@@ -28,14 +28,14 @@ describe('sharedPrefixes', () => {
   });
 
   it('leaves every member a token of its own, also where one prompt begins another', () => {
-    const [group] = sharedPrefixes(LONG, [context(40), context(44)]);
+    const [group] = groupBySharedPrefix(LONG, [context(40), context(44)]);
     assert.deepEqual(group, { members: [0, 1], prefix: 39, length: 39 + 1 + 5 });
   });
 
   it('does not share where less than half is in common, or where padding would cost more', () => {
     const little = [prompt(10, 15, 'a'), prompt(10, 15, 'b')];
     assert.deepEqual(
-      sharedPrefixes(LONG, little).map(({ members }) => members.length),
+      groupBySharedPrefix(LONG, little).map(({ members }) => members.length),
       [1, 1],
     );
     const many = [
@@ -44,14 +44,14 @@ describe('sharedPrefixes', () => {
       ...range(20).map((index) => testTokens(`short ${index}`, 8)),
     ];
     // 21 rows of 80 slots against 22 of 60.
-    assert.deepEqual(sharedPrefixes(LONG, many), separately(many));
+    assert.deepEqual(groupBySharedPrefix(LONG, many), groupSeparately(many));
   });
 
   it('never lets own tokens reach another slice of the sums than alone', () => {
     assert.equal(exactSlots(LONG), 256);
     for (const shared of [200, 230, 250, 256, 300]) {
       const prompts = range(8).map((index) => prompt(shared, 20, `member ${index}`));
-      for (const { members, prefix, length } of sharedPrefixes(LONG, prompts)) {
+      for (const { members, prefix, length } of groupBySharedPrefix(LONG, prompts)) {
         if (members.length > 1) {
           assert.equal(Math.floor(prefix / 256), Math.floor((length - 1) / 256), `${shared} tokens in common`);
         }

@@ -7,11 +7,11 @@ import { after, before, describe, it } from 'node:test';
 import { readSafetensors, writeSafetensors, type NamedTensor } from '../../../../src/runtime/files/safetensors.ts';
 import { Generator, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';
 import { ModelHost } from '../../../../src/runtime/host.ts';
-import { loadModel, saveModel, snapshotId, type LoadedModel } from '../../../../src/runtime/model/model.ts';
+import { loadModel, saveModel, snapshotId, type ModelWithParameters } from '../../../../src/runtime/model/model.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
-import { logSoftmaxOf, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
+import { computeLogSoftmax, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
 import { FAMILIES, folderOf, readExpected, type Expected } from '../../golden.ts';
 import { DEVICE, message, RUNNING, weightsOf } from '../models.ts';
 import { item, present, range } from '../nd.ts';
@@ -58,7 +58,7 @@ async function shardedCopy(family: string): Promise<string> {
 
 for (const family of FAMILIES) {
   describe(`the ${family} checkpoint`, () => {
-    let model: LoadedModel;
+    let model: ModelWithParameters;
     let expected: Expected;
     before(async () => {
       model = await loadModel(folderOf(family));
@@ -86,7 +86,7 @@ for (const family of FAMILIES) {
       const scored = await trainer.score(parameters, contexts, 1, RUNNING.signal);
       await trainer.release();
       expected.prompts.forEach(({ last_logits: last }, index) => {
-        logSoftmaxOf(last).forEach((value, token) =>
+        computeLogSoftmax(last).forEach((value, token) =>
           assert.ok(Math.abs(value - item(present(scored[index]?.[token]), 0)) < 3e-5),
         );
       });

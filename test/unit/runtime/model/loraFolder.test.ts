@@ -13,12 +13,12 @@ import {
   loadAdapters,
   saveAdapterFile,
   saveAdapters,
-  targetedModules,
+  selectTargetModules,
 } from '../../../../src/runtime/model/loraFolder.ts';
 import { loadModel, snapshotId } from '../../../../src/runtime/model/model.ts';
 import { ADAPTER_MODULES, type AdapterSettings } from '../../../../src/runtime/model/transformer.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { initialState, weightsOf } from '../../../../src/runtime/train/trainingState.ts';
+import { initialState, selectPolicyWeights } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../src/shared/errors.ts';
 import { FAMILIES, folderOf } from '../../golden.ts';
 import { context, DEVICE, message, RUNNING, TINY } from '../models.ts';
@@ -149,7 +149,7 @@ it('the target modules of PEFT are names, ends of names, a pattern, or all that 
     await rewriteConfig(folder, { target_modules: modules });
     assert.deepEqual((await loadAdapters(folder, TINY)).settings, SETTINGS, String(modules));
   }
-  assert.deepEqual(targetedModules('all-linear', 2, 'x'), [...ADAPTER_MODULES]);
+  assert.deepEqual(selectTargetModules('all-linear', 2, 'x'), [...ADAPTER_MODULES]);
 });
 
 describe('an adapter folder that is refused', () => {
@@ -285,7 +285,7 @@ for (const family of FAMILIES) {
         RUNNING.signal,
       ));
     }
-    const trained = await trainer.score(weightsOf(state), contexts, 1, RUNNING.signal);
+    const trained = await trainer.score(selectPolicyWeights(state), contexts, 1, RUNNING.signal);
     const path = join(temporary, `${family}.safetensors`);
     await saveAdapterFile(path, config, origin, team(state.parameters));
     const read = await loadAdapterFile(path, config);

@@ -15,7 +15,12 @@ import {
 import { packContexts } from '../../../../src/runtime/train/graph/pack.ts';
 import { buildScoreGraph } from '../../../../src/runtime/train/graph/trainingGraph.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
-import { logSoftmaxOf, messageLogprobs, plainRow, referenceLogits } from '../../../support/referenceTransformer.ts';
+import {
+  computeLogSoftmax,
+  messageLogprobs,
+  plainRow,
+  referenceLogits,
+} from '../../../support/referenceTransformer.ts';
 import {
   context,
   DEVICE,
@@ -173,7 +178,7 @@ describe('a Llama checkpoint that Transformers has run', () => {
     const scored = await trainer.score(parameters, contexts, 1, RUNNING.signal);
     await trainer.release();
     expected.prompts.forEach(({ last_logits: last }, index) => {
-      logSoftmaxOf(last).forEach((value, token) =>
+      computeLogSoftmax(last).forEach((value, token) =>
         assert.ok(Math.abs(value - item(present(scored[index]?.[token]), 0)) < 3e-5),
       );
     });

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
   offeredProviders,
-  plainReason,
+  shortenProviderError,
   resolveDevice,
   type Probe,
   deviceName,
-  driverDescriptions,
+  parseDriverDescriptions,
 } from '../../../../src/runtime/provider/device.ts';
 import { processorName } from '../../../../src/runtime/session/session.ts';
 import type { DeviceRequest, ProbeReport, Provider } from '../../../../src/shared/devices.ts';
@@ -92,15 +92,15 @@ describe('resolveDevice', () => {
 
 it("makes a provider's words short", () => {
   assert.equal(
-    plainReason('x.cc:136 status was false. Failed to get a WebGPU adapter: No supported adapters'),
+    shortenProviderError('x.cc:136 status was false. Failed to get a WebGPU adapter: No supported adapters'),
     'no adapter found',
   );
   assert.equal(
-    plainReason('OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library'),
+    shortenProviderError('OrtSessionOptionsAppendExecutionProvider_Cuda: Failed to load shared library'),
     'its libraries are not installed',
   );
-  assert.equal(plainReason('two\n  lines'), 'two lines');
-  assert.equal(plainReason('x'.repeat(999)).length, 200);
+  assert.equal(shortenProviderError('two\n  lines'), 'two lines');
+  assert.equal(shortenProviderError('x'.repeat(999)).length, 200);
 });
 
 describe('deviceName', () => {
@@ -146,6 +146,6 @@ describe('deviceName', () => {
   it('is read from the registry of Windows', () => {
     const listing =
       '\r\nHKEY_LOCAL_MACHINE\\SYSTEM\\X\\0000\r\n    DriverDesc    REG_SZ    Intel(R) Iris(R) Xe Graphics\r\n\r\n    DriverDesc    REG_SZ    NVIDIA RTX A2000\r\n\r\nEnd of search: 2 match(es) found.\r\n';
-    assert.deepEqual(driverDescriptions(listing), ['Intel(R) Iris(R) Xe Graphics', 'NVIDIA RTX A2000']);
+    assert.deepEqual(parseDriverDescriptions(listing), ['Intel(R) Iris(R) Xe Graphics', 'NVIDIA RTX A2000']);
   });
 });

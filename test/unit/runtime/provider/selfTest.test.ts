@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { describeInvariance, measureBatchInvariance } from '../../../../src/runtime/provider/batchInvariance.ts';
-import { deviceSelfTest } from '../../../../src/runtime/provider/selfTest.ts';
+import { testDevice } from '../../../../src/runtime/provider/selfTest.ts';
 
 it('the self-test passes on the CPU with one thread and with several', async () => {
   for (const threads of [1, 4]) {
-    const { passed, sentence } = await deviceSelfTest({ threads });
+    const { passed, sentence } = await testDevice({ threads });
     assert.match(sentence, /^passed: 5 completions the same in two orders, sampler and trainer within /);
     assert.ok(passed);
   }

@@ -3,12 +3,12 @@ import { afterEach, describe, it } from 'node:test';
 import { Graph } from '../../../../src/runtime/graph/graph.ts';
 import { DeviceWeights } from '../../../../src/runtime/model/deviceWeights.ts';
 import { DeviceMemory } from '../../../../src/runtime/session/deviceMemory.ts';
-import { DeviceTensor, disposeAll, heldOnDevice } from '../../../../src/runtime/session/deviceTensor.ts';
-import { floatData, floats, ints, Session } from '../../../../src/runtime/session/session.ts';
+import { DeviceTensor, disposeAll, countDeviceTensors } from '../../../../src/runtime/session/deviceTensor.ts';
+import { floatData, floatTensor, int32Tensor, Session } from '../../../../src/runtime/session/session.ts';
 import { DEVICE, testParameters, TINY } from '../models.ts';
 import { present } from '../nd.ts';
 
-afterEach(() => assert.deepEqual(heldOnDevice(), { tensors: 0, bytes: 0 }));
+afterEach(() => assert.deepEqual(countDeviceTensors(), { tensors: 0, bytes: 0 }));
 
 const doubling = (): Graph => {
   const g = new Graph('doubling');
@@ -21,13 +21,13 @@ const doubling = (): Graph => {
 describe('DeviceTensor', () => {
   it('is counted with its bytes until it is disposed of, once', () => {
     const [a, b] = [
-      new DeviceTensor(floats(new Float32Array(6), [2, 3])),
-      new DeviceTensor(ints(new Int32Array(5), [5])),
+      new DeviceTensor(floatTensor(new Float32Array(6), [2, 3])),
+      new DeviceTensor(int32Tensor(new Int32Array(5), [5])),
     ];
-    assert.deepEqual(heldOnDevice(), { tensors: 2, bytes: 44 });
+    assert.deepEqual(countDeviceTensors(), { tensors: 2, bytes: 44 });
     a.dispose();
     a.dispose();
-    assert.deepEqual(heldOnDevice(), { tensors: 1, bytes: 20 });
+    assert.deepEqual(countDeviceTensors(), { tensors: 1, bytes: 20 });
     assert.throws(() => a.tensor, /disposed/);
     disposeAll([a, b]);
   });
@@ -36,11 +36,11 @@ describe('DeviceTensor', () => {
 describe('a session that keeps outputs', () => {
   it('gives the kept ones apart, and they feed a graph', async () => {
     const session = await Session.create(doubling(), DEVICE, ['kept']);
-    const first = await session.runKeeping({ x: floats(Float32Array.of(1, 2), [2]) });
+    const first = await session.runKeeping({ x: floatTensor(Float32Array.of(1, 2), [2]) });
     assert.deepEqual([Object.keys(first.outputs), Object.keys(first.kept)], [['read'], ['kept']]);
     const second = await session.runKeeping({ x: present(first.kept['kept']) });
     assert.deepEqual([...floatData(second.outputs, 'read')], [-2, -4]);
-    await assert.rejects(session.run({ x: floats(Float32Array.of(1), [1]) }), /runKeeping/);
+    await assert.rejects(session.run({ x: floatTensor(Float32Array.of(1), [1]) }), /runKeeping/);
     await assert.rejects(session.release(), /while 2 tensors/);
     disposeAll([first, second].flatMap(({ kept }) => Object.values(kept)));
     await session.release();
@@ -50,8 +50,11 @@ describe('a session that keeps outputs', () => {
 describe('device memory on the CPU', () => {
   it('brings tensors there and back', async () => {
     const memory = new DeviceMemory(DEVICE);
-    const held = await memory.upload({ a: floats(Float32Array.of(1, 2), [2]), b: ints(Int32Array.of(3), [1]) });
-    assert.equal(heldOnDevice().tensors, 2);
+    const held = await memory.upload({
+      a: floatTensor(Float32Array.of(1, 2), [2]),
+      b: int32Tensor(Int32Array.of(3), [1]),
+    });
+    assert.equal(countDeviceTensors().tensors, 2);
     const read = await memory.download(held);
     assert.deepEqual([...floatData(read, 'a'), ...(present(read['b']).data as Int32Array)], [1, 2, 3]);
     disposeAll(Object.values(held));
@@ -63,12 +66,12 @@ describe('device memory on the CPU', () => {
     const sets = ['a', 'b', 'c', 'd'].map((name) => testParameters(TINY, name));
     const [a, b, c, d] = [present(sets[0]), present(sets[1]), present(sets[2]), present(sets[3])];
     const first = await weights.of(a);
-    const each = heldOnDevice().tensors;
+    const each = countDeviceTensors().tensors;
     const second = await weights.of(b);
     await weights.of(c);
     assert.equal(await weights.of(a), first);
     await weights.of(d);
-    assert.equal(heldOnDevice().tensors, 3 * each);
+    assert.equal(countDeviceTensors().tensors, 3 * each);
     assert.equal(await weights.of(a), first);
     assert.notEqual(await weights.of(b), second);
     await weights.release();

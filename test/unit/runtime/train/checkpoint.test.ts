@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { readSafetensors } from '../../../../src/runtime/files/safetensors.ts';
-import { writeWhole } from '../../../../src/runtime/files/wholeFile.ts';
+import { writeFileAtomically } from '../../../../src/runtime/files/wholeFile.ts';
 import { WHOLE_TEAM } from '../../../../src/runtime/model/lora.ts';
 import { parameterCount } from '../../../../src/runtime/model/model.ts';
 import { loadTrainingStates, saveTrainingStates } from '../../../../src/runtime/train/checkpoint.ts';
@@ -136,17 +136,17 @@ describe('writeWhole', () => {
     const occupied = join(folder, 'occupied');
     mkdirSync(join(occupied, 'inside'), { recursive: true });
     await assert.rejects(
-      writeWhole(occupied, Uint8Array.of(1)),
+      writeFileAtomically(occupied, Uint8Array.of(1)),
       failsWith('store', /Cannot write .*occupied.*; free space or choose another folder/),
     );
     assert.deepEqual(readdirSync(folder), ['occupied']);
     await assert.rejects(
-      writeWhole(join(folder, 'none', 'file'), Uint8Array.of(1)),
+      writeFileAtomically(join(folder, 'none', 'file'), Uint8Array.of(1)),
       failsWith('store', /Cannot write/),
     );
     const path = join(folder, 'file');
-    await writeWhole(path, Uint8Array.of(1, 2));
-    await writeWhole(path, Uint8Array.of(3));
+    await writeFileAtomically(path, Uint8Array.of(1, 2));
+    await writeFileAtomically(path, Uint8Array.of(3));
     assert.deepEqual([[...readFileSync(path)], readdirSync(folder)], [[3], ['file', 'occupied']]);
   });
 
@@ -160,13 +160,13 @@ describe('writeWhole', () => {
         yield piece.fill(index);
       }
     }
-    await writeWhole(path, pieces(2));
+    await writeFileAtomically(path, pieces(2));
     assert.deepEqual([...readFileSync(path)], [0, 0, 0, 1, 1, 1, 2, 2, 2]);
     function* failing(): Generator<Uint8Array> {
       yield Uint8Array.of(9);
       throw new Error('no more');
     }
-    await assert.rejects(writeWhole(path, failing()), failsWith('store', /Cannot write .*no more/));
+    await assert.rejects(writeFileAtomically(path, failing()), failsWith('store', /Cannot write .*no more/));
     assert.deepEqual([[...readFileSync(path)].length, readdirSync(folder)], [9, ['file']]);
   });
 });

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../src/runtime/train/trainingState.ts';
-import { type LossWeight, weighted } from '../../../../src/training/lossWeights.ts';
+import { type LossWeight, weightMessages } from '../../../../src/training/lossWeights.ts';
 import { contextsFor, KL, TEMPERATURE } from '../losses.ts';
 import { DEVICE, RUNNING, testParameters, TINY } from '../models.ts';
 
@@ -27,7 +27,7 @@ it('give the same loss and gradient, however tokens are weighed', async (t) => {
         const settings = { loss: 'ppo', learningRate: 1e-3, temperature: TEMPERATURE, klCoefficient: KL } as const;
         return trainer.step(
           initialState(flat),
-          unit === null ? contexts : weighted(contexts, unit),
+          unit === null ? contexts : weightMessages(contexts, unit),
           settings,
           RUNNING.signal,
         );

@@ -23,7 +23,7 @@ import {
   type TrainingState,
 } from '../../../../src/runtime/train/trainingState.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
-import { abortedWhen } from '../../../support/signals.ts';
+import { makeSignalAbortedWhen } from '../../../support/signals.ts';
 import {
   context,
   DEVICE,
@@ -331,7 +331,7 @@ describe('a step that cannot be taken', () => {
         state,
         MANY,
         SUPERVISED,
-        abortedWhen(() => ++asked > 1),
+        makeSignalAbortedWhen(() => ++asked > 1),
       ),
       CancelledError,
     );

@@ -17,7 +17,7 @@ import {
   initialValueHead,
   learnValueHead,
   valueLoss,
-  valueOf,
+  computeValue,
   type ValueSettings,
   type ValueState,
   type ValueTarget,
@@ -101,8 +101,8 @@ describe('the value loss', () => {
   ];
   const targets = hidden.map((one, index): ValueTarget => ({
     hidden: one,
-    before: valueOf(weights, one) + item(present(shifts[index]), 0),
-    target: valueOf(weights, one) + item(present(shifts[index]), 1),
+    before: computeValue(weights, one) + item(present(shifts[index]), 0),
+    target: computeValue(weights, one) + item(present(shifts[index]), 1),
   }));
 
   it('is the published formula', () => {
@@ -144,11 +144,11 @@ describe('the value loss', () => {
     assert.ok(Math.abs(first.loss - 0.25) < 1e-12);
     assert.deepEqual([start, first.head.step], [initialValueHead(width), 1]);
     const many = learnValueHead(start, hidden, examples, { learningRate: 0.01, epochs: 400, clip: 100 });
-    const errors = hidden.map((one, index) => valueOf(many.head.parameters, one) - (index % 2 === 0 ? 1 : 0));
+    const errors = hidden.map((one, index) => computeValue(many.head.parameters, one) - (index % 2 === 0 ? 1 : 0));
     assert.ok(total(errors.map((error) => error ** 2)) / 12 < 0.1);
     // A value that may move by 0.05 does not get far past that.
     const moved = (clip: number): number =>
-      valueOf(
+      computeValue(
         learnValueHead(start, hidden, [{ state: 0, advantage: 1 }], { learningRate: 5e-4, epochs: 400, clip }).head
           .parameters,
         present(hidden[0]),
@@ -156,7 +156,7 @@ describe('the value loss', () => {
     assert.ok(moved(100) > 0.5 && moved(0.05) > 0.05 && moved(0.05) < 0.1, `${moved(100)}, ${moved(0.05)}`);
     // A target represents itself, an advantage on what the head says already.
     const [value, lossOf] = [
-      valueOf(many.head.parameters, present(hidden[1])),
+      computeValue(many.head.parameters, present(hidden[1])),
       (example: Parameters<typeof learnValueHead>[2][number]): number =>
         learnValueHead(many.head, hidden, [example], SETTINGS).loss,
     ];
@@ -193,14 +193,14 @@ describe('a head that is fitted', () => {
     const m =
       total(counted.map(({ hidden, count }) => count * total(hidden.map((value) => value * value)))) /
       (width * examplesCounted);
-    const errors = counted.map(({ hidden, target }) => valueOf(parameters, hidden) - target);
+    const errors = counted.map(({ hidden, target }) => computeValue(parameters, hidden) - target);
     for (const place of range(width + 1)) {
       const slope =
         total(counted.map(({ hidden, count }, index) => count * item(errors, index) * (hidden[place] ?? 1))) +
         (place < width ? ridge * m * item(parameters, place) : 0);
       assert.ok(Math.abs(slope) < 1e-4, `${place}: ${slope}`);
     }
-    assert.ok(Math.abs(valueOf(parameters, new Float32Array(width)) - 3) < 0.2, 'it has a bias');
+    assert.ok(Math.abs(computeValue(parameters, new Float32Array(width)) - 3) < 0.2, 'it has a bias');
   });
 
   it('explains what it has not seen, where a head by steps has not even found the mean', () => {
@@ -211,7 +211,9 @@ describe('a head that is fitted', () => {
     const seen = learnValueHead(learned.head, states, rest, settings(1, 1)).explainedVariance ?? NaN;
     assert.ok(seen > 0.9 && seen < 1, String(seen));
     // By hand.
-    const errors = rest.map(({ state, target }) => target - valueOf(learned.head.parameters, present(states[state])));
+    const errors = rest.map(
+      ({ state, target }) => target - computeValue(learned.head.parameters, present(states[state])),
+    );
     const varianceOf = (values: readonly number[]): number => {
       const centre = total(values) / values.length;
       return total(values.map((value) => (value - centre) ** 2)) / values.length;

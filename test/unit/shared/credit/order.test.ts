@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Verdict } from '../../../../src/shared/credit/headline.ts';
 import {
-  clearestFirst,
-  clearestOf,
-  clearness,
-  lowestFirst,
+  compareClearness,
+  findClearest,
+  measureClearness,
+  compareLowness,
   mayBeLowest,
-  standardized,
+  standardizeCredit,
   type Ordered,
 } from '../../../../src/shared/credit/order.ts';
 import { randomCredits } from '../../../support/headlines.ts';
@@ -29,7 +29,7 @@ test('a large credit stands above one near 0 whose wide interval happens to have
     credit(1.19, -0.02, 2.4),
     credit(1, -1.6, 2),
   ]);
-  assert.deepEqual(valuesOf(shown.toSorted(clearestFirst)), [1.19, 1, 0.03, 0]);
+  assert.deepEqual(valuesOf(shown.toSorted(compareClearness)), [1.19, 1, 0.03, 0]);
 });
 
 test('what is decided comes before all that is not, and nothing to say comes last', () => {
@@ -40,13 +40,13 @@ test('what is decided comes before all that is not, and nothing to say comes las
     credit(0.1, 0.001, 1),
     credit(-0.5, -0.6, -0.4),
   ]);
-  assert.deepEqual(valuesOf(shown.toSorted(clearestFirst)), [-0.5, 0.1, 0.9, 0, -0.2]);
+  assert.deepEqual(valuesOf(shown.toSorted(compareClearness)), [-0.5, 0.1, 0.9, 0, -0.2]);
   assert.deepEqual(
-    shown.map((one) => clearness(one.credit) === null),
+    shown.map((one) => measureClearness(one.credit) === null),
     [true, false, true, false, false],
   );
-  assert.equal(clearestOf(shown)?.id, 4);
-  assert.equal(clearestOf(listed([credit(0, null, null, 'alone')])), null);
+  assert.equal(findClearest(shown)?.id, 4);
+  assert.equal(findClearest(listed([credit(0, null, null, 'alone')])), null);
 });
 
 test('the lowest credit is the one that lies most below 0 for its uncertainty, not the one of the lowest upper bound', () => {
@@ -57,7 +57,7 @@ test('the lowest credit is the one that lies most below 0 for its uncertainty, n
     credit(0.2, -0.4, 0.5),
     credit(-0.1, -0.3, -0.01),
   ]);
-  assert.deepEqual(valuesOf(shown.toSorted(lowestFirst)), [-0.1, -0.9, -0.6, 0, 0.2]);
+  assert.deepEqual(valuesOf(shown.toSorted(compareLowness)), [-0.1, -0.9, -0.6, 0, 0.2]);
   assert.deepEqual([credit(0.5, 0.1, 0.9), credit(0, null, null, 'alone'), null, credit(0, -1, 1)].map(mayBeLowest), [
     false,
     false,
@@ -67,16 +67,16 @@ test('the lowest credit is the one that lies most below 0 for its uncertainty, n
 });
 
 test('an interval without width has an order as well', () => {
-  assert.equal(standardized(credit(0, 0, 0)), 0);
-  assert.ok(Number.isFinite(standardized(credit(0.5, 0.5, 0.5))));
-  assert.equal(clearness(credit(0, 0, 0)), -1);
+  assert.equal(standardizeCredit(credit(0, 0, 0)), 0);
+  assert.ok(Number.isFinite(standardizeCredit(credit(0.5, 0.5, 0.5))));
+  assert.equal(measureClearness(credit(0, 0, 0)), -1);
 });
 
 test('both orders are total and do not depend on the order in which messages are given', () => {
   const rows = listed(randomCredits(400, 7));
   for (const [order, some] of [
-    [clearestFirst, rows],
-    [lowestFirst, rows.filter((row) => mayBeLowest(row.credit))],
+    [compareClearness, rows],
+    [compareLowness, rows.filter((row) => mayBeLowest(row.credit))],
   ] as const) {
     const sorted = some.toSorted(order);
     assert.deepEqual(some.toReversed().toSorted(order), sorted);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isColumnShown, NO_CHOICE, withColumn } from '../../../../src/shared/protocols/columnChoice.ts';
+import { isColumnShown, NO_CHOICE, chooseColumn } from '../../../../src/shared/protocols/columnChoice.ts';
 
 test('a column is shown as is usual until its user says otherwise, and again as usual when that is taken back', () => {
   assert.deepEqual(
     [true, false].map((usual) => isColumnShown(NO_CHOICE, 'a', usual)),
     [true, false],
   );
-  const hidden = withColumn(NO_CHOICE, 'a', false, true);
+  const hidden = chooseColumn(NO_CHOICE, 'a', false, true);
   assert.equal(isColumnShown(hidden, 'a', true), false);
-  const shown = withColumn(hidden, 'b', true, false);
+  const shown = chooseColumn(hidden, 'b', true, false);
   assert.equal(isColumnShown(shown, 'b', false), true);
-  assert.deepEqual(withColumn(withColumn(shown, 'a', true, true), 'b', false, false), NO_CHOICE);
+  assert.deepEqual(chooseColumn(chooseColumn(shown, 'a', true, true), 'b', false, false), NO_CHOICE);
 });
 
 test('a column that was hidden stays so while another run fills it, and one that was shown while none does', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { socketConnection } from '../../../../src/shared/protocols/socketConnection.ts';
+import { createSocketConnection } from '../../../../src/shared/protocols/socketConnection.ts';
 
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
@@ -11,7 +11,7 @@ test('a socket that closes within a message leaves no timer behind, which would 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const before = timers();
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const connection = socketConnection(socket);
+  const connection = createSocketConnection(socket);
   connection.listen();
   await once(socket, 'close');
   connection.dispose();

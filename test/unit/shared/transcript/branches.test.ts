@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { beginning, disarmed, hides, pieces, visible } from '../../../../src/shared/text/visible.ts';
-import { firstDifference, partingOf, type Branch } from '../../../../src/shared/transcript/branches.ts';
-import { comparisonOf, partingText } from '../../../../src/shared/transcript/comparison.ts';
-import { spansOf } from '../../../../src/shared/transcript/contextTokens.ts';
+import {
+  takeBeginning,
+  showInvisibleControls,
+  hasInvisibleControls,
+  splitAtInvisible,
+  showHidden,
+} from '../../../../src/shared/text/visible.ts';
+import { findFirstDifference, findParting, type Branch } from '../../../../src/shared/transcript/branches.ts';
+import { compareBranches, describeParting } from '../../../../src/shared/transcript/comparison.ts';
+import { groupTokens } from '../../../../src/shared/transcript/contextTokens.ts';
 import { placeNodes } from '../../../../src/shared/transcript/protocolGraph.ts';
 
 function branch(texts: readonly (readonly [role: string, text: string])[], question = 'q'): Branch {
@@ -26,14 +32,14 @@ function branch(texts: readonly (readonly [role: string, text: string])[], quest
 }
 
 test('the first difference of two texts is a whole character, and a text that continues differs where the other ends', () => {
-  assert.equal(firstDifference('abc', 'abc'), null);
-  assert.deepEqual(firstDifference('abc', 'abd'), { character: 2, unit: 2 });
-  assert.deepEqual(firstDifference('ab', 'abc'), { character: 2, unit: 2 });
-  assert.deepEqual(firstDifference('', 'x'), { character: 0, unit: 0 });
+  assert.equal(findFirstDifference('abc', 'abc'), null);
+  assert.deepEqual(findFirstDifference('abc', 'abd'), { character: 2, unit: 2 });
+  assert.deepEqual(findFirstDifference('ab', 'abc'), { character: 2, unit: 2 });
+  assert.deepEqual(findFirstDifference('', 'x'), { character: 0, unit: 0 });
   // 😀 and 😁 share their first UTF-16 unit; a lone surrogate is a character of its own.
-  assert.deepEqual(firstDifference('x😀', 'x😁'), { character: 1, unit: 1 });
-  assert.deepEqual(firstDifference('😀a', '😀b'), { character: 1, unit: 2 });
-  assert.deepEqual(firstDifference('\ud83d', '😀'), { character: 0, unit: 0 });
+  assert.deepEqual(findFirstDifference('x😀', 'x😁'), { character: 1, unit: 1 });
+  assert.deepEqual(findFirstDifference('😀a', '😀b'), { character: 1, unit: 2 });
+  assert.deepEqual(findFirstDifference('\ud83d', '😀'), { character: 0, unit: 0 });
 });
 
 test('branches part at a question, a text, a role, an end, or not at all', () => {
@@ -41,9 +47,9 @@ test('branches part at a question, a text, a role, an end, or not at all', () =>
     ['planner', 'add'],
     ['actor', '5'],
   ]);
-  assert.deepEqual(partingOf(one, one), { kind: 'same' });
+  assert.deepEqual(findParting(one, one), { kind: 'same' });
   assert.deepEqual(
-    partingOf(
+    findParting(
       one,
       branch([
         ['planner', 'add'],
@@ -53,7 +59,7 @@ test('branches part at a question, a text, a role, an end, or not at all', () =>
     { kind: 'text', index: 1, character: 0 },
   );
   assert.deepEqual(
-    partingOf(
+    findParting(
       one,
       branch([
         ['planner', 'add'],
@@ -62,28 +68,28 @@ test('branches part at a question, a text, a role, an end, or not at all', () =>
     ),
     { kind: 'role', index: 1 },
   );
-  assert.deepEqual(partingOf(one, branch([['planner', 'add']])), { kind: 'end', index: 1 });
-  assert.deepEqual(partingOf(one, branch([], 'qq')), { kind: 'question', character: 1 });
+  assert.deepEqual(findParting(one, branch([['planner', 'add']])), { kind: 'end', index: 1 });
+  assert.deepEqual(findParting(one, branch([], 'qq')), { kind: 'question', character: 1 });
 });
 
 test('a comparison shows the text around the parting and says it in words', () => {
   const shared = '😀'.repeat(200);
-  const comparison = comparisonOf(
+  const comparison = compareBranches(
     branch([
       ['planner', `${shared}left`],
       ['actor', 'four'],
     ]),
     branch([['planner', `${shared}right 😀`]]),
   );
-  assert.equal(partingText(comparison), 'They diverge in message 1 (planner), at character 201.');
+  assert.equal(describeParting(comparison), 'They diverge in message 1 (planner), at character 201.');
   const { left, right } = comparison;
   assert.deepEqual([left.parted?.rest, right.parted?.rest], ['left', 'right 😀']);
   assert.equal(left.parted?.before, '😀'.repeat(80));
   assert.ok(left.parted.cut);
   assert.deepEqual([left.messages, left.tokens, left.characters], [2, 4, 208]);
   assert.equal(
-    partingText(
-      comparisonOf(
+    describeParting(
+      compareBranches(
         branch([['a', 'x']]),
         branch([
           ['a', 'x'],
@@ -96,20 +102,20 @@ test('a comparison shows the text around the parting and says it in words', () =
 });
 
 test('what cannot be seen in a text is made visible, and nothing else is changed', () => {
-  assert.equal(visible('a b\n\t\r\0\x1b[31m\x7f'), 'a b⟨LF⟩⟨TAB⟩⟨CR⟩⟨U+0000⟩⟨U+001B⟩[31m⟨U+007F⟩');
-  assert.equal(visible('\u202eevil\u200b\ufeff\u00a0\ud800'), '⟨U+202E⟩evil⟨U+200B⟩⟨U+FEFF⟩⟨U+00A0⟩⟨U+D800⟩');
-  assert.equal(visible('é 中 😀 <script>'), 'é 中 😀 <script>');
+  assert.equal(showHidden('a b\n\t\r\0\x1b[31m\x7f'), 'a b⟨LF⟩⟨TAB⟩⟨CR⟩⟨U+0000⟩⟨U+001B⟩[31m⟨U+007F⟩');
+  assert.equal(showHidden('\u202eevil\u200b\ufeff\u00a0\ud800'), '⟨U+202E⟩evil⟨U+200B⟩⟨U+FEFF⟩⟨U+00A0⟩⟨U+D800⟩');
+  assert.equal(showHidden('é 中 😀 <script>'), 'é 中 😀 <script>');
 });
 
 test('what acts in a text unseen is shown by its code; blanks, line ends and emoji stay', () => {
   assert.equal(
-    disarmed('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'),
+    showInvisibleControls('a\u202eb\u202c\n\t\r\u2028\u001b[31m \ud800 \ufeff\u00ad\u2066 \u{e0041}a\ufe0f'),
     'a⟨U+202E⟩b⟨U+202C⟩\n\t⟨CR⟩⟨U+2028⟩⟨U+001B⟩[31m ⟨U+D800⟩ ⟨U+FEFF⟩⟨U+00AD⟩⟨U+2066⟩ ⟨U+E0041⟩a⟨U+FE0F⟩',
   );
   const harmless = 'é 中 \u00a0\u3000 👨‍👩‍👧 👩🏽‍💻 ❤️ 1️⃣ <script>';
-  assert.equal(disarmed(harmless), harmless);
-  assert.deepEqual([hides(harmless), hides('a\u200db')], [false, true]);
-  assert.deepEqual(pieces('a\u202e\u202eb\u200bc\u200bd', 2), [
+  assert.equal(showInvisibleControls(harmless), harmless);
+  assert.deepEqual([hasInvisibleControls(harmless), hasInvisibleControls('a\u200db')], [false, true]);
+  assert.deepEqual(splitAtInvisible('a\u202e\u202eb\u200bc\u200bd', 2), [
     { text: 'a', written: null },
     { text: '⟨U+202E⟩⟨U+202E⟩', written: '\u202e\u202e' },
     { text: 'b', written: null },
@@ -117,7 +123,7 @@ test('what acts in a text unseen is shown by its code; blanks, line ends and emo
     { text: 'c⟨U+200B⟩d', written: null },
   ]);
   assert.deepEqual(
-    [beginning('a😀b', 2), beginning('a😀b', 3), beginning('ab', 5), beginning('\ud83d\ud83d', 1)],
+    [takeBeginning('a😀b', 2), takeBeginning('a😀b', 3), takeBeginning('ab', 5), takeBeginning('\ud83d\ud83d', 1)],
     ['a', 'a😀', 'ab', '\ud83d'],
   );
 });
@@ -125,7 +131,7 @@ test('what acts in a text unseen is shown by its code; blanks, line ends and emo
 test('tokens that share a character are together, and the pieces join to the text', () => {
   const bytes = [...Buffer.from('aé😀b')];
   const decode = (ids: readonly number[]): string => Buffer.from(ids).toString('utf8');
-  const { spans, exact } = spansOf(bytes, 'aé😀b', decode);
+  const { spans, exact } = groupTokens(bytes, 'aé😀b', decode);
   assert.ok(exact);
   assert.deepEqual(
     spans.map(({ ids, text }) => [ids.length, text]),
@@ -136,14 +142,14 @@ test('tokens that share a character are together, and the pieces join to the tex
       [1, 'b'],
     ],
   );
-  const lossy = spansOf([1, 2], 'ab', (ids) => ids.map((id) => (id === 1 ? 'A' : 'b')).join(''));
+  const lossy = groupTokens([1, 2], 'ab', (ids) => ids.map((id) => (id === 1 ? 'A' : 'b')).join(''));
   assert.equal(lossy.exact, false);
   assert.deepEqual(
     lossy.spans.map(({ text }) => text),
     ['A', 'b'],
   );
   assert.equal(
-    spansOf([97], 'ab', decode).exact,
+    groupTokens([97], 'ab', decode).exact,
     false,
     'a text that goes on after the tokens is not said to be exact',
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
-import { bestOf, decisiveOf } from '../../../../src/shared/transcript/whyLost.ts';
+import { findBestAlternative, findDecisive } from '../../../../src/shared/transcript/whyLost.ts';
 
 function credit(verdict: Headline['verdict'], value: number, low: number | null, high: number | null): Headline {
   return {
@@ -27,7 +27,7 @@ const message = (name: string, of: Headline | null): { readonly name: string; re
 });
 
 test('the first message that hurt decided the episode, though a later one cost more', () => {
-  const found = decisiveOf([
+  const found = findDecisive([
     message('plan', credit('helped', 0.4, 0.1, 0.7)),
     message('draft', credit('hurt', -0.3, -0.6, -0.1)),
     message('answer', credit('hurt', -0.9, -1, -0.7)),
@@ -36,7 +36,7 @@ test('the first message that hurt decided the episode, though a later one cost m
 });
 
 test('where none hurt, the clearest candidate is the one that lies the most below 0 for its uncertainty', () => {
-  const found = decisiveOf([
+  const found = findDecisive([
     message('plan', credit('undecided', -0.6, -1, 0.3)),
     message('draft', credit('undecided', -0.02, -0.09, 0.05)),
     message('answer', credit('undecided', -0.9, null, null)),
@@ -45,17 +45,17 @@ test('where none hurt, the clearest candidate is the one that lies the most belo
   ]);
   assert.deepEqual([found?.message.name, found?.decided], ['plan', false]);
   // Equal bounds above: the smaller credit.
-  const equal = decisiveOf([
+  const equal = findDecisive([
     message('a', credit('undecided', 0, -0.5, 0.5)),
     message('b', credit('undecided', -0.1, -0.6, 0.5)),
   ]);
   assert.equal(equal?.message.name, 'b');
-  assert.equal(decisiveOf([message('alone', credit('alone', 0, null, null)), message('never', null)]), null);
-  assert.equal(decisiveOf([]), null);
+  assert.equal(findDecisive([message('alone', credit('alone', 0, null, null)), message('never', null)]), null);
+  assert.equal(findDecisive([]), null);
 });
 
 test('a message whose credit is below 0 is a candidate before one that so far helped', () => {
-  const found = decisiveOf([
+  const found = findDecisive([
     message('plan', credit('undecided', 0.1, -0.1, 0.3)),
     message('draft', credit('undecided', -0.2, null, null)),
     message('answer', credit('undecided', -0.1, -0.6, 0.4)),
@@ -72,7 +72,7 @@ test('the best alternative has another text and a higher credit than the message
     { text: 'd', credit: credit('alone', 1, null, null) },
     { text: 'e', credit: null },
   ];
-  assert.equal(bestOf(of, alternatives)?.text, 'c');
-  assert.equal(bestOf({ text: 'x', credit: credit('undecided', 0.95, 0, 1) }, alternatives), null);
-  assert.equal(bestOf(of, []), null);
+  assert.equal(findBestAlternative(of, alternatives)?.text, 'c');
+  assert.equal(findBestAlternative({ text: 'x', credit: credit('undecided', 0.95, 0, 1) }, alternatives), null);
+  assert.equal(findBestAlternative(of, []), null);
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DIFF_LIMIT, wordDiff } from '../../../../src/shared/transcript/wordDiff.ts';
+import { DIFF_LIMIT, diffWords } from '../../../../src/shared/transcript/wordDiff.ts';
 
 const signs = { same: '', removed: '-', added: '+' } as const;
 const shown = (before: string, after: string): readonly string[] =>
-  wordDiff(before, after).map(({ kind, text }) => `${signs[kind]}${text}`);
+  diffWords(before, after).map(({ kind, text }) => `${signs[kind]}${text}`);
 const sides = (before: string, after: string): readonly string[] =>
   (['added', 'removed'] as const).map((other) =>
-    wordDiff(before, after)
+    diffWords(before, after)
       .filter(({ kind }) => kind !== other)
       .map(({ text }) => text)
       .join(''),
@@ -54,7 +54,7 @@ test('long texts are cut between characters and take bounded work', () => {
   // Every word another one: more than are compared one by one.
   const words = (from: number): string => Array.from({ length: 700 }, (_, index) => `w${from + index}`).join(' ');
   assert.deepEqual(
-    wordDiff(words(0), words(5_000)).map(({ kind }) => kind),
+    diffWords(words(0), words(5_000)).map(({ kind }) => kind),
     ['same', 'removed', 'added'],
   );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { readersOf } from '../../../../src/store/read/reader.ts';
+import { makeReaders } from '../../../../src/store/read/reader.ts';
 import { filledStore, rawConnection } from '../helpers.ts';
 
 /** The plan of every statement that the readers prepare, by its text with single blanks. */
@@ -23,7 +23,7 @@ function plansOfReaders(t: TestContext): Map<string, string[]> {
       return prepare(sql);
     },
   });
-  readersOf({ db, path: db.name }, () => db.close());
+  makeReaders({ db, path: db.name }, () => db.close());
   return plans;
 }
 

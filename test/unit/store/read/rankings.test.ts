@@ -4,14 +4,14 @@ import { test, type TestContext } from 'node:test';
 import {
   ALL_BUCKETS,
   BUCKET_ORDERS,
-  distanceOf,
-  passes,
+  measureDisagreement,
+  isBucketKindShown,
   type BucketFilter,
   type RankedBucket,
   type BucketView,
 } from '../../../../src/domain/replay.ts';
 import type { Headline } from '../../../../src/shared/credit/headline.ts';
-import { clearness } from '../../../../src/shared/credit/order.ts';
+import { measureClearness } from '../../../../src/shared/credit/order.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { BUCKET_MEASURES } from '../../../../src/store/tables/bucketMeasures.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
@@ -158,7 +158,7 @@ function oncePerPool(path: string, buckets: readonly number[]): readonly number[
   return buckets.filter((bucket) => !buckets.some((other) => other < bucket && poolOf(other) === poolOf(bucket)));
 }
 
-const rankOf = (shown: Headline | null): number => (shown === null ? null : clearness(shown)) ?? -9;
+const rankOf = (shown: Headline | null): number => (shown === null ? null : measureClearness(shown)) ?? -9;
 
 function descending(values: readonly (number | null)[]): void {
   const sorted = [...values].sort((a, b) => (b ?? -1) - (a ?? -1));
@@ -252,7 +252,7 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
   for (const order of BUCKET_ORDERS) {
     const all = writer.rankedBuckets({ run: RUN, order, offset: 0, limit: 1000 });
     for (const filter of filters) {
-      const passing = views.filter((view) => passes(filter, view));
+      const passing = views.filter((view) => isBucketKindShown(filter, view));
       const expected = oncePerPool(
         path,
         passing.map(({ id }) => id),
@@ -278,7 +278,9 @@ test('under a filter the ranking holds the buckets that pass, in the same order 
         );
       }
       assert.equal(writer.countRanked(RUN, order, filter), expected.length, words);
-      const counted = kinds.filter((kind) => passes(filter, kind)).reduce((sum, { count }) => sum + count, 0);
+      const counted = kinds
+        .filter((kind) => isBucketKindShown(filter, kind))
+        .reduce((sum, { count }) => sum + count, 0);
       assert.equal(counted, passing.length, words);
     }
   }
@@ -361,7 +363,7 @@ test('by distance, a bucket is where replacing and removing a message disagree, 
   const short = all.map(({ bucket, message, removal }) => [
     bucket,
     message,
-    removal === null ? null : Number(distanceOf(removal).toFixed(9)),
+    removal === null ? null : Number(measureDisagreement(removal).toFixed(9)),
   ]);
   assert.deepEqual(
     short.slice(0, 2),

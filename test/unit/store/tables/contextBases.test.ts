@@ -9,18 +9,18 @@ import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { CONTEXT_BASES, EMPTY_KEY } from '../../../../src/store/tables/contextBases.ts';
 import { textHash } from '../../../../src/store/tokens.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
-import { contextKey } from '../../../../src/team/contextKey.ts';
+import { hashContext } from '../../../../src/team/contextKey.ts';
 import { UNIT_RULE } from '../../../support/headlines.ts';
 import { makeEarlier } from '../earlierStore.ts';
 import { filledStore, newMessage, rawConnection, storeErrorLike } from '../helpers.ts';
 
 const said = (store: StoreWriter, context: string): number =>
-  store.insertMessage(newMessage({ context, contextKey: contextKey(context).key }));
+  store.insertMessage(newMessage({ context, contextKey: hashContext(context).key }));
 const grown = (store: StoreWriter, before: string, since: string): number =>
   store.insertMessage(
     newMessage({
-      context: { base: contextKey(before).key, baseLength: before.length, since, sha256: textHash(before + since) },
-      contextKey: contextKey(before + since).key,
+      context: { base: hashContext(before).key, baseLength: before.length, since, sha256: textHash(before + since) },
+      contextKey: hashContext(before + since).key,
     }),
   );
 /** Characters of all texts that a store holds. */
@@ -87,8 +87,8 @@ it('what goes on from nothing is refused, and so is a key of two contexts', (t) 
     () =>
       store.insertMessage(
         newMessage({
-          context: { base: contextKey('a').key, baseLength: 1, since: 'c', sha256: textHash('ac') },
-          contextKey: contextKey('ab').key,
+          context: { base: hashContext('a').key, baseLength: 1, since: 'c', sha256: textHash('ac') },
+          contextKey: hashContext('ab').key,
         }),
       ),
     storeErrorLike(/identifies two contexts/),
@@ -113,7 +113,7 @@ it('a store of the version before opens, and its contexts are gone on from', (t)
 
 it('a copy of a damaged store leaves out what goes on from what is lost, and keeps the rest', (t) => {
   const store = filledStore(t);
-  assert.equal(contextKey('').key, EMPTY_KEY);
+  assert.equal(hashContext('').key, EMPTY_KEY);
   const [empty, whole] = [said(store, ''), said(store, 'a')];
   const [kept, lost] = [grown(store, 'a', 'b'), grown(store, 'ab', 'c')];
   const below = grown(store, 'abc', 'd');

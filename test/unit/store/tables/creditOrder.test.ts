@@ -2,10 +2,20 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problem.ts';
-import { clearOf, type Headline } from '../../../../src/shared/credit/headline.ts';
-import { clearestFirst, clearness, lowestFirst, mayBeLowest } from '../../../../src/shared/credit/order.ts';
+import { distanceFromZero, type Headline } from '../../../../src/shared/credit/headline.ts';
+import {
+  compareClearness,
+  measureClearness,
+  compareLowness,
+  mayBeLowest,
+} from '../../../../src/shared/credit/order.ts';
 import { loadSqlite, type Connection } from '../../../../src/store/files/sqlite.ts';
-import { clearnessOf, CREDIT_ORDER, lowestFirstOf, mayBeLowestOf } from '../../../../src/store/tables/creditOrder.ts';
+import {
+  clearnessSql,
+  CREDIT_ORDER,
+  lowestFirstSql,
+  mayBeLowestSql,
+} from '../../../../src/store/tables/creditOrder.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { headline, randomCredits, setHeadlines } from '../../../support/headlines.ts';
 import { addRun, addTree, problem, RUN, temporaryStore } from '../../extension/storeFixture.ts';
@@ -31,20 +41,20 @@ test('what SQL sorts by is what the functions say, over random credits', (t) => 
       db.prepare(`SELECT message FROM headline WHERE ${condition} ORDER BY ${order}`).pluck().all();
     assert.deepEqual(
       db
-        .prepare(`SELECT ${clearnessOf('headline')} FROM headline ORDER BY message`)
+        .prepare(`SELECT ${clearnessSql('headline')} FROM headline ORDER BY message`)
         .pluck()
         .all(),
-      credits.map(clearness),
+      credits.map(measureClearness),
     );
     assert.deepEqual(
-      ids('true', `${clearnessOf('headline')} DESC, message`),
-      rows.toSorted(clearestFirst).map(({ id }) => id),
+      ids('true', `${clearnessSql('headline')} DESC, message`),
+      rows.toSorted(compareClearness).map(({ id }) => id),
     );
     assert.deepEqual(
-      ids(mayBeLowestOf('headline'), lowestFirstOf('headline', 'message')),
+      ids(mayBeLowestSql('headline'), lowestFirstSql('headline', 'message')),
       rows
         .filter(({ credit }) => mayBeLowest(credit))
-        .toSorted(lowestFirst)
+        .toSorted(compareLowness)
         .map(({ id }) => id),
     );
   }
@@ -98,13 +108,13 @@ test('the lists of a run are in these orders, each message once', (t) => {
     found.map(({ message, credit }) => ({ id: message, credit }));
   assert.deepEqual(
     rowsOf(clearest),
-    clearest.map(({ message, credit }) => ({ id: message, credit })).toSorted(clearestFirst),
+    clearest.map(({ message, credit }) => ({ id: message, credit })).toSorted(compareClearness),
   );
   const lowest = writer.lowestMessages(RUN, 1000);
   assert.ok(lowest.length > 20 && lowest.every(({ credit }) => mayBeLowest(credit)));
   assert.deepEqual(
     rowsOf(lowest),
-    lowest.map(({ message, credit }) => ({ id: message, credit })).toSorted(lowestFirst),
+    lowest.map(({ message, credit }) => ({ id: message, credit })).toSorted(compareLowness),
   );
   assert.deepEqual(writer.lowestMessages(RUN, 3), lowest.slice(0, 3));
 });
@@ -121,7 +131,7 @@ test('a store that was ranked by the bound nearest to 0 is ranked anew, and its 
     .all();
   for (const row of old) {
     const distance = row.low === null || row.high === null ? null : Math.min(Math.abs(row.low), Math.abs(row.high));
-    const rank = Math.abs(clearOf(row)) || (distance === null ? null : -distance);
+    const rank = Math.abs(distanceFromZero(row)) || (distance === null ? null : -distance);
     db.prepare('UPDATE headline SET rank = ? WHERE pool = ? AND token_key = ?').run(rank, row.pool, row.key);
   }
   db.exec('UPDATE bucket_measure SET clearest = 0.5; UPDATE problem SET clearness = 0.5, clear_message = NULL');

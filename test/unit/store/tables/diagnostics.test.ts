@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import {
   filledStore,
@@ -115,7 +115,7 @@ test('a store of version 3 keeps every bucket and what refers to it, under the s
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);
   old.pragma('foreign_keys = ON');
-  migrate(old, path, MIGRATIONS.slice(0, 3));
+  migrateStore(old, path, MIGRATIONS.slice(0, 3));
   old.exec(`
     INSERT INTO run VALUES ('run-1', 'c3', 1, 'Old', '{}', 3, 'done', '2026', '2026', NULL);
     INSERT INTO instance (id, uid_sha, uid, question, answer, source) VALUES (1, 'sha', 'uid', 'q', 'a', 's');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { grow } from '../../../../src/replay/episodes.ts';
+import { growEpisodes } from '../../../../src/replay/episodes.ts';
 import { recordSubtree } from '../../../../src/replay/recordTree.ts';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { examineStore } from '../../../../src/store/repair/examine.ts';
@@ -24,7 +24,7 @@ const LOOP = parseProtocol(
 /** A store with two episodes, and what another program then does to its events. */
 async function changed(t: TestContext, statement: string | null): Promise<string> {
   const store = storeFor(t, ALL);
-  recordSubtree(store, await grow(world(LOOP).settings, starts(ALL), [], NEVER), LOOP, ROUND);
+  recordSubtree(store, await growEpisodes(world(LOOP).settings, starts(ALL), [], NEVER), LOOP, ROUND);
   store.close();
   if (statement !== null) {
     const db = new (loadSqlite())(store.path);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Problem } from '../../../../src/domain/problem.ts';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filledStore, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
@@ -53,7 +53,7 @@ test('the same question with other tests is refused, with the same tests in anot
 test('a store of version 2 keeps its problems, which have no tests', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);
-  migrate(old, path, MIGRATIONS.slice(0, 2));
+  migrateStore(old, path, MIGRATIONS.slice(0, 2));
   old.exec(`INSERT INTO instance VALUES (1, '${PLAIN.uidSha}', 'sum-1', '1 + 1?', '2', 'sums.jsonl', 3)`);
   old.close();
   const store = openStoreForWriting(path);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { rawConnection, temporaryFolder } from '../helpers.ts';
 
@@ -9,7 +9,7 @@ test('a store of version 4 keeps its labels as its user wrote them, under the sa
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);
   old.pragma('foreign_keys = ON');
-  migrate(old, path, MIGRATIONS.slice(0, 4));
+  migrateStore(old, path, MIGRATIONS.slice(0, 4));
   old.exec(`
     INSERT INTO run VALUES ('run-1', 'c3', 1, 'Old', '{}', 3, 'done', '2026', '2026', NULL);
     INSERT INTO instance (id, uid_sha, uid, question, answer, source) VALUES (1, 'sha', 'uid', 'q', 'a', 's');

@@ -4,7 +4,7 @@ import type { StoredMethodState } from '../../../../src/domain/step.ts';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
 import { METHOD_STATES } from '../../../../src/store/tables/methodStates.ts';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filledStore, rawConnection, RUN, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
@@ -71,7 +71,7 @@ test('a store of the version before gets the table, and keeps what it has; a cop
   const folder = temporaryFolder(t);
   const path = `${folder}/c3.sqlite`;
   const old = rawConnection(t, path);
-  migrate(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(METHOD_STATES)));
+  migrateStore(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(METHOD_STATES)));
   old.exec("INSERT INTO run VALUES ('run-1', 'c3', 1, 'Old', '{}', 3, 'done', '2026', '2026', NULL)");
   old.close();
   const store = openStoreForWriting(path);

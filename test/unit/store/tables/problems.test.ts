@@ -10,7 +10,7 @@ import {
   type ProblemFilter,
   type ProblemSort,
 } from '../../../../src/domain/problem.ts';
-import { searchWords } from '../../../../src/store/read/runs/readProblems.ts';
+import { splitSearch } from '../../../../src/store/read/runs/readProblems.ts';
 import { CREDIT_ORDER } from '../../../../src/store/tables/creditOrder.ts';
 import { PROBLEMS } from '../../../../src/store/tables/problems.ts';
 import type { StoreWriter } from '../../../../src/store/write/writer.ts';
@@ -256,7 +256,7 @@ test('a search finds words of questions, of messages and of metadata, and signs 
   assert.deepEqual(uids(writer, { search: ' From B to H without G ' }), ['q31']);
   assert.deepEqual(uids(writer, { search: 'From B to H' }), ['q31', 'q32']);
   assert.deepEqual(uids(writer, { search: '"from b to h"' }), ['q31']);
-  assert.deepEqual(searchWords('uid:"a b" http://x "two words" level:'), [
+  assert.deepEqual(splitSearch('uid:"a b" http://x "two words" level:'), [
     { field: 'uid', word: 'a b' },
     { field: null, word: 'http://x' },
     { field: null, word: 'two words' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { QUESTIONS } from '../../../../src/store/tables/questions.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import {
@@ -72,7 +72,7 @@ test('a question is found by the beginnings of its words, with the first message
 test('the questions of an older store are found once it is up to date', (t) => {
   const path = `${temporaryFolder(t)}/c3.sqlite`;
   const old = rawConnection(t, path);
-  migrate(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(QUESTIONS)));
+  migrateStore(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(QUESTIONS)));
   old.exec(
     `INSERT INTO instance (uid_sha, uid, question, answer, source) VALUES ('${INSTANCE.uidSha}', 'x', 'Wie groß?', '1', 's')`,
   );

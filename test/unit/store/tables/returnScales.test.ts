@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { headlinesOf } from '../../../../src/credit/headline.ts';
+import { creditPoolMembers } from '../../../../src/credit/headline.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type OutcomeFilter } from '../../../../src/domain/problem.ts';
-import { whyLost } from '../../../../src/extension/transcript/message/whyLost.ts';
-import { isLost, outcomeOf, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
+import { summarizeLoss } from '../../../../src/extension/transcript/message/whyLost.ts';
+import { isLost, toOutcome, type ReturnScale } from '../../../../src/shared/credit/returns.ts';
 import { RETURN_SCALES } from '../../../../src/store/tables/returnScales.ts';
 import { openStoreForWriting, type HeadlineRule, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { addRun, addTree, problem, RUN } from '../../extension/storeFixture.ts';
@@ -14,7 +14,10 @@ import { rawConnection, temporaryFolder } from '../helpers.ts';
 
 /** Two turns, the second worth 0.9: a team that solves both has 1.9. */
 const TWO_TURNS: ReturnScale = { low: 0, high: 1.9, solved: 1.9 };
-const RULE: HeadlineRule = { headlinesOf, scaleOf: (config) => (config === '{}' ? TWO_TURNS : null) };
+const RULE: HeadlineRule = {
+  headlinesOf: creditPoolMembers,
+  scaleOf: (config) => (config === '{}' ? TWO_TURNS : null),
+};
 
 function storeOf(t: TestContext): { readonly path: string; readonly writer: StoreWriter } {
   const path = join(temporaryFolder(t), 'c3.sqlite');
@@ -25,18 +28,18 @@ function storeOf(t: TestContext): { readonly path: string; readonly writer: Stor
 }
 
 test('a team of two turns that gets 1.09 of 1.9 has not won', () => {
-  assert.equal(outcomeOf(1.09, TWO_TURNS), 'between');
-  assert.equal(outcomeOf(1, TWO_TURNS), 'between');
+  assert.equal(toOutcome(1.09, TWO_TURNS), 'between');
+  assert.equal(toOutcome(1, TWO_TURNS), 'between');
   assert.equal(isLost(1.09, TWO_TURNS), true);
-  assert.equal(outcomeOf(1 + 0.9, TWO_TURNS), 'won');
+  assert.equal(toOutcome(1 + 0.9, TWO_TURNS), 'won');
   // The mean of equal returns misses them by a rounding.
-  assert.equal(outcomeOf((1.9 + 1.9 + 1.9) / 3, TWO_TURNS), 'won');
-  assert.equal(outcomeOf(0, TWO_TURNS), 'failed');
+  assert.equal(toOutcome((1.9 + 1.9 + 1.9) / 3, TWO_TURNS), 'won');
+  assert.equal(toOutcome(0, TWO_TURNS), 'failed');
 });
 
 test('where no evaluator is known, 1 and 0 are success and failure, and any other number is neither', () => {
   assert.deepEqual(
-    [-1, 0, 0.5, 1, 87].map((value) => outcomeOf(value, null)),
+    [-1, 0, 0.5, 1, 87].map((value) => toOutcome(value, null)),
     ['between', 'failed', 'between', 'won', 'between'],
   );
 });
@@ -67,8 +70,8 @@ test('an episode between the two is asked why it was lost', (t) => {
   const { writer } = storeOf(t);
   const [tree] = addTree(writer, { iteration: 1, problem: problem(1), returns: [[1.09, 1.9]] });
   const [between = 0, won = 0] = tree?.actors ?? [];
-  assert.equal(whyLost(writer, between)?.outcome, 'between');
-  assert.equal(whyLost(writer, won), null);
+  assert.equal(summarizeLoss(writer, between)?.outcome, 'between');
+  assert.equal(summarizeLoss(writer, won), null);
 });
 
 test('a store of the version before gets the scales of its runs, and one without a rule keeps them open', (t) => {

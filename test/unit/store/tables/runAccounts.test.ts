@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Credit } from '../../../../src/shared/credit/credit.ts';
-import { migrate } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore } from '../../../../src/store/tables/migrations.ts';
 import { VERSION_1 } from '../../../../src/store/tables/schema.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import {
@@ -51,7 +51,7 @@ test('a run has one account, which is rewritten, with what else is in the transa
 test('a store of version 1 keeps its rows and gets accounts', (t) => {
   const path = join(temporaryFolder(t), 'c3.sqlite');
   const old = rawConnection(t, path);
-  migrate(old, path, [VERSION_1]);
+  migrateStore(old, path, [VERSION_1]);
   old.exec("INSERT INTO run VALUES ('old', 'c3', 1, 'Old', '{}', 3, 'failed', '2026', '2026', NULL)");
   old.close();
   const store = openStoreForWriting(path);

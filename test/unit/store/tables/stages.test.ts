@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { salvageStore } from '../../../../src/store/repair/salvage.ts';
-import { migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { STAGES } from '../../../../src/store/tables/stages.ts';
 import type { StoreWriter } from '../../../../src/store/types.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
@@ -98,7 +98,7 @@ test('a store of the version before gets the tables, and a copy of what is whole
   const folder = temporaryFolder(t);
   const path = `${folder}/c3.sqlite`;
   const old = rawConnection(t, path);
-  migrate(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(STAGES)));
+  migrateStore(old, path, MIGRATIONS.slice(0, MIGRATIONS.indexOf(STAGES)));
   old.exec("INSERT INTO run VALUES ('run-1', 'c3', 1, 'Old', '{}', 3, 'done', '2026', '2026', NULL)");
   old.close();
   const opened = openStoreForWriting(path);

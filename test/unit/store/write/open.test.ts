@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';
 import { openStoreForReading } from '../../../../src/store/read/reader.ts';
-import { inspect, migrate, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
+import { inspectFile, migrateStore, MIGRATIONS } from '../../../../src/store/tables/migrations.ts';
 import { openStoreForWriting } from '../../../../src/store/write/writer.ts';
 import { filesOf, filledStore, newMessage, rawConnection, storeErrorLike, temporaryFolder } from '../helpers.ts';
 
@@ -237,15 +237,15 @@ test('an older store is migrated in one transaction; a migration that fails leav
   const tables = (): unknown[] =>
     db.prepare("SELECT name FROM sqlite_schema WHERE name IN ('second', 'third')").pluck().all();
 
-  assert.throws(() => migrate(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']));
+  assert.throws(() => migrateStore(db, path, [...MIGRATIONS, second, 'CREATE TABLE third (id); SELECT nonsense;']));
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [[], MIGRATIONS.length]);
 
-  migrate(db, path, [...MIGRATIONS, second]);
-  migrate(db, path, [...MIGRATIONS, second]);
+  migrateStore(db, path, [...MIGRATIONS, second]);
+  migrateStore(db, path, [...MIGRATIONS, second]);
   assert.deepEqual([tables(), db.pragma('user_version', { simple: true })], [['second'], MIGRATIONS.length + 1]);
   assert.deepEqual(db.prepare('SELECT id FROM second').pluck().all(), [5]);
-  assert.equal(inspect(path, MIGRATIONS.length + 1), 'store');
-  assert.throws(() => migrate(db, path), storeErrorLike(/newer version/));
+  assert.equal(inspectFile(path, MIGRATIONS.length + 1), 'store');
+  assert.throws(() => migrateStore(db, path), storeErrorLike(/newer version/));
 });
 
 test('a store of an older version is not read before it is migrated', (t) => {

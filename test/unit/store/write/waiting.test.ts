@@ -6,9 +6,9 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { CancelledError } from '../../../../src/shared/errors.ts';
-import { holderWords, parseHolder } from '../../../../src/shared/protocols/storeHolder.ts';
+import { describeStoreHolder, parseHolder } from '../../../../src/shared/protocols/storeHolder.ts';
 import { lockHolder } from '../../../../src/store/files/lock.ts';
-import { openStoreWhenFree, othersWait, type WaitControl } from '../../../../src/store/write/waiting.ts';
+import { openStoreWhenFree, hasOtherWaiters, type WaitControl } from '../../../../src/store/write/waiting.ts';
 import { openStoreForWriting, type StoreWriter } from '../../../../src/store/write/writer.ts';
 import { temporaryFolder } from '../helpers.ts';
 
@@ -115,7 +115,7 @@ test('one that waited and was killed bars nobody, and one of another machine nei
     `${path}.lock.wait-000000000000002-1-1`,
     JSON.stringify({ pid: 1, host: 'elsewhere', startedAt: '2026', processStart: null }),
   );
-  assert.equal(othersWait(path), false);
+  assert.equal(hasOtherWaiters(path), false);
   (await openStoreWhenFree(path, { purpose: PURPOSE }, control())).close();
   assert.ok(!existsSync(dead));
 });
@@ -127,7 +127,7 @@ test('one that is in line and does not take the free store is passed over', asyn
     `${path}.lock.wait-000000000000001-1-1`,
     JSON.stringify({ pid: 1, host: hostname(), startedAt: '2026', processStart: null }),
   );
-  assert.equal(othersWait(path), true);
+  assert.equal(hasOtherWaiters(path), true);
   (await openStoreWhenFree(path, { purpose: PURPOSE }, control())).close();
 });
 
@@ -156,7 +156,7 @@ test('what waiting does not solve is refused at once', async (t) => {
 
 test('a holder is named as window, run or command; a file from outside is bounded and read with care', () => {
   const words = (more: object): string =>
-    holderWords(parseHolder(JSON.stringify({ pid: 7, host: 'h', ...more })) ?? assert.fail());
+    describeStoreHolder(parseHolder(JSON.stringify({ pid: 7, host: 'h', ...more })) ?? assert.fail());
   assert.equal(words({ kind: 'run', what: 'c3-1-ab' }), 'run c3-1-ab (process 7)');
   assert.equal(words({ kind: 'window', what: 'label' }), 'a VS Code window, label (process 7)');
   assert.equal(words({ kind: 'command', what: 'c3 import' }), 'the command `c3 import` (process 7)');

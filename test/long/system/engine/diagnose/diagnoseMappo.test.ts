@@ -5,10 +5,10 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { methodRunOf } from '../../../../../src/bench/experiments/paper/paperTable.ts';
-import { bucketsOfSample } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
-import { parseRecipe, protocolOf } from '../../../../../src/engine/recipe/recipe.ts';
-import { rendererOf } from '../../../../../src/policy/rendering.ts';
+import { readMethodRun } from '../../../../../src/bench/experiments/paper/paperTable.ts';
+import { readSampleBuckets } from '../../../../../src/engine/diagnose/diagnoseBuckets.ts';
+import { parseRecipe, parseRecipeProtocol } from '../../../../../src/engine/recipe/recipe.ts';
+import { createRenderer } from '../../../../../src/policy/rendering.ts';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import { ModelHost } from '../../../../../src/runtime/host.ts';
 import { openStoreForReading, type StoreReader } from '../../../../../src/store/read/reader.ts';
@@ -51,7 +51,11 @@ after(() => rmSync(workspace, { recursive: true, force: true }));
 function valuesOfSample(store: StoreReader): Map<string, number> {
   const sample = store.diagnosticSamples(run).at(-1)?.id ?? 0;
   const values = new Map<string, number>();
-  for (const { view, credited } of bucketsOfSample(store, sample, protocolOf(parseRecipe(store.runConfig(run), run)))) {
+  for (const { view, credited } of readSampleBuckets(
+    store,
+    sample,
+    parseRecipeProtocol(parseRecipe(store.runConfig(run), run)),
+  )) {
     for (const [index, { returns, bucketCredit: credit }] of view.alternatives.entries()) {
       if (index >= credited) {
         assert.equal(credit, null);
@@ -83,8 +87,8 @@ async function valuesOfTraining(folder: string): Promise<Map<string, number>> {
       {
         run,
         config,
-        protocol: protocolOf({ config, ...recipe }),
-        render: rendererOf(recipe.rendering),
+        protocol: parseRecipeProtocol({ config, ...recipe }),
+        render: createRenderer(recipe.rendering),
         maxPositions,
         store,
         runtime,
@@ -140,7 +144,7 @@ describe('c3 diagnose --sample of a run of MAPPO', () => {
     const first = withStore(folder, valuesOfSample);
     assert.equal(new Set(first.values()).size, 3);
     assert.ok([...first.values()].every((value) => value !== 0));
-    const measured = withStore(folder, (store) => methodRunOf(store, run, 'calls'));
+    const measured = withStore(folder, (store) => readMethodRun(store, run, 'calls'));
     assert.deepEqual([measured.method, measured.contexts], ['mappo', 3]);
     assert.deepEqual(
       measured.fidelity,

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundledProtocol, bundledTeam, smallTeam } from '../../../../../src/engine/places.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
+import { findBundledProtocol, findBundledTeam, findSmallTeam } from '../../../../../src/engine/places.ts';
+import { parseRecipeProtocol, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import { loadModel, parameterCount } from '../../../../../src/runtime/model/model.ts';
 import { TEAM_SIZES, TEAM_TASKS, type TeamTask } from '../../../../../src/shared/runNames.ts';
 import { generateSplit } from '../../../../../src/tasks/split.ts';
 import { parseProtocol } from '../../../../../src/team/parseProtocol.ts';
-import { occurrenceAt, roleNamed } from '../../../../../src/team/protocol.ts';
-import { runSampling } from '../../../../../src/training/config/config.ts';
-import { demonstrations } from '../../../../../src/training/pretrain/pretrain.ts';
-import { pretrainRecipe, smallRecipe } from '../../../../../src/training/pretrain/pretrainRecipes.ts';
-import { revisions, type Examine } from '../../../../../src/training/pretrain/revisions.ts';
+import { requireOccurrence, requireRole } from '../../../../../src/team/protocol.ts';
+import { getRunSampling } from '../../../../../src/training/config/config.ts';
+import { makeDemonstrations } from '../../../../../src/training/pretrain/pretrain.ts';
+import { getPretrainRecipe, makeSmallRecipe } from '../../../../../src/training/pretrain/pretrainRecipes.ts';
+import { makeRevisions, type Examine } from '../../../../../src/training/pretrain/revisions.ts';
 import { withTeam } from '../../../../team/speak.ts';
 
 type Turn = readonly [role: string, scored: boolean, parents: readonly number[]];
@@ -116,21 +116,21 @@ describe('`bundled` in a configuration', () => {
     const { modelFolder, protocolText } = await recipeOf('task.name=python', 'model=../../runtime');
     assert.equal(modelFolder, join(import.meta.dirname, '../../runtime'));
     assert.match(protocolText, /planner/u);
-    const arithmetic = join(bundledTeam('arithmetic'), 'protocol.json');
+    const arithmetic = join(findBundledTeam('arithmetic'), 'protocol.json');
     const other = await recipeOf('task.name=python', `protocol=${arithmetic}`);
-    assert.deepEqual([other.modelFolder, other.protocolSource], [bundledTeam('python'), arithmetic]);
+    assert.deepEqual([other.modelFolder, other.protocolSource], [findBundledTeam('python'), arithmetic]);
   });
 });
 
 for (const task of TEAM_TASKS) {
   describe(`the bundled team of ${task}`, () => {
     it("loads: small weights of the recipe's architecture, a tokenizer of their vocabulary, roles of which the last or the vote is scored", async () => {
-      const folder = bundledTeam(task);
+      const folder = findBundledTeam(task);
       const { config, parameters } = await loadModel(folder);
       const tokenizer = await loadTokenizer(folder);
-      assert.deepEqual(config, { ...pretrainRecipe(task).architecture, vocabularySize: tokenizer.vocabularySize });
+      assert.deepEqual(config, { ...getPretrainRecipe(task).architecture, vocabularySize: tokenizer.vocabularySize });
       assert.ok(parameterCount(config) < 3.7e6 && parameters.every(Number.isFinite));
-      const protocol = protocolOf(await recipeOf(...chosen(task)));
+      const protocol = parseRecipeProtocol(await recipeOf(...chosen(task)));
       assert.deepEqual(
         protocol.occurrences.map(({ role, scored, parents }) => [role, scored, parents]),
         TURNS[task],
@@ -138,8 +138,8 @@ for (const task of TEAM_TASKS) {
     });
 
     it('has a log with one line for each step of its recipe, but for one phase', async () => {
-      const lines = (await readFile(join(bundledTeam(task), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
-      const { phases } = pretrainRecipe(task);
+      const lines = (await readFile(join(findBundledTeam(task), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
+      const { phases } = getPretrainRecipe(task);
       const steps = phases.reduce((sum, phase) => sum + phase.steps, 0);
       // The log of the first phase of functions was not kept.
       const count = task === 'functions' ? steps - (phases[0]?.steps ?? 0) : steps;
@@ -152,13 +152,13 @@ for (const task of TEAM_TASKS) {
     it('has room for every demonstration: contexts in its positions, messages in what its roles may say', async () => {
       const recipe = await recipeOf(...chosen(task));
       // The largest team: its first roles are those of the smaller ones.
-      const source = bundledProtocol(task, Math.max(...TEAM_SIZES[task]));
+      const source = findBundledProtocol(task, Math.max(...TEAM_SIZES[task]));
       const protocol = parseProtocol(await readFile(source, 'utf8'), source);
-      const tokenizer = await loadTokenizer(bundledTeam(task));
-      const { maxPositions } = pretrainRecipe(task).architecture;
+      const tokenizer = await loadTokenizer(findBundledTeam(task));
+      const { maxPositions } = getPretrainRecipe(task).architecture;
       for (const problem of problemsOf(task, 400)) {
         for (const share of [0, 1]) {
-          for (const [position, { prompt, messages }] of demonstrations(
+          for (const [position, { prompt, messages }] of makeDemonstrations(
             problem,
             { short: share, long: share },
             protocol,
@@ -166,11 +166,11 @@ for (const task of TEAM_TASKS) {
           ).entries()) {
             // What the last role says alone comes after what all say.
             const place = Math.min(position, protocol.occurrences.length - 1);
-            const most = roleNamed(protocol, occurrenceAt(protocol, place).role).maxNewTokens ?? 0;
+            const most = requireRole(protocol, requireOccurrence(protocol, place).role).maxNewTokens ?? 0;
             // The last token of a message ends it and is sampled too.
             const length = messages[0]?.tokens.length ?? Infinity;
             assert.ok(
-              length <= Math.min(most, runSampling(recipe.config).maxNewTokens),
+              length <= Math.min(most, getRunSampling(recipe.config).maxNewTokens),
               `${problem.question}: ${length} tokens`,
             );
             assert.ok(prompt.length + most <= maxPositions);
@@ -205,7 +205,7 @@ function closed(expression: string): boolean {
 describe('greedy messages', () => {
   it('of the Python team are a helper line, and a function that begins with it', async () => {
     const problems = problemsOf('python', 12);
-    await withTeam('python', bundledTeam('python'), undefined, async (speak) => {
+    await withTeam('python', findBundledTeam('python'), undefined, async (speak) => {
       const plans = await speak(
         0,
         problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
@@ -230,7 +230,7 @@ describe('greedy messages', () => {
 
   it('of the arithmetic team are a chain of operations, and an answer on a line of its own', async () => {
     const problems = problemsOf('arithmetic', 12);
-    await withTeam('arithmetic', bundledTeam('arithmetic'), undefined, async (speak) => {
+    await withTeam('arithmetic', findBundledTeam('arithmetic'), undefined, async (speak) => {
       const plans = await speak(
         0,
         problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
@@ -249,9 +249,9 @@ describe('greedy messages', () => {
 
 for (const task of ['dealer', 'chain'] as const) {
   it(`the bundled teams of ${task} are chains: each role sees all before it, the last is scored, and the first are the same`, async () => {
-    const teamOf = async (size: number): Promise<ReturnType<typeof protocolOf>> => {
+    const teamOf = async (size: number): Promise<ReturnType<typeof parseRecipeProtocol>> => {
       const fanout = JSON.stringify(Array.from({ length: size }, () => 1));
-      return protocolOf(await recipeOf(`task.name=${task}`, `task.roles=${size}`, `fanout=${fanout}`));
+      return parseRecipeProtocol(await recipeOf(`task.name=${task}`, `task.roles=${size}`, `fanout=${fanout}`));
     };
     const largest = await teamOf(Math.max(...TEAM_SIZES[task]));
     for (const size of TEAM_SIZES[task]) {
@@ -278,8 +278,8 @@ describe('the bundled teams of dealer', () => {
 describe('the bundled team of logic', () => {
   it('has one voter alone too, asked as in the vote, and says which sizes there are', async () => {
     const [three, alone] = [
-      protocolOf(await recipeOf(...chosen('logic'))),
-      protocolOf(await recipeOf('task.name=logic', 'task.roles=1', 'fanout=[8]')),
+      parseRecipeProtocol(await recipeOf(...chosen('logic'))),
+      parseRecipeProtocol(await recipeOf('task.name=logic', 'task.roles=1', 'fanout=[8]')),
     ];
     assert.deepEqual(alone.roles, three.roles.slice(0, 1));
     assert.equal(alone.occurrences[0]?.scored, true);
@@ -291,23 +291,23 @@ describe('the bundled team of logic', () => {
 
   it('comes in a smaller size, with about half of the weights, the same tokenizer and a log of its own', async () => {
     const [large, small] = await Promise.all(
-      [bundledTeam('logic'), smallTeam('logic')].map((folder) => loadModel(folder)),
+      [findBundledTeam('logic'), findSmallTeam('logic')].map((folder) => loadModel(folder)),
     );
-    const tokenizer = await readFile(join(smallTeam('logic'), 'tokenizer.json'), 'utf8');
-    assert.equal(tokenizer, await readFile(join(bundledTeam('logic'), 'tokenizer.json'), 'utf8'));
+    const tokenizer = await readFile(join(findSmallTeam('logic'), 'tokenizer.json'), 'utf8');
+    assert.equal(tokenizer, await readFile(join(findBundledTeam('logic'), 'tokenizer.json'), 'utf8'));
     const { vocabularySize } = large?.config ?? { vocabularySize: 0 };
-    assert.deepEqual(small?.config, { ...smallRecipe('logic').architecture, vocabularySize });
+    assert.deepEqual(small?.config, { ...makeSmallRecipe('logic').architecture, vocabularySize });
     const [most = 0, fewer = 0] = [large, small].map((model) =>
       model === undefined ? 0 : parameterCount(model.config),
     );
     assert.ok(fewer > 0.4 * most && fewer < 0.6 * most, `${fewer} of ${most}`);
-    const lines = (await readFile(join(smallTeam('logic'), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
+    const lines = (await readFile(join(findSmallTeam('logic'), 'pretrain.log.jsonl'), 'utf8')).trim().split('\n');
     assert.equal(lines.length, 3060);
   });
 
   it('answers greedily with a letter, after its steps or at once', async () => {
     const problems = problemsOf('logic', 24);
-    await withTeam('logic', bundledTeam('logic'), undefined, async (speak) => {
+    await withTeam('logic', findBundledTeam('logic'), undefined, async (speak) => {
       const answers = await speak(
         0,
         problems.map((problem) => ({ problem, plan: '', sibling: 0 })),
@@ -324,8 +324,8 @@ describe('the bundled team of logic', () => {
 describe('the bundled team of functions', () => {
   it('has a main role alone too, with what it is asked in the pair', async () => {
     const [pair, alone] = [
-      protocolOf(await recipeOf('task.name=functions')),
-      protocolOf(await recipeOf('task.name=functions', 'task.roles=1', 'fanout=[4]')),
+      parseRecipeProtocol(await recipeOf('task.name=functions')),
+      parseRecipeProtocol(await recipeOf('task.name=functions', 'task.roles=1', 'fanout=[4]')),
     ];
     assert.deepEqual(alone.roles, pair.roles.slice(1));
     assert.deepEqual(alone.rounds?.history, pair.rounds?.history);
@@ -334,7 +334,7 @@ describe('the bundled team of functions', () => {
   it('loses what it solves where the helper says nothing', async () => {
     const problems = problemsOf('functions', 24);
     const bare = problems.map((problem) => ({ problem, plan: '', sibling: 0 }));
-    await withTeam('functions', bundledTeam('functions'), undefined, async (speak) => {
+    await withTeam('functions', findBundledTeam('functions'), undefined, async (speak) => {
       const [helpers, mains] = [await speak(0, bare, 0), await speak(1, bare, 0)];
       const defined = helpers.filter((text) => /^def aux\([\w, ]+\):\n {4}\w/u.test(text));
       const calling = mains.filter((text) => /^def \w+\([\w, ]+\):\n {4}h = aux\(/u.test(text));
@@ -344,7 +344,7 @@ describe('the bundled team of functions', () => {
   });
 
   it('writes right functions after feedback on drafts with slips', async () => {
-    const path = bundledProtocol('functions', 2);
+    const path = findBundledProtocol('functions', 2);
     const protocol = parseProtocol(await readFile(path, 'utf8'), path, { turns: 2 });
     const failed: Examine = ({ tests }, program) => {
       const part = { source: program, returns: true };
@@ -362,8 +362,8 @@ describe('the bundled team of functions', () => {
       });
     };
     const problems = problemsOf('functions', 16);
-    const shown = await Promise.all(problems.map((problem) => revisions(problem, protocol, failed)));
-    await withTeam('functions', bundledTeam('functions'), undefined, async (speak) => {
+    const shown = await Promise.all(problems.map((problem) => makeRevisions(problem, protocol, failed)));
+    await withTeam('functions', findBundledTeam('functions'), undefined, async (speak) => {
       for (const position of [0, 1]) {
         const asked = problems.map((problem, index) => ({
           problem,

@@ -7,12 +7,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { HEADLINE_RULE } from '../../../../../src/engine/recipe/headlines.ts';
-import { creditWords } from '../../../../../src/extension/sidebar/bucketWords.ts';
-import { bucketsOf } from '../../../../../src/extension/sidebar/bucketsModel.ts';
+import { describeCredit } from '../../../../../src/extension/sidebar/bucketWords.ts';
+import { listBucketNodes } from '../../../../../src/extension/sidebar/bucketsModel.ts';
 import { Limits } from '../../../../../src/extension/sidebar/runsModel.ts';
 import { TranscriptReading } from '../../../../../src/extension/transcript/reading/transcriptReading.ts';
 import { signed as signedInReports } from '../../../../../src/report/words.ts';
-import { headlineJson, sentence, type Headline } from '../../../../../src/shared/credit/headline.ts';
+import { toHeadlineJson, describeHeadline, type Headline } from '../../../../../src/shared/credit/headline.ts';
 import { loadSqlite } from '../../../../../src/store/files/sqlite.ts';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
 import { HEADLINES } from '../../../../../src/store/tables/headlines.ts';
@@ -59,7 +59,7 @@ function readEverywhere(store: StoreReader, message: number): ReadonlyMap<string
   for (const { id, alternatives } of store.bucketsFor(message)) {
     found.set(`bucket ${id}`, alternatives.find(({ message: one }) => one === message)?.credit);
   }
-  for (const node of bucketsOf(store, run, 'clearest', null, new Limits())) {
+  for (const node of listBucketNodes(store, run, 'clearest', null, new Limits())) {
     if (node.kind === 'bucket' && node.message === message) {
       found.set(`buckets view ${node.bucket}`, node.ranked.credit);
     }
@@ -117,7 +117,7 @@ describe('one credit per message', () => {
         });
         assert.equal(facts.find(({ id }) => id === message)?.credit, credit.value);
       });
-      const shown = headlineJson(credit);
+      const shown = toHeadlineJson(credit);
       assert.deepEqual(at(replayed, 'original', 'credit'), JSON.parse(JSON.stringify(shown)), 'c3 replay --json');
       assert.deepEqual(numbersOf(at(replayed, 'estimates', 'replace') as Document), numbersOf(shown), 'its estimates');
       const reported = parseLine((await c3(folder, ['report', '--message', String(message), '--json'])).stdout);
@@ -126,7 +126,7 @@ describe('one credit per message', () => {
         numbersOf(shown),
         'c3 report --message --json',
       );
-      assert.equal(at(reported, 'message', 'credit', 'sentence'), sentence(credit));
+      assert.equal(at(reported, 'message', 'credit', 'sentence'), describeHeadline(credit));
       const buckets = at(reported, 'buckets') as readonly {
         readonly alternatives: readonly { readonly message: number; readonly credit: Document | null }[];
       }[];
@@ -155,7 +155,7 @@ describe('one credit per message', () => {
         const known = expected.get(one.message) ?? null;
         assert.deepEqual(
           one.credit,
-          known === null ? null : JSON.parse(JSON.stringify(headlineJson(known))),
+          known === null ? null : JSON.parse(JSON.stringify(toHeadlineJson(known))),
           'c3 taxonomy --json',
         );
       }
@@ -173,7 +173,7 @@ describe('one credit per message', () => {
     assert.ok(last);
     const figure = `${last.value >= 0 ? '+' : ''}${last.value.toFixed(3)}`;
     assert.ok(words.includes(`credit ${figure} `) && words.includes(`replace     ${figure} `), words);
-    assert.ok(creditWords(last).includes(sentence(last)) && signedInReports(last.value).length > 0);
+    assert.ok(describeCredit(last).includes(describeHeadline(last)) && signedInReports(last.value).length > 0);
   });
 
   it('leaves typed texts out of every baseline, and training its own record', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { protocolOfRun } from '../../../../../src/engine/recipe/recipe.ts';
+import { readRunProtocol } from '../../../../../src/engine/recipe/recipe.ts';
 import { recordedFor } from '../../../../support/recordedFor.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
@@ -26,7 +26,7 @@ const trial = z.looseObject({
 const { run, folderFor } = await recordedFor('arithmetic');
 const prompts = (folder: string): ReadonlyMap<string, string> =>
   new Map(
-    withStore(folder, (store) => protocolOfRun(store, run)).roles.map(({ name, prompt }) => [name, prompt] as const),
+    withStore(folder, (store) => readRunProtocol(store, run)).roles.map(({ name, prompt }) => [name, prompt] as const),
   );
 
 async function tried(folder: string, ...args: readonly string[]): Promise<z.infer<typeof trial>> {

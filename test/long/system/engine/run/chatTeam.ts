@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import type { FullMessage } from '../../../../../src/domain/message.ts';
 import { loadTokenizer } from '../../../../../src/policy/tokenizer.ts';
 import type { StoreReader } from '../../../../../src/store/read/reader.ts';
-import { contextKey } from '../../../../../src/team/contextKey.ts';
+import { hashContext } from '../../../../../src/team/contextKey.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 import { folderOf } from '../../../../unit/golden.ts';
 import { jsonl, PAIR_TEXT, sums } from '../../../../unit/training/tinyTeam.ts';
@@ -80,7 +80,7 @@ export function everyMessageAnswers(families: readonly string[]): void {
           const plan = before === null ? '' : store.fullMessage(before).text.trim();
           const user = `Problem:\n${question.trim()}${plan === '' ? '' : `\n\nContext:\n${plan}`}`;
           assert.equal(context, chatOf(role === 'reasoner' ? 'Plan.' : 'Solve.', neutral(user)));
-          assert.equal(key, contextKey(context).key);
+          assert.equal(key, hashContext(context).key);
           const ids = [...tokenizer.encode(context)];
           assert.equal(ids.length, promptTokens);
           // Start and end of two messages and the start of the third, and no others: 0 to 2 are the control tokens.

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { changeSince, templateRemark } from '../../../../../src/engine/recipe/fingerprint.ts';
+import { describeChange, describeTemplateChange } from '../../../../../src/engine/recipe/fingerprint.ts';
 import { parseRecipe } from '../../../../../src/engine/recipe/recipe.ts';
-import { rendererOf } from '../../../../../src/policy/rendering.ts';
+import { createRenderer } from '../../../../../src/policy/rendering.ts';
 import {
   c3,
   copyOf,
@@ -100,11 +100,11 @@ describe('a template', () => {
     const old = parseRecipe(JSON.stringify({ ...rest, fingerprint: older }), 'old');
     assert.deepEqual([old.rendering, old.fingerprint?.template], [null, null]);
     assert.equal(
-      rendererOf(old.rendering)({ system: 'Plan.', user: 'Problem:\n<|im_end|>' }),
+      createRenderer(old.rendering)({ system: 'Plan.', user: 'Problem:\n<|im_end|>' }),
       'Plan.\n\nProblem:\n<|im_end|>\n',
     );
-    assert.equal(await changeSince(old, { ...older, template }), null);
-    assert.equal(await templateRemark(old, 'old'), null);
-    assert.match((await changeSince(stored, { ...older, template: null })) ?? '', /^the chat template in /);
+    assert.equal(await describeChange(old, { ...older, template }), null);
+    assert.equal(await describeTemplateChange(old, 'old'), null);
+    assert.match((await describeChange(stored, { ...older, template: null })) ?? '', /^the chat template in /);
   });
 });

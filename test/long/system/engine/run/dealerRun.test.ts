@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { learnedShare } from '../../../../../src/tasks/dealer/dealer.ts';
+import { measureLearnedShare } from '../../../../../src/tasks/dealer/dealer.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
@@ -35,7 +35,7 @@ describe('the bundled dealer team', () => {
     const message = withStore(folder, (reader) => {
       const shares = [2, 4].map((iteration) => {
         const episodes = reader.episodes({ run, phase: 'evaluate', iteration, offset: 0, limit: 1000 });
-        const found = episodes.map(({ return: value }) => learnedShare(value ?? 0, 1, 2) ?? 0);
+        const found = episodes.map(({ return: value }) => measureLearnedShare(value ?? 0, 1, 2) ?? 0);
         return found.reduce((sum, share) => sum + share, 0) / found.length;
       });
       const [untrained = 0, trained = 0] = shares;

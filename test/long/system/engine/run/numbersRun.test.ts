@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { summaryWords } from '../../../../../src/engine/commandLine/words.ts';
-import { bundledTeam } from '../../../../../src/engine/places.ts';
+import { formatSummary } from '../../../../../src/engine/commandLine/words.ts';
+import { findBundledTeam } from '../../../../../src/engine/places.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 /** Two players who say the same in every game, whatever the referee says; the model only gives their tokens. */
 const CONFIG = `title: Numbers
-model: ${bundledTeam('functions')}
+model: ${findBundledTeam('functions')}
 method: teamtr
 steps: 0
 task: {name: numbers, train_file: train.json, evaluation_file: held.json, format: arbench}
@@ -40,7 +40,7 @@ describe('a game of guessing numbers', () => {
     // Two episodes of each question: avg@2 and pass@2.
     const { passAt1, passAtK } = summary;
     assert.deepEqual([passAt1.before?.value, passAtK?.samples, passAtK?.before?.value], [2 / 3, 2, 2 / 3]);
-    assert.match(summaryWords(summary), /avg@2 \(pass@1\) +66\.7 %[^]*pass@2 +66\.7 %/u);
+    assert.match(formatSummary(summary), /avg@2 \(pass@1\) +66\.7 %[^]*pass@2 +66\.7 %/u);
     withStore(folder, (reader) => {
       const episodes = reader.episodes({ run, phase: 'evaluate', iteration: 1, offset: 0, limit: 10 });
       const games = episodes.map(({ leaf, return: value, problem }) => {

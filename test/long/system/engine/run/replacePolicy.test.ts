@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { replacementOf, type Replacement } from '../../../../../src/domain/run.ts';
-import { bundledTeam } from '../../../../../src/engine/places.ts';
+import { readReplacement, type Replacement } from '../../../../../src/domain/run.ts';
+import { findBundledTeam } from '../../../../../src/engine/places.ts';
 import { c3, parseLine, withStore } from '../../../../unit/engine/workspace.ts';
 
 let folder = '';
@@ -54,7 +54,7 @@ it('goes on with the trained team, and aligns a new policy first', async () => {
     const began = reader.snapshotsOfRun(id)[0]?.id;
     assert.notEqual(began, last);
     assert.notEqual(began, reader.snapshotsOfRun(earlier)[0]?.id);
-    const found = replacementOf(reader.runConfig(id)) ?? assert.fail();
+    const found = readReplacement(reader.runConfig(id)) ?? assert.fail();
     assert.deepEqual([found.run, found.role, found.by], [earlier, 'second', 'the model without an adapter']);
     assert.ok((found.kls.at(-1) ?? NaN) < (found.kls[0] ?? NaN), String(found.kls));
     // More than the earlier run's one step had: the team before the swap is asked further questions.
@@ -86,7 +86,7 @@ it('replaces a policy by command: by one that a run trained, or by a model', asy
   assert.equal(same.by, `the policy of second in run ${earlier}`);
 
   // A model answers without learning, with the rest of the team.
-  const answered = await swap(bundledTeam('chain'), '--strategy', 'direct');
+  const answered = await swap(findBundledTeam('chain'), '--strategy', 'direct');
   assert.equal(answered.code, 0, answered.stderr);
   withStore(folder, (reader) => {
     const began = reader

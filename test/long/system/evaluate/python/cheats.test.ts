@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAlive } from '../../../../../src/files/processes.ts';
-import { below } from '../../../../support/processes.ts';
+import { listProcessesBelow } from '../../../../support/processes.ts';
 import { triedCheats } from '../../../../system/evaluate/python/triedCheats.ts';
 import { CHEATS, SQUARES } from '../../../../unit/evaluate/python/cheats.ts';
 import { BACKENDS, grader } from '../../../../unit/evaluate/python/support.ts';
@@ -16,7 +16,7 @@ describe('a grader that is closed', () => {
     it(`keeps no process alive (${backend})`, async () => {
       const other = grader({ backend, lanes: 1, limits: { seconds: 1 } });
       await other.grade('while True: pass', SQUARES);
-      const started = below(process.pid).map(({ pid }) => pid);
+      const started = listProcessesBelow(process.pid).map(({ pid }) => pid);
       assert.ok(started.length > 0 || process.platform !== 'linux');
       other.close();
       for (let wait = 0; started.some(alive) && wait < 2400; wait++) {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { SANDBOX_PLACES } from '../../../../../src/engine/places.ts';
-import { bundledSandboxes, SandboxPool } from '../../../../../src/evaluate/python/pool.ts';
+import { startBundledSandboxes, SandboxPool } from '../../../../../src/evaluate/python/pool.ts';
 import { DEFAULT_LIMITS, type PythonVerdict } from '../../../../../src/evaluate/python/rules.ts';
 import { tryCandidate } from '../../../../../src/evaluate/python/trial.ts';
 import { tests } from '../../../../unit/evaluate/python/support.ts';
@@ -26,7 +26,7 @@ const LOOK =
 
 describe('a sandbox of the bundled interpreter', () => {
   const limits = { ...DEFAULT_LIMITS, seconds: 0.3, message: 5000 };
-  const begin = bundledSandboxes(SANDBOX_PLACES, limits);
+  const begin = startBundledSandboxes(SANDBOX_PLACES, limits);
   let candidates = 0;
   const pool = new SandboxPool((role, onBegun) => {
     candidates += role === 'candidate' ? 1 : 0;

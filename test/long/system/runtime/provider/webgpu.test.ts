@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { examineApart } from '../../../../../src/engine/machine/probing.ts';
+import { examineProviderApart } from '../../../../../src/engine/machine/probing.ts';
 import { ModelHost } from '../../../../../src/runtime/host.ts';
 import { saveModel } from '../../../../../src/runtime/model/model.ts';
-import { heldOnDevice } from '../../../../../src/runtime/session/deviceTensor.ts';
+import { countDeviceTensors } from '../../../../../src/runtime/session/deviceTensor.ts';
 import type { DeviceSettings } from '../../../../../src/runtime/session/session.ts';
 import {
   close,
@@ -47,7 +47,7 @@ describe('a host on WebGPU', () => {
     assert.equal(await host.freeze(), straight);
     assert.equal((await host.generate(straight, [request('trained', 3, 4)], RUNNING)).length, 1);
     await host.close();
-    assert.equal(heldOnDevice().tensors, 0);
+    assert.equal(countDeviceTensors().tensors, 0);
   });
 
   it('so does one with an adapter for each role, as on the CPU', async () => {
@@ -77,13 +77,13 @@ describe('a host on WebGPU', () => {
     };
     const [there, here] = [await observed(WEBGPU), await observed({ threads: 1 })];
     there.forEach((value, index) => close(value, here[index] ?? NaN));
-    assert.equal(heldOnDevice().tensors, 0);
+    assert.equal(countDeviceTensors().tensors, 0);
   });
 });
 
 describe('the WebGPU provider in a process of its own', () => {
   it('passes its self-test', async () => {
-    const report = await examineApart('webgpu', 1, false);
+    const report = await examineProviderApart('webgpu', 1, false);
     assert.match(
       report.sentence,
       /^passed: 5 completions the same in two orders, sampler and trainer within \S+, within \S+ of the CPU, a training step within \S+$/,

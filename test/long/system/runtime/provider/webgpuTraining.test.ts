@@ -1,7 +1,7 @@
 /** Training on a WebGPU device. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { heldOnDevice } from '../../../../../src/runtime/session/deviceTensor.ts';
+import { countDeviceTensors } from '../../../../../src/runtime/session/deviceTensor.ts';
 import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
 import { initialState, type TrainingState } from '../../../../../src/runtime/train/trainingState.ts';
 import {
@@ -75,10 +75,10 @@ describe('training on WebGPU', () => {
   it('a cancelled step leaves nothing behind', async () => {
     const state = initialState(parameters);
     await own.step(state, contexts, STEP, NEVER);
-    const { tensors } = heldOnDevice();
+    const { tensors } = countDeviceTensors();
     await assert.rejects(own.step(state, contexts, STEP, AbortSignal.abort()));
-    assert.equal(heldOnDevice().tensors, tensors);
+    assert.equal(countDeviceTensors().tensors, tensors);
     await own.release();
-    assert.equal(heldOnDevice().tensors, 0);
+    assert.equal(countDeviceTensors().tensors, 0);
   });
 });

@@ -7,14 +7,14 @@ import { describe, it } from 'node:test';
 import {
   findBackend,
   findPython,
-  nativeCommand,
+  makeNativeCommand,
   WALLS,
   type NativePython,
 } from '../../../../../src/evaluate/python/native/native.ts';
-import { weakness } from '../../../../../src/evaluate/python/native/nativeCheck.ts';
+import { findWallWeakness } from '../../../../../src/evaluate/python/native/nativeCheck.ts';
 import { KEEPER_PROGRAM } from '../../../../../src/evaluate/python/native/nativeKeeper.ts';
 import { isAlive } from '../../../../../src/files/processes.ts';
-import { below } from '../../../../support/processes.ts';
+import { listProcessesBelow } from '../../../../support/processes.ts';
 import { BACKENDS } from '../../../../unit/evaluate/python/support.ts';
 
 /** Whether this machine can keep a python3 apart; where it cannot, all that is tested is that nothing runs. */
@@ -41,7 +41,7 @@ describe('the check before the first use', () => {
     change: (python: NativePython) => NativePython = (python) => python,
   ): Promise<string | null> => {
     const python = change(await findPython());
-    return weakness((role, limits) => nativeCommand({ python, wall: 'namespaces' }, role, limits, program));
+    return findWallWeakness((role, limits) => makeNativeCommand({ python, wall: 'namespaces' }, role, limits, program));
   };
   const finds = async (
     words: RegExp,
@@ -162,9 +162,11 @@ describe('the backend python3', () => {
     try {
       // Two sandboxes of four processes each: the one that waits, the keeper, the guard, its child.
       await until(() =>
-        WALLED ? below(parent.pid ?? 0).length >= 8 : said.some((line) => /refuses to work here/.test(line)),
+        WALLED
+          ? listProcessesBelow(parent.pid ?? 0).length >= 8
+          : said.some((line) => /refuses to work here/.test(line)),
       );
-      const all = below(parent.pid ?? 0);
+      const all = listProcessesBelow(parent.pid ?? 0);
       parent.kill('SIGKILL');
       await until(() => !all.some(({ pid }) => isAlive({ pid, processStart: null })));
     } finally {

@@ -3,10 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Problem } from '../../../../../src/domain/problem.ts';
 import type { StepMetrics } from '../../../../../src/domain/step.ts';
-import { protocolOf, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
-import { estimateOf, middlePace, paceOf, plannedWork } from '../../../../../src/engine/run/time/estimate.ts';
-import { perEpisode } from '../../../../../src/engine/run/time/trial.ts';
-import { earlierPaces } from '../../../../../src/engine/run/timing.ts';
+import { parseRecipeProtocol, readRecipe, type Recipe } from '../../../../../src/engine/recipe/recipe.ts';
+import {
+  estimateTime,
+  findMedianPace,
+  computePace,
+  countPlannedWork,
+} from '../../../../../src/engine/run/time/estimate.ts';
+import { extrapolateEpisodeSeconds } from '../../../../../src/engine/run/time/trial.ts';
+import { readEarlierPaces } from '../../../../../src/engine/run/timing.ts';
 import type { StoreWriter } from '../../../../../src/store/write/writer.ts';
 import { readConfig } from '../../../../../src/training/config/readConfig.ts';
 import { ENVIRONMENT, filledStore, INSTANCE, newMessage, newEpisode, WEIGHTS } from '../../../store/helpers.ts';
@@ -24,7 +29,7 @@ describe('the work of a run', () => {
     const recipe = await recipeWith();
     const data = { train: questions(40), evaluation: questions(10) };
     // 32 problems with 2 plans and 8 answers each; greedily and by sampling, before and after.
-    assert.deepEqual(plannedWork(recipe.config, protocolOf(recipe), data, 6), {
+    assert.deepEqual(countPlannedWork(recipe.config, parseRecipeProtocol(recipe), data, 6), {
       episodes: 40,
       steps: 30,
       episodeMessages: 2,
@@ -38,7 +43,11 @@ describe('the work of a run', () => {
     const recipe = await recipeWith('task.name=python');
     const data = { train: questions(40, true), evaluation: questions(10, true) };
     const programs = (overrides: string): readonly number[] => {
-      const { episodePrograms, stepPrograms } = plannedWork(readConfig(overrides, 'test'), protocolOf(recipe), data);
+      const { episodePrograms, stepPrograms } = countPlannedWork(
+        readConfig(overrides, 'test'),
+        parseRecipeProtocol(recipe),
+        data,
+      );
       return [episodePrograms, stepPrograms];
     };
     assert.deepEqual(programs('{task: {name: python}}'), [1, 32 * 8]);
@@ -47,14 +56,14 @@ describe('the work of a run', () => {
 
   it('takes the sum of its parts, and starts the sandbox once', () => {
     const work = { episodes: 40, steps: 3, episodeMessages: 2, stepMessages: 10, episodePrograms: 0, stepPrograms: 0 };
-    const pace = paceOf(work, { sampled: 0.25, trained: 0.75 });
+    const pace = computePace(work, { sampled: 0.25, trained: 0.75 });
     assert.deepEqual(pace, { episode: 0.5, step: 10 });
-    const estimate = estimateOf(work, [pace], 'model');
+    const estimate = estimateTime(work, [pace], 'model');
     assert.deepEqual([estimate?.value, estimate?.runs], [40 * 0.5 + 3 * 10, 0]);
     assert.ok(estimate !== null && estimate.low < estimate.value && estimate.high > estimate.value);
-    const code = estimateOf({ ...work, episodePrograms: 1, stepPrograms: 8 }, [pace], 'model');
+    const code = estimateTime({ ...work, episodePrograms: 1, stepPrograms: 8 }, [pace], 'model');
     assert.ok((code?.value ?? 0) > estimate.value);
-    assert.equal(estimateOf(work, [], 'earlier-runs'), null);
+    assert.equal(estimateTime(work, [], 'earlier-runs'), null);
   });
 
   it('is estimated by the middle one of several runs, with a range that holds them all', () => {
@@ -64,15 +73,15 @@ describe('the work of a run', () => {
       { episode: 9, step: 90 },
       { episode: 2, step: 20 },
     ];
-    assert.deepEqual(estimateOf(work, paces, 'earlier-runs'), {
+    assert.deepEqual(estimateTime(work, paces, 'earlier-runs'), {
       value: 40,
       low: 20,
       high: 180,
       basis: 'earlier-runs',
       runs: 3,
     });
-    assert.deepEqual(middlePace(paces), { episode: 2, step: 20 });
-    assert.equal(middlePace([]), null);
+    assert.deepEqual(findMedianPace(paces), { episode: 2, step: 20 });
+    assert.equal(findMedianPace([]), null);
   });
 });
 
@@ -143,7 +152,7 @@ describe('earlier runs', () => {
   ): readonly { episode: number; step: number }[] => {
     const store = filledStore(t);
     fill(store);
-    return earlierPaces(store, recipe, here, problems, recipe.config.steps > 0);
+    return readEarlierPaces(store, recipe, here, problems, recipe.config.steps > 0);
   };
 
   it('like this one predict its pace, whatever their length; a step is scaled by its problems', async (t) => {
@@ -209,7 +218,7 @@ describe('earlier runs', () => {
 });
 
 describe('a trial', () => {
-  const round = (episodes: number, sampling: number): Parameters<typeof perEpisode>[0][number] => ({
+  const round = (episodes: number, sampling: number): Parameters<typeof extrapolateEpisodeSeconds>[0][number] => ({
     episodes,
     sampling,
     scoring: 2 * sampling,
@@ -217,16 +226,16 @@ describe('a trial', () => {
 
   it('knows from two rounds what one of many episodes takes', () => {
     // 2 s and 0.25 s for each: 6 s for 16, 14 s for 48, 66 s for 256.
-    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'sampling', 256), 66 / 256);
-    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'scoring', 256), 132 / 256);
-    assert.equal(perEpisode([round(16, 6), round(48, 14)], 'sampling', 20), 14 / 48);
+    assert.equal(extrapolateEpisodeSeconds([round(16, 6), round(48, 14)], 'sampling', 256), 66 / 256);
+    assert.equal(extrapolateEpisodeSeconds([round(16, 6), round(48, 14)], 'scoring', 256), 132 / 256);
+    assert.equal(extrapolateEpisodeSeconds([round(16, 6), round(48, 14)], 'sampling', 20), 14 / 48);
   });
 
   it('takes a single round as it is, and believes no line that falls or climbs too steeply', () => {
-    assert.equal(perEpisode([], 'sampling', 256), null);
-    assert.equal(perEpisode([round(4, 2)], 'sampling', 256), 0.5);
+    assert.equal(extrapolateEpisodeSeconds([], 'sampling', 256), null);
+    assert.equal(extrapolateEpisodeSeconds([round(4, 2)], 'sampling', 256), 0.5);
     // The second round took less than the first: half of its time for each further episode.
-    assert.equal(perEpisode([round(16, 9), round(32, 8)], 'sampling', 64), (8 + 0.125 * 32) / 64);
-    assert.equal(perEpisode([round(16, 1), round(32, 8)], 'sampling', 64), 0.25);
+    assert.equal(extrapolateEpisodeSeconds([round(16, 9), round(32, 8)], 'sampling', 64), (8 + 0.125 * 32) / 64);
+    assert.equal(extrapolateEpisodeSeconds([round(16, 1), round(32, 8)], 'sampling', 64), 0.25);
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { paced } from '../../../../../src/engine/run/time/pace.ts';
+import { createPacer } from '../../../../../src/engine/run/time/pace.ts';
 
 test('few reports go out as they come, many at a pace', () => {
   let time = 0;
-  const due = paced(() => time);
+  const due = createPacer(() => time);
   const made = Array.from({ length: 1032 }, () => {
     const now = due();
     time++;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRational, sameNumber } from '../../../../../src/evaluate/math/exact/rational.ts';
+import { parseRational, isSameRational } from '../../../../../src/evaluate/math/exact/rational.ts';
 
 /** `n/d` of a text, or null. */
 function parsed(text: string): string | null {
@@ -120,7 +120,7 @@ test('fractions are equal exactly when their cross products are', () => {
       const left = parseRational(`${a}/${b}`);
       const right = parseRational(`${c}/${d}`);
       assert.ok(left !== null && right !== null);
-      assert.equal(sameNumber(left, right), a * d === b * c, `${a}/${b} and ${c}/${d}`);
+      assert.equal(isSameRational(left, right), a * d === b * c, `${a}/${b} and ${c}/${d}`);
     }
   }
 });
@@ -132,7 +132,7 @@ test('decimals of hundredths equal their fraction and no neighbour', () => {
     for (const other of [hundredths - 1, hundredths, hundredths + 1]) {
       const fraction = parseRational(`${other}/100`);
       assert.ok(fraction !== null);
-      assert.equal(sameNumber(decimal, fraction), other === hundredths);
+      assert.equal(isSameRational(decimal, fraction), other === hundredths);
     }
   }
 });

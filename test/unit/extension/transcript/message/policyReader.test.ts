@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { policyOfRole } from '../../../../../src/extension/transcript/message/messageDetail.ts';
+import { readRolePolicy } from '../../../../../src/extension/transcript/message/messageDetail.ts';
 
 const kindOf = (config: unknown, role: string): string | null =>
-  policyOfRole({ runConfig: () => (typeof config === 'string' ? config : JSON.stringify(config)) }, 'run-1', role)
+  readRolePolicy({ runConfig: () => (typeof config === 'string' ? config : JSON.stringify(config)) }, 'run-1', role)
     ?.name ?? null;
 
 describe('policyOfRole', () => {
@@ -19,7 +19,7 @@ describe('policyOfRole', () => {
       config: { policies: { critic: { kind: 'model', model: '../other' } } },
       roles: { critic: { folder: '/models/other', snapshot: '0123456789abcdef' } },
     };
-    const found = policyOfRole({ runConfig: () => JSON.stringify(recipe) }, 'run-1', 'critic');
+    const found = readRolePolicy({ runConfig: () => JSON.stringify(recipe) }, 'run-1', 'critic');
     assert.match(found?.words ?? '', /^Another model, .* Weights 0123456789ab of other\.$/);
     assert.equal(found?.capabilities.learns, false);
   });

@@ -2,25 +2,30 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { graphOf, protocolReader } from '../../../../../src/extension/transcript/message/protocolReader.ts';
-import { nodeOf, placeNodes, roundOf, seenByVoters } from '../../../../../src/shared/transcript/protocolGraph.ts';
+import { toProtocolGraph, loadProtocolReader } from '../../../../../src/extension/transcript/message/protocolReader.ts';
+import {
+  findNode,
+  placeNodes,
+  findMessageRound,
+  listSeenByVoters,
+} from '../../../../../src/shared/transcript/protocolGraph.ts';
 import { parseProtocol } from '../../../../../src/team/parseProtocol.ts';
 import { PARALLEL, TWICE } from '../../../replay/helpers.ts';
 
-const example = (name: string): ReturnType<typeof graphOf> => {
+const example = (name: string): ReturnType<typeof toProtocolGraph> => {
   const path = join(import.meta.dirname, '../../../../../media/examples', `${name}.json`);
-  return graphOf(parseProtocol(readFileSync(path, 'utf8'), path));
+  return toProtocolGraph(parseProtocol(readFileSync(path, 'utf8'), path));
 };
-const columns = (graph: ReturnType<typeof graphOf>): string[] =>
+const columns = (graph: ReturnType<typeof toProtocolGraph>): string[] =>
   placeNodes(graph).map(({ id, column }) => `${id} ${column}`);
 
 describe('the picture of a protocol', () => {
   it('is that of all its messages where it has no rounds', () => {
-    const graph = graphOf(PARALLEL);
+    const graph = toProtocolGraph(PARALLEL);
     assert.equal(graph.rounds, undefined);
     assert.deepEqual(columns(graph), ['planner 0', 'left 1', 'right 1', 'integrator 2']);
-    assert.equal(nodeOf(graphOf(TWICE), 'writer', 1)?.id, 'writer#2');
-    assert.equal(roundOf(graph, 'left', 0), null);
+    assert.equal(findNode(toProtocolGraph(TWICE), 'writer', 1)?.id, 'writer#2');
+    assert.equal(findMessageRound(graph, 'left', 0), null);
   });
 
   it('is one round with its environments, and says how rounds come', () => {
@@ -30,8 +35,11 @@ describe('the picture of a protocol', () => {
       loop.rounds?.words ?? '',
       /^Up to 3 rounds, until the reward of a round is 1, each sees the last round only/,
     );
-    assert.equal(nodeOf(loop, 'actor', 2)?.id, 'actor');
-    assert.deepEqual([roundOf(loop, 'actor', 0), roundOf(loop, 'actor', 2), roundOf(loop, 'nobody', 0)], [1, 3, null]);
+    assert.equal(findNode(loop, 'actor', 2)?.id, 'actor');
+    assert.deepEqual(
+      [findMessageRound(loop, 'actor', 0), findMessageRound(loop, 'actor', 2), findMessageRound(loop, 'nobody', 0)],
+      [1, 3, null],
+    );
   });
 
   it('draws a tool between the roles that it is between, and a vote after all voters', () => {
@@ -44,8 +52,8 @@ describe('the picture of a protocol', () => {
   });
 
   it('says whom each voter sees, of a team that speaks once and then votes', () => {
-    const seen = (graph: ReturnType<typeof graphOf>): unknown =>
-      Object.fromEntries([...(seenByVoters(graph) ?? [])].map(([role, roles]) => [role, [...roles]]));
+    const seen = (graph: ReturnType<typeof toProtocolGraph>): unknown =>
+      Object.fromEntries([...(listSeenByVoters(graph) ?? [])].map(([role, roles]) => [role, [...roles]]));
     assert.deepEqual(seen(example('three-voters')), { voter1: [], voter2: [], voter3: [] });
     const voters = example('voters');
     assert.deepEqual(seen(voters), {
@@ -58,10 +66,10 @@ describe('the picture of a protocol', () => {
     // A second round sees the first one, and a role that speaks twice sees itself.
     const { rounds, nodes } = voters;
     assert.ok(rounds !== undefined);
-    assert.equal(seenByVoters({ ...voters, rounds: { ...rounds, once: false } }), null);
-    assert.equal(seenByVoters({ ...voters, nodes: nodes.map((node) => ({ ...node, role: 'voter1' })) }), null);
-    assert.equal(seenByVoters(example('feedback')), null);
-    assert.equal(seenByVoters(graphOf(PARALLEL)), null);
+    assert.equal(listSeenByVoters({ ...voters, rounds: { ...rounds, once: false } }), null);
+    assert.equal(listSeenByVoters({ ...voters, nodes: nodes.map((node) => ({ ...node, role: 'voter1' })) }), null);
+    assert.equal(listSeenByVoters(example('feedback')), null);
+    assert.equal(listSeenByVoters(toProtocolGraph(PARALLEL)), null);
   });
 
   it('has no order, and no rounds to count, where each message chooses the next speaker', () => {
@@ -69,7 +77,7 @@ describe('the picture of a protocol', () => {
       ['chosen', 'each message chooses the next speaker'],
       ['drawn', 'each speaker is drawn'],
     ] as const) {
-      const graph = graphOf(
+      const graph = toProtocolGraph(
         parseProtocol(
           JSON.stringify({
             name: 'talk',
@@ -81,12 +89,12 @@ describe('the picture of a protocol', () => {
       );
       assert.deepEqual(columns(graph), ['chair 0', 'expert 0', 'last 1']);
       assert.equal(graph.rounds?.words, `Up to 7 messages, ${words}`);
-      assert.equal(roundOf(graph, 'expert', 3), null);
+      assert.equal(findMessageRound(graph, 'expert', 3), null);
     }
   });
 
   it('has the turns and the discount that the run gave its rounds', async () => {
-    const read = await protocolReader();
+    const read = await loadProtocolReader();
     const wordsOf = (magrpo?: object): string | undefined => {
       const protocolText = JSON.stringify({
         name: 'sides',

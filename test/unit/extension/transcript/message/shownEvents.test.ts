@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { EnvironmentEvent } from '../../../../../src/domain/episode.ts';
 import type { Message } from '../../../../../src/domain/message.ts';
-import { shownEvents, type EventReader } from '../../../../../src/extension/transcript/message/messageDetail.ts';
+import { readShownEvents, type EventReader } from '../../../../../src/extension/transcript/message/messageDetail.ts';
 
 const event = (more: Partial<EnvironmentEvent> = {}): EnvironmentEvent => ({
   kind: 'environment',
@@ -40,7 +40,7 @@ it('events have the round of the message that they follow, and are cut where the
           ]
         : [],
   };
-  const { before, after } = shownEvents(reader, graph, 3, 10);
+  const { before, after } = readShownEvents(reader, graph, 3, 10);
   assert.deepEqual(
     [before, after].map(([one]) => [one?.source, one?.round, one?.text.length, one?.closing, one?.reward]),
     [
@@ -48,6 +48,6 @@ it('events have the round of the message that they follow, and are cut where the
       ['vote', 2, 10, true, 1],
     ],
   );
-  assert.deepEqual(shownEvents(reader, graph, 2, 10), { before: [], after: [] });
-  assert.equal(shownEvents(reader, null, 3, 10).before[0]?.round, null);
+  assert.deepEqual(readShownEvents(reader, graph, 2, 10), { before: [], after: [] });
+  assert.equal(readShownEvents(reader, null, 3, 10).before[0]?.round, null);
 });

@@ -7,8 +7,8 @@ import type { Message } from '../../../../../src/domain/message.ts';
 import type { Problem } from '../../../../../src/domain/problem.ts';
 import {
   KnownVotes,
-  shownVote,
-  votedRows,
+  readShownVote,
+  addVotes,
   type VoteReader,
 } from '../../../../../src/extension/transcript/message/shownVote.ts';
 import type { MarkedRow } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
@@ -101,27 +101,27 @@ describe('the rows of a transcript', () => {
       },
     };
     const rows = [null, 1, 2, 3].map(rowOf);
-    const voted = await votedRows(reader, rows, known);
+    const voted = await addVotes(reader, rows, known);
     assert.deepEqual(
       voted.map(({ vote }) => vote && [vote.answer, vote.chosen, vote.pivotal, vote.contribution]),
       [undefined, ['13', true, true, 0.5], ['13.0', true, true, 0.5], ['14', false, false, 0]],
     );
-    assert.deepEqual(await votedRows(reader, rows, known), voted);
+    assert.deepEqual(await addVotes(reader, rows, known), voted);
     assert.equal(counted, 1);
     assert.equal('vote' in (voted[0] ?? {}), false);
   });
 
   it('say nothing where no vote ended the episode, and of the lane of a message', async () => {
-    const [row] = await votedRows(storeOf({ source: 'join' }), [rowOf(1)], new KnownVotes());
+    const [row] = await addVotes(storeOf({ source: 'join' }), [rowOf(1)], new KnownVotes());
     assert.deepEqual(row, rowOf(1));
     const lane = { ...rowOf(1), lane: { requests: 1, replays: 2 } };
-    assert.deepEqual(await votedRows(storeOf({}), [lane], new KnownVotes()), [lane]);
+    assert.deepEqual(await addVotes(storeOf({}), [lane], new KnownVotes()), [lane]);
   });
 });
 
 describe('the vote on the episode of a message', () => {
   it('is the same for each of its messages, with equal numbers as one answer', async () => {
-    const votes = await Promise.all([1, 2, 3].map((id) => shownVote(storeOf({}), id)));
+    const votes = await Promise.all([1, 2, 3].map((id) => readShownVote(storeOf({}), id)));
     const [vote] = votes;
     assert.ok(vote !== null && vote !== undefined);
     assert.deepEqual(votes, [vote, vote, vote]);
@@ -149,17 +149,17 @@ describe('the vote on the episode of a message', () => {
   });
 
   it('is none where another event closed it, a message is of several episodes, or the recipe cannot be read', async () => {
-    assert.equal(await shownVote(storeOf({ source: 'join' }), 1), null);
-    assert.equal(await shownVote(storeOf({ twice: true }), 1), null);
+    assert.equal(await readShownVote(storeOf({ source: 'join' }), 1), null);
+    assert.equal(await readShownVote(storeOf({ twice: true }), 1), null);
     // Its last message is of one episode all the same.
-    assert.notEqual(await shownVote(storeOf({ twice: true }), 3), null);
+    assert.notEqual(await readShownVote(storeOf({ twice: true }), 3), null);
     for (const recipe of [
       'imported',
       { config: null },
       { ...RECIPE, protocolText: '{' },
       { ...RECIPE, config: { evaluator: 'later' } },
     ]) {
-      assert.equal(await shownVote(storeOf({ recipe }), 3), null, JSON.stringify(recipe));
+      assert.equal(await readShownVote(storeOf({ recipe }), 3), null, JSON.stringify(recipe));
     }
   });
 });

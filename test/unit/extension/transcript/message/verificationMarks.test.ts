@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { VerificationResult } from '../../../../../src/domain/verification.ts';
-import { remembering, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
+import { cacheMessages, VerificationMarks } from '../../../../../src/extension/transcript/message/verificationMarks.ts';
 import { addMessage, addRequest, addRun, addTree, problem, RUN, temporaryStore } from '../../storeFixture.ts';
 
 const store = temporaryStore();
@@ -182,7 +182,7 @@ test('an alternative that was not continued says that it is not verified', () =>
 
 test('a remembering reader reads each message once', () => {
   let reads = 0;
-  const reader = remembering({
+  const reader = cacheMessages({
     ...writer,
     message: (id: number) => {
       reads++;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { whyLost } from '../../../../../src/extension/transcript/message/whyLost.ts';
+import { summarizeLoss } from '../../../../../src/extension/transcript/message/whyLost.ts';
 import { DIFF_LIMIT } from '../../../../../src/shared/transcript/wordDiff.ts';
 import { openStoreForWriting } from '../../../../../src/store/write/writer.ts';
 import { UNIT_RULE } from '../../../../support/headlines.ts';
@@ -43,8 +43,8 @@ test('an episode that was won has no summary; a message above several episodes m
     plans: [plan],
     actors: [[won, lost] = []],
   } = lostTree(1);
-  assert.equal(whyLost(writer, won ?? 0), null);
-  assert.deepEqual(whyLost(writer, lost ?? 0), {
+  assert.equal(summarizeLoss(writer, won ?? 0), null);
+  assert.deepEqual(summarizeLoss(writer, lost ?? 0), {
     leaf: lost,
     return: 0,
     outcome: 'failed',
@@ -52,7 +52,7 @@ test('an episode that was won has no summary; a message above several episodes m
     decisive: null,
     best: null,
   });
-  assert.equal(whyLost(writer, plan ?? 0)?.leaf, lost);
+  assert.equal(summarizeLoss(writer, plan ?? 0)?.leaf, lost);
 });
 
 test('a message that hurt is decisive; the best alternative is the one with the highest credit, wherever it was asked from', () => {
@@ -66,12 +66,12 @@ test('a message that hurt is decisive; the best alternative is the one with the 
     others(16),
     others(16).map(() => 1),
   );
-  const why = whyLost(writer, lost ?? 0);
+  const why = summarizeLoss(writer, lost ?? 0);
   assert.deepEqual([why?.decided, why?.decisive?.message, why?.decisive?.credit.verdict], [true, lost, 'hurt']);
   assert.ok(alternatives.includes(why?.best?.message ?? 0));
   assert.equal(why?.best?.return, 1);
   // The alternatives themselves were won.
-  assert.equal(whyLost(writer, alternatives[0] ?? 0), null);
+  assert.equal(summarizeLoss(writer, alternatives[0] ?? 0), null);
 });
 
 test('with little evidence there is a candidate only, and no better message where none was sampled', () => {
@@ -79,13 +79,13 @@ test('with little evidence there is a candidate only, and no better message wher
     actors: [[, lost] = []],
   } = lostTree(3);
   addComparison(writer, lost ?? 0, 0, ['another'], [1]);
-  const why = whyLost(writer, lost ?? 0);
+  const why = summarizeLoss(writer, lost ?? 0);
   assert.deepEqual([why?.decided, why?.decisive?.message, why?.decisive?.credit.verdict], [false, lost, 'undecided']);
   const {
     actors: [[, worse] = []],
   } = lostTree(4);
   addComparison(writer, worse ?? 0, 0, ['as bad'], [0]);
-  assert.equal(whyLost(writer, worse ?? 0)?.best, null);
+  assert.equal(summarizeLoss(writer, worse ?? 0)?.best, null);
 });
 
 test('texts are cut where they are too long to be compared', () => {
@@ -96,5 +96,5 @@ test('texts are cut where they are too long to be compared', () => {
     words: () => 'x'.repeat(2 * DIFF_LIMIT),
   });
   addComparison(writer, tree?.actors[0] ?? 0, 0, ['short'], [1]);
-  assert.equal(whyLost(writer, tree?.actors[0] ?? 0)?.decisive?.text.length, DIFF_LIMIT);
+  assert.equal(summarizeLoss(writer, tree?.actors[0] ?? 0)?.decisive?.text.length, DIFF_LIMIT);
 });

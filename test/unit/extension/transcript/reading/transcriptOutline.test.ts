@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
-  belowSeen,
-  targetOf,
+  placeBelowSeen,
+  findTranscriptTarget,
   TranscriptOutline,
 } from '../../../../../src/extension/transcript/reading/transcriptOutline.ts';
 import type { TranscriptTarget } from '../../../../../src/shared/protocols/transcriptProtocol.ts';
@@ -129,7 +129,7 @@ test('what a replay request sampled is in a lane below the message that was aske
     made: { requests: 1, replays: 2 },
   });
   for (const id of [...alternatives, asked]) {
-    assert.deepEqual(targetOf(writer, id), target);
+    assert.deepEqual(findTranscriptTarget(writer, id), target);
   }
   const other = TranscriptOutline.read(writer, { ...target, iteration: 2 });
   assert.equal(other.rows, 3, 'a branch of one iteration is none of another');
@@ -141,7 +141,7 @@ test('a request about a sampled message leads back to the transcript of the run'
       .window(writer, target, 0)
       .find((row) => row.branch && row.lane === null)?.message ?? -1;
   const { alternatives } = addRequest(writer, sampled, ['third'], [1]);
-  assert.deepEqual(targetOf(writer, alternatives[0] ?? -1), target);
+  assert.deepEqual(findTranscriptTarget(writer, alternatives[0] ?? -1), target);
   assert.deepEqual(TranscriptOutline.read(writer, target).place(alternatives[0] ?? -1)?.ancestors, [0, 1, 3, 4, 5, 6]);
   // A further request about the same message is in the same lane.
   addRequest(writer, ids().actors[1] ?? -1, ['fourth'], [0]);
@@ -193,7 +193,7 @@ test('voters who do not see each other are side by side, numbered as their episo
     [5, 'two'],
     [4, 'three'],
   ]);
-  assert.deepEqual(belowSeen(chains, sight, roles), [
+  assert.deepEqual(placeBelowSeen(chains, sight, roles), [
     { id: 1, parent: null },
     { id: 3, parent: null, beside: 1 },
     { id: 4, parent: 1, beside: 3 },
@@ -206,20 +206,20 @@ test('voters who do not see each other are side by side, numbered as their episo
     { id: 3, parent: 1 },
     { id: 5, parent: 1 },
   ];
-  assert.deepEqual(belowSeen(last, sight, roles), [
+  assert.deepEqual(placeBelowSeen(last, sight, roles), [
     { id: 1, parent: null },
     { id: 3, parent: null, among: 1 },
     { id: 5, parent: null, among: 1 },
   ]);
   // Those that others follow have episodes of their own below them.
   const inner = [...last, { id: 4, parent: 5 }];
-  assert.deepEqual(belowSeen(inner, new Map([...sight, ['three', new Set(['one', 'two'])]]), roles), inner);
+  assert.deepEqual(placeBelowSeen(inner, new Map([...sight, ['three', new Set(['one', 'two'])]]), roles), inner);
   // Replays of a message that is not among them stay below it.
   const replays = [
     { id: 3, parent: 1 },
     { id: 6, parent: 3 },
   ];
-  assert.deepEqual(belowSeen(replays, sight, new Map([...roles, [6, 'two']])), [
+  assert.deepEqual(placeBelowSeen(replays, sight, new Map([...roles, [6, 'two']])), [
     { id: 3, parent: 1 },
     { id: 6, parent: 1, beside: 3 },
   ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { branchOf, branchText } from '../../../../../src/extension/documents/branchOf.ts';
-import { contextDocument } from '../../../../../src/extension/documents/contextDocument.ts';
+import { branchOf, formatBranch } from '../../../../../src/extension/documents/branchOf.ts';
+import { formatContextDocument } from '../../../../../src/extension/documents/contextDocument.ts';
 import { TranscriptReading } from '../../../../../src/extension/transcript/reading/transcriptReading.ts';
 import {
   NO_FILTER,
@@ -164,10 +164,10 @@ test('a branch goes down to its message and on by the first continuation; its do
     [p0.plan, p0.actors[1]],
   );
   assert.equal(
-    branchText(branch),
+    formatBranch(branch),
     '──── question\nQuestion 1: what is 1 + 1?\n──── reasoner\nplan 0\n──── actor\nanswer 0.0\n──── return\n1\n',
   );
-  assert.match(branchText(branchOf(writer, tree[1]?.actors[1] ?? -1)), /──── return\nnot measured\n$/u);
+  assert.match(formatBranch(branchOf(writer, tree[1]?.actors[1] ?? -1)), /──── return\nnot measured\n$/u);
 });
 
 test('what a request sampled is searched and filtered with the rest', () => {
@@ -222,7 +222,7 @@ test('the document of a context has a row per token with its byte, its id and it
     tokens: Int32Array.from([9]),
     logprobs: Float32Array.from([-0.5]),
   };
-  const text = contextDocument(message, {
+  const text = formatContextDocument(message, {
     message: message.id,
     context: [
       { ids: [1], text: 'a' },
@@ -239,7 +239,7 @@ test('the document of a context has a row per token with its byte, its id and it
   assert.ok(lines.includes('4 4 0a │⟨LF⟩│'), text);
   assert.ok(lines.includes('0 9 78 │x│ -0.5000'), text);
   assert.ok(!text.includes('has changed'));
-  const plain = contextDocument(message, 'the folder is gone.');
+  const plain = formatContextDocument(message, 'the folder is gone.');
   assert.match(plain, /cannot be shown: the folder is gone\./u);
   assert.match(plain, /0 {2}│a⟨U\+202E⟩⟨LF⟩│/u);
 });

@@ -14,7 +14,7 @@ import {
 import { Trainer } from '../../../../../src/runtime/train/trainer.ts';
 import { initialState } from '../../../../../src/runtime/train/trainingState.ts';
 import { C3Error } from '../../../../../src/shared/errors.ts';
-import { logSoftmaxOf, plainRow, referenceLogits } from '../../../../support/referenceTransformer.ts';
+import { computeLogSoftmax, plainRow, referenceLogits } from '../../../../support/referenceTransformer.ts';
 import { along, contextsFor, KL, policyLossOf, TEMPERATURE, tokensOf } from '../../losses.ts';
 import { DEVICE, flatOutput, QWEN3, runGraph, RUNNING, scalar, testParameters, TINY, weightsOf } from '../../models.ts';
 import { item, present, range, testStream, total } from '../../nd.ts';
@@ -40,7 +40,9 @@ const distributionsOf = (
     messages.flatMap(({ tokens }) => {
       const row = plainRow([...prompt, ...tokens].slice(0, -1));
       const logits = referenceLogits(config, weightsOf(config, flat), row);
-      return range(tokens.length).map((index) => logSoftmaxOf(present(logits[prompt.length + index - 1]), TEMPERATURE));
+      return range(tokens.length).map((index) =>
+        computeLogSoftmax(present(logits[prompt.length + index - 1]), TEMPERATURE),
+      );
     }),
   );
 

@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { spreadOf } from '../../../../../src/domain/stepRows.ts';
+import { summarizeSpread } from '../../../../../src/domain/stepRows.ts';
 import { filledStore, newBucket, newCredit, newMessage, newEpisode, RUN, WEIGHTS } from '../../helpers.ts';
 
 test('quartiles interpolate between order statistics, as numpy.quantile does', () => {
   // numpy.quantile([...], [0, .25, .5, .75, 1])
-  assert.deepEqual(spreadOf([4, 1, 3, 2]), { n: 4, low: 1, lower: 1.75, middle: 2.5, upper: 3.25, high: 4 });
-  assert.deepEqual(spreadOf([0.5]), { n: 1, low: 0.5, lower: 0.5, middle: 0.5, upper: 0.5, high: 0.5 });
-  assert.deepEqual(spreadOf([-1, -1, 0, 5, 9, 10]), { n: 6, low: -1, lower: -0.75, middle: 2.5, upper: 8, high: 10 });
-  assert.equal(spreadOf([]), null);
+  assert.deepEqual(summarizeSpread([4, 1, 3, 2]), { n: 4, low: 1, lower: 1.75, middle: 2.5, upper: 3.25, high: 4 });
+  assert.deepEqual(summarizeSpread([0.5]), { n: 1, low: 0.5, lower: 0.5, middle: 0.5, upper: 0.5, high: 0.5 });
+  assert.deepEqual(summarizeSpread([-1, -1, 0, 5, 9, 10]), {
+    n: 6,
+    low: -1,
+    lower: -0.75,
+    middle: 2.5,
+    upper: 8,
+    high: 10,
+  });
+  assert.equal(summarizeSpread([]), null);
 });
 
 test('the credits of a step are those that it learned from, by role, with their variance within contexts', (t) => {
