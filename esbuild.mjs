@@ -10,6 +10,7 @@
  * Native packages stay outside the bundles and are loaded from node_modules. This file is plain
  * JavaScript, because it is the first file that a fresh machine runs, with any version of Node.
  */
+
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

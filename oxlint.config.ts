@@ -4,6 +4,7 @@
  * refuses comments that switch a rule off. The tests in test/unit/lint have code that breaks each
  * rule, and rooms.test.ts there refuses cycles.
  */
+
 import { join } from 'node:path';
 import type { DummyRuleMap, OxlintConfig, OxlintOverride } from 'oxlint';
 

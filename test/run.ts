@@ -7,6 +7,7 @@
  * is named) can reach, the nearest first, and stops at the first file that fails. dist/ must have been built. The last
  * line is the total, "N passed, N failed", and the exit code follows it.
  */
+
 import { randomInt } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -6,6 +6,7 @@
  * and every POST to a `/chat/completions` is answered here. No model is asked, and a tool that is wrapped by `wrapped`
  * runs only where its result is not in the log.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline';

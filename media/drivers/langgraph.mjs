@@ -1,4 +1,5 @@
 /** Drives a LangGraph program of yours for `c3 replay --team`. Import this before the program. */
+
 import { randomUUID } from 'node:crypto';
 import { drive, wrapped } from './driver.mjs';
 

@@ -2,6 +2,7 @@
  * Drives a program of yours with the OpenAI Agents SDK for `c3 replay --team`. Import this before the program, which
  * asks by chat completions: `setOpenAIAPI('chat_completions')`.
  */
+
 import { drive, wrapped } from './driver.mjs';
 
 /** Function tools that run only where the log does not have their results; give these to the agents. */

@@ -3,6 +3,7 @@
  * in a team file. The command is started, gets what was said so far for its calls, and is held at the first call that
  * was not made yet. A log that has it lets the program go on; another one starts the command again.
  */
+
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

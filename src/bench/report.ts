@@ -2,6 +2,7 @@
  * The report of a suite of `c3 bench`: its figures, each with the ceiling and the peer that were
  * measured in the same run, if there are any.
  */
+
 import { cpus } from 'node:os';
 import type { DeviceRequest } from '../shared/devices.ts';
 

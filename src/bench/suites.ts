@@ -1,5 +1,6 @@
-import { SUITE_NAMES, type BenchBundle, type SuiteName } from '../engine/benchSuites.ts';
 /** The suites of `c3 bench`: speed, and the experiments behind the tables of the guide. */
+
+import { SUITE_NAMES, type BenchBundle, type SuiteName } from '../engine/benchSuites.ts';
 import { C3Error, findNearestName } from '../shared/errors.ts';
 import type { PaperTableOptions } from './experiments/paper/paperTable.ts';
 import type { BenchReport, ModelBenchOptions, TeamBenchOptions } from './report.ts';

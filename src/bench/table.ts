@@ -1,4 +1,5 @@
 /** Formats a report of `c3 bench` as text. */
+
 import { describeMissingPeer, type BenchFigure, type BenchReport } from './report.ts';
 
 const COLUMNS = ['figure', 'value', 'unit', 'ceiling', 'ratio', 'peer', 'times peer'] as const;

@@ -1,6 +1,7 @@
 /**
  * Times pieces of work in turns, so that other load on this machine affects all of them equally.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../shared/errors.ts';
 import { takeMedian, type BenchOptions } from './report.ts';

@@ -2,6 +2,7 @@
  * Reads a model's answer from the bodies of OpenAI, Anthropic, Gemini and Ollama, from LangChain's
  * records of a call, or from a bare text.
  */
+
 import { isRecord } from '../shared/guard.ts';
 import { listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { joinAnswerPieces, parseMessages, plainMessage, type ParsedMessage } from './messages.ts';

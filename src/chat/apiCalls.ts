@@ -1,4 +1,5 @@
 /** Reads the input and the output of calls that pass by, from bodies that are whole or in pieces. */
+
 import { isRecord } from '../shared/guard.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { toFinish } from './finish.ts';

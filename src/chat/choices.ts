@@ -2,6 +2,7 @@
  * Reads answers that are choices: chat completions, completions, and the lines of Ollama. Whole
  * answers and pieces of a stream are read alike.
  */
+
 import { isRecord } from '../shared/guard.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';
 import { readFinishReason } from './finish.ts';

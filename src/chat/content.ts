@@ -3,6 +3,7 @@
  * pydantic-ai, the AI SDK and OpenTelemetry. No content is dropped: a part of an unknown form is
  * shown as JSON.
  */
+
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import {

@@ -1,4 +1,5 @@
 /** Joins streams of typed events: Anthropic's messages, OpenAI's responses, and Gemini's candidates. */
+
 import { isRecord } from '../shared/guard.ts';
 import { fieldsAt, listAtKey, parseIfJson, textAt, type Fields } from './fields.ts';
 

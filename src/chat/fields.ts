@@ -1,4 +1,5 @@
 /** Reads fields of objects from other programs, which name them in different ways. */
+
 import { isRecord } from '../shared/guard.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 /** Reads the reason for an answer's end, as servers and libraries write it. */
+
 import { isRecord } from '../shared/guard.ts';
 import { textAt, type Fields } from './fields.ts';
 

@@ -1,4 +1,5 @@
 /** Reads the measures of a model call other than its tokens, under the names in use. */
+
 import { isRecord } from '../shared/guard.ts';
 import { parseIfJson, valueAt, type Fields } from './fields.ts';
 

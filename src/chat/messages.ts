@@ -4,6 +4,7 @@
  * sources, pydantic-ai's parts, ShareGPT's speakers. One entry may become several messages: the
  * results of two tools and a user's text are three.
  */
+
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import {

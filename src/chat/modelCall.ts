@@ -1,4 +1,5 @@
 /** A call of a model: its input and its output. */
+
 import type { CallMeasures } from './measures.ts';
 import type { ParsedMessage } from './messages.ts';
 

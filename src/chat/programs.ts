@@ -1,4 +1,5 @@
 /** Reads entries of single programs that have keys of their own into the keys of chat messages. */
+
 import { isRecord } from '../shared/guard.ts';
 import { contains } from '../shared/text/contains.ts';
 import { asText, fieldsAt, listAtKey, textAt, valueAt, type Fields } from './fields.ts';

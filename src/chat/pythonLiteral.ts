@@ -2,6 +2,7 @@
  * Reads literals of Python, as `repr` and `str` write them: lists and dictionaries of strings,
  * numbers, None, True and False. Nothing is evaluated, and any other expression is rejected.
  */
+
 import { parseStructured } from './fields.ts';
 
 /** The most levels of nested values. */

@@ -1,4 +1,5 @@
 /** Reads a model server's answer as one body, from a whole body or the pieces of a stream. */
+
 import { isRecord } from '../shared/guard.ts';
 import { ChoiceReader } from './choices.ts';
 import { buildCandidate, buildMessage, buildResponse } from './eventStreams.ts';

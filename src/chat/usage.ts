@@ -1,4 +1,5 @@
 /** Reads the token counts of a model server's answer. */
+
 import { fieldsAt, valueAt, type Fields } from './fields.ts';
 
 /** Tokens of a prompt and of an answer. Null if the count is missing or is no whole number. */

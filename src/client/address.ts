@@ -3,6 +3,7 @@
  * of every workspace, so that no workspace can choose one. On Windows it is a named pipe, and the
  * folder holds only the lock and the log.
  */
+
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, type Stats } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * The client of a store's engine, for a window or a command. It finds or starts the engine when it
  * is first needed, speaks JSON-RPC with it, and finds it again after it ended.
  */
+
 import { CancellationToken, ResponseError, type MessageConnection } from 'vscode-jsonrpc/node';
 import { C3Error } from '../shared/errors.ts';
 import {

@@ -1,4 +1,5 @@
 /** The connection to a store's engine, which is found or started, and renewed after it ended. */
+
 import type { Socket } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';
 import { C3Error, CancelledError, restoreError, toErrorMessage } from '../shared/errors.ts';

@@ -2,6 +2,7 @@
  * Examines a store in a process of its own, so that damage that makes the examination endless or
  * crashes it has no further effect.
  */
+
 import { fork } from 'node:child_process';
 import {
   isStoreExamination,

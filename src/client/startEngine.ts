@@ -1,4 +1,5 @@
 /** Finds the engine of a store, or starts one that outlives the process that started it. */
+
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, renameSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';

@@ -1,4 +1,5 @@
 /** The return of an alternative: the mean over its replays (C3 eq. 11). */
+
 import { isReturn, RETURN_WORDS } from '../shared/credit/returns.ts';
 import { C3Error } from '../shared/errors.ts';
 import { mean } from './describe.ts';

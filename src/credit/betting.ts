@@ -3,6 +3,7 @@
  * look, whatever the number of looks and the reason for them (Waudby-Smith and Ramdas, "Estimating
  * means of bounded random variables by betting", JRSS B 86, 2024).
  */
+
 import type { BucketEvidence } from './pairing.ts';
 
 /** Two-sided level; each side gets half. */

@@ -1,4 +1,5 @@
 /** Intervals of credits from those of differences or means. */
+
 import type { Bounds } from './estimator.ts';
 import type { DifferenceInterval } from './interval.ts';
 import type { Sample } from './leftOut.ts';

@@ -1,4 +1,5 @@
 /** Credits of groups with members to compare. */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import type { CreditGroup } from './estimator.ts';
 import { creditGroup, type CreditEstimator } from './estimators.ts';

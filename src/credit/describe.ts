@@ -1,4 +1,5 @@
 /** Mean and variance of a list of numbers. */
+
 import { C3Error } from '../shared/errors.ts';
 
 /**

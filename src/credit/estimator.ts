@@ -1,4 +1,5 @@
 /** The interface of an estimator: one file in src/credit/estimators and one row in estimators.ts. */
+
 import type { Aggregate, Estimate } from './aggregate.ts';
 import type { DifferenceInterval } from './interval.ts';
 import type { Sides } from './siblings.ts';

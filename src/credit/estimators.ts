@@ -1,4 +1,5 @@
 /** Every estimator by its name, and the credits of a group. The table is the only list of estimators. */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { C3Error, findNearestName } from '../shared/errors.ts';

@@ -4,6 +4,7 @@
  * exactly 0. The interval is a betting confidence sequence (betting.ts), so a check may stop at any
  * look.
  */
+
 import type { FindingDifference, FindingVerdict } from '../domain/answer.ts';
 import { bettingInterval } from './betting.ts';
 import { mean } from './describe.ts';

@@ -1,4 +1,5 @@
 /** The published code's optional scaling of a group's credits. */
+
 import { populationVariance, mean } from './describe.ts';
 
 const EPSILON = 1e-8;

@@ -2,6 +2,7 @@
  * The one credit that a message shows: pooled over all buckets of its context, with an interval that
  * holds at every look.
  */
+
 import type { CreditPool, PoolBucket, PoolResult, ReturnRange } from '../shared/credit/creditPool.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import { bettingInterval } from './betting.ts';

@@ -1,4 +1,5 @@
 /** Intervals at the 95 % level for proportions, means and their differences. */
+
 import type { Interval } from '../domain/credit.ts';
 import { C3Error } from '../shared/errors.ts';
 import { openStream, uniform } from './counter.ts';

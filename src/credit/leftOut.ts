@@ -1,4 +1,5 @@
 /** Combines all other items for each of many, in linear time and without subtraction, which would lose digits. */
+
 import { hasSpread, mean, squaredDeviations } from './describe.ts';
 
 /**

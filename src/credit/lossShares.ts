@@ -1,4 +1,5 @@
 /** Losses of a run's episodes: how many of them were within reach, and the share of each part in that. */
+
 import type { Interval } from '../domain/credit.ts';
 import { wilsonInterval } from './interval.ts';
 import { ratioOfMeans } from './ratio.ts';

@@ -2,6 +2,7 @@
  * Credits of messages of one context, some of which may be equal: the messages of all its groups in an
  * iteration, as C3's Algorithm 1 keys them by context.
  */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import { creditIfComparable } from './compared.ts';
 import type { CreditGroup, CreditInput } from './estimator.ts';

@@ -1,4 +1,5 @@
 /** Turns a bucket's results into independent differences between one message and the others drawn in its context. */
+
 import type { PoolBucket, PoolMember } from '../shared/credit/creditPool.ts';
 
 /** Most arrangements of one bucket's results that are averaged. */

@@ -1,4 +1,5 @@
 /** The ratio of two means. */
+
 import type { Interval } from '../domain/credit.ts';
 import { hasSpread, mean, sampleVariance } from './describe.ts';
 import { LEVEL } from './interval.ts';

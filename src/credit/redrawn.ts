@@ -18,6 +18,7 @@
  * drawn: first to one message of each text, then to further ones of the same texts. The mean over
  * credited messages then divides by a number that does not depend on the draws.
  */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import { creditIfComparable } from './compared.ts';
 import { mergeDraws, scaleCreditBounds, type MergedMember } from './merged.ts';

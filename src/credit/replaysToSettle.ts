@@ -1,4 +1,5 @@
 /** Estimates the number of further replays that would settle an undecided credit. */
+
 import { MOST_MORE } from '../shared/credit/headline.ts';
 import { isCapitalEnough, mixedCapital, stakeCapitals, THETAS, type Side } from './betting.ts';
 import type { BucketEvidence } from './pairing.ts';

@@ -1,4 +1,5 @@
 /** Compares returns that were sampled again with the stored ones, for replays that cannot be compared by tokens. */
+
 import type { ReturnComparison, ReturnSamples } from '../domain/verification.ts';
 import { openStream, uniform } from './counter.ts';
 import { mean, sampleVariance } from './describe.ts';

@@ -13,6 +13,7 @@
  * alternative's own is Wilson's, and the two are combined by Newcombe's method (Statistics in Medicine
  * 17, 1998, method 10). Pure.
  */
+
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { LEVEL, scoreInterval, Z, type DifferenceInterval } from './interval.ts';
 import { toMoments, type Moments, type Sample } from './leftOut.ts';

@@ -2,6 +2,7 @@
  * The credits of one message by replacing it, by removing it and against the mean of all, each pooled
  * over the buckets of its own continuation distribution.
  */
+
 import type { EstimateName, MessageEstimate } from '../domain/credit.ts';
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';

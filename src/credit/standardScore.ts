@@ -1,4 +1,5 @@
 /** Advantages of whole episodes as standard scores of their returns. */
+
 import { mean, populationVariance } from './describe.ts';
 
 /**

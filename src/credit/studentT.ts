@@ -1,4 +1,5 @@
 /** Tails of Student's t and of the F distribution, and quantiles of t and beta, by the incomplete beta function. */
+
 import { C3Error } from '../shared/errors.ts';
 
 /** Lanczos coefficients for g = 7, nine terms (Godfrey): about 15 digits. */

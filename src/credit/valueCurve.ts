@@ -7,6 +7,7 @@
  * of a drop are continued on the same random numbers, in pairs. All intervals are betting confidence
  * sequences (betting.ts), so that a search may stop at any look.
  */
+
 import type { BlameVerdict, Chance } from '../domain/answer.ts';
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { ALPHA, bettingInterval, mixedCapital, stakeCapitals, type Side } from './betting.ts';

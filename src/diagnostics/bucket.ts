@@ -1,4 +1,5 @@
 /** The input of diagnostics: the alternatives of one context, credited ones and those that only estimate its value. */
+
 import { estimateGroup, requireEstimator, type CreditEstimator } from '../credit/estimators.ts';
 
 export interface DiagnosticAlternative {

@@ -1,4 +1,5 @@
 /** Compares the certificates of a run's steps with the measured improvements (TeamTR reference section 5). */
+
 import type { StepMetrics } from '../domain/step.ts';
 import { spearman, type Pair } from './statistics/rank.ts';
 

@@ -1,4 +1,5 @@
 /** Deterministic findings about one episode, in addition to the paper's classes, each with its evidence. */
+
 import { BY_HAND } from '../domain/episode.ts';
 import { gradeAnswer } from '../evaluate/answer.ts';
 import { extractAnswer, tidyAnswer } from '../evaluate/math/extract.ts';

@@ -2,6 +2,7 @@
  * Influence without the bias of its estimate. The smoothed mutual information of few samples is well
  * above 0 even if a message changes nothing. Its mean under permutation is therefore subtracted.
  */
+
 import { openStream, uniform, type Stream } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';

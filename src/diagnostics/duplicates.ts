@@ -1,4 +1,5 @@
 /** Rates of duplicates among the alternatives of a context (reference section 12). */
+
 import type { Interval } from '../domain/credit.ts';
 import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
 import { bootstrapMean } from './statistics/bootstrap.ts';

@@ -1,4 +1,5 @@
 /** Fidelity: the rank agreement of credit with the value of messages (C3 appendix I; reference section 8.3). */
+
 import { unmasked } from '../credit/aggregate.ts';
 import { requireEstimator, type CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';

@@ -2,6 +2,7 @@
  * Influence: the information of the choice of a message about the next teammate's message, I(J; Y | h)
  * in nats (C3 appendix J; reference section 8.3 and 12).
  */
+
 import type { Interval } from '../domain/credit.ts';
 import { listCreditedAlternatives, type DiagnosticBucket } from './bucket.ts';
 import { toSymbol, type Canonicalization } from './canonical.ts';

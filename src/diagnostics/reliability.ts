@@ -2,6 +2,7 @@
  * Reproducibility of credit: split-half reliability and the law of its noise (reference section 10,
  * noise law, and 12).
  */
+
 import { unmasked } from '../credit/aggregate.ts';
 import { openStream, uniform } from '../credit/counter.ts';
 import { hasSpread, mean, populationVariance, squaredDeviations } from '../credit/describe.ts';

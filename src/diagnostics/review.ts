@@ -3,6 +3,7 @@
  * anomalously low variance of credit within a context, and returns that rise while held-out accuracy
  * falls. A signal is not proof of a fault; it shows a place to examine.
  */
+
 import { differenceInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
 import { quantile } from './statistics/bootstrap.ts';

@@ -8,6 +8,7 @@
  *   downstream = E[Var(R | h, message)]    the part that later messages decide
  *   rho        = E[upstream] / E[downstream]    over contexts
  */
+
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';
 import type { Interval } from '../domain/credit.ts';

@@ -1,4 +1,5 @@
 /** Classifies buckets into the paper's four failure classes (C3 appendix N), with the deciding numbers of each case. */
+
 import { aggregate, unmasked } from '../credit/aggregate.ts';
 import { mean, sampleVariance, squaredDeviations } from '../credit/describe.ts';
 import { differenceInterval } from '../credit/interval.ts';

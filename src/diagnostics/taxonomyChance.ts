@@ -3,6 +3,7 @@
  * bucket are dealt out anew among its messages (a permutation test; Fisher, "The Design of
  * Experiments", 1935). Deterministic: every deal depends only on its round and the bucket. Pure.
  */
+
 import { openStream, uniform } from '../credit/counter.ts';
 import { mean } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';

@@ -8,6 +8,7 @@
  * (sample splitting, as in taxonomy.ts). The halves are every second replay, or every second other
  * message if the text of a message determines its return.
  */
+
 import { unmasked } from '../credit/aggregate.ts';
 import { mean } from '../credit/describe.ts';
 import { ratioOfMeans } from '../credit/ratio.ts';

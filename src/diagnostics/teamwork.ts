@@ -1,4 +1,5 @@
 /** Cohesion of a team during training (TeamTR reference section 6): coordination, drift, stability. Pure. */
+
 import type { Interval } from '../domain/credit.ts';
 import { measureStability } from '../domain/stepRows.ts';
 import { bootstrap, bootstrapMean } from './statistics/bootstrap.ts';

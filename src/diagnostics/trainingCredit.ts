@@ -7,6 +7,7 @@
  * messages there. It is estimated from pairs of fresh replays, one of the message itself and one of a
  * fresh alternative, which no credit used.
  */
+
 import { hasSpread, mean, populationVariance } from '../credit/describe.ts';
 import type { Interval } from '../domain/credit.ts';
 import { bootstrap } from './statistics/bootstrap.ts';

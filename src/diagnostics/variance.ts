@@ -1,4 +1,5 @@
 /** Within-context variance of credit (C3 section 5.4, figure 4; reference section 8.3). */
+
 import { mean, populationVariance, sampleVariance } from '../credit/describe.ts';
 import type { CreditEstimator } from '../credit/estimators.ts';
 import type { Interval } from '../domain/credit.ts';

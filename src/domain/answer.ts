@@ -1,4 +1,5 @@
 /** Answers: the message that lost an episode, the losses of a run, and checks of findings; also as sentences. */
+
 import { isRecord } from '../shared/guard.ts';
 import { formatSigned } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';

@@ -1,4 +1,5 @@
 /** Estimates of what messages are worth, each with its uncertainty. */
+
 import type { Credit } from '../shared/credit/credit.ts';
 
 /**

@@ -1,4 +1,5 @@
 /** An episode: the messages and events of one problem, up to a return. It was run here, or imported from a log. */
+
 import { isRecord } from '../shared/guard.ts';
 import { formatCounted } from '../shared/text/words.ts';
 

@@ -1,4 +1,5 @@
 /** The user's remarks on an episode: a score, a note and tags. */
+
 import type { ReturnRange } from '../shared/credit/creditPool.ts';
 import { findNoteOrTagFault } from './run.ts';
 

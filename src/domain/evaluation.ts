@@ -1,4 +1,5 @@
 /** Evaluations of a run: their times, and their results over its training. */
+
 import type { Interval } from './credit.ts';
 import { IMPORTED, type Phase } from './episode.ts';
 import type { RunRecord } from './run.ts';

@@ -1,4 +1,5 @@
 /** A message: the text that a role said in a context, its sampling, and measurements of the call that said it. */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import type { Phase } from './episode.ts';

@@ -1,4 +1,5 @@
 /** A problem: one task item, whose text is the question; and the rows of lists of problems. */
+
 import type { Headline } from '../shared/credit/headline.ts';
 import type { BlameVerdict, Chance } from './answer.ts';
 import type { Phase } from './episode.ts';

@@ -1,4 +1,5 @@
 /** Replays: alternatives to a message in its context, and their continuations to the end of the episode. */
+
 import type { Credit } from '../shared/credit/credit.ts';
 import type { Headline } from '../shared/credit/headline.ts';
 import { nullable, number, object, text, list, literal, type Guarded } from '../shared/guard.ts';

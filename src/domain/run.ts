@@ -1,4 +1,5 @@
 /** A run: its settings, its cost and its results. */
+
 import { isRecord, list, nullable, number, object, text, integer, type Guarded } from '../shared/guard.ts';
 import { formatDecimal } from '../shared/text/figures.ts';
 import type { Interval } from './credit.ts';

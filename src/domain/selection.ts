@@ -1,4 +1,5 @@
 /** Selections of episodes of a run: conditions such as `level=3`, as typed text and in words. */
+
 import { toOneLine } from '../shared/text/oneLine.ts';
 
 /**

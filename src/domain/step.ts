@@ -1,4 +1,5 @@
 /** A training step: its row, its measures, and the state that its method carries to the next step. */
+
 import type { Json } from './episode.ts';
 import type { Ledger } from './run.ts';
 

@@ -1,4 +1,5 @@
 /** The measures and costs of the training steps of a run, one row for each step, as charts draw them. */
+
 import { isRecord } from '../shared/guard.ts';
 import {
   addTokens,

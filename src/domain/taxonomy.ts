@@ -1,4 +1,5 @@
 /** The failure taxonomy: its thresholds, the user's labels, and the contents of a view of a run. */
+
 import type { Interval } from './credit.ts';
 import type { ProblemClassRow } from './problem.ts';
 import type { BucketOrigin } from './replay.ts';

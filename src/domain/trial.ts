@@ -1,4 +1,5 @@
 /** Trials: pairs of episodes that show if a change of a team helps; also as sentences. */
+
 import { isRecord } from '../shared/guard.ts';
 import { formatSigned } from '../shared/text/figures.ts';
 import { joinNamesWithAnd } from './answer.ts';

@@ -1,4 +1,5 @@
 /** The suites of `c3 bench`. Their code, src/bench, is a separate bundle that only this command loads. */
+
 import type { DeviceRequest } from '../shared/devices.ts';
 
 export const SUITE_NAMES = [

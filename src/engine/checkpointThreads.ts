@@ -1,4 +1,5 @@
 /** Reads the threads of a LangGraph database, with forks and nested graphs that add messages. */
+
 import { closeSync, writeFileSync } from 'node:fs';
 import { createNew } from '../files/newFile.ts';
 import { readCheckpoint, readSavedValue, findTasks, type ParallelStep, type Task } from '../logs/langGraphState.ts';

@@ -2,6 +2,7 @@
  * Entry of the command line `c3`. If this process runs on a Node that is too old, the command runs on
  * the Node that is installed with the product.
  */
+
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -4,6 +4,7 @@
  * the examination endless: the main thread then still notices that the parent is gone, and ends the
  * process.
  */
+
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { examinePagesOnly, examineStore } from '../store/repair/examine.ts';

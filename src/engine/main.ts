@@ -3,6 +3,7 @@
  * it. It keeps running while a run is in progress or waits, and ends by itself after some idle time.
  * There is one engine for each store and user.
  */
+
 import { Console } from 'node:console';
 import { rmSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';

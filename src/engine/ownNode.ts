@@ -1,4 +1,5 @@
 /** Finds a Node that is new enough: that of this process, or one that is installed as a package. */
+
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 

@@ -1,4 +1,5 @@
 /** Paths of files that are part of the product, when run from source or from the bundle. */
+
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -4,6 +4,7 @@
  * and the tokenizer in the folder count as the result of the first STEP steps, and only the later
  * steps are done. `--small` trains the smaller team.
  */
+
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';

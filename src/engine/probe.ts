@@ -2,6 +2,7 @@
  * Entry of the process that examines one provider: `probe PROVIDER THREADS timed|untimed`. It sends
  * the report to the parent as one message.
  */
+
 import { examineProvider } from '../runtime/provider/device.ts';
 import { PROVIDERS } from '../shared/devices.ts';
 

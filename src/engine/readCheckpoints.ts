@@ -4,6 +4,7 @@
  * left out to the parent. A worker thread reads, because a damaged database can make the reading
  * endless: the main thread then still notices that the parent is gone, and ends the process.
  */
+
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, SHARE_ENV, Worker } from 'node:worker_threads';
 import { toErrorMessage } from '../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** The engine's service, for its server and the command line: one run at a time, one writer of the store. */
+
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Blame, RunBlame, CheckedFinding, KeptFinding } from '../domain/answer.ts';

@@ -2,6 +2,7 @@
  * Entry of the process that works with the tokenizer and the chat template of one folder: `text
  * SECONDS`, the time limit of one request.
  */
+
 import type { TextReply, TextRequest } from '../policy/textRequests.ts';
 import { TextServer } from '../policy/textServer.ts';
 

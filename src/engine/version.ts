@@ -1,4 +1,5 @@
 /** The product's version. */
+
 import { readFileSync } from 'node:fs';
 import { isRecord } from '../shared/guard.ts';
 import { PACKAGE_FILE } from './places.ts';

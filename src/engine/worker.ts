@@ -1,4 +1,5 @@
 /** Entry of the worker thread that owns the ONNX Runtime sessions. */
+
 import { parentPort, workerData } from 'node:worker_threads';
 import type { WorkerData } from '../runtime/remoteCalls.ts';
 import { serveRuntime } from '../runtime/serveRuntime.ts';

@@ -2,6 +2,7 @@
  * The interface of an environment, the source of events that no policy says. A new one needs one file
  * in src/environment/kinds and one row of the table in kinds.ts.
  */
+
 import type { Json, SaidEvent, LogEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** The environments that a protocol may name. The table is their only list. */
+
 import type { EnvironmentKind } from './kind.ts';
 import { calculator } from './kinds/calculator.ts';
 import { expertEdits, levelFeedback, levelPassed, passed, plain } from './kinds/external.ts';

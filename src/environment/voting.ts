@@ -1,4 +1,5 @@
 /** The counting of votes: the vote of a message, and the answers with the most votes. */
+
 import { parseRational } from '../evaluate/math/exact/rational.ts';
 import { extractAnswer } from '../evaluate/math/extract.ts';
 

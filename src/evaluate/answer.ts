@@ -1,4 +1,5 @@
 /** Compares the answer that a message states with the gold answer, as exact numbers or as texts. */
+
 import { C3Error } from '../shared/errors.ts';
 import { parseRational, isSameRational } from './math/exact/rational.ts';
 import { extractAnswer, tidyAnswer } from './math/extract.ts';

@@ -3,6 +3,7 @@
  * its standard output. It is started without a shell, with limits on time and output, and its failures
  * are never a score.
  */
+
 import type { Problem } from '../domain/problem.ts';
 import { runOwned } from '../files/runOwned.ts';
 import { NEVER } from '../shared/cancellation.ts';

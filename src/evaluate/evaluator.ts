@@ -1,4 +1,5 @@
 /** Evaluators: they score messages. */
+
 import type { SaidEvent } from '../domain/episode.ts';
 import type { Examined } from '../domain/message.ts';
 import type { Problem, ProblemTests } from '../domain/problem.ts';

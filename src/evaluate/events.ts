@@ -1,4 +1,5 @@
 /** Scores events of a log with evaluators of messages. */
+
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Problem } from '../domain/problem.ts';
 import { isReturn } from '../shared/credit/returns.ts';

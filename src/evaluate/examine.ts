@@ -1,4 +1,5 @@
 /** Examines a program of a helper and a main function, for the ladder's scores and for feedback. */
+
 import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { EvaluatorLost } from './lost.ts';

@@ -1,4 +1,5 @@
 /** Scores the JSON in a message by a JSON Schema (draft 2020-12). */
+
 import { dereference, Validator, type Schema } from '@cfworker/json-schema';
 import { findFencedBlock } from './python/code.ts';
 

@@ -1,4 +1,5 @@
 /** Descriptions of evaluators. A new one takes a file in src/evaluate/kinds and a row in kinds.ts. */
+
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator } from './evaluator.ts';
 import type { LadderRules } from './ladder.ts';

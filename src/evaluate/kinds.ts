@@ -1,4 +1,5 @@
 /** The table of the evaluators that a configuration may name. */
+
 import type { EvaluatorKind } from './kind.ts';
 import { answer } from './kinds/answer.ts';
 import { auto } from './kinds/auto.ts';

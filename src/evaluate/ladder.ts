@@ -3,6 +3,7 @@
  * syntax, tests and cooperation, 4 points in all. A program that fails one of the first two levels
  * gets no points of the later ones.
  */
+
 import type { Examination, HelperUsage } from '../domain/message.ts';
 import { HELPER_NAME } from './python/functionSource.ts';
 

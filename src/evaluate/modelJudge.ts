@@ -2,6 +2,7 @@
  * Scores messages with a model that reads a rubric. Its answer is bounded and read strictly. An answer
  * that states no score is masked, never a 0.
  */
+
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from './evaluator.ts';
 

@@ -1,4 +1,5 @@
 /** Evaluators by the names of their kinds. */
+
 import type { TaskName } from '../shared/runNames.ts';
 import {
   answerEvaluator,

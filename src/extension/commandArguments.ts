@@ -1,4 +1,5 @@
 /** Reads the subject of a command from the argument that a menu or the palette passes. */
+
 import { isRecord } from '../shared/guard.ts';
 import type { EpisodeNode, RoundNode, RunNode } from './sidebar/runsModel.ts';
 

@@ -1,4 +1,5 @@
 /** Command handlers, keyed by the command ids of package.json. */
+
 import { commands, Uri, window, workspace } from 'vscode';
 import type { RunNote } from '../domain/run.ts';
 import type { StoreReader } from '../store/read/reader.ts';

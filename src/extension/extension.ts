@@ -1,4 +1,5 @@
 /** Activation: creates and connects the parts of the extension, which open resources on first use. */
+
 import { Uri, window, type ExtensionContext, type WebviewPanel } from 'vscode';
 import { NO_FILTER, TAXONOMY_THRESHOLDS } from '../domain/taxonomy.ts';
 import { isRecord } from '../shared/guard.ts';

@@ -1,4 +1,5 @@
 /** Commands about one message: that of the context menu, or the one selected in the active transcript. */
+
 import type { EpisodeNote } from '../domain/episodeNote.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';

@@ -1,4 +1,5 @@
 /** The objects that the parts of the extension share. */
+
 import type { Uri } from 'vscode';
 import type { Log } from './common/log.ts';
 import type { RecordedPrograms } from './common/programs.ts';

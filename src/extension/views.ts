@@ -1,4 +1,5 @@
 /** The panels and trees in which commands show their results. */
+
 import type { ExtensionContext } from 'vscode';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/read/reader.ts';

@@ -3,6 +3,7 @@
  * is new or an error is thrown, links are never followed, and only the user has access, regardless
  * of the umask.
  */
+
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,

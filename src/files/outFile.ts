@@ -1,4 +1,5 @@
 /** Writes new files completely or not at all, even if the process is killed. */
+
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { C3Error, toErrorMessage } from '../shared/errors.ts';

@@ -6,6 +6,7 @@
  * process ids are reused. Other systems list no processes: there, the group is ended, and on
  * Windows only the program itself.
  */
+
 import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Finds out if a process that a file names is still alive. */
+
 import { readFileSync } from 'node:fs';
 
 const ENDED = 'ended';

@@ -1,4 +1,5 @@
 /** Finds the real path of a file, so that data of a file does not depend on the path in use. */
+
 import { readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 

@@ -1,4 +1,5 @@
 /** Reads regular files only, because anybody may have put another kind of file at a path. */
+
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { C3Error, toErrorMessage, type ErrorKind } from '../shared/errors.ts';

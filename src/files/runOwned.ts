@@ -1,4 +1,5 @@
 /** Runs an owned program to its end, with limits on time and output. */
+
 import { spawn } from 'node:child_process';
 import { onAbort, throwIfAborted } from '../shared/cancellation.ts';
 import { CancelledError } from '../shared/errors.ts';

@@ -2,6 +2,7 @@
  * Creates temporary folders of this program. They lie in one folder of the user and carry the id of
  * the process that created them, so that the next start removes the folders of killed processes.
  */
+
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';

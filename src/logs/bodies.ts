@@ -1,4 +1,5 @@
 /** Finds the bodies of a request and its response in logs of clients, proxies, batches and archives. */
+
 import { fieldsAt, listAtKey, parseStructured, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { parseBody, saysError, wholeAnswer, type RecordedApi } from '../chat/streams.ts';
 import { isRecord } from '../shared/guard.ts';

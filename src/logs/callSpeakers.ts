@@ -1,4 +1,5 @@
 /** Names the speakers of calls while they pass by: by the given name, or else by the system prompt. */
+
 import type { ParsedMessage } from '../chat/messages.ts';
 import type { Survey } from './episode.ts';
 import { PromptLabels, type PromptLabel } from './promptLabels.ts';

@@ -1,4 +1,5 @@
 /** Reads tables that are written by columns. */
+
 import type { Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import { ANSWERED, ASKED } from './keys.ts';

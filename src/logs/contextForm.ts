@@ -3,6 +3,7 @@
  * message is a heading, such as `### user` or `### assistant planner`, and its text. A line of a
  * text that looks like a heading begins with a backslash.
  */
+
 import type { ChatMessage } from '../chat/messages.ts';
 
 /** The heading of the note about messages that were left out. No role has this name. */

@@ -3,6 +3,7 @@
  * metadata; requests with their responses, as clients, batches and proxies keep them; rows with a
  * prompt and a completion.
  */
+
 import { readModelAnswer, FURTHER_ANSWERS, type Answer } from '../chat/answers.ts';
 import { asText, fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { readMeasures } from '../chat/measures.ts';

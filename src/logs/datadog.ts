@@ -2,6 +2,7 @@
  * Reads spans of Datadog's LLM Observability, as clients send them and its interface exports them,
  * into the attribute names of OpenTelemetry.
  */
+
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import type { Attributes, Span } from './spans.ts';

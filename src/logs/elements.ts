@@ -4,6 +4,7 @@
  * longer than memory. The reader of an entry parses it. A document that breaks off costs only its
  * own line.
  */
+
 import { C3Error } from '../shared/errors.ts';
 import { ANSWERED, ASKED, MESSAGES } from './keys.ts';
 import type { LogSource } from './source.ts';

@@ -1,4 +1,5 @@
 /** The places of the entries of a log, grouped by episode. */
+
 import type { EntryPlace } from './source.ts';
 
 export type EntryKind = 'step' | 'message' | 'conversation' | 'table' | 'sample' | 'trace';

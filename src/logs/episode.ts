@@ -1,4 +1,5 @@
 /** The form into which recordings of agents in all formats are read. */
+
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import type { Measured } from '../domain/message.ts';

@@ -2,6 +2,7 @@
  * Infers the protocol of one recorded episode from its log: the order of the speakers, and which
  * parts of each input repeat earlier texts. A text that repeats nothing is taken as recorded.
  */
+
 import type { ChatMessage } from '../chat/messages.ts';
 import { readContextText } from './contextForm.ts';
 

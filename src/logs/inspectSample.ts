@@ -2,6 +2,7 @@
  * Reads samples of Inspect's logs (`EvalSample` of its log schema): the calls of models and tools
  * among its events, with the spans around them, or the messages of a sample without such events.
  */
+
 import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import { formatError, resultWithError } from '../chat/content.ts';
 import { asText, fieldsAt, textAt, type Fields } from '../chat/fields.ts';

@@ -3,6 +3,7 @@
  * message. Messages that a summary removed later are in the earlier contexts, and the summary is in
  * the later ones.
  */
+
 import { fieldsAt, listAtKey, textAt, type Fields } from '../chat/fields.ts';
 import { toChatMessage, parseMessages, findQuestion, withToolNames } from '../chat/messages.ts';
 import type { ChatMessage, ParsedMessage } from '../chat/messages.ts';

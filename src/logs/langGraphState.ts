@@ -3,6 +3,7 @@
  * (LangGraph for Python). The classes that they name are never instantiated; only their fields are
  * read.
  */
+
 import { createHash } from 'node:crypto';
 import { decode, ExtensionCodec } from '@msgpack/msgpack';
 import { listAtKey, textAt, type Fields } from '../chat/fields.ts';

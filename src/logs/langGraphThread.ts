@@ -3,6 +3,7 @@
  * removes from the lists and those that it adds. Each message is kept once, so the size grows with
  * the text of the thread only.
  */
+
 import { parseMessages } from '../chat/messages.ts';
 import { listIdentifyingKeys, type Checkpoint, type ParallelStep, type Task } from './langGraphState.ts';
 

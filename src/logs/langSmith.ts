@@ -1,4 +1,5 @@
 /** Reads runs of LangSmith: one object for each run, with its episode in `trace_id`. */
+
 import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';

@@ -3,6 +3,7 @@
  * observations and scores. Keys are in the camel case of its interface, or have underscores as in
  * files of its tables.
  */
+
 import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import { resultWithError } from '../chat/content.ts';
 import { jsonWithoutBytes, parseIfJson, parseStructured, textAt, valueAt, type Fields } from '../chat/fields.ts';

@@ -4,6 +4,7 @@
  * of a log, or as one attribute (pydantic-ai); OpenInference; OpenLLMetry; the AI SDK; Logfire;
  * MLflow; Google's ADK.
  */
+
 import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import {
   asText,

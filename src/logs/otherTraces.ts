@@ -1,4 +1,5 @@
 /** Reads steps from traces of OpenAI's Agents SDK, Weave, Opik and Braintrust. */
+
 import { readModelAnswer, FURTHER_ANSWERS } from '../chat/answers.ts';
 import { formatError, resultWithError } from '../chat/content.ts';
 import { fieldsAt, listAtKey, textAt, valueAt, type Fields } from '../chat/fields.ts';

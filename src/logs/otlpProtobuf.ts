@@ -3,6 +3,7 @@
  * logs/v1/logs.proto of opentelemetry/proto) into the JSON form of OTLP. Fields that episodes do
  * not need are skipped.
  */
+
 import { PbfReader } from 'pbf';
 import { C3Error, toErrorMessage } from '../shared/errors.ts';
 

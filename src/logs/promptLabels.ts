@@ -1,4 +1,5 @@
 /** Labels speakers that only system prompts tell apart: by the prompt's name, or by number. */
+
 import type { ChatMessage } from '../chat/messages.ts';
 import type { SpeakerSource } from '../domain/episode.ts';
 import { findPromptName, systemPrompt } from './promptName.ts';

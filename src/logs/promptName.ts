@@ -4,6 +4,7 @@
  * each sentence by itself. A name that is too long, or one of several different names in a prompt,
  * does not count.
  */
+
 import type { ChatMessage } from '../chat/messages.ts';
 
 /** The most characters of a prompt, its sentences or tags, and characters of a sentence. */

@@ -4,6 +4,7 @@
  * them, then episode by episode, so a file may be far longer than memory. Unreadable data costs
  * only its own entry, and is counted.
  */
+
 import { fieldsAt, textAt, type Fields } from '../chat/fields.ts';
 import { parseMessage } from '../chat/messages.ts';
 import { C3Error } from '../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Reads a recorded episode from a store, and writes team files for it. */
+
 import { stringify } from 'yaml';
 import { IMPORTED, type EnvironmentEvent } from '../domain/episode.ts';
 import type { FullMessage, Message } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Reads questions and answers from rows of data sets and tables. */
+
 import { readModelAnswer, type Answer } from '../chat/answers.ts';
 import { parseStructured, type Fields } from '../chat/fields.ts';
 import { parseMessages } from '../chat/messages.ts';

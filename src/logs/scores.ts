@@ -1,4 +1,5 @@
 /** Reads the scores of episodes. */
+
 import { isReturn } from '../shared/credit/returns.ts';
 import { isRecord } from '../shared/guard.ts';
 

@@ -1,4 +1,5 @@
 /** Masks texts that look like keys before any part of a log is kept. */
+
 import { isRecord } from '../shared/guard.ts';
 import { KINDS_BY_NAME, KINDS_BY_PREFIX, type SecretKind } from './secretKinds.ts';
 

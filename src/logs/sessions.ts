@@ -3,6 +3,7 @@
  * line holds a piece of a message and the id of the previous line. Agents that the main one started
  * are side chains with their own contexts.
  */
+
 import { fieldsAt, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { readMeasures } from '../chat/measures.ts';
 import {

@@ -1,4 +1,5 @@
 /** Reads parts of a log's bytes, never the whole log. */
+
 import { ESCAPED_SURROGATE, parseIfJson } from '../chat/fields.ts';
 import { parsePythonLiteral } from '../chat/pythonLiteral.ts';
 import { C3Error, toErrorMessage } from '../shared/errors.ts';

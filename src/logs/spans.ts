@@ -2,6 +2,7 @@
  * Reads spans of OpenTelemetry, with their attributes as plain values, from OTLP in JSON and from
  * the forms of Phoenix, MLflow, Python's console exporter and Jaeger.
  */
+
 import { fieldsAt, listAtKey, parseIfJson, textAt, valueAt, type Fields } from '../chat/fields.ts';
 import { isRecord } from '../shared/guard.ts';
 import { readTime } from './steps.ts';

@@ -1,4 +1,5 @@
 /** The steps of an agent program: calls of models and tools, and the spans around them. */
+
 import { jsonWithoutBytes, parseStructured, valueAt } from '../chat/fields.ts';
 import type { CallMeasures } from '../chat/measures.ts';
 import type { ModelCall } from '../chat/modelCall.ts';

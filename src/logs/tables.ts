@@ -2,6 +2,7 @@
  * Reads objects that hold several conversations: tables by columns, as TRL, pandas, data sets and
  * Weights & Biases write them, and objects with conversations by name.
  */
+
 import type { Fields } from '../chat/fields.ts';
 import { parseJsonOrPython } from '../chat/pythonLiteral.ts';
 import { isRecord } from '../shared/guard.ts';

@@ -1,4 +1,5 @@
 /** Reads spans that are calls of tools: the name, the arguments and the result. */
+
 import { resultWithError } from '../chat/content.ts';
 import { fieldsAt, parseStructured, textAt, valueAt } from '../chat/fields.ts';
 import { parseMessages, type ParsedMessage } from '../chat/messages.ts';

@@ -1,4 +1,5 @@
 /** Builds episodes from traces: the calls of models and tools, in the order of their outputs. */
+
 import { hash } from 'node:crypto';
 import { formatCall } from '../chat/content.ts';
 import { joinAnswerPieces, toChatMessage, findQuestion, withToolNames, type ParsedMessage } from '../chat/messages.ts';

@@ -1,4 +1,5 @@
 /** Turns messages into the text that a chat model expects, with the Jinja template of its folder. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template } from '@huggingface/jinja';

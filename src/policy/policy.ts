@@ -1,4 +1,5 @@
 /** Policies, which answer the requests of roles. */
+
 import type { FinishReason, Sampling } from '../domain/message.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { Completion } from '../runtime/generate/generate.ts';

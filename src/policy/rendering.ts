@@ -2,6 +2,7 @@
  * The rendering of contexts for a model: through its own chat template, or as plain text. It is
  * plain data, which a run's row stores, together with the function that it represents.
  */
+
 import { join } from 'node:path';
 import { z } from 'zod';
 import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';

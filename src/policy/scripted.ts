@@ -1,4 +1,5 @@
 /** A role that answers from a table, for tests and for answers that people wrote. */
+
 import { CancelledError, C3Error } from '../shared/errors.ts';
 import type { Script, ScriptRow } from '../shared/rolePolicies.ts';
 import { hashContext } from '../team/contextKey.ts';

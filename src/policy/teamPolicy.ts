@@ -1,4 +1,5 @@
 /** A team in which some roles have other policies than the weights in training. */
+
 import type { RolePolicies, RolePolicySettings } from '../shared/rolePolicies.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from './policy.ts';
 import { ScriptedPolicy } from './scripted.ts';

@@ -5,6 +5,7 @@
  * process. Here a cancel, a time limit or a full heap ends only the separate process. Other pending
  * work is sent to a new one, because all of this work is a function of its input.
  */
+
 import { spawn, type ChildProcess } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

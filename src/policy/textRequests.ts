@@ -2,6 +2,7 @@
  * The messages between the engine and the process that runs the tokenizer and the chat template of
  * a folder, and their limits.
  */
+
 import type { ErrorKind } from '../shared/errors.ts';
 import type { TokenSpans } from '../shared/transcript/contextTokens.ts';
 import type { RenderedContext } from '../team/render.ts';

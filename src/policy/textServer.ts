@@ -2,6 +2,7 @@
  * The server in the process that runs the tokenizer and the chat template of a folder, which
  * anybody may have made. It also ends work that takes too long.
  */
+
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { C3Error, toErrorMessage } from '../shared/errors.ts';

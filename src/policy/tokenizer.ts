@@ -1,4 +1,5 @@
 /** Converts text to token ids and back, with a Hugging Face tokenizer.json. */
+
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers';

@@ -1,4 +1,5 @@
 /** Counts the budgets and the cost of a run. */
+
 import type { Ledger, Tokens } from '../domain/run.ts';
 import type { PolicyAnswer } from '../policy/policy.ts';
 import { C3Error } from '../shared/errors.ts';

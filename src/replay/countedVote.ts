@@ -1,4 +1,5 @@
 /** Recounts a stored vote for display: the ballots, and the result without each voter. */
+
 import { MOST_ROLES, removalContributions, shapleyValues } from '../credit/coalitions.ts';
 import type { SaidEvent, EnvironmentEvent } from '../domain/episode.ts';
 import type { Message } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Grows whole episodes level by level, as their protocol unfolds. */
+
 import type { PolicyControl } from '../policy/policy.ts';
 import { countFanoutCalls } from '../team/rounds.ts';
 import {

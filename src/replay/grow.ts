@@ -1,4 +1,5 @@
 /** Samples messages below branches, and scores them. */
+
 import { setImmediate } from 'node:timers/promises';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

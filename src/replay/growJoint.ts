@@ -4,6 +4,7 @@
  * j-th of all roles, with `cross` every combination, the first role slowest. Every joint action is
  * a path through the rows of its node. It is scored, and a node of its own continues it.
  */
+
 import type { PolicyControl } from '../policy/policy.ts';
 import { countFanoutCalls, messagesPerTurn } from '../team/rounds.ts';
 import { growLevel } from './episodes.ts';

@@ -1,4 +1,5 @@
 /** Plain functions and types for rollout trees of turns, which growJoint.ts grows. */
+
 import type { Json } from '../domain/episode.ts';
 import { eventScores, type Score, type TreeMessage } from './tree.ts';
 

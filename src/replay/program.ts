@@ -1,4 +1,5 @@
 /** Episodes whose order only a user's program knows. It turns the log into the next step. */
+
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

@@ -2,6 +2,7 @@
  * Converts trees to rows: messages, episodes, buckets, replays and credits, appended in one
  * transaction per call.
  */
+
 import { hash } from 'node:crypto';
 import type { Phase } from '../domain/episode.ts';
 import type { NewMessage } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Compares a stored message with its re-execution: tokens, text, end, and log-probabilities. */
+
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK } from '../domain/replay.ts';
 import type { NumericEnvironment } from '../domain/snapshot.ts';

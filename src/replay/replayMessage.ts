@@ -2,6 +2,7 @@
  * Replays a stored message: samples alternatives from its frozen context, and continues each to the
  * end of the episode.
  */
+
 import type { FullMessage } from '../domain/message.ts';
 import { NO_SEEDS_REMARK, type BucketView, type ReplayResult } from '../domain/replay.ts';
 import type { PolicyControl } from '../policy/policy.ts';

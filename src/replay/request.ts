@@ -2,6 +2,7 @@
  * The request of a replay: alternatives from the frozen context of a stored message, each continued
  * to the end of the episode, with leave-one-out credit.
  */
+
 import { MAX_EVENT_TEXT } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
 import { choiceFault, SETTLE_LIMITS, type ContinuationChoice, type BucketView } from '../domain/replay.ts';

@@ -1,4 +1,5 @@
 /** Compares stored returns with the evaluator's current scores of the stored messages. */
+
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { FullMessage } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

@@ -4,6 +4,7 @@
  * same score. The first of equal ones is paid for, and the others take its result. Every sample
  * still has a row of its own.
  */
+
 import type { Problem } from '../domain/problem.ts';
 import type { Evaluator, Graded } from '../evaluate/evaluator.ts';
 import type { PolicyAnswer, PolicyRequest } from '../policy/policy.ts';

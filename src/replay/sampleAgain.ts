@@ -1,4 +1,5 @@
 /** Samples replays that cannot be reproduced again, to compare their returns with the stored ones. */
+
 import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import type { ReturnSamples } from '../domain/verification.ts';

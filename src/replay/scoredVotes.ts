@@ -1,4 +1,5 @@
 /** Scores every answer of the votes that ended episodes. Nothing is sampled. */
+
 import type { Problem } from '../domain/problem.ts';
 import { readBallot } from '../environment/voting.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';

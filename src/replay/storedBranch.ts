@@ -1,4 +1,5 @@
 /** Reads stored messages as the branch of a tree. */
+
 import { EDITED, type FullMessage, type Message } from '../domain/message.ts';
 import { NEVER } from '../shared/cancellation.ts';
 import { C3Error } from '../shared/errors.ts';

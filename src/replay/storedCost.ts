@@ -1,4 +1,5 @@
 /** Computes the cost of a run from its rows. */
+
 import { addLedgers, EMPTY_LEDGER, type Ledger } from '../domain/run.ts';
 import type { EpisodeCost, PositionCost } from '../store/types.ts';
 import { requireOccurrence, type Protocol } from '../team/protocol.ts';

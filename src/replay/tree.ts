@@ -3,6 +3,7 @@
  * as [2,4] is a tree whose leaves are episodes. A replay is a tree with one child per level below
  * an alternative.
  */
+
 import type { EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Advances a branch to its next message: produces and scores the environment events before it. */
+
 import { MAX_EVENT_TEXT, type EnvironmentEvent, type LogEvent } from '../domain/episode.ts';
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';

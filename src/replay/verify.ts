@@ -2,6 +2,7 @@
  * Re-executes stored replays: every message from its stored context, stream and snapshot, and every
  * return by the evaluator. The results are compared with the rows.
  */
+
 import { hash } from 'node:crypto';
 import type { FullMessage } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';

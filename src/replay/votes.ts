@@ -1,4 +1,5 @@
 /** Counts a vote again without some of its voters. */
+
 import { tallyBallots, chooseWinners, type Ballot } from '../environment/voting.ts';
 
 /** A voter's choice, with the score of its answer by itself. */

@@ -1,4 +1,5 @@
 /** Grows episodes in which an empty message replaces that of the first role. */
+
 import type { Problem } from '../domain/problem.ts';
 import type { PolicyControl } from '../policy/policy.ts';
 import { requireOccurrence } from '../team/protocol.ts';

@@ -1,4 +1,5 @@
 /** Limits the size of a report, and counts what it leaves out. */
+
 import type { Excerpt, LeftOut } from './types.ts';
 
 /** The most characters of texts, and messages of branches, in one report. */

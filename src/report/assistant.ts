@@ -1,4 +1,5 @@
 /** The tools of assistants, with the same texts in the editor and over the Model Context Protocol. */
+
 import { describeCost, type EndpointCost } from '../shared/endpointCost.ts';
 import type { ReplayAsked, RunSearchAsked, SearchAsked } from '../shared/protocols/engineProtocol.ts';
 import { toOneLine } from '../shared/text/oneLine.ts';

@@ -2,6 +2,7 @@
  * Parts that the SVG pictures of report pages share: axes with round numbers, and a frame with a
  * name. No coordinate is ever NaN.
  */
+
 import type { Interval } from '../domain/credit.ts';
 import { escapeText } from './words.ts';
 

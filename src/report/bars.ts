@@ -2,6 +2,7 @@
  * Draws bars from 0 to a value, to either side, with the interval across, one row for each. A bar
  * whose interval contains 0 is faded. Pure: numbers in, SVG text out.
  */
+
 import type { Interval } from '../domain/credit.ts';
 import { isSignOpen } from '../shared/credit/headline.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';

@@ -1,4 +1,5 @@
 /** Reads branches from a message to the end of its episode from the store, for a report. */
+
 import type { Message } from '../domain/message.ts';
 import type { Replay } from '../domain/replay.ts';
 import type { ReplayVerdict, StoreReader } from '../store/types.ts';

@@ -2,6 +2,7 @@
  * Draws curves with their intervals as an SVG picture: one for each method, or for each measure of
  * a run. Pure: numbers in, text out.
  */
+
 import type { Interval } from '../domain/credit.ts';
 import {
   makeAmountAxis,

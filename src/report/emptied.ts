@@ -2,6 +2,7 @@
  * Measures held-out questions with and without a role's message, from the replays in which an empty
  * message replaced one of an evaluation (the thinker-emptied experiment of CCPO, for any role).
  */
+
 import { mean } from '../credit/describe.ts';
 import { meanInterval, studentInterval } from '../credit/interval.ts';
 import { isEmptied } from '../credit/sideBySide.ts';

@@ -1,4 +1,5 @@
 /** Computes the estimators' results for a message from its stored buckets. Pure. */
+
 import { compareEstimators } from '../credit/sideBySide.ts';
 import type { MessageEstimate } from '../domain/credit.ts';
 import type { Message } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Builds the report of one finding from the store. The same store always gives the same report. */
+
 import { CONFIGURABLE_ESTIMATORS, creditGroup } from '../credit/estimators.ts';
 import { isEmptied, creditRemoval } from '../credit/sideBySide.ts';
 import { titleRunRound } from '../domain/evaluation.ts';

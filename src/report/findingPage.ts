@@ -1,4 +1,5 @@
 /** Writes a finding as a page: the message, its alternatives, and their credit. Pure. */
+
 import { ESTIMATE_WORDS } from '../domain/credit.ts';
 import { BY_HAND } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';

@@ -2,6 +2,7 @@
  * The frame of every report page: one HTML file without scripts or external resources, light or
  * dark like the reader's system, and printable. Pure: text out.
  */
+
 import type { Interval } from '../domain/credit.ts';
 import { escapeText, NOT_MEASURED } from './words.ts';
 

@@ -1,4 +1,5 @@
 /** Markup that the pages of findings and runs share. */
+
 import { findEstimator } from '../credit/estimators.ts';
 import { REMOVAL } from '../credit/sideBySide.ts';
 import type { Interval } from '../domain/credit.ts';

@@ -1,4 +1,5 @@
 /** Answers an assistant's questions about a store with plain data of limited size. */
+
 import type { Blame, RunBlame } from '../domain/answer.ts';
 import { toHeadlineJson, type HeadlineJson } from '../shared/credit/headline.ts';
 import { formatLink, type Subject } from '../shared/links.ts';

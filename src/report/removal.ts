@@ -3,6 +3,7 @@
  * outcome of an episode with and without the thinker, beside the credits of a shared return; the team
  * with and without the thinker; and the contribution of each role so far.
  */
+
 import { mean } from '../credit/describe.ts';
 import { meanInterval, studentInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';

@@ -1,4 +1,5 @@
 /** Writes the part of a run's page about credit by removal. Pure: a report in, text out. */
+
 import { listNumberedModels, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';

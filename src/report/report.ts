@@ -1,4 +1,5 @@
 /** The two forms of a report, a page and a JSON document, which show the same data. */
+
 import { writeFindingPage } from './findingPage.ts';
 import { writeRunPage } from './runPage.ts';
 import type { FindingReport, RunReport } from './types.ts';

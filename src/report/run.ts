@@ -1,4 +1,5 @@
 /** Builds the report of a run from the store. The same store always gives the same report. */
+
 import { meanInterval } from '../credit/interval.ts';
 import type { Interval } from '../domain/credit.ts';
 import type { Episode } from '../domain/episode.ts';

@@ -2,6 +2,7 @@
  * Writes a run as a page: its progress, its cost, and the messages that made the difference. Pure:
  * a report in, text out.
  */
+
 import type { Interval } from '../domain/credit.ts';
 import { barsPicture, BARS_STYLE, type BarRow } from './bars.ts';
 import { curvePicture, type Curve } from './curves.ts';

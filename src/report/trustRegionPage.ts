@@ -1,4 +1,5 @@
 /** Writes the part of a run's page about trust region and replaced policy. Pure. */
+
 import { summarizeCertificates } from '../diagnostics/certified.ts';
 import type { Interval } from '../domain/credit.ts';
 import { shockRows, describeSwapShock, type SwapShock } from '../domain/run.ts';

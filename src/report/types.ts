@@ -2,6 +2,7 @@
  * The content of reports, in the form of their JSON documents. Every key is part of a contract. A
  * page of a report shows this content and nothing else.
  */
+
 import type { MessageEstimate, Interval } from '../domain/credit.ts';
 import type { Phase } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';

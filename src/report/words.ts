@@ -2,6 +2,7 @@
  * Writes numbers and untrusted text for report pages. Pure: text out, without anything that a
  * browser could take for markup.
  */
+
 import * as figures from '../shared/text/figures.ts';
 import { toOneLine } from '../shared/text/oneLine.ts';
 

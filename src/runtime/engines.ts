@@ -2,6 +2,7 @@
  * The compiled graphs of one architecture: those of the plain model, and those of the model under the
  * adapter settings that were requested last.
  */
+
 import { C3Error, toErrorMessage } from '../shared/errors.ts';
 import { Generator } from './generate/generate.ts';
 import { CacheMemory } from './generate/keyValueCache.ts';

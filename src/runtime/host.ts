@@ -1,4 +1,5 @@
 /** The models, snapshots and training state of one runtime, which the worker thread holds. */
+
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { AbortFlag } from '../shared/cancellation.ts';

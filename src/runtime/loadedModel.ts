@@ -1,4 +1,5 @@
 /** A loaded architecture: its weights, its snapshots and its training state. */
+
 import type { AbortFlag } from '../shared/cancellation.ts';
 import type { Precision } from '../shared/devices.ts';
 import { C3Error } from '../shared/errors.ts';

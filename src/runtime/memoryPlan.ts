@@ -3,6 +3,7 @@
  * each part holds. Every compiled graph keeps the working memory of its largest call (ONNX Runtime's
  * arenas never shrink), so the needs of the graphs add up.
  */
+
 import type { Precision } from '../shared/devices.ts';
 import type { MemoryItem, MemoryPlace, MemoryPlan, MemoryTotal } from '../shared/models.ts';
 import { LEAST_CACHE_BYTES, MAX_PREFILL_TOKENS, countRowsTogether, cacheSlotBytes } from './generate/bounds.ts';

@@ -1,4 +1,5 @@
 /** The interface of the runtime to the weights of models, independent of its thread. */
+
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { RankShift } from '../domain/step.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';

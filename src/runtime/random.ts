@@ -3,6 +3,7 @@
  * 2, 3", SC 2011). A number depends only on the key of its stream and its position in it, never on the
  * order of calls.
  */
+
 import { createHash } from 'node:crypto';
 
 const MULTIPLIER_0 = 0xd2511f53;

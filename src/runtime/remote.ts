@@ -2,6 +2,7 @@
  * The runtime in a worker thread. Native calls block the worker, while the thread of the caller stays
  * responsive. A shared flag carries a cancel.
  */
+
 import { Worker } from 'node:worker_threads';
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import { NEVER, onAbort } from '../shared/cancellation.ts';

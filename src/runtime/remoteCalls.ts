@@ -1,4 +1,5 @@
 /** The messages between a caller and the worker thread that holds the models. */
+
 import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { ErrorKind } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';

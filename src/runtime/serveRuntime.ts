@@ -1,4 +1,5 @@
 /** The runtime on the side of the worker thread. */
+
 import type { MessagePort } from 'node:worker_threads';
 import type { AbortFlag } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';

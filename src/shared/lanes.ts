@@ -1,4 +1,5 @@
 /** Limits the pieces of work that run at once; the others wait in the order of their requests. */
+
 import { onAbort, throwIfAborted } from './cancellation.ts';
 import { CancelledError } from './errors.ts';
 

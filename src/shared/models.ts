@@ -1,4 +1,5 @@
 /** Facts about a model folder, and the resources for running it: plain data for engine, command line and editor. */
+
 import type { EndpointCost } from './endpointCost.ts';
 import type { TimeEstimate } from './text/times.ts';
 

@@ -1,4 +1,5 @@
 /** The policies that answer for the roles of a team, and their capabilities. */
+
 import { C3Error } from './errors.ts';
 
 /** The capabilities that not every policy has. */

@@ -1,4 +1,5 @@
 /** Names of the speakers in recordings, and the names that the user gives them instead. */
+
 import { C3Error } from './errors.ts';
 import { toOneLine } from './text/oneLine.ts';
 

@@ -3,6 +3,7 @@
  * be read, and C3Error('input') for an unknown id or an invalid page. Lists of something that does not
  * exist are empty.
  */
+
 import type { Episode } from '../domain/episode.ts';
 import type { StoredEpisodeNote } from '../domain/episodeNote.ts';
 import type { StoredEvaluation } from '../domain/evaluation.ts';

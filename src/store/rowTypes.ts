@@ -1,4 +1,5 @@
 /** The types of queries to the store and of its rows. */
+
 import type { EnvironmentEvent, Phase } from '../domain/episode.ts';
 import type { EpisodeNote } from '../domain/episodeNote.ts';
 import type { MessagePage } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Helpers that all readers share. */
+
 import { C3Error } from '../shared/errors.ts';
 import { damagedStoreError } from './files/sqlite.ts';
 import type { Session } from './files/sqlite.ts';

@@ -2,6 +2,7 @@
  * The storage format of token ids and log-probabilities: little-endian int32 and float32, which is the
  * memory format of every supported platform.
  */
+
 import { hash } from 'node:crypto';
 import type { EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';

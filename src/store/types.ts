@@ -1,4 +1,5 @@
 /** The interfaces of the store for reading and appending. */
+
 import type { NewEpisode } from '../domain/episode.ts';
 import type { StoredEvaluation } from '../domain/evaluation.ts';
 import type { NewMessage } from '../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Demonstrations of a bundled task, from which a team learns by example. */
+
 import type { Problem } from '../domain/problem.ts';
 
 export interface DemonstratedProblem extends Problem {

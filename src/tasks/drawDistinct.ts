@@ -1,4 +1,5 @@
 /** Draws of a task with a limited number of questions, each question once. */
+
 import { C3Error } from '../shared/errors.ts';
 import type { DemonstratedProblem } from './demonstration.ts';
 

@@ -1,4 +1,5 @@
 /** Random choices that depend only on a label: SHA-256 in counter mode. */
+
 import { createHash } from 'node:crypto';
 
 const WORDS_PER_BLOCK = 8;

@@ -1,4 +1,5 @@
 /** Splits the questions of one file into training questions and held-out ones. */
+
 import type { Problem } from '../domain/problem.ts';
 import { HashedStream } from './hashedStream.ts';
 import { questionWords } from './overlap.ts';

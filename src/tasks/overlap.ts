@@ -1,4 +1,5 @@
 /** The overlap of training and evaluation: accuracy on a question that is on both sides measures memorization. */
+
 import type { Problem } from '../domain/problem.ts';
 import { C3Error } from '../shared/errors.ts';
 import { splitFingerprint } from './uid.ts';

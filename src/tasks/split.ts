@@ -1,4 +1,5 @@
 /** The training and evaluation sides of questions. The question alone decides, so that no seed can mix the sides. */
+
 import { C3Error } from '../shared/errors.ts';
 import { TEAM_SIZES, type TaskName } from '../shared/runNames.ts';
 import { checkCount, yieldArithmetic } from './arithmetic/arithmetic.ts';

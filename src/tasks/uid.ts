@@ -1,4 +1,5 @@
 /** The identity of questions. */
+
 import { createHash } from 'node:crypto';
 
 /**

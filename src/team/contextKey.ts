@@ -1,4 +1,5 @@
 /** The name of a context: a hash of the exact model input (C3 appendix C). */
+
 import { createHash } from 'node:crypto';
 import { blake2b } from '@noble/hashes/blake2.js';
 

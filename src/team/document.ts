@@ -1,4 +1,5 @@
 /** A JSON or YAML text with the line of each key, for error messages. */
+
 import { isAbsolute } from 'node:path';
 import { LineCounter, YAMLError } from 'yaml';
 import { C3Error, toErrorMessage, findNearestName, type ErrorAction } from '../shared/errors.ts';

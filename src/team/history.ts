@@ -2,6 +2,7 @@
  * The input of a role's later turns if an environment asks it anew in each: the part of its own turns
  * that the role remembers, and then the environment's prompt as it is (MAGRPO reference section 5).
  */
+
 import type { PromptMessage } from './promptMessage.ts';
 
 /**

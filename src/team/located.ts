@@ -1,4 +1,5 @@
 /** Locations of the keys and values of a YAML document. */
+
 import { isAlias, isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml';
 
 /** The path of a value: keys and list indices from the top. */

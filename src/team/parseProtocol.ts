@@ -1,4 +1,5 @@
 /** Reads a protocol from a roles file: the published list, or a mapping that also has turns. */
+
 import { asList, asMapping, readDocument, suggestName, type KeyPath, type SourceDocument } from './document.ts';
 import { readRounds, type GivenRounds } from './parseRounds.ts';
 import type { Occurrence, Protocol, Role } from './protocol.ts';

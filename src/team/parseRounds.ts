@@ -1,4 +1,5 @@
 /** Reads the key `rounds` of a protocol, which repeats a team's turns. */
+
 import type { WholeOption } from '../environment/kind.ts';
 import { findEnvironmentKind, ENVIRONMENT_KINDS } from '../environment/kinds.ts';
 import { asMapping, suggestName, type KeyPath, type SourceDocument } from './document.ts';

@@ -1,4 +1,5 @@
 /** Prompts that replace those of a protocol's roles. */
+
 import { suggestName, type KeyPath } from './document.ts';
 import { requireRole, type Protocol } from './protocol.ts';
 

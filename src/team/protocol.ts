@@ -1,4 +1,5 @@
 /** Order of speakers, visibility and scoring of messages (C3 eq. 1 and 4). Plain data and its helpers. */
+
 import { C3Error } from '../shared/errors.ts';
 import type { Rounds } from './roundsForm.ts';
 

@@ -1,4 +1,5 @@
 /** Renders a protocol, a question and the messages so far to the input of a model. */
+
 import { type LogEvent, readExtracted, promptFor, type EnvironmentEvent } from '../domain/episode.ts';
 import { C3Error } from '../shared/errors.ts';
 import { writeTurnMessages, type OwnTurn } from './history.ts';

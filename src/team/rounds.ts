@@ -3,6 +3,7 @@
  * a turn or between rounds, and one may close the episode. The log determines the next step, so
  * branches of one tree may differ in length.
  */
+
 import type { SaidEvent, EnvironmentEvent, LogEvent } from '../domain/episode.ts';
 import { requireOccurrence, type Occurrence, type Protocol } from './protocol.ts';
 import { isOneByOne, type EnvironmentCall, type Rounds } from './roundsForm.ts';

@@ -1,4 +1,5 @@
 /** The form of an episode that unfolds in rounds: plain data. */
+
 import type { History } from './history.ts';
 
 /**

@@ -1,4 +1,5 @@
 /** Teams that vote. */
+
 import type { Protocol } from './protocol.ts';
 
 /**

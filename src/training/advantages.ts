@@ -1,4 +1,5 @@
 /** Turns credited groups of messages into training contexts. */
+
 import { mean, populationVariance } from '../credit/describe.ts';
 import { groupNormalize } from '../credit/groupNormalise.ts';
 import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';

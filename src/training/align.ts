@@ -10,6 +10,7 @@
  * message on which both policies agree, so that a few messages are not learned by heart. The stage
  * ends when the KL of the held-out probes is at most delta.
  */
+
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import { explainNoExactKl } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';

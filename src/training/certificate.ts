@@ -4,6 +4,7 @@
  * episodes that it learned from, and from the KL of the update. The certificates have a discount of
  * their own, because with the usual discounts they are vacuous.
  */
+
 import { mean } from '../credit/describe.ts';
 import type { Move } from './divergence.ts';
 

@@ -1,4 +1,5 @@
 /** Measures how far a policy has moved from the one that sampled, per message. */
+
 import { mean } from '../credit/describe.ts';
 import type { RankShift } from '../domain/step.ts';
 

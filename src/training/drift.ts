@@ -2,6 +2,7 @@
  * Measures how far a team that is updated role by role drifts within a step from its sampled episodes,
  * and the errors of the estimates that guide its updates (TeamTR reference sections 5 and 6).
  */
+
 import { mean } from '../credit/describe.ts';
 import { standardScore, type Standardization } from '../credit/standardScore.ts';
 import type { Move } from './divergence.ts';

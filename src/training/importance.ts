@@ -1,4 +1,5 @@
 /** Importance weights of episodes: how well episodes of one policy represent another policy. */
+
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { Move, Origin } from './divergence.ts';
 

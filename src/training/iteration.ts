@@ -2,6 +2,7 @@
  * The sampling part of one iteration: grows the rollouts, scores them, credits them by the method (C3:
  * Algorithm 1, equations 7 to 14), and stores everything in one transaction.
  */
+
 import type { Problem } from '../domain/problem.ts';
 import type { MethodState } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';

@@ -2,6 +2,7 @@
  * The optimizer's part of one iteration. It reads everything from the store, so a step that is
  * executed again, after a crash or to rebuild a snapshot, is the same step.
  */
+
 import { mean } from '../credit/describe.ts';
 import type { MethodState, StepMetrics, RankShift } from '../domain/step.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';

@@ -1,4 +1,5 @@
 /** Trains the value head on the messages of a stage. */
+
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import type { ValueExample, ValueReport, ValueSettings } from '../runtime/train/valueHead.ts';
 import type { StoreReader } from '../store/types.ts';

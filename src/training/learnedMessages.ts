@@ -1,4 +1,5 @@
 /** The stored messages that the updates of a run learned from. */
+
 import type { StoreReader } from '../store/types.ts';
 import type { Protocol } from '../team/protocol.ts';
 import type { RunConfig } from './config/config.ts';

@@ -1,4 +1,5 @@
 /** Inputs of a method's step, besides its messages and its state. */
+
 import { Stream, streamKey } from '../runtime/random.ts';
 import { isLearningRole } from '../shared/rolePolicies.ts';
 import type { Protocol } from '../team/protocol.ts';

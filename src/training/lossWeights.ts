@@ -1,4 +1,5 @@
 /** Weights of tokens in the loss of an update. */
+
 import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
 import type { RunConfig } from './config/config.ts';
 

@@ -1,4 +1,5 @@
 /** The KL penalty of an update: its anchor policy, its estimator, and the place where it enters. */
+
 import { EXACT_VOCABULARY, explainNoExactKl, type KlPenalty, type KlTerm } from '../runtime/train/graph/klTerm.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepSettings } from '../runtime/train/trainingState.ts';

@@ -1,4 +1,5 @@
 /** Checks that the policies of a configuration fit its team and its questions. */
+
 import type { Problem } from '../domain/problem.ts';
 import { ScriptedPolicy } from '../policy/scripted.ts';
 import { describePlace } from '../replay/grow.ts';

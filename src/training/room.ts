@@ -1,4 +1,5 @@
 /** Checks that the contexts of a run fit into its model, as far as that can be known in advance. */
+
 import type { Sampling } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { checkPositions } from '../policy/policy.ts';

@@ -3,6 +3,7 @@
  * intervals, and an evaluation after. Everything is stored as it happens, and an interrupted run
  * continues where it was.
  */
+
 import { mean } from '../credit/describe.ts';
 import type { EvaluationKind } from '../domain/evaluation.ts';
 import type { Problem } from '../domain/problem.ts';

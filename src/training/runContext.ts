@@ -1,4 +1,5 @@
 /** The dependencies of a run, shared by its training and its evaluations. */
+
 import type { Problem } from '../domain/problem.ts';
 import type { StepMetrics } from '../domain/step.ts';
 import type { Evaluator } from '../evaluate/evaluator.ts';

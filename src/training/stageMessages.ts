@@ -1,4 +1,5 @@
 /** The stored messages of a step, or of a stage of it, in the form that updates learn from. */
+
 import { standardScore, type Standardization } from '../credit/standardScore.ts';
 import type { Tokenizer } from '../policy/tokenizer.ts';
 import type { TrainingContext } from '../runtime/train/graph/pack.ts';

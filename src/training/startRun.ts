@@ -1,4 +1,5 @@
 /** Starts a run, resumes an interrupted one, and records its end in the run's row. */
+
 import type { RunStatus, RunSummary } from '../domain/run.ts';
 import { EvaluatorLost } from '../evaluate/evaluator.ts';
 import { C3Error, CancelledError } from '../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Hostile bucket files: every line is a bucket or one plain sentence, and what was imported can be written again. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

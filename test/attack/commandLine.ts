@@ -1,4 +1,5 @@
 /** Hostile arguments: whatever a command is given, it is parsed, or refused in one sentence of bounded length. */
+
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -2,6 +2,7 @@
  * Hostile configurations: any text is a configuration or one plain sentence, and never more work than its length is
  * worth.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

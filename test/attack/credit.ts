@@ -1,4 +1,5 @@
 /** Hostile returns: as many as are allowed, and numbers that no formula survives. */
+
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';

@@ -1,4 +1,5 @@
 /** `node test/attack/endOwners.ts ENDS [WORD]`: ends owners so often in each way, those whose name has the word. */
+
 import assert from 'node:assert/strict';
 import { ownedAttacks } from './ownedPrograms.ts';
 import { OWNER_KINDS } from './owners.ts';

@@ -2,6 +2,7 @@
  * A hostile environment of the editor: what would change the program that an engine is, or is none of its business,
  * never reaches it.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * Exchanges with servers and programs that reset, cut, garble and flood at every class of bytes: none ends what serves
  * them, none is lost without a count, and nothing is left open.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

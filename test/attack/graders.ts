@@ -2,6 +2,7 @@
  * Hostile answers: whatever a message says, the graders give a verdict, by a bounded number of steps, and the same from
  * both sides.
  */
+
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { gradeAnswer } from '../../src/evaluate/answer.ts';

@@ -4,6 +4,7 @@
  * A file of this folder without `.test.` has the attacks of an area as a function of how many are tried. The test
  * beside it tries a sample; the one in test/long/attack tries all. C3_ATTACK_SEED tries other inputs of the same kinds.
  */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * Hostile inputs and outputs of the command line: endless lines, pipes and devices where a file is meant, full disks,
  * formulas in tables.
  */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** An attacker that ends the sandboxes below one of our processes. Linux only: elsewhere there are none to be found. */
+
 import { listProcessesBelow, type Process } from '../support/processes.ts';
 
 /** Whether a process is a sandbox: the bundled interpreter's, or one of the keeper's. */

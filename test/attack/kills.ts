@@ -2,6 +2,7 @@
  * Kills of the processes that measure: every run ends with the rows and weights of an undisturbed one, or interrupted
  * and so after it was resumed.
  */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Programs that leave something behind in a sandbox, and programs that look for it. */
+
 import type { HashedStream } from '../../src/tasks/hashedStream.ts';
 
 /** Statements, each tried by itself. */

@@ -2,6 +2,7 @@
  * Hostile model folders and stored templates against a real engine: it answers a cancel, and everybody else, while they
  * work.
  */
+
 import assert from 'node:assert/strict';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

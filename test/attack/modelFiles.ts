@@ -2,6 +2,7 @@
  * Hostile files of a model folder: a size that is named is no size that is taken, and a header or an adapter is read
  * whole or refused in one sentence.
  */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

@@ -2,6 +2,7 @@
  * Hostile chat templates and tokenizers: whatever they do, a cancel is answered, a limit of time and memory ends them,
  * and the engine continues as before.
  */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

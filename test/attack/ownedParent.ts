@@ -2,6 +2,7 @@
  * A process that owns programs of a user's, in each way in which the engine does: `ownedParent FOLDER`. A line on its
  * input cancels them, and it ends once none is owned.
  */
+
 import { join } from 'node:path';
 import { DriverProcess } from '../../src/engine/program/driverProcess.ts';
 import { record } from '../../src/engine/record/recordProgram.ts';

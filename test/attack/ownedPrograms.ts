@@ -2,6 +2,7 @@
  * Owners of hostile programs and of interpreters, ended in every way at every moment: nothing that they started is
  * left.
  */
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -3,6 +3,7 @@
  * all to outlive its owner: it ignores signals, holds its streams open, and starts children that leave its group and
  * its session.
  */
+
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,6 +3,7 @@
  * nothing by it. What has an effect beyond the panel needs the host's own question or a value that the host offered.
  * The host's own code, with an editor that writes down what is asked of it.
  */
+
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Hostile protocols: a stored run brings its protocol along, and an editor reads it to draw it. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { C3Error } from '../../src/shared/errors.ts';

@@ -3,6 +3,7 @@
  * node test/attack/readEverything.ts STORE [write]
  * It prints what it read, or the kind and the message of the error that refused.
  */
+
 import { diagnose } from '../../src/engine/diagnose/diagnose.ts';
 import { HEADLINE_RULE } from '../../src/engine/recipe/headlines.ts';
 import { parseRecipe, parseRecipeProtocol, readRunProtocol } from '../../src/engine/recipe/recipe.ts';

@@ -2,6 +2,7 @@
  * A real store to attack: what the command line records of a short run of a tiny team, with replays, a verification,
  * labels and a diagnostic sample.
  */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { openStoreForReading } from '../../src/store/read/reader.ts';

@@ -2,6 +2,7 @@
  * Hostile peers of the engine: whatever comes over its socket, it continues to answer others and holds no
  * more than a frame.
  */
+
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import type { Socket } from 'node:net';

@@ -1,4 +1,5 @@
 /** Attacks by a program in a sandbox: a sample of each kind. */
+
 import { BACKENDS } from '../unit/evaluate/python/support.ts';
 import { sandboxAttacks } from './sandbox.ts';
 

@@ -2,6 +2,7 @@
  * Attacks on the sandboxes of model-written Python: a wrong candidate that wants to be masked and not to score 0; one
  * that leaves something to the next, or sees a clock or chance.
  */
+
 import { describe, it } from 'node:test';
 import { SANDBOX_PLACES } from '../../src/engine/places.ts';
 import type { PythonBackend } from '../../src/evaluate/python/grader.ts';

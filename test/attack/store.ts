@@ -3,6 +3,7 @@
  * end. Each is read and opened for writing by a process of its own, which must refuse in one sentence, soon, and leave
  * the file as it was.
  */
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -3,6 +3,7 @@
  * `c3 doctor` finds it or every reader gives the same answers; and no reader crashes, hangs, or fails without a plain
  * sentence.
  */
+
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * Attacks on who writes a store: other names for the same file, links and files planted where ours are to be, and the
  * rights of what is made. Real files and real processes; what a victim file held must be there unchanged.
  */
+
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -2,6 +2,7 @@
  * Pages of a store made by hand, so that a scan never ends: they are found by a process of its own, which ends whatever
  * happens.
  */
+
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** A run that is killed at given moments and resumed each time, and its end beside that of one that never was. */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** `c3 run` as a child process that is killed at a given moment, while a reader looks on. */
+
 import { existsSync, mkdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { toErrorMessage } from '../../src/shared/errors.ts';

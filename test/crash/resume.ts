@@ -2,6 +2,7 @@
  * A run that is killed again and again, at every phase, and resumed each time: it ends with the weights and the rows of
  * one that never was.
  */
+
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A store's tables as plain rows, for comparing two stores, and what must hold of them at every moment. */
+
 import type { Connection } from '../../src/store/files/sqlite.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@
  * then re-executed in processes of their own, shuffled, in batches of every size from 1 to 256, with one thread and
  * with two. Usage: node test/determinism/measure.ts [model folder] [problems]
  */
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

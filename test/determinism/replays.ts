@@ -2,6 +2,7 @@
  * Replays as they were made the first time, and their re-execution: other batches, another order, another process,
  * other threads.
  */
+
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -8,6 +8,7 @@
  *
  * Both checkouts must be built. Weights depend on the kind of processor, so a record is of use on its machine alone.
  */
+
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';

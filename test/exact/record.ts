@@ -1,4 +1,5 @@
 /** What a build computes, down to the bit: the rows and weights of short runs, and what the commands say of them. */
+
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
 /** axe-core in a panel's document. */
+
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

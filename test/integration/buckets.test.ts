@@ -1,4 +1,5 @@
 /** The buckets of the side bar: ranks, menus, their filter. */
+
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { backTo, bucketsPane, rows, showBuckets, tick, tickPlans } from './sidebarStore.ts';
 import { hasFocus } from './team.ts';

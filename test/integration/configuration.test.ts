@@ -1,4 +1,5 @@
 /** Writing a run's configuration in the editor: suggestions, hovers, problems and quick fixes. */
+
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

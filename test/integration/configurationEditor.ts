@@ -1,4 +1,5 @@
 /** What the tests of configurations do in the editor. */
+
 import type { Locator } from 'playwright-core';
 import { eventually, type Workbench } from './harness/workbench.ts';
 

@@ -1,4 +1,5 @@
 /** From a configuration to a run: its plan, and a template that is started. */
+
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

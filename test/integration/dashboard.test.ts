@@ -1,4 +1,5 @@
 /** The run dashboard in a real VS Code: evaluations as a curve, and a long run, in charts, tables and copies. */
+
 import assert from 'node:assert/strict';
 import type { EvaluationPoint } from '../../src/domain/evaluation.ts';
 import { chart, choose, heard, openDashboard, seePoints, tableOf } from './dashboardPanel.ts';

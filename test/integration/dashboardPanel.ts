@@ -1,4 +1,5 @@
 /** What the scenarios of the run dashboard share: its charts and tables, and what it says. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { StoreWriter } from '../../src/store/write/writer.ts';

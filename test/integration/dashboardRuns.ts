@@ -1,4 +1,5 @@
 /** Runs of many steps in the dashboard: drawn, read by keyboard, in tables and copies. */
+
 import assert from 'node:assert/strict';
 import { choose, chart, heard, openDashboard, seePoints, withMade } from './dashboardPanel.ts';
 import { addMadeRun } from './dashboardStore.ts';

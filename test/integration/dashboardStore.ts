@@ -1,4 +1,5 @@
 /** Stores with runs of many steps, written as the engine writes them, for the dashboard's scenarios. */
+
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Interval } from '../../src/domain/credit.ts';

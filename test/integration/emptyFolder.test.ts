@@ -2,6 +2,7 @@
  * What works in a folder without runs, in a real VS Code: the extension is there, the guide opens, and so does what
  * another program recorded.
  */
+
 import assert from 'node:assert/strict';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

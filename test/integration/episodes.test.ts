@@ -1,6 +1,7 @@
 /**
  * The episodes panel: a run's problems by mouse and by keyboard, while the run grows, and as text whatever they say.
  */
+
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';

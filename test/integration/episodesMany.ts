@@ -2,6 +2,7 @@
  * The episodes of a run of many problems: how soon they are there, sorted, found and scrolled to. The figures are
  * printed.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { NO_PROBLEM_FILTER } from '../../src/domain/problem.ts';

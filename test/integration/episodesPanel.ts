@@ -1,4 +1,5 @@
 /** What the scenarios of the episodes panel share. */
+
 import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
 import { findings } from './axe.ts';

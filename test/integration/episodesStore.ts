@@ -1,4 +1,5 @@
 /** Stores with problems of several runs, and with very many, written as the engine writes them. */
+
 import { createHash } from 'node:crypto';
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Problem } from '../../src/domain/problem.ts';

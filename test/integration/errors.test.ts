@@ -1,4 +1,5 @@
 /** Failures that say what to do, and do it at a click; a store of an older version that one click brings up to date. */
+
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';

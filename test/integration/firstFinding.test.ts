@@ -2,6 +2,7 @@
  * From the walkthrough, in a folder in which nothing has run yet, to the message that lost an episode: counted in
  * actions.
  */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { assertQuiet } from './team.ts';

@@ -1,4 +1,5 @@
 /** The transcript of the first training episode of a recorded run, and what is replayed in it. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
 import type { BucketView } from '../../src/domain/replay.ts';

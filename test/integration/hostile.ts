@@ -2,6 +2,7 @@
  * Messages, questions, labels, titles and roles that want to be more than text: each is shown as text wherever it comes
  * up, nothing of it is executed, and no request goes out for it.
  */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator, Locator } from 'playwright-core';

@@ -2,6 +2,7 @@
  * From a folder with nothing but a program of LangGraph to the message that lost its episode, counted in actions. The
  * planner may say one token only, and what it leaves out decides the end.
  */
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * A transcript with more messages than its panel holds: what is drawn while it is scrolled and at rest, what a search
  * finds, and the way to any message.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator, Page } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';

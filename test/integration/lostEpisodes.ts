@@ -1,4 +1,5 @@
 /** Lost episodes beside those of a recorded run, and how far each is decided. */
+
 import type { FrameLocator } from 'playwright-core';
 import type { Message } from '../../src/domain/message.ts';
 import { openStoreForReading } from '../../src/store/read/reader.ts';

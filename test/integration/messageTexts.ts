@@ -1,4 +1,5 @@
 /** Messages of prose, code and mathematics, beside those of a recorded run. */
+
 import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';

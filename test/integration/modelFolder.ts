@@ -1,4 +1,5 @@
 /** Choosing a model folder. */
+
 import assert from 'node:assert/strict';
 import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

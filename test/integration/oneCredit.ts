@@ -1,4 +1,5 @@
 /** One credit of a message in every place, while replays add to what is known of it. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

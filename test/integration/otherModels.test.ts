@@ -2,6 +2,7 @@
  * Models and agents of others in a real VS Code: a chat model that another extension offers, what a replay costs at
  * most, keys of servers, the tools of a chat, and a program that is recorded.
  */
+
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,5 @@
 /** Runs that outlive what looks at them. */
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

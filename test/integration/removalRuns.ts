@@ -1,4 +1,5 @@
 /** A run that credits by removal (CCPO), in every panel. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { choose, chart, figure, openDashboard } from './dashboardPanel.ts';

@@ -1,4 +1,5 @@
 /** A small run with a message that is hostile, and its report. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { FrameLocator } from 'playwright-core';

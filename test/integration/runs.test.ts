@@ -1,4 +1,5 @@
 /** Starting and watching runs, with the real engine. */
+
 import assert from 'node:assert/strict';
 import { openStoreForReading } from '../../src/store/read/reader.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';

@@ -1,4 +1,5 @@
 /** Several runs: the runs table, and the problems of a run that has many. */
+
 import { manyProblemScenarios } from './episodesMany.ts';
 import { withEpisodes } from './episodesPanel.ts';
 import { addComparedRuns, addManyProblems, fillEpisodes } from './episodesStore.ts';

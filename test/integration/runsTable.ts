@@ -1,4 +1,5 @@
 /** Two runs of several, chosen in the runs table. */
+
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { findings } from './axe.ts';

@@ -1,4 +1,5 @@
 /** Saving a report by the editor's own dialog. */
+
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';

@@ -1,4 +1,5 @@
 /** The page that test files share: each gets it with nothing of the one before. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

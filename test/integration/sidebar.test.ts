@@ -1,4 +1,5 @@
 /** The side bar: activation only on use, welcome texts, the filter of runs. */
+
 import assert from 'node:assert/strict';
 import { RUN } from '../unit/extension/storeFixture.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';

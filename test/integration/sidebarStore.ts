@@ -1,4 +1,5 @@
 /** What the tests of the side bar read, and its filter of buckets. */
+
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting } from '../../src/store/write/writer.ts';
 import { headline, setHeadlines } from '../support/headlines.ts';

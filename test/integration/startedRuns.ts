@@ -1,4 +1,5 @@
 /** What the tests of runs that are started from the window share. */
+
 import type { Workbench } from './harness/workbench.ts';
 import { TINY } from './team.ts';
 

@@ -2,6 +2,7 @@
  * What a run's rounds cost and were credited with, summed message by message from the store: what charts, which read
  * sums and ledgers, are held against.
  */
+
 import type { Phase } from '../../src/domain/episode.ts';
 import type { StoreReader } from '../../src/store/types.ts';
 

@@ -1,4 +1,5 @@
 /** The failure taxonomy: counts that agree with the command line, own labels, and the way to the transcript. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';

@@ -1,4 +1,5 @@
 /** A run of which every class of failure comes up, and the panel of its taxonomy. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';

@@ -1,4 +1,5 @@
 /** What the interface tests share: a tiny run and the command line that makes one. */
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Teams of several kinds: events in their transcripts, replays of a message, and its credit. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { BucketView } from '../../src/domain/replay.ts';

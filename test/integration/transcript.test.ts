@@ -1,4 +1,5 @@
 /** Reading a transcript, also a hostile one, and replaying a message, with the real engine. */
+
 import assert from 'node:assert/strict';
 import { describeHeadline } from '../../src/shared/credit/headline.ts';
 import { estimate, FEW_REPLAYS, finished, newestRequest, openFirst, openPlan, replayByKey } from './firstTranscript.ts';

@@ -1,4 +1,5 @@
 /** Comparing, searching and verifying in the transcript panel, by keyboard. */
+
 import assert from 'node:assert/strict';
 import { openFirst, ROW } from './firstTranscript.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';

@@ -1,4 +1,5 @@
 /** The transcript's replay form by keyboard: a typed message is replayed. */
+
 import { FEW_REPLAYS, field, openPlan, press, requests } from './firstTranscript.ts';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { hasFocus, retype, tabTo } from './team.ts';

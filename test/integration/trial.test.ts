@@ -1,4 +1,5 @@
 /** "Try a change" in a real VS Code: from the command by way of a prompt's tab to what is kept on the disk. */
+
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

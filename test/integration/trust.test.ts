@@ -2,6 +2,7 @@
  * A folder that the user does not trust: what is stored and written can be read, and nothing runs. A store that was
  * made to keep its reader busy is not opened, before the folder is trusted and after.
  */
+
 import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Windows and the command line share one store: none waits for another that is idle, and replays take turns. */
+
 import assert from 'node:assert/strict';
 import { eventually, type Workbench, type WorkbenchOptions } from './harness/workbench.ts';
 import { assertQuiet, c3, choose, firstPlan, reading, transcriptOf } from './team.ts';

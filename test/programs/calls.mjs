@@ -1,4 +1,5 @@
 /** A program without any library, for tests of drivers: a planner that may call a tool, then a writer. */
+
 import { wrapped } from '../../media/drivers/driver.mjs';
 
 /** How often the tool ran in this process. */

@@ -2,6 +2,7 @@
  * A team of LangGraph whose planner may say one token only: what it leaves out, the solver has to guess. Nobody reads
  * what the namer says.
  */
+
 import { HumanMessage, SystemMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';

@@ -2,6 +2,7 @@
  * Budgets of processor time, which keep the fast suites fast. The same work takes several times
  * longer on a slow or busy machine, so budgets grow with the time of a reference workload.
  */
+
 import { execFile } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';

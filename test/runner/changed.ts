@@ -1,4 +1,5 @@
 /** Finds the test files that a change can reach, the nearest first. */
+
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { run } from '../support/command.ts';

@@ -1,4 +1,5 @@
 /** Finds the test files for the names that were typed after the suite. */
+
 import { globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findNearestName } from '../../src/shared/errors.ts';

@@ -2,6 +2,7 @@
  * Reads the imports between files, for the lint rules of rooms and for finding the tests of a
  * change.
  */
+
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import ts from 'typescript';

@@ -1,4 +1,5 @@
 /** Reads the processor time of processes from Linux. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;

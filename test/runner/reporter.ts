@@ -3,6 +3,7 @@
  * its processor time, as JSON in the file that C3_TEST_TOTALS names. The readable report goes to
  * standard output.
  */
+
 import { writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { spec, type TestEvent } from 'node:test/reporters';

@@ -1,4 +1,5 @@
 /** Runs test files in a separate process. */
+
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** A loopback server for the duration of a test. It reads each request completely, then answers. */
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

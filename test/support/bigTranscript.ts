@@ -5,6 +5,7 @@
  * The store lies in FOLDER/.c3/c3.sqlite, so that the folder can be opened in the editor as a
  * workspace.
  */
+
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { TranscriptReading } from '../../src/extension/transcript/reading/transcriptReading.ts';

@@ -2,6 +2,7 @@
  * The folder outside the repository for programs that the integration tests install once: C3_CACHE,
  * or the user's cache folder.
  */
+
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';

@@ -2,6 +2,7 @@
  * Runs other programs for the tests: npm, apt, the compiler. Output is shown only if a command
  * fails.
  */
+
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -2,6 +2,7 @@
  * Writes the command reference of the guide from the declarations of the commands: the whole page
  * from its heading on. Run it after a change of a declaration: npm run reference
  */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { GROUPS } from '../../src/engine/commandLine/commands.ts';

@@ -2,6 +2,7 @@
  * Makes a store in which a scan of one table never ends: each page of the table is reached by
  * hundreds of paths from the page above it.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { loadSqlite } from '../../src/store/files/sqlite.ts';
 

@@ -2,6 +2,7 @@
  * Engines of tests. They use a runtime folder of the test, so that they are separate from the
  * engines of the user and end with the test.
  */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

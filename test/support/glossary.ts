@@ -3,6 +3,7 @@
  * `@term KEY [NAME]` is the meaning of that word. Run it after a change of such a docstring: npm
  * run glossary
  */
+
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,5 @@
 /** Writes headline credits directly into a store, for tests of their readers. */
+
 import { openStream, uniform } from '../../src/credit/counter.ts';
 import { creditPoolMembers } from '../../src/credit/headline.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';

@@ -1,4 +1,5 @@
 /** Held objects for tests. */
+
 import type { Held } from '../../src/shared/holds.ts';
 
 /** Wraps an object that does not have to be released. */

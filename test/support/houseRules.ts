@@ -1,4 +1,5 @@
 /** Lint rules that oxlint does not have, as an oxlint plugin. oxlint.config.ts enables them. */
+
 import { globSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';
 import type { RuleTester } from 'oxlint/plugins-dev';

@@ -3,6 +3,7 @@
  * of the current team, with group-normalized and clipped advantages, a monitored divergence, early
  * stop and revert.
  */
+
 import type { Json } from '../../src/domain/episode.ts';
 import { findLeaves, computeReturn, type TreeMessage } from '../../src/replay/tree.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';

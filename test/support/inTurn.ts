@@ -2,6 +2,7 @@
  * A method for tests, similar to TeamTR with one set of episodes: it updates one role after
  * another, limits the divergence of each, and stops or reverts a role that exceeds the limit.
  */
+
 import type { PolicyLoss } from '../../src/runtime/train/graph/policyLoss.ts';
 import type { Divergence } from '../../src/training/divergence.ts';
 import { magrpo } from '../../src/training/methods/magrpo.ts';

@@ -2,6 +2,7 @@
  * Writes the page of the guide with all configuration keys from the schema of run configurations.
  * Run it after a change of a key: npm run reference
  */
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {

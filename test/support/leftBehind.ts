@@ -1,4 +1,5 @@
 /** Finds files that programs left in a folder for temporary files. */
+
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -5,6 +5,7 @@
  * which uses the native TypeScript, runs the rules that need types and the type check. It is called
  * directly, because oxlint does not know all of its rules. Without an argument, both are checked.
  */
+
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

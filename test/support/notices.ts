@@ -5,6 +5,7 @@
  * It lists the npm packages that esbuild bundles and those that .vscodeignore includes, each with
  * the version and license of package-lock.json, and components of these packages.
  */
+
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

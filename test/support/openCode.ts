@@ -2,6 +2,7 @@
  * Opens a folder in VS Code with the extension: npm run code [-- FOLDER]. Uses the `code` on PATH.
  * Without it, serves the browser edition of VS Code until it is interrupted. dist/ must be built.
  */
+
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -2,6 +2,7 @@
  * Packages the built extension for one platform: node test/support/package.ts [--target linux-x64]
  * The package holds the native binaries of that platform only.
  */
+
 import { constants } from 'node:fs';
 import { copyFile, glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

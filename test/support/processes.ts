@@ -1,4 +1,5 @@
 /** Lists child processes. Only Linux has any. A process may end while it is read. */
+
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Process {

@@ -1,6 +1,7 @@
 /**
  * The programs that tests start as separate processes, and the command line for their own process.
  */
+
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as CommandLine from '../../src/engine/commandLine/main.ts';

@@ -1,4 +1,5 @@
 /** The programs of test/programs, which use the real libraries, and a function that records one. */
+
 import { join } from 'node:path';
 import { record } from '../../src/engine/record/recordProgram.ts';
 import type { EngineService } from '../../src/engine/service.ts';

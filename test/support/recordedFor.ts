@@ -1,4 +1,5 @@
 /** A recording that the tests of a file share. */
+
 import { rmSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
 import { copyOf } from '../unit/engine/workspace.ts';

@@ -4,6 +4,7 @@
  * programs or their source, its configuration, the weights that it reads, the path of the checkout,
  * and the machine, because trained weights depend on the processor.
  */
+
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';

@@ -2,6 +2,7 @@
  * Definitions of the small teams that tests read: the files of a folder, and the `c3` commands that
  * make its store. `recordedStores.ts` makes each recording once and copies it.
  */
+
 import { readFileSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -3,6 +3,7 @@
  * plain loops, one position after another. It shares only the type of the configuration with
  * src/runtime.
  */
+
 import type { RopeScaling, TransformerConfig } from '../../src/runtime/model/transformer.ts';
 
 /** Weights by checkpoint name. A linear weight is [out, in] in row-major order. */

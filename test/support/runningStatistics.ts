@@ -2,6 +2,7 @@
  * A method for tests, similar to CCPO: some episodes are only measured, and the credit and the
  * updates of later steps use their running statistics.
  */
+
 import type { Json } from '../../src/domain/episode.ts';
 import type { MethodState } from '../../src/domain/step.ts';
 import { findLeaves, computeReturn, type TreeMessage } from '../../src/replay/tree.ts';

@@ -1,4 +1,5 @@
 /** A bundled team that `c3 serve` makes available to other programs. */
+
 import { once } from 'node:events';
 import { z } from 'zod';
 import { nameKeyVariable } from '../../src/shared/endpointKeys.ts';

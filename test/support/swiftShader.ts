@@ -2,6 +2,7 @@
  * WebGPU without a GPU: SwiftShader, Chromium's software renderer, behind the system's Vulkan
  * loader.
  */
+
 import { existsSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A row of the runs table. */
+
 import type { RunTableRow } from '../../src/shared/protocols/runsTable.ts';
 
 export const tableRow = (id: string, changes: Partial<RunTableRow> = {}): RunTableRow => ({

@@ -4,6 +4,7 @@
  * all variances are known exactly. Tests compare them with the estimates of the product's sampling
  * and credit.
  */
+
 import type { Evaluator } from '../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';

@@ -1,4 +1,5 @@
 /** Changes rows of a store as another program could, by removing its guards and restoring them. */
+
 import type { Connection } from '../../src/store/files/sqlite.ts';
 
 interface Guard {

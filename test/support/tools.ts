@@ -2,6 +2,7 @@
  * Programs that the integration tests need in addition to the project's dependencies. Each is
  * installed into the cache on first use.
  */
+
 import { existsSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

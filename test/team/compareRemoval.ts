@@ -5,6 +5,7 @@
  * that a comparison goes on where it ended.
  * Usage: node test/team/compareRemoval.ts RESULTS.jsonl [--seeds FIRST-LAST] [--only NAME ...] [more overrides ...]
  */
+
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,5 @@
 /** A run of the command line in a store of its own, read and thrown away: what the comparisons here are made of. */
+
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

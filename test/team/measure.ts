@@ -3,6 +3,7 @@
  * greedy accuracy, accuracy with the plan emptied, and how often the eight leaves of one problem differ in outcome.
  * Usage: node test/team/measure.ts [model folder] [problems] [weights file]
  */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';

@@ -4,6 +4,7 @@
  * first turn loses without the helper.
  * Usage: node test/team/measureFunctions.ts [model folder] [problems] [weights file]
  */
+
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { newcombeInterval, studentInterval, wilsonInterval } from '../../src/credit/interval.ts';

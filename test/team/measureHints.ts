@@ -4,6 +4,7 @@
  * intervals.
  * Usage: node test/team/measureHints.ts [model folder] [problems] [weights file]
  */
+
 import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';
 import { findBundledTeam } from '../../src/engine/places.ts';
 import { answerEvaluator } from '../../src/evaluate/evaluator.ts';

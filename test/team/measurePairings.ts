@@ -4,6 +4,7 @@
  * with 95 % intervals over questions.
  * Usage: node test/team/measurePairings.ts [questions] [seed]
  */
+
 import { mean } from '../../src/credit/describe.ts';
 import { studentInterval } from '../../src/credit/interval.ts';
 import { readBallot } from '../../src/environment/voting.ts';

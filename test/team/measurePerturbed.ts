@@ -4,6 +4,7 @@
  * while the evaluation goes on; `c3 blame --run` then asks the role as it is. Prints a line of JSON for each run.
  * Usage: node test/team/measurePerturbed.ts [seeds] [problems] [calls for each lost episode]
  */
+
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

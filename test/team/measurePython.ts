@@ -4,6 +4,7 @@
  * how often the eight leaves of one problem differ in outcome. Usage: node test/team/measurePython.ts [model folder]
  * [problems] [weights file] [levels, such as 1,1,1,1]
  */
+
 import { availableParallelism } from 'node:os';
 import { newcombeInterval, wilsonInterval } from '../../src/credit/interval.ts';
 import type { Interval } from '../../src/domain/credit.ts';

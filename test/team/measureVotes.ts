@@ -3,6 +3,7 @@
  * same held-out questions with four samples each; printed as JSON with 95 % intervals over questions.
  * Usage: node test/team/measureVotes.ts [questions] [seed]
  */
+
 import { mean } from '../../src/credit/describe.ts';
 import { studentInterval } from '../../src/credit/interval.ts';
 import { BUNDLED_MODEL, SMALL_MODEL } from '../../src/shared/runNames.ts';

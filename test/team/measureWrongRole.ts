@@ -4,6 +4,7 @@
  * replacement by the bundled weights saves them. Prints a line of JSON for each run.
  * Usage: node test/team/measureWrongRole.ts [seeds] [problems] [calls for each lost episode]
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Runs commands of `c3` in a folder, with the store of that folder, and returns the JSON that they print. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { c3Apart, parseLine } from '../unit/engine/workspace.ts';

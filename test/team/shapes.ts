@@ -3,6 +3,7 @@
  * possible gain after 25 steps, with 95 % intervals over seeds.
  * Usage: node test/team/shapes.ts [seeds] [rate]
  */
+
 import { openStream, uniform } from '../../src/credit/counter.ts';
 import { studentInterval } from '../../src/credit/interval.ts';
 import { readConfig } from '../../src/training/config/readConfig.ts';

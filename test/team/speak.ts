@@ -1,4 +1,5 @@
 /** Messages of a bundled team, outside any run. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../../src/domain/problem.ts';

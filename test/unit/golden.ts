@@ -1,6 +1,7 @@
 /**
  * The golden models: random checkpoints, and what Transformers 5.18 computed with them (logits rounded to five digits).
  */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

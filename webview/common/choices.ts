@@ -1,4 +1,5 @@
 /** The options of select elements. */
+
 import { h, replace } from './dom.ts';
 
 export type Choice = readonly [value: string, words: string];

@@ -1,4 +1,5 @@
 /** A menu of check boxes that chooses the columns of a table. */
+
 import { chooseColumn, isColumnShown, NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import { h, replace } from './dom.ts';

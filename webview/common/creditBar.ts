@@ -2,6 +2,7 @@
  * Shows a credit as a bar that grows from the middle: to the right above the baseline, to the left
  * below it. A thin line spans the interval. The bar is faded if the interval leaves the side open.
  */
+
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { isSignOpen, describeHeadline, type Headline } from '../../src/shared/credit/headline.ts';
 import { h } from './dom.ts';

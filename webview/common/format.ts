@@ -1,4 +1,5 @@
 /** Formats numbers in the same way in every panel. A missing value is shown as "not measured". */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import type { Credit } from '../../src/shared/credit/credit.ts';
 import { describeHeadline, type Headline } from '../../src/shared/credit/headline.ts';

@@ -1,4 +1,5 @@
 /** A dialog that explains the keys of a page. It is built from the key bindings. */
+
 import { h } from './dom.ts';
 import { button } from './toolkit.ts';
 

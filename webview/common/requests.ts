@@ -1,4 +1,5 @@
 /** Sends a page's requests to the host and passes each valid answer to the function that waits for it. */
+
 import {
   isAnswer,
   type AnswerOf,

@@ -1,4 +1,5 @@
 /** Shows a return as an icon and a number: won, failed, between, masked, or not measured. */
+
 import { BY_HAND } from '../../src/domain/episode.ts';
 import type { Outcome } from '../../src/shared/credit/returns.ts';
 import { h, icon, type IconName } from './dom.ts';

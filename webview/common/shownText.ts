@@ -2,6 +2,7 @@
  * Shows texts of models and files. Invisible characters are shown as codes in elements of their own,
  * so that they cannot change the direction of the text around them.
  */
+
 import { splitAtInvisible } from '../../src/shared/text/visible.ts';
 import { h } from './dom.ts';
 

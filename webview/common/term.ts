@@ -1,4 +1,5 @@
 /** Shows a word of the glossary. Its explanation is visible while the word is hovered over or focused. */
+
 import { GLOSSARY, type TermName } from '../../src/shared/text/glossary.ts';
 import { h } from './dom.ts';
 

@@ -4,6 +4,7 @@
  * numbers, sliders, buttons that look like links), in rows and charts, of which there may be hundreds,
  * and in the filters of episodes and transcripts.
  */
+
 import {
   Button,
   Checkbox,

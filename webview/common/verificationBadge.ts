@@ -1,4 +1,5 @@
 /** Shows the result of re-executing a replay: an icon and a few words, with the reason in the tooltip. */
+
 import type { VerificationMark } from '../../src/domain/verification.ts';
 import { h, icon, type IconName } from './dom.ts';
 

@@ -2,6 +2,7 @@
  * The runs laid over the shown one. The user's choice counts until the host has confirmed it, so that
  * quick choices build on each other.
  */
+
 import type { DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 
 export class ChosenRuns {

@@ -1,4 +1,5 @@
 /** The menu that chooses runs to lay over the shown one, and the legend that distinguishes them. */
+
 import { COMPARED_MOST, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { h, replace } from '../common/dom.ts';
 import { count, formatPercent1, plural } from '../common/format.ts';

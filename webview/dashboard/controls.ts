@@ -1,4 +1,5 @@
 /** The header of the dashboard: the run, its status and actions, and the settings of charts. */
+
 import { isResumable } from '../../src/domain/run.ts';
 import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { badge, h, replace } from '../common/dom.ts';

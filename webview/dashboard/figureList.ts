@@ -1,4 +1,5 @@
 /** The figures of the dashboard, in groups. Some depend on the roles of the runs. */
+
 import { h, replace } from '../common/dom.ts';
 import { Figure, type FigureEvents } from './chart/figure.ts';
 import type { Drawn } from './chart/plot.ts';

@@ -1,4 +1,5 @@
 /** The specification of a figure of the dashboard: its drawing and its table. */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import type { ChartAxis } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count, decimal, NOT_MEASURED, formatPercent1, formatPercentBounds } from '../common/format.ts';

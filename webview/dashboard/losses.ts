@@ -1,4 +1,5 @@
 /** Shows what loses the episodes of the run: a sentence, a bar for each role, and the clearest cases. */
+
 import {
   divisionTitle,
   describeReadEpisodes,

@@ -1,4 +1,5 @@
 /** The figures of outcomes: held-out accuracy over training, and against the cost of training. */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, evaluationRound, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { ChartAxis, RunOutcome, RunTask } from '../../src/shared/protocols/dashboardProtocol.ts';

@@ -1,4 +1,5 @@
 /** The figure of contributions by pairing of models: one dot for each role of a run. */
+
 import {
   findRoleModel,
   listNumberedModels,

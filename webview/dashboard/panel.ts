@@ -1,4 +1,5 @@
 /** The run dashboard: charts and summary of a run, step by step, with other runs laid over it. */
+
 import {
   isDashboardState,
   STEPS_MOST,

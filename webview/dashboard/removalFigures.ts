@@ -1,4 +1,5 @@
 /** The figures of runs that credit by removal: credits by outcome, and the contribution of each role. */
+
 import type { OutcomeCredits, Spread } from '../../src/domain/stepRows.ts';
 import { count, decimal, NOT_MEASURED, formatPercent1 } from '../common/format.ts';
 import type { Line, LinePoint } from './chart/lines.ts';

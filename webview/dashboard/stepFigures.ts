@@ -1,4 +1,5 @@
 /** The figures over training steps. */
+
 import {
   findFigureWords,
   listMeasuresBeside,

@@ -1,4 +1,5 @@
 /** The summary of a run: its outcome and its cost. */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import { EVALUATION_ROUNDS, type EvaluationKind } from '../../src/domain/evaluation.ts';
 import type { Ledger, RunSummary } from '../../src/domain/run.ts';

@@ -1,4 +1,5 @@
 /** The figures of trust regions: KL of turns, certificates, and the cost of a swap. */
+
 import { shockRows } from '../../src/domain/run.ts';
 import { formatRank, SINGLE_RANKS, listShownRanks, type ShownRank } from '../../src/domain/step.ts';
 import { BINS, listComparedSteps, buildKlHistogram, listTurnKls } from '../../src/domain/stepRows.ts';

@@ -1,4 +1,5 @@
 /** The view of the dashboard: a snapshot with the steps of its runs. Views are never changed. */
+
 import type { StoredEvaluation } from '../../src/domain/evaluation.ts';
 import type { RunRecord } from '../../src/domain/run.ts';
 import type { RoleModels, RegionFacts, StepRow } from '../../src/domain/stepRows.ts';

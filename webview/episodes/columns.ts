@@ -1,4 +1,5 @@
 /** The columns of the grid: the content of each cell, and its words for screen readers. */
+
 import { formatChance } from '../../src/domain/answer.ts';
 import { BY_HAND } from '../../src/domain/episode.ts';
 import { roundTitle } from '../../src/domain/evaluation.ts';

@@ -1,4 +1,5 @@
 /** The grid of problems. It is one tab stop and draws only the rows in view. */
+
 import type { ProblemSort } from '../../src/domain/problem.ts';
 import {
   NO_PLACE,

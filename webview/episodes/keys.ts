@@ -1,4 +1,5 @@
 /** The key bindings of the grid. The key sheet is built from the same list. */
+
 import type { KeyBinding, MoveCommand } from '../common/keyBindings.ts';
 
 export type GridCommand =

@@ -1,4 +1,5 @@
 /** Entry point of the episodes page. */
+
 import '../common/common.css';
 import '../common/heads.css';
 import '../common/rows.css';

@@ -1,4 +1,5 @@
 /** The start page of a run: the grid of problems, search, filters and the selected question. */
+
 import { roundTitle } from '../../src/domain/evaluation.ts';
 import {
   CLEAREST_FIRST,

@@ -1,4 +1,5 @@
 /** The rows of the grid and its column headers. */
+
 import type { ProblemSort } from '../../src/domain/problem.ts';
 import type { ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { h, icon, replace, setAttributes } from '../common/dom.ts';

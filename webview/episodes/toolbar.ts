@@ -1,4 +1,5 @@
 /** The line above the grid: search, filters and saved filters. */
+
 import {
   NO_PROBLEM_FILTER,
   NOT_CLASSIFIED,

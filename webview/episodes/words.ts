@@ -1,4 +1,5 @@
 /** Texts of the episodes panel. */
+
 import { BY_HAND } from '../../src/domain/episode.ts';
 import type { ProblemLayout, ShownProblem } from '../../src/shared/protocols/episodesProtocol.ts';
 import { count, formatReturnValue } from '../common/format.ts';

@@ -1,4 +1,5 @@
 /** Entry point of the model page. */
+
 import '../common/common.css';
 import '../common/stickyHead.css';
 import './style.css';

@@ -1,4 +1,5 @@
 /** Draws a memory plan as a bar: the pieces that are needed, against the memory that is available. */
+
 import type { MemoryItem, MemoryTotal } from '../../src/shared/models.ts';
 import { formatBytes } from '../../src/shared/text/sizes.ts';
 import { h } from '../common/dom.ts';

@@ -1,4 +1,5 @@
 /** The model panel: facts of a model folder, memory plan of a run, self-test, and start of a run. */
+
 import {
   AUTOMATIC,
   DEFAULT_PROVIDER,

@@ -1,4 +1,5 @@
 /** Texts of the model panel: facts, memory and self-tests. */
+
 import type { MemoryPlace, MemoryTotal, ModelFacts, RunBudget } from '../../src/shared/models.ts';
 import type { ModelTestState } from '../../src/shared/protocols/modelProtocol.ts';
 import { formatBytes, formatCount } from '../../src/shared/text/sizes.ts';

@@ -1,4 +1,5 @@
 /** Describes the selection of runs that the dashboard is to compare. */
+
 import { COMPARED_MOST } from '../../src/shared/protocols/dashboardProtocol.ts';
 import { count } from '../common/format.ts';
 

@@ -1,4 +1,5 @@
 /** The columns of the runs table. */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import { SETTING_PREFIX, type RunColumn, type RunTableRow } from '../../src/shared/protocols/runsTable.ts';
 import { showInvisibleControls } from '../../src/shared/text/visible.ts';

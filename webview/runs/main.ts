@@ -1,4 +1,5 @@
 /** Entry point of the page with the runs table. */
+
 import '../common/common.css';
 import '../common/heads.css';
 import './style.css';

@@ -2,6 +2,7 @@
  * The runs table. It can be sorted and searched, shows the settings in which the runs differ, and has
  * check boxes to choose the runs that the dashboard compares.
  */
+
 import { NO_CHOICE, type ColumnChoice } from '../../src/shared/protocols/columnChoice.ts';
 import {
   isRunsTableState,

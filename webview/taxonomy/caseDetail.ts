@@ -1,4 +1,5 @@
 /** An expanded case: alternatives with returns, the form for a label, and the history of labels. */
+
 import { findCurrentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
 import { createCreditCell, createVerdict } from '../common/creditBar.ts';

@@ -1,4 +1,5 @@
 /** The cases that match the filters. A case can be expanded, labeled and opened. */
+
 import {
   VERDICT_MEANING,
   VERDICTS,

@@ -1,4 +1,5 @@
 /** The table of classes with rules, counts and shares. A click on a class filters the cases. */
+
 import {
   CHANCE_MEANING,
   describeLeftOut,

@@ -1,4 +1,5 @@
 /** Entry point of the taxonomy page. */
+
 import '../common/common.css';
 import '../common/term.css';
 import '../common/stickyHead.css';

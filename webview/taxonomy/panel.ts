@@ -2,6 +2,7 @@
  * The failure taxonomy of a run: the classes under adjustable thresholds, the agreement with the
  * user's labels, the findings, and all cases.
  */
+
 import {
   LABEL_FILTERS,
   describeLeftOut,

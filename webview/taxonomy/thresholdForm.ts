@@ -1,4 +1,5 @@
 /** The form of the thresholds, each as a slider and a number. Every valid change is sent at once. */
+
 import {
   sameThresholds,
   TAXONOMY_THRESHOLDS,

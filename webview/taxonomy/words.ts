@@ -1,4 +1,5 @@
 /** Texts of the taxonomy panel: the rules of the classes, counts, and the agreement with labels. */
+
 import type { Interval } from '../../src/domain/credit.ts';
 import {
   PRECEDENCE,

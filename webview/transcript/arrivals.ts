@@ -1,4 +1,5 @@
 /** Decides when a newer layout is shown. Pure. */
+
 import type { TranscriptLayout } from '../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Arrivals<Opened extends { readonly layout: Pick<TranscriptLayout, 'places' | 'near'> }> {

@@ -1,4 +1,5 @@
 /** Shows two branches side by side: where they part, their returns and their lengths. */
+
 import { describeParting, type ComparedSide, type Comparison } from '../../src/shared/transcript/comparison.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
 import { count, plural, formatReturnValue } from '../common/format.ts';

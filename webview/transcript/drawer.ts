@@ -1,4 +1,5 @@
 /** A part of the page that opens from a button if space is short. CSS decides when that is. */
+
 import { h } from '../common/dom.ts';
 
 export class Drawer {

@@ -1,4 +1,5 @@
 /** Shows the events that environments added to an episode, and the votes of voters. */
+
 import type { MessageDetail } from '../../src/shared/protocols/transcriptProtocol.ts';
 import { showInvisibleControls } from '../../src/shared/text/visible.ts';
 import type { ShownEvent } from '../../src/shared/transcript/shownEvents.ts';

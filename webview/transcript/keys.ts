@@ -1,4 +1,5 @@
 /** The key bindings of the transcript tree. The key sheet is built from the same list. */
+
 import { toSingleLine } from '../common/format.ts';
 import {
   findBoundCommand,

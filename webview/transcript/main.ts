@@ -1,4 +1,5 @@
 /** Entry point of the transcript page. */
+
 import '../common/common.css';
 import '../common/term.css';
 import '../common/rows.css';

@@ -1,4 +1,5 @@
 /** The transcript panel: connects the host, the tree and the detail pane. */
+
 import type { ReplayDraft } from '../../src/shared/protocols/replayDraft.ts';
 import {
   isTranscriptState,

@@ -2,6 +2,7 @@
  * Draws the protocol as a small map: the roles, which role sees which, and the place of the selected
  * message. A click on a role filters for it.
  */
+
 import {
   findNode,
   placeNodes,

@@ -1,4 +1,5 @@
 /** Entry point of the trial page. */
+
 import '../common/common.css';
 import './style.css';
 import { byId } from '../common/dom.ts';

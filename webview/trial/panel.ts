@@ -1,4 +1,5 @@
 /** The result of a trial: its sentence, the pairs that flipped, the costs, and the scatter plot. */
+
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';

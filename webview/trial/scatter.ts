@@ -1,4 +1,5 @@
 /** The scatter plot of mean returns of problems with the change against those without it. */
+
 import type { TrialProblem } from '../../src/domain/trial.ts';
 import { svg, type Attributes } from '../common/dom.ts';
 import { plural, formatReturnValue } from '../common/format.ts';

@@ -1,4 +1,5 @@
 /** Controls a Python program that runs one iteration on request, to take turns with others. */
+
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';

@@ -1,6 +1,7 @@
 /**
  * Controls a C3 run that makes one iteration on request, so that it can take turns with its peers.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';

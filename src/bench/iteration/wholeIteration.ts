@@ -3,6 +3,7 @@
  * update, compared with TRL and a plain PyTorch loop that do the same work with the same prompts,
  * completions and loss. All of them take turns.
  */
+
 import {
   makeFigure,
   describeHardware,

@@ -1,4 +1,5 @@
 /** Honest and hostile programs for the sandbox bench, each with the score that it deserves. */
+
 import type { PythonTests } from '../../evaluate/python/rules.ts';
 import { HashedStream } from '../../tasks/hashedStream.ts';
 import { HOSTILE, type Bait, type HostileKind } from './hostile.ts';

@@ -3,6 +3,7 @@
  * with the one that the program deserves. Bait lies outside the sandbox, and every trace of an
  * escaped program on it is counted.
  */
+
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';

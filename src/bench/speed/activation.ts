@@ -3,6 +3,7 @@
  * Every turn is a separate Node.js process that loads the bundle with an empty stand-in for the API
  * of the editor. The work of the editor itself is not measured.
  */
+
 import { execFile } from 'node:child_process';
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';

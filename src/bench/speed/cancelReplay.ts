@@ -2,6 +2,7 @@
  * Measures how soon a running replay stops after a cancel, in a separate engine process and over
  * the protocol that the editor uses.
  */
+
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

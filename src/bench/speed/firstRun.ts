@@ -2,6 +2,7 @@
  * `c3 bench first-run`: the cost and the gain of a new user's first run, with three seeds, and the
  * time until a replay shows its first alternative.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Interval } from '../../domain/credit.ts';

@@ -3,6 +3,7 @@
  * with the bare weight products of the same steps and with Transformers, and the share of prompt
  * tokens that a batch of replays does not compute again.
  */
+
 import { Generator, type Completion } from '../../runtime/generate/generate.ts';
 import { initialParameters } from '../../runtime/model/model.ts';
 import { BareProducts } from '../../runtime/provider/products.ts';

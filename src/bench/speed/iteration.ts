@@ -1,6 +1,7 @@
 /**
  * Measures whole C3 iterations of a team, compared with only the generation and training in them.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { probeProvider } from '../../engine/machine/probing.ts';

@@ -3,6 +3,7 @@
  * reading the files, prefill with the bare weight products, decoding with the memory bandwidth, and
  * the largest resident set with the size of the weights.
  */
+
 import { rmSync } from 'node:fs';
 import { open, readdir, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Runs the peer program with a Python of this machine that has its modules. Installs nothing. */
+
 import { z } from 'zod';
 import { runOwned } from '../../files/runOwned.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';

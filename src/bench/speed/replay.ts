@@ -3,6 +3,7 @@
  * the share of prompt tokens that it does not compute again, the speed of verifying replays, and
  * the time that a cancel takes.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';

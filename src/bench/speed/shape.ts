@@ -1,4 +1,5 @@
 /** The model that the suites generation and train measure, and its work. */
+
 import type { GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import { streamKey } from '../../runtime/random.ts';

@@ -1,4 +1,5 @@
 /** The optimizer step that the suite train measures. */
+
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
 import type { BareProducts } from '../../runtime/provider/products.ts';
 import { packContexts } from '../../runtime/train/graph/pack.ts';

@@ -2,6 +2,7 @@
  * `c3 bench store`: rows appended per second, compared with bare better-sqlite3 that does the same
  * work on the same schema, and the times in which a large store answers the queries of the editor.
  */
+
 import { copyFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

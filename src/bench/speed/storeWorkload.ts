@@ -5,6 +5,7 @@
  * Sizes are those of small teams: contexts of about 300 bytes, messages of about 60 bytes and 20
  * tokens.
  */
+
 import { createHash } from 'node:crypto';
 import type { NewEpisode, Phase } from '../../domain/episode.ts';
 import type { NewMessage, Sampling } from '../../domain/message.ts';

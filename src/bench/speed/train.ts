@@ -2,6 +2,7 @@
  * `c3 bench train`: one optimizer step, compared with the bare weight products of the same step and
  * with eager PyTorch, and whole C3 iterations.
  */
+
 import { initialParameters } from '../../runtime/model/model.ts';
 import { BareProducts } from '../../runtime/provider/products.ts';
 import { Trainer } from '../../runtime/train/trainer.ts';

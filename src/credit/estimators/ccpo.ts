@@ -2,6 +2,7 @@
  * The counterfactual credit of CCPO (reference section 1): the team's return with a role's
  * contribution minus its return without it.
  */
+
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';

@@ -1,4 +1,5 @@
 /** The ablation without leave-one-out: an alternative against the mean of all, including itself (eq. 26). */
+
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';

@@ -1,4 +1,5 @@
 /** C3's estimator: an alternative against the count-weighted mean of the others (eq. 13 to 15). */
+
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { NO_BOUNDS } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';

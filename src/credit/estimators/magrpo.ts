@@ -2,6 +2,7 @@
  * MAGRPO's credit: whole episodes of one problem against the mean of their group, the same for every
  * role (C3 appendix H; reference section 4.2).
  */
+
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';

@@ -2,6 +2,7 @@
  * MAGRPO's credit with leave-one-out (`rloo`): an episode against the mean of all other episodes of the problem
  * (reference section 4.2).
  */
+
 import type { Aggregate, Estimate } from '../aggregate.ts';
 import { scaleInterval, countReturns } from '../bounds.ts';
 import type { Estimator } from '../estimator.ts';

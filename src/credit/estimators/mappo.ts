@@ -1,4 +1,5 @@
 /** MAPPO's credit: a return against a learned value (C3 appendix H; reference section 4.1). */
+
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';

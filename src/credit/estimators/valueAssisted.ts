@@ -2,6 +2,7 @@
  * C3 with a learned value of each alternative in its baseline: the published code's `value_assisted` (reference section
  * 3.3).
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { Estimate } from '../aggregate.ts';
 import { shiftInterval } from '../bounds.ts';

@@ -2,6 +2,7 @@
  * C3 with a learned value of each alternative and no return: `value_only` of the published code
  * (reference section 3.3).
  */
+
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Aggregate, Estimate } from '../aggregate.ts';

@@ -1,4 +1,5 @@
 /** Claims of the C3 paper on its methods (section 5, Tables 1 and 2, Figure 4), compared with a set of runs. */
+
 import { studentInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { compareMethods, readMeasure, type Budget, type MeasureName, type MethodRun } from './methodComparison.ts';

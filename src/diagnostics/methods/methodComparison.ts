@@ -1,4 +1,5 @@
 /** Runs of methods on tasks, and comparisons of two methods on the same problems and seeds. */
+
 import { mean } from '../../credit/describe.ts';
 import { studentInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';

@@ -2,6 +2,7 @@
  * Methods compared on tasks over seeds: means, deviations, intervals, paired tests, and the results
  * for the claims of the C3 paper. Pure: runs in, tables out.
  */
+
 import { studentInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import { summarizeSeeds, type SeedSummary } from '../statistics/seeds.ts';

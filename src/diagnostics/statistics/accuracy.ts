@@ -2,6 +2,7 @@
  * Accuracy over problems that were sampled several times: pass@k and avg@k (C3 appendix G; Chen et al. 2021; reference
  * section 6.4 and 12).
  */
+
 import { mean } from '../../credit/describe.ts';
 import { wilsonInterval } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';

@@ -1,4 +1,5 @@
 /** Cohen's kappa: the agreement of two classifications of the same cases beyond what their margins alone would give. */
+
 import type { Interval } from '../../domain/credit.ts';
 
 export interface Agreement {

@@ -1,4 +1,5 @@
 /** Percentile bootstrap over whole units, so that the values of a unit stay together. */
+
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';
 import { LEVEL } from '../../credit/interval.ts';

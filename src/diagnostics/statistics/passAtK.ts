@@ -1,4 +1,5 @@
 /** The chance that at least one of k samples succeeds (C3 appendix G; Chen et al. 2021, eq. 1). */
+
 import { C3Error } from '../../shared/errors.ts';
 
 /**

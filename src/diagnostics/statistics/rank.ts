@@ -1,4 +1,5 @@
 /** Spearman's rank correlation with average ranks for ties. */
+
 import { hasSpread, mean } from '../../credit/describe.ts';
 
 export type Pair = readonly [first: number, second: number];

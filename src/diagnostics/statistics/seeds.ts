@@ -1,4 +1,5 @@
 /** Summaries over seeds, and paired tests of methods (C3 appendix G; reference section 6.4). */
+
 import { hasSpread, mean, sampleVariance, squaredDeviations } from '../../credit/describe.ts';
 import { studentInterval } from '../../credit/interval.ts';
 import { regularizedBeta } from '../../credit/studentT.ts';

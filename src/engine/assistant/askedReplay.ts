@@ -1,10 +1,11 @@
-import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { resolveRealFile } from '../../files/realFile.ts';
 /**
  * Prepares a replay or a search that an assistant requests, in the editor or over the Model Context
  * Protocol: the words that the user agrees to, and the request to the engine, which is bound to the
  * bytes of the team file that were shown.
  */
+
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { resolveRealFile } from '../../files/realFile.ts';
 import { toReplayRequest, describeReplay, describeSearch } from '../../report/assistant.ts';
 import type { EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -2,6 +2,7 @@
  * Reads command-line arguments strictly as a command declares them. The error for an unknown option
  * names the nearest one.
  */
+
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import { C3Error, toErrorMessage, findNearestName } from '../../shared/errors.ts';
 import {

@@ -1,4 +1,5 @@
 /** Asks the user a question at the terminal while a command runs. */
+
 import { createInterface } from 'node:readline';
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** `c3 bench`. */
+
 import type { BenchBundle } from '../benchSuites.ts';
 import { BENCH_ENTRY } from '../places.ts';
 import type { CommandContext } from './command.ts';

@@ -1,4 +1,5 @@
 /** `c3 blame`: finds which message lost an episode, and what loses the episodes of a run. */
+
 import { resolve } from 'node:path';
 import {
   BLAME_BUDGET,

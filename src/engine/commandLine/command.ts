@@ -1,4 +1,5 @@
 /** The type of a command, and its context in the process that runs it. */
+
 import type { Readable, Writable } from 'node:stream';
 import { CancelledError } from '../../shared/errors.ts';
 import { readArguments } from './arguments.ts';

@@ -1,4 +1,5 @@
 /** The commands, in the order of the help. The work of a command is loaded when it runs. */
+
 import { defineCommand, type Command } from './command.ts';
 import type { Declaration } from './declared/declaration.ts';
 import { CREDIT, GENERATE, GRADE, SCORE } from './declared/lines.ts';

@@ -1,4 +1,5 @@
 /** Generates shell scripts that complete commands, options and their values, from the declarations. */
+
 import {
   toFlag,
   listKnownValues,

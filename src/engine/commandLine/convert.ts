@@ -1,4 +1,5 @@
 /** `c3 convert`: converts a YAML file of the published scripts to a configuration of this product. */
+
 import { stringify } from 'yaml';
 import { C3Error } from '../../shared/errors.ts';
 import { readConfiguration } from '../recipe/recipe.ts';

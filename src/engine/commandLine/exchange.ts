@@ -1,4 +1,5 @@
 /** `c3 export` and `c3 import`. */
+
 import { resolve } from 'node:path';
 import { describeImport } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';

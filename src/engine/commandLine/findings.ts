@@ -1,4 +1,5 @@
 /** `c3 keep` and `c3 check`: keep a message as a test, and check the tests of a folder. */
+
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { writeChecksSentence, type CheckedFinding } from '../../domain/answer.ts';

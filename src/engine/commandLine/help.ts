@@ -1,4 +1,5 @@
 /** Formats `c3 help` and `c3 COMMAND --help` for the width of the terminal. */
+
 import { wrapWords } from '../../shared/text/wrapped.ts';
 import type { Command } from './command.ts';
 import {

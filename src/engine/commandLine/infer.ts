@@ -1,4 +1,5 @@
 /** `c3 infer`: prints the protocol of a recorded episode as a team file, which the user corrects. */
+
 import { writeInferredTeam } from '../../logs/recordedEpisode.ts';
 import type { CommandContext } from './command.ts';
 import type { Given } from './declared/declaration.ts';

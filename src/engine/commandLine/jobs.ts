@@ -1,4 +1,5 @@
 /** `c3 run --detach`, `c3 status` and `c3 cancel`: runs in the engine of a store. */
+
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,5 @@
 /** The command line as a function: takes arguments and streams, and returns an exit code. */
+
 import { C3Error, CancelledError, toErrorMessage, findNearestName } from '../../shared/errors.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import { VERSION } from '../version.ts';

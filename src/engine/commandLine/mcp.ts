@@ -1,4 +1,5 @@
 /** `c3 mcp`: serves a store to assistants over standard input and output. */
+
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { onAbort } from '../../shared/cancellation.ts';
 import { createMcpServer } from '../mcp/server.ts';

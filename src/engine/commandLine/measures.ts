@@ -1,4 +1,5 @@
 /** `c3 taxonomy`, `label`, `diagnose`, `credit`, `grade` and `doctor`. */
+
 import { resolve } from 'node:path';
 import type { Interval } from '../../domain/credit.ts';
 import type { Ledger } from '../../domain/run.ts';

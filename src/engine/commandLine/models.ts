@@ -1,4 +1,5 @@
 /** `c3 model`, `plan`, `generate` and `score`: examine models, plan runs, generate and score texts. */
+
 import { resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Reads `--only KEY=VALUE`, which selects episodes of a run and may be given several times. */
+
 import { SELECTION_KEYS, type Condition, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error, findNearestName } from '../../shared/errors.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';

@@ -1,4 +1,5 @@
 /** `c3 note` and `c3 delete`: annotate runs and episodes of a store, and delete runs. */
+
 import { BY_HAND } from '../../domain/episode.ts';
 import type { NotedEpisode } from '../../domain/episodeNote.ts';
 import { parseTags } from '../../domain/run.ts';

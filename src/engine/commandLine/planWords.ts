@@ -1,4 +1,5 @@
 /** Formats model facts, plans and self-tests for the terminal. */
+
 import type { RhoReport } from '../../domain/credit.ts';
 import { describeCost } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, ModelFacts, RunPlan, SelfTestStep, WorkCost } from '../../shared/models.ts';

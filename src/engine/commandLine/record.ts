@@ -1,4 +1,5 @@
 /** `c3 record`: stores the model requests of a user's own program while it runs. */
+
 import { describeImport, type Recorded } from '../../domain/episode.ts';
 import { rightAnswer } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** `c3 replace`: a run that continues with the team of another run, with one policy replaced. */
+
 import { readReplacement, describeSwapShock } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { readRecipe } from '../recipe/recipe.ts';

@@ -1,4 +1,5 @@
 /** `c3 report`: writes a run or one finding as a page or as JSON. */
+
 import { resolve } from 'node:path';
 import { writeOut } from '../../files/outFile.ts';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';

@@ -1,4 +1,5 @@
 /** `c3 run`, `replay` and `verify`. */
+
 import { resolve } from 'node:path';
 import type { MessageEstimate } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';

@@ -1,4 +1,5 @@
 /** `c3 serve`: serves the bundled model or another one over the OpenAI-compatible protocol. */
+
 import { once } from 'node:events';
 import { basename, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Shared parts of the commands: the engine service, spending options and progress. */
+
 import { resolve } from 'node:path';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';
 import type { RunProgress } from '../../shared/protocols/jobs.ts';

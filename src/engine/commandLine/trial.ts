@@ -1,4 +1,5 @@
 /** `c3 try`: tests whether a change of a run's team helps, and which role another policy helps most. */
+
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeCallProgress } from '../../domain/answer.ts';

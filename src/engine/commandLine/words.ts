@@ -1,4 +1,5 @@
 /** Formats results for the terminal. */
+
 import { ESTIMATE_WORDS, type MessageEstimate, type Interval } from '../../domain/credit.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Implements `c3 diagnose`: measures the credit of a run over its buckets, with intervals and costs. */
+
 import { requireEstimator, type CreditEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import { measureDistinctInfluence } from '../../diagnostics/distinctInfluence.ts';

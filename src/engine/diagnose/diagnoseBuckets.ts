@@ -1,4 +1,5 @@
 /** Reads stored buckets for the diagnostics and the exchange, with returns and next messages. */
+
 import { findEstimator } from '../../credit/estimators.ts';
 import type { DiagnosticAlternative, DiagnosticBucket } from '../../diagnostics/bucket.ts';
 import type { Message } from '../../domain/message.ts';

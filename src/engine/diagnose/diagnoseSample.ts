@@ -2,6 +2,7 @@
  * Samples buckets for the diagnostics: contexts drawn uniformly, their alternatives, and
  * independent samples of their value (C3 appendix I).
  */
+
 import { createHash } from 'node:crypto';
 import type { SaidEvent } from '../../domain/episode.ts';
 import type { Message, Sampling } from '../../domain/message.ts';

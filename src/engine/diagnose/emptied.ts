@@ -1,4 +1,5 @@
 /** Selects messages of held-out questions to replay with an empty message in their place. */
+
 import type { Message } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader } from '../../store/types.ts';

@@ -1,4 +1,5 @@
 /** Finds the last evaluation of a run. */
+
 import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import type { StoreReader } from '../../store/types.ts';
 

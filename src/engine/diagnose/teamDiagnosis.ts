@@ -1,4 +1,5 @@
 /** Diagnoses the team as a whole: certificates, coordination, drift within steps, and stability. */
+
 import { summarizeCertificates, type Certified } from '../../diagnostics/certified.ts';
 import {
   measureContextDrift,

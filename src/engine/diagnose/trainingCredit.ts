@@ -2,6 +2,7 @@
  * Implements `c3 diagnose --training-credit`: compares the credits that a run's updates used with
  * fresh replays of the same messages.
  */
+
 import {
   measureTrainingCredit,
   type TargetedMessage,

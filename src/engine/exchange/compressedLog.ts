@@ -2,6 +2,7 @@
  * Reads logs that are compressed as a whole with gzip or Zstandard, in one part or several. The unpacked bytes are
  * bounded. The bytes before a damaged part are kept.
  */
+
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as zlib from 'node:zlib';

@@ -1,4 +1,5 @@
 /** Stores each context of a log as what it adds to the one before it, with limits on the texts. */
+
 import type { GrownContext } from '../../domain/message.ts';
 import { BETWEEN, contextText, isShortened } from '../../logs/contextForm.ts';
 import type { ListedContext, RecordedEpisode, RecordedEvent, RecordedMessage } from '../../logs/episode.ts';

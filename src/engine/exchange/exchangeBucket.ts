@@ -1,4 +1,5 @@
 /** Reads, checks and writes one line of the C3 authors' bucket file (reference section 8.1). */
+
 import { blake2b } from '@noble/hashes/blake2.js';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** `c3 export --format buckets`: writes buckets in the C3 authors' format (reference section 8.1). */
+
 import type { BucketOrigin } from '../../domain/replay.ts';
 import { writeOut } from '../../files/outFile.ts';
 import type { DiagnosticRow, StoreReader } from '../../store/types.ts';

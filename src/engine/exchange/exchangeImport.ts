@@ -2,6 +2,7 @@
  * `c3 import`: stores a file of the C3 authors' buckets as a separate run, which can be browsed,
  * measured and exported again (reference section 8.1).
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { IMPORTED } from '../../domain/episode.ts';

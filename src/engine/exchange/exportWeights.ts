@@ -1,4 +1,5 @@
 /** Exports trained weights: adapters in the layout of PEFT, or a model in that of Hugging Face. */
+
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Reads a file of buckets to import: its lines, this product's additions to them, and their team. */
+
 import { z } from 'zod';
 import { IMPORTED } from '../../domain/episode.ts';
 import { isReturn, RETURN_WORDS } from '../../shared/credit/returns.ts';

@@ -1,4 +1,5 @@
 /** `c3 import` of logs that other programs recorded of their agents. */
+
 import { createHash } from 'node:crypto';
 import { basename, dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';

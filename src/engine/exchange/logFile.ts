@@ -1,4 +1,5 @@
 /** A file that is read in pieces, never as a whole. */
+
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import type { LogSource } from '../../logs/source.ts';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';

@@ -3,6 +3,7 @@
  * database. SQLite keeps a few megabytes of it in memory and the rest in an unnamed file, whatever the
  * length of the log.
  */
+
 import type { EntryGroup, EntryIndex, EntryKind } from '../../logs/entryIndex.ts';
 import type { EntryPlace } from '../../logs/source.ts';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';

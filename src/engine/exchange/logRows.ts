@@ -2,6 +2,7 @@
  * Writes the rows of a log: a run of its own, whose episodes open like any other. Nothing of it can be
  * executed again, because its models are elsewhere.
  */
+
 import { hash } from 'node:crypto';
 import { basename } from 'node:path';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../domain/episode.ts';

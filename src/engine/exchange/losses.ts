@@ -1,4 +1,5 @@
 /** Counts what is left out of a file: a few losses by name, and the others together. */
+
 import type { LeftOutCounts } from '../../logs/episode.ts';
 
 /** Maximum reasons that are listed by name. */

@@ -1,4 +1,5 @@
 /** Opens the file of a log as JSON that is read in pieces, whatever format the file has. */
+
 import { fork } from 'node:child_process';
 import { rmSync, createReadStream } from 'node:fs';
 import { join } from 'node:path';

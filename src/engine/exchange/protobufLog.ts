@@ -3,6 +3,7 @@
  * OpenTelemetry Collector's file exporter with `format: proto` or a compression, in which each message
  * follows its length. Damaged messages are left out and named by their number.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import type { LeftOutCounts } from '../../logs/episode.ts';
 import { readProtobufRequest, type ReadRequest } from '../../logs/otlpProtobuf.ts';

@@ -1,4 +1,5 @@
 /** The new file that a log is unpacked into. Its size is limited; it can be cut to complete lines. */
+
 import { closeSync, ftruncateSync, writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { createNew } from '../../files/newFile.ts';

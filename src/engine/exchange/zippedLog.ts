@@ -1,4 +1,5 @@
 /** Reads `.eval` files of Inspect: archives with a JSON document for each sample. */
+
 import { addAbortSignal, type Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';

@@ -1,4 +1,5 @@
 /** Checks a finding: compares the team's chance of success at its place with the one when it was kept. */
+
 import { dirname } from 'node:path';
 import { mean } from '../../credit/describe.ts';
 import { judgeFinding } from '../../credit/findingVerdict.ts';

@@ -1,4 +1,5 @@
 /** Draws fresh messages at the place of a finding, each continued to the end of its episode. */
+
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ProblemTests } from '../../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Finds the files of findings in a folder. */
+
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FINDING_FILE } from '../../domain/answer.ts';

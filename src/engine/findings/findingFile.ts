@@ -3,6 +3,7 @@
  * weights. The file is small and readable, to be kept beside the code. Edits by hand are checked like
  * a configuration.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { Document } from 'yaml';
 import { z } from 'zod';

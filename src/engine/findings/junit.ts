@@ -1,4 +1,5 @@
 /** Formats checks of findings as JUnit XML, which CI servers read. */
+
 import type { CheckedFinding } from '../../domain/answer.ts';
 
 /** Worse than expected is a failure, not checked is an error, undecided is skipped. */

@@ -1,4 +1,5 @@
 /** Keeps a message as a test, and draws it at once, so that a check has draws to compare with. */
+
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { FINDING_DRAWS, FINDING_FILE, type KeptFinding } from '../../domain/answer.ts';

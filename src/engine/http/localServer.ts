@@ -3,6 +3,7 @@
  * answer: if a connection were closed with unread bytes, it would be reset, and the client would lose
  * the answer.
  */
+
 import {
   createServer,
   STATUS_CODES,

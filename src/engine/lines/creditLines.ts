@@ -1,4 +1,5 @@
 /** `c3 credit`: JSONL in, JSONL out. */
+
 import { z } from 'zod';
 import { creditGroup, estimateGroup, type CreditEstimator } from '../../credit/estimators.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** `c3 generate`: JSONL in, JSONL out. */
+
 import { z } from 'zod';
 import { readRequiredTemplate } from '../../policy/chatTemplate.ts';
 import type { ChatRenderer } from '../../policy/textProcess.ts';

@@ -1,4 +1,5 @@
 /** `c3 grade`: JSONL in, JSONL out. Each kind of grading is a LineGrader; all read lines in one way. */
+
 import { z } from 'zod';
 import { GRADERS, gradeMath, type Grader } from '../../evaluate/math/grade.ts';
 import { C3Error } from '../../shared/errors.ts';

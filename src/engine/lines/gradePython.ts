@@ -1,4 +1,5 @@
 /** `c3 grade --kind python`: JSONL {id, code, tests | test + entryPoint, setup?} in, {id, score, rule, masked?} out. */
+
 import { z } from 'zod';
 import { beginsWithFence, extractFencedCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import { PythonGrader, type PythonBackend } from '../../evaluate/python/grader.ts';

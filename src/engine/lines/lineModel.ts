@@ -1,4 +1,5 @@
 /** A loaded model folder for commands that answer lines of JSON, and the reading of these lines. */
+
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import { TextProcess } from '../../policy/textProcess.ts';

@@ -1,4 +1,5 @@
 /** `c3 score`: JSONL in, JSONL out. */
+
 import { z } from 'zod';
 import { checkTokens } from '../../runtime/model/transformer.ts';
 import { checkMessage, type TrainingContext } from '../../runtime/train/graph/pack.ts';

@@ -1,4 +1,5 @@
 /** Examines this machine: providers with a self-test, versions, and the state of the store. */
+
 import { existsSync } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
 import { offeredProviders, describeMissingProvider } from '../../runtime/provider/device.ts';

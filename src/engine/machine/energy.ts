@@ -1,4 +1,5 @@
 /** Measures the energy of processors, if the system reports it (Linux, RAPL in /sys/class/powercap). */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,4 +1,5 @@
 /** Finds the memory that a run may use: of this machine or container, and of its accelerator. */
+
 import { totalmem } from 'node:os';
 import { runOwned } from '../../files/runOwned.ts';
 import type { AvailableMemory } from '../../runtime/memoryPlan.ts';

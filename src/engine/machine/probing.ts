@@ -1,4 +1,5 @@
 /** Examines providers in separate processes, so that a driver that crashes or hangs does no harm. */
+
 import { fork } from 'node:child_process';
 import { z } from 'zod';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';

@@ -2,6 +2,7 @@
  * The server of `c3 mcp`: assistants ask which message of a store lost an episode, and let messages be
  * replayed. Texts of the store are data for the assistant, never instructions of this product.
  */
+
 import { basename, dirname } from 'node:path';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';

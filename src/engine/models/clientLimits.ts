@@ -1,4 +1,5 @@
 /** Converts the settings of a role to the limits of its client. */
+
 import type { ClientSettings } from '../../policy/endpoint/client.ts';
 import type { ServedSettings } from '../../shared/rolePolicies.ts';
 

@@ -1,4 +1,5 @@
 /** Chat models of VS Code, which windows ask. If a window closes, another one is asked. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { maskText } from '../../logs/secrets.ts';

@@ -1,4 +1,5 @@
 /** Computes the upper bound of requests to servers for runs and replays, before they begin. */
+
 import type { Sampling } from '../../domain/message.ts';
 import { computeHighestCost } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';

@@ -1,4 +1,5 @@
 /** Servers that answer for roles: their keys, their probes, and the spending at them. */
+
 import { maskText } from '../../logs/secrets.ts';
 import { EndpointClient, readAddressHost } from '../../policy/endpoint/client.ts';
 import { EndpointPolicy, writeMessagesContext, type EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';

@@ -1,4 +1,5 @@
 /** Asks a model judge like a role: with its limits, retries, and a spending limit of its own. */
+
 import { createHash } from 'node:crypto';
 import { wilsonInterval } from '../../credit/interval.ts';
 import type { JudgeAgreement, ScoreAgreement } from '../../domain/run.ts';

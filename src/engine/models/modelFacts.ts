@@ -1,4 +1,5 @@
 /** Reads facts of a model folder from its configuration, headers and tokenizer, without weights. */
+
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

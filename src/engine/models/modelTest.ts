@@ -2,6 +2,7 @@
  * The self-test of a model folder: it loads, reads and writes text, and computes the same bits alone,
  * in a batch and in training.
  */
+
 import { readRequiredTemplate } from '../../policy/chatTemplate.ts';
 import type { TextProcess } from '../../policy/textProcess.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';

@@ -2,6 +2,7 @@
  * Models in worker threads. A run has one for itself. Replays share another one and hold the snapshots
  * that they use, so that these stay loaded.
  */
+
 import { join } from 'node:path';
 import { LocalPolicy, PolicyGone, type Policy } from '../../policy/policy.ts';
 import { TOKENIZER_FILE, type Tokenizer } from '../../policy/tokenizer.ts';

@@ -1,4 +1,5 @@
 /** Policies and renderers for the roles of a team. */
+
 import type { Policy, RolePolicy } from '../../policy/policy.ts';
 import { createTeamRenderer, type Renderer } from '../../team/render.ts';
 import type { StoredRecipe } from '../recipe/recipe.ts';

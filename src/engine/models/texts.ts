@@ -2,6 +2,7 @@
  * Tokenizers and chat templates of model folders. Those of the bundled teams are trusted and run in
  * this process, all others in separate processes.
  */
+
 import type { Rendering } from '../../policy/rendering.ts';
 import { TextProcess } from '../../policy/textProcess.ts';
 import { loadTokenizer, type LoadedTokenizer, type Tokenizer } from '../../policy/tokenizer.ts';

@@ -1,4 +1,5 @@
 /** An episode program that a driver runs. It keeps the requests behind its contexts. */
+
 import { z } from 'zod';
 import { toChatMessage, parseMessages, withToolNames } from '../../chat/messages.ts';
 import type { LogEvent } from '../../domain/episode.ts';

@@ -1,4 +1,5 @@
 /** A driver: a program of the user's that reads a log as a line of JSON, and answers the next step. */
+
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { killOwned, spawnOwned } from '../../files/ownedProcess.ts';

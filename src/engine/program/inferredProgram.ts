@@ -1,4 +1,5 @@
 /** Runs the steps of a team file: the protocol that was inferred from a log and confirmed by the user. */
+
 import type { ChatMessage } from '../../chat/messages.ts';
 import type { LogEvent } from '../../domain/episode.ts';
 import type { Problem } from '../../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Reads team files, which name who answers for recorded agents, and what decides the next step. */
+
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';

@@ -2,6 +2,7 @@
  * The evaluators of an engine. Sandboxes start when they are needed, and end after some idle time;
  * their verdicts are kept.
  */
+
 import { makeCommandEvaluator } from '../../evaluate/command.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { EvaluatorLost } from '../../evaluate/lost.ts';

@@ -1,4 +1,5 @@
 /** Hashes the inputs of a run besides its configuration, so that resuming detects changes. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** The rule by which stores derive headline credits, with the return scale of a run's recipe. */
+
 import { creditPoolMembers, returnRange } from '../../credit/headline.ts';
 import { getEvaluatorKind } from '../../evaluate/kinds.ts';
 import type { ReturnScale } from '../../shared/credit/returns.ts';

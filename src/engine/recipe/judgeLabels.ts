@@ -1,4 +1,5 @@
 /** Reads messages that the user scored, which measure a model judge. */
+
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { LabeledMessage } from '../../evaluate/modelJudge.ts';

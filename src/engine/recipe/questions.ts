@@ -1,4 +1,5 @@
 /** Generates questions for a run besides those of its steps. */
+
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { generateSplit } from '../../tasks/split.ts';

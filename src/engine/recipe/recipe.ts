@@ -1,4 +1,5 @@
 /** A run's recipe: its configuration with all named files resolved, as the store keeps it for replays. */
+
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';

@@ -1,4 +1,5 @@
 /** Listens to the answer of one passing call, and records the call or counts it as left out. */
+
 import { Readable } from 'node:stream';
 import { isPacked, unpackBody } from '../../policy/endpoint/contentEncoding.ts';
 import { readEventStream } from '../../policy/endpoint/events.ts';

@@ -3,6 +3,7 @@
  * reads. It is created when the store is busy or fails, so that no call is only in memory, and
  * removed once all calls are stored.
  */
+
 import { closeSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';

@@ -2,6 +2,7 @@
  * Passes one call on to the server, and its answer to the program piece by piece. Either side may
  * break off at any byte. That is reported to the listener and never thrown to the caller.
  */
+
 import { Agent as PlainAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { askServer, type ServerRequest, type Connections } from '../../policy/endpoint/asking.ts';

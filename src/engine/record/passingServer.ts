@@ -1,4 +1,5 @@
 /** A local server that passes calls on to a model server, and records them. */
+
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

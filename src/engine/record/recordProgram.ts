@@ -1,4 +1,5 @@
 /** Implements `c3 record`: runs a user's program and stores the model calls that it makes. */
+
 import { spawn, type ChildProcess } from 'node:child_process';
 import { basename, dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';

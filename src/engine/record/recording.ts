@@ -1,4 +1,5 @@
 /** Stores passing calls at once as an imported run, with one episode for each given name. */
+
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { FURTHER_ANSWERS } from '../../chat/answers.ts';

@@ -1,4 +1,5 @@
 /** A queue of work for the store. If storing takes long or fails, the work is also kept in a file. */
+
 import { onAbort } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';
 import type { StoreWriter } from '../../store/types.ts';

@@ -1,4 +1,5 @@
 /** Finds the message that lost an episode. Samples where the continuations separate the candidates. */
+
 import {
   estimateCallsToDecide,
   estimateCurve,

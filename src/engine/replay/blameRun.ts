@@ -1,4 +1,5 @@
 /** Finds what loses the episodes of a run: samples all a little, then the promising ones further. */
+
 import { setImmediate } from 'node:timers/promises';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { ENOUGH_TOGETHER, fitCurves } from '../../credit/pooledCurves.ts';

@@ -1,4 +1,5 @@
 /** Compares two teams in pairs of episodes on the same problems and the same random numbers. */
+
 import { bettingInterval } from '../../credit/betting.ts';
 import { openStream, uniform } from '../../credit/counter.ts';
 import { mean } from '../../credit/describe.ts';

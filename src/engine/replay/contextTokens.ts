@@ -1,4 +1,5 @@
 /** Finds the token boundaries of a stored message with the tokenizer of its model. */
+
 import type { FullMessage } from '../../domain/message.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { requireCapability } from '../../shared/rolePolicies.ts';

@@ -1,4 +1,5 @@
 /** Estimates the highest server costs of replays from the store. */
+
 import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';

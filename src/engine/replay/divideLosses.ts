@@ -1,4 +1,5 @@
 /** Divides the losses of a run by role, by turn, and by properties of its problems and messages. */
+
 import { measureLossShares, type LossShares } from '../../credit/lossShares.ts';
 import { LOSS_DIVISIONS, type LossDivision, type LossPart } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';

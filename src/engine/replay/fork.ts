@@ -1,4 +1,5 @@
 /** Replays recorded messages: servers answer, and the user's program decides which message is next. */
+
 import { creditIfComparable } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { FullMessage } from '../../domain/message.ts';

@@ -1,4 +1,5 @@
 /** Replays a stored message on this machine with the weights that sampled it. */
+
 import { creditIfComparable } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';

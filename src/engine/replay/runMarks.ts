@@ -1,4 +1,5 @@
 /** Reads the class of each problem of a run, and the user's labels of its messages. */
+
 import { findCurrentLabel } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { readRunProtocol } from '../recipe/recipe.ts';

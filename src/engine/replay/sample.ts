@@ -1,4 +1,5 @@
 /** Samples buckets of a stored run for its diagnostics. */
+
 import { C3Error } from '../../shared/errors.ts';
 import { findCapabilities, requireCapability } from '../../shared/rolePolicies.ts';
 import { valuesStates } from '../../training/methods/methods.ts';

@@ -1,4 +1,5 @@
 /** Selects episodes of a run. Pure. */
+
 import { NOT_CLASSIFIED, type Problem } from '../../domain/problem.ts';
 import { describeSelection, type Selection, type SelectionKey } from '../../domain/selection.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Turns requests to settle a credit into pairs of replays that stop once the credit is decided. */
+
 import type { Message } from '../../domain/message.ts';
 import {
   countAffordablePairs,

@@ -1,4 +1,5 @@
 /** Counts the vote that ended the episode of a stored message again without each voter. */
+
 import type { EnvironmentEvent } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';

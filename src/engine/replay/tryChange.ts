@@ -1,4 +1,5 @@
 /** Tries a change of a team: runs both variants on the same problems and the same random numbers. */
+
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Executes stored replays again on this machine with the weights that sampled them. */
+
 import { compareReturns } from '../../credit/sameReturns.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import type { BucketView, Replay } from '../../domain/replay.ts';

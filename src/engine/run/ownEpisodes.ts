@@ -1,4 +1,5 @@
 /** Changes the user's own score, note and tags of episodes. */
+
 import { episodeNoteFault, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';
 import { parseTags } from '../../domain/run.ts';
 import type { ReturnRange } from '../../shared/credit/creditPool.ts';

@@ -1,4 +1,5 @@
 /** Changes the notes of a user's runs, and deletes runs. */
+
 import { listNamedRuns, noteFault, parseTags, type RunNote } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';

@@ -2,6 +2,7 @@
  * Measures in a pilot how much of the variance of the return each message of an untrained team
  * decides (rho), by alternatives and replays. Nothing is stored or trained.
  */
+
 import { predictVarianceRatios, estimateRho, type PilotContext } from '../../diagnostics/rho.ts';
 import type { RhoReport } from '../../domain/credit.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';

@@ -1,4 +1,5 @@
 /** Plans a run before it starts: its memory with advice, and the budget that its configuration allows. */
+
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
 import { readRendering } from '../../policy/rendering.ts';

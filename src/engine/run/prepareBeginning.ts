@@ -1,4 +1,5 @@
 /** Checks that a run can begin with the team of an earlier run, before anything is loaded. */
+
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import type { Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';

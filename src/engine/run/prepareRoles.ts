@@ -1,4 +1,5 @@
 /** Reads and checks the roles of a run that have their own weights, before anything is loaded. */
+
 import { resolve } from 'node:path';
 import { checkRendering, readRendering, type Rendering } from '../../policy/rendering.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';

@@ -1,4 +1,5 @@
 /** Prepares a run: reads and checks everything before anything is loaded or stored. */
+
 import type { JudgeAgreement, Replacement } from '../../domain/run.ts';
 import { getEvaluatorKind } from '../../evaluate/kinds.ts';
 import { checkRendering, readRendering } from '../../policy/rendering.ts';

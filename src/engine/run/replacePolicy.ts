@@ -3,6 +3,7 @@
  * (TeamTR reference section 7). Faults that only show when files are read are reported when that
  * run is prepared.
  */
+
 import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Replaces one policy of a trained team: directly, or after stage 0 (TeamTR reference section 7). */
+
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Replacement } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** Computes the demand of a run on its models: the lengths of its messages, and its calls. */
+
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { findRoleSampling } from '../../replay/grow.ts';
 import { planMemory, type MemoryDemand } from '../../runtime/memoryPlan.ts';

@@ -1,4 +1,5 @@
 /** Writes the output of a run besides the store, as configured in section `output`. */
+
 import { join, resolve } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';
 import { toErrorMessage } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Loads the weights of roles that do not use the run's own model. */
+
 import { existsSync } from 'node:fs';
 import { LocalPolicy, PolicyGone } from '../../policy/policy.ts';
 import { LEAST_CACHE_BYTES } from '../../runtime/generate/bounds.ts';

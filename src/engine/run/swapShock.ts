@@ -1,4 +1,5 @@
 /** Measures the immediate cost of replacing a policy: before, after a direct swap, and after stage 0. */
+
 import type { SwapShock } from '../../domain/run.ts';
 import { compareOutcomes } from '../../training/measure/accuracy.ts';
 

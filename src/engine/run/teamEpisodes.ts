@@ -1,4 +1,5 @@
 /** Runs episodes of teams in the runtime, to count solved questions and to sample contexts of a role. */
+
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { LocalPolicy, type Policy, type RolePolicy } from '../../policy/policy.ts';
 import { createTeamPolicy } from '../../policy/teamPolicy.ts';

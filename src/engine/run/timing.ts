@@ -1,4 +1,5 @@
 /** Estimates how long a run will take, from similar earlier runs or from a trial on this machine. */
+
 import { existsSync } from 'node:fs';
 import type { NumericEnvironment } from '../../domain/snapshot.ts';
 import { loadConfig, parameterCount } from '../../runtime/model/model.ts';

@@ -1,4 +1,5 @@
 /** Trains a run on this machine. The model is loaded before anything is stored. */
+
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

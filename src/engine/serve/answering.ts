@@ -1,4 +1,5 @@
 /** Answers requests of the protocol with choices. */
+
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';

@@ -1,4 +1,5 @@
 /** Puts the requests of many clients into batches. Requests that wait for a batch form the next one. */
+
 import { setImmediate } from 'node:timers/promises';
 import type { Completion, GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';

@@ -1,4 +1,5 @@
 /** Formats answers as bodies of the OpenAI-compatible protocol, whole or in pieces. */
+
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Answered } from './answering.ts';
 import type { Choice, Delta } from './choice.ts';

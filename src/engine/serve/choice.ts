@@ -1,4 +1,5 @@
 /** Turns the tokens of one choice into text that ends before the first stop text. */
+
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { Completion } from '../../runtime/generate/generate.ts';
 

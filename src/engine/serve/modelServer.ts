@@ -1,4 +1,5 @@
 /** Serves a model by the OpenAI-compatible protocol, on this machine only. */
+
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';

@@ -1,4 +1,5 @@
 /** Serves the model of a folder on this machine until it is disposed of. */
+
 import { basename, resolve } from 'node:path';
 import { Holds, type Held } from '../../shared/holds.ts';
 import { TEAM_TASKS } from '../../shared/runNames.ts';

@@ -1,4 +1,5 @@
 /** Implements `c3 serve`: serves a model folder by the OpenAI-compatible protocol. */
+
 import { hash } from 'node:crypto';
 import { readRendering } from '../../policy/rendering.ts';
 import type { Held } from '../../shared/holds.ts';

@@ -1,4 +1,5 @@
 /** Reads requests of the OpenAI-compatible protocol. Unsupported settings are refused, never ignored. */
+
 import { z } from 'zod';
 import type { PromptMessage } from '../../team/render.ts';
 import { ServeError } from './serveError.ts';

@@ -1,4 +1,5 @@
 /** Cancels runs of other processes on this machine, such as the command line. */
+
 import { hostname } from 'node:os';
 import { lockHolder } from '../../store/files/lock.ts';
 

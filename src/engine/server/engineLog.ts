@@ -2,6 +2,7 @@
  * The engine's log. It goes to standard error, which the starting process sends to a file. The file
  * stays small, and the last lines are kept for clients that connect.
  */
+
 import { fstatSync, ftruncateSync, writeSync } from 'node:fs';
 
 const STANDARD_ERROR = 2;

@@ -1,4 +1,5 @@
 /** The engine's server for any number of windows and commands, all for one store. */
+
 import type { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import {

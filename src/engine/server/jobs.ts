@@ -1,4 +1,5 @@
 /** The queue of runs of a store's engine: one is in progress, the others wait, and clients see all. */
+
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { RunSummary } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** Keeps an engine's queue in a file next to the store, so that a killed engine loses no open jobs. */
+
 import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
 /** Finds what continues a replay: a snapshot of the run by its name, or another model. */
+
 import { LAST_SNAPSHOT, parseStepName } from '../../domain/replay.ts';
 import { OTHER_MODEL } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';

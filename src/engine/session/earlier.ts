@@ -1,4 +1,5 @@
 /** Finds snapshots of earlier runs, with which other runs begin or which answer for their roles. */
+
 import { existsSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import { parseRecipe, type StoredRecipe } from '../recipe/recipe.ts';

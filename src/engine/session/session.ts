@@ -1,4 +1,5 @@
 /** One piece of work of an engine: its store, weights, policies and evaluators, released together. */
+
 import { IMPORTED } from '../../domain/episode.ts';
 import type { Sampling } from '../../domain/message.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';

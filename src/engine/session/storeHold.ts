@@ -3,6 +3,7 @@
  * piece of work begins, and closed when the last one ends. All work of one process shares the hold.
  * While another process waits, only companions of a run may join, so that every process has a turn.
  */
+
 import { unlessCancelled } from '../../shared/cancellation.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';

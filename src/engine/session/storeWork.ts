@@ -1,4 +1,5 @@
 /** Coordinates work with the store of one engine: reading, writing, waiting for the lock, and stopping. */
+
 import { combineSignals } from '../../shared/cancellation.ts';
 import type { HolderPurpose } from '../../shared/protocols/storeHolder.ts';
 import { OlderStoreError, openStoreForReading } from '../../store/read/reader.ts';

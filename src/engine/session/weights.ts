@@ -1,4 +1,5 @@
 /** Provides the weights of stored snapshots: from their file, or by repeating the training. */
+
 import { existsSync } from 'node:fs';
 import { WITHIN_STEP } from '../../domain/snapshot.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';

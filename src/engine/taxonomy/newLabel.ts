@@ -1,4 +1,5 @@
 /** Creates the user's label of a case, before it has an ID. */
+
 import { findCaseMessage } from '../../diagnostics/taxonomy.ts';
 import { LABEL_AUTHOR, labelFault, type LabelParams } from '../../domain/taxonomy.ts';
 import { C3Error } from '../../shared/errors.ts';

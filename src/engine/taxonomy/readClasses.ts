@@ -1,4 +1,5 @@
 /** Reads the taxonomy class of each problem of a run, by the paper's thresholds. */
+
 import { setImmediate } from 'node:timers/promises';
 import { classifyStudy, studyBucket, type Verdict } from '../../diagnostics/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';

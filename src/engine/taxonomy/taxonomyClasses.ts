@@ -1,4 +1,5 @@
 /** Finds the taxonomy class of each problem of a run: the class of most of its buckets. Pure. */
+
 import type { Verdict } from '../../diagnostics/taxonomy.ts';
 import type { ProblemClassRow } from '../../domain/problem.ts';
 import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../../domain/taxonomy.ts';

@@ -1,4 +1,5 @@
 /** Caches the data of the last viewed runs, so that other thresholds are applied at once. */
+
 import type { TaxonomyParams, TaxonomyView } from '../../domain/taxonomy.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { Protocol } from '../../team/protocol.ts';

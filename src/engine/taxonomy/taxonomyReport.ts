@@ -2,6 +2,7 @@
  * Implements `c3 taxonomy`: the paper's four classes over a run's buckets, unclassified buckets,
  * the user's labels, and deterministic findings about its episodes.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import { DETECTORS, detectFindings, type DetectedEpisode, type Finding } from '../../diagnostics/detectors.ts';
 import { listCases, classifyStudy } from '../../diagnostics/taxonomy.ts';

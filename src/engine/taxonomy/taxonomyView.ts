@@ -2,6 +2,7 @@
  * The taxonomy of a run for a panel that asks for it repeatedly. The buckets are read once;
  * thresholds and filters are then applied to them.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import { cohenKappa } from '../../diagnostics/statistics/agreement.ts';
 import {

@@ -1,4 +1,5 @@
 /** Computes an expression of whole numbers that the roles write. Nothing is evaluated as code. */
+
 import type { EnvironmentKind } from '../kind.ts';
 
 /** Longest expression, in characters. */

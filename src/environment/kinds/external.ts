@@ -3,6 +3,7 @@
  * and a main role are each asked anew, with more or less detail on the result of their last function.
  * A single role is asked only about the main function.
  */
+
 import type { Examination } from '../../domain/message.ts';
 import {
   findEntryPoint,

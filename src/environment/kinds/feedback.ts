@@ -1,4 +1,5 @@
 /** The evaluator's score of the newest scored message. */
+
 import type { EnvironmentKind } from '../kind.ts';
 
 export const feedback: EnvironmentKind = {

@@ -1,4 +1,5 @@
 /** The code of several messages as one program, such as a helper and the main function. */
+
 import { CODE_BLOCKS, extractCode, type CodeBlocks } from '../../evaluate/python/code.ts';
 import {
   findEntryPoint,

@@ -1,4 +1,5 @@
 /** The last message, as the outcome that is scored at the end. */
+
 import type { EnvironmentKind } from '../kind.ts';
 
 export const last: EnvironmentKind = {

@@ -1,4 +1,5 @@
 /** The exact referee of the game of guessing numbers. */
+
 import { compareGuess, readGuess, parseSecret } from '../../evaluate/puzzles/numbers.ts';
 import type { EnvironmentKind } from '../kind.ts';
 

@@ -1,4 +1,5 @@
 /** The answer that most messages state. A message without an answer has no vote. */
+
 import type { EnvironmentKind, EnvironmentOutcome } from '../kind.ts';
 import { readBallot, tallyBallots, TIE_RULES, chooseWinners } from '../voting.ts';
 

@@ -1,4 +1,5 @@
 /** Scores the levels of a program of two functions, with the cooperation found by execution. */
+
 import { findProblemWithoutFunction, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'ladder-executed';

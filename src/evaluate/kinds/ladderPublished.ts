@@ -1,4 +1,5 @@
 /** Scores the levels of a program of two functions, as the published scripts read them. */
+
 import { findProblemWithoutFunction, type EvaluatorKind } from '../kind.ts';
 
 const NAME = 'ladder-published';

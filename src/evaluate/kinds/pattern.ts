@@ -1,5 +1,6 @@
-import { RE2JS } from 're2js';
 /** Requires a match of a regular expression, in time that is linear in the message. */
+
+import { RE2JS } from 're2js';
 import { findUnusableAnswer, type EvaluatorKind } from '../kind.ts';
 
 export const pattern = {

@@ -1,4 +1,5 @@
 /** Checks that a stated number is within a tolerance of the answer, exactly. */
+
 import { findUnusableAnswer, type EvaluatorKind } from '../kind.ts';
 import { parseRational, type Rational } from '../math/exact/rational.ts';
 import { extractAnswer } from '../math/extract.ts';

@@ -1,4 +1,5 @@
 /** Splits token lists at brackets and separators. */
+
 import { Unreadable } from './exact/budget.ts';
 import type { Token } from './lex.ts';
 

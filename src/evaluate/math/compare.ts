@@ -1,4 +1,5 @@
 /** Compares two values: exactly, or as leniently as the published grader. */
+
 import { negateRational, plus, toRational } from './exact/numbers.ts';
 import type { Algebra, Quotient } from './exact/polynomial.ts';
 import { approximateValue } from './exact/powers.ts';

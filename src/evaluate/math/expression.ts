@@ -1,4 +1,5 @@
 /** Reads tokens as one expression in normal form, by recursive descent. */
+
 import { LimitReached, LIMITS, Unreadable } from './exact/budget.ts';
 import { evaluateCircular, exactLogarithm } from './exact/functions.ts';
 import { ONE, reduceFraction, toRational } from './exact/numbers.ts';

@@ -1,4 +1,5 @@
 /** Finds the answer that a message states. */
+
 import { removeThinking } from '../../shared/text/thinking.ts';
 
 /** The form in which the answer was stated. */

@@ -2,6 +2,7 @@
  * Grades a message against a gold answer as mathematics, exactly. Nothing is evaluated as code, and
  * every step is counted.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import { removeThinking } from '../../shared/text/thinking.ts';
 import { compareValues, type Grader, type Outcome } from './compare.ts';

@@ -2,6 +2,7 @@
  * Splits a short answer into tokens: numbers, words, brackets and operators. LaTeX and plain text
  * become the same tokens. Nothing is evaluated.
  */
+
 import { normalizeCharacters } from './characters.ts';
 import { LimitReached, LIMITS, Unreadable, type Budget } from './exact/budget.ts';
 import { reduceFraction, raiseToInteger, times, toRational, plus } from './exact/numbers.ts';

@@ -1,4 +1,5 @@
 /** Reads quantities: a number or expression with its unit, its percent sign and the way it was written. */
+
 import { bracketStep } from './brackets.ts';
 import { parseChineseNumber } from './characters.ts';
 import { Unreadable } from './exact/budget.ts';

@@ -1,4 +1,5 @@
 /** Units, money, counted things, and words that multiply a number. */
+
 import type { Token } from './lex.ts';
 
 /** Spellings of each unit, matched in lower case; single letters keep their case. */

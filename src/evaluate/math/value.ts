@@ -2,6 +2,7 @@
  * Reads an answer: a number or expression with its unit, or a tuple, interval, set, list, union,
  * matrix, equation or text.
  */
+
 import { isOneBracketPair, CLOSING, OPENING, splitOutsideBrackets } from './brackets.ts';
 import { Unreadable } from './exact/budget.ts';
 import type { Algebra } from './exact/polynomial.ts';

@@ -1,4 +1,5 @@
 /** The forms of an answer: number with unit, tuple, interval, set, relation, matrix or text. */
+
 import type { Quotient } from './exact/polynomial.ts';
 
 /** The written form of a number, by which the published grader rounds. */

@@ -1,4 +1,5 @@
 /** Blocksworld with four operators: the domain, and problems and plans in PDDL and English. */
+
 import { C3Error } from '../../shared/errors.ts';
 import { readDomain, readProblem, type PddlProblem } from './pddl.ts';
 import { validatePlan, type Action, type PlanVerdict } from './strips.ts';

@@ -2,6 +2,7 @@
  * Reads and writes a subset of PDDL: STRIPS domains without types, and problems whose goal is a
  * conjunction. Names are not case-sensitive. A fact is its text, such as `(on a b)`.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 
 /** An operator. Its facts may name parameters, such as `(on ?x ?y)`. */

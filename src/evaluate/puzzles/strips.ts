@@ -1,4 +1,5 @@
 /** Plans in a STRIPS domain: executes actions, and checks that a plan reaches the goal. */
+
 import type { Domain, PddlProblem } from './pddl.ts';
 
 /** An action: the name of an operator and an object for each of its parameters. */

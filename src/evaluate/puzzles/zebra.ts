@@ -1,4 +1,5 @@
 /** Grids of houses (ZebraLogic): reads the public form of answers, and compares cell by cell. */
+
 import { isRecord } from '../../shared/guard.ts';
 import { findLastBraced } from '../../shared/text/braces.ts';
 

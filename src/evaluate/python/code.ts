@@ -1,4 +1,5 @@
 /** Extracts the code of a message. */
+
 import { removeThinking } from '../../shared/text/thinking.ts';
 
 /** A fenced block: its language word, and the text up to the closing fence or the end of the message. */

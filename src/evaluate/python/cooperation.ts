@@ -3,6 +3,7 @@
  * separate process, so that each call of it passes through here, and its result can be exchanged on
  * the way.
  */
+
 import type { HelperUsage } from '../../domain/message.ts';
 import { joinParts, type TwoFunctions } from './functionSource.ts';
 import type { SandboxPool } from './pool.ts';

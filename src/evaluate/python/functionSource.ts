@@ -2,6 +2,7 @@
  * The source of a program's two functions: takes the helper `aux` and the main function out of
  * messages, joins them, and splits their assertions (MAGRPO reference sections 7 and 8).
  */
+
 import type { Problem, ProblemTests } from '../../domain/problem.ts';
 import { extractCode, type CodeBlocks } from './code.ts';
 import type { PythonTests } from './rules.ts';

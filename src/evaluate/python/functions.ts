@@ -1,4 +1,5 @@
 /** Examines a program of a helper and a main function: parses them, and runs each test. */
+
 import { z } from 'zod';
 import type { HelperUsage } from '../../domain/message.ts';
 import type { SandboxPool } from './pool.ts';

@@ -1,4 +1,5 @@
 /** Scores Python code by unit tests, several candidates at a time. */
+
 import { createHash } from 'node:crypto';
 import type { HelperUsage } from '../../domain/message.ts';
 import { NEVER } from '../../shared/cancellation.ts';

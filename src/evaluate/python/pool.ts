@@ -1,4 +1,5 @@
 /** Keeps sandboxes ready: used ones are reset, and ended ones are replaced before they are needed. */
+
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as after } from 'node:timers/promises';

@@ -1,4 +1,5 @@
 /** Runs one candidate against its tests in two sandboxes, which exchange only calls and values. */
+
 import { z } from 'zod';
 import type { SandboxPool } from './pool.ts';
 import {

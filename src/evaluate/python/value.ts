@@ -1,4 +1,5 @@
 /** Extracts a value that a message states, for tests that call a function without arguments (AutoLogi). */
+
 import { findLastBraced } from '../../shared/text/braces.ts';
 import { removeThinking } from '../../shared/text/thinking.ts';
 

@@ -1,4 +1,5 @@
 /** The log of the extension: an output channel that is created with its first line. */
+
 import { window, type LogOutputChannel } from 'vscode';
 
 export class Log {

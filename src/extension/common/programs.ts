@@ -1,4 +1,5 @@
 /** Commands of the user's programs: parsing, formatting, and a guess for a folder. */
+
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
 import { window } from 'vscode';

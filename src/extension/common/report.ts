@@ -1,4 +1,5 @@
 /** Shows failures to the user: one line, a button for the remedy, and a button that opens the log. */
+
 import { commands, Position, Range, Uri, window, workspace } from 'vscode';
 import { C3Error, CancelledError, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 import type { Log } from './log.ts';

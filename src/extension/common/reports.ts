@@ -1,4 +1,5 @@
 /** Shows reports as read-only documents of plain lines. */
+
 import { EventEmitter, Uri, ViewColumn, window, workspace } from 'vscode';
 import { Disposables } from './disposables.ts';
 

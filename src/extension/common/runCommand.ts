@@ -1,4 +1,5 @@
 /** Runs commands of the extension on behalf of its panels. */
+
 import { commands } from 'vscode';
 
 /** Runs a command and waits for its end. @param name the command id without its prefix `c3.` */

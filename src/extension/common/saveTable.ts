@@ -1,4 +1,5 @@
 /** Saves tables to a file that the user chooses. */
+
 import { Uri, window, workspace } from 'vscode';
 import { toErrorMessage, C3Error } from '../../shared/errors.ts';
 

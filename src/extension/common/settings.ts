@@ -1,4 +1,5 @@
 /** Reads the user's settings and checks their values. */
+
 import { isAbsolute, join } from 'node:path';
 import { workspace } from 'vscode';
 import type { SpendingChoice } from '../../shared/endpointCost.ts';

@@ -2,6 +2,7 @@
  * Locates the cursor in a configuration: at a key of a section, or at the value of a key. The text may
  * be unfinished.
  */
+
 import { isMap, isPair, isScalar, isSeq, visit, type Document, type Scalar } from 'yaml';
 import { parseYaml } from '../../shared/text/yaml.ts';
 import { findConfigKey, type ConfigKey } from './keys.ts';

@@ -1,4 +1,5 @@
 /** Reads the disk at the paths that a configuration names. Not called in an untrusted workspace. */
+
 import { readdir, stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
 import { describeAbsentPath, type NamedPath } from '../../shared/text/namedPaths.ts';

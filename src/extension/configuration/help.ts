@@ -1,4 +1,5 @@
 /** Computes the help for a configuration: completions, hovers, and the paths that the file names. */
+
 import { isMap } from 'yaml';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { parseYaml } from '../../shared/text/yaml.ts';

@@ -2,6 +2,7 @@
  * Writes a change that was tried into the text of a configuration, and touches no other keys. Pure.
  * Part of the bundle of configurations, which contains the parser.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
 import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from '../../domain/trial.ts';

@@ -1,4 +1,5 @@
 /** Describes keys in words: permitted values, default and meaning. */
+
 import type { ConfigKey } from './keys.ts';
 
 const KINDS = {

@@ -1,4 +1,5 @@
 /** The keys of a run configuration, read from the schema that validates runs. */
+
 import { z } from 'zod';
 import type { NamedPath } from '../../shared/text/namedPaths.ts';
 import { configSchema } from '../../training/config/config.ts';

@@ -2,6 +2,7 @@
  * Language support for `*.c3.yaml`: completions, hovers, diagnostics with quick fixes, and code
  * lenses. The parser is loaded when such a file is opened.
  */
+
 import { dirname } from 'node:path';
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import {

@@ -1,4 +1,5 @@
 /** Reads the message of a finding's file. Pure. In the bundle of configurations, with the parser. */
+
 import { isRecord } from '../../shared/guard.ts';
 import { parseYaml, readYamlValue } from '../../shared/text/yaml.ts';
 

@@ -1,4 +1,5 @@
 /** Opens configurations as unsaved documents. Nothing is written to the disk before the user saves. */
+
 import { join } from 'node:path';
 import { Position, Uri, window, workspace, WorkspaceEdit, type TextDocument } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';

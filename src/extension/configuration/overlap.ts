@@ -2,6 +2,7 @@
  * Finds questions that a configuration both trains on and evaluates. Runs in a separate thread, with
  * limits on the size of the files and on the time.
  */
+
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,5 @@
 /** Thread that reads the data files of a configuration and posts a sentence on their overlap, or null. */
+
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadProblems } from '../../tasks/files/load.ts';
 import { overlapReport, overlapSentence, WAYS_OUT } from '../../tasks/overlap.ts';

@@ -1,4 +1,5 @@
 /** Writes the configuration of a recorded run as a text that starts the same run again. */
+
 import { isRecord } from '../../shared/guard.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';
 

@@ -1,4 +1,5 @@
 /** Reads the team of a run with its prompts. In the bundle of configurations, with the parser. */
+
 import { isRecord } from '../../shared/guard.ts';
 import { parseProtocol } from '../../team/parseProtocol.ts';
 import { findPromptFault, replacePrompts } from '../../team/prompts.ts';

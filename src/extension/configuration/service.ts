@@ -1,4 +1,5 @@
 /** Language support for configurations: a separate bundle, loaded with the first configuration. */
+
 export {
   getAnswerForm as answerFormOf,
   makeEvaluatorWithoutCode as evaluatorWithoutCode,

@@ -1,4 +1,5 @@
 /** Writes the template of a new configuration: every key with its description. */
+
 import { wrapWords } from '../../shared/text/wrapped.ts';
 import { listNamedValues, formatConfigValue } from './keyWords.ts';
 import { CONFIGURATION, type ConfigKey } from './keys.ts';

@@ -1,4 +1,5 @@
 /** The run dashboard: one panel that shows a chosen run and other runs for comparison. */
+
 import { window, type WebviewPanel, env, ProgressLocation } from 'vscode';
 import { isRunBlame, RUN_BLAME_BUDGET, type RunBlame } from '../../domain/answer.ts';
 import type { Phase } from '../../domain/episode.ts';

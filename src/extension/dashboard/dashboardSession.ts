@@ -1,4 +1,5 @@
 /** The content of the run dashboard: the chosen run, the compared runs, and their data, read in slices. */
+
 import type { Phase } from '../../domain/episode.ts';
 import { listEvaluations } from '../../domain/evaluation.ts';
 import { describeStoredJudge, shownStatus, type RunRecord } from '../../domain/run.ts';

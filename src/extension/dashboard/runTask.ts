@@ -1,4 +1,5 @@
 /** Reads the task of a run from its configuration. Only runs of the same task can be compared. */
+
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { readSection, parseStoredRecipe } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** The runs table: one panel in which the user chooses the runs that the dashboard compares. */
+
 import type { WebviewPanel } from 'vscode';
 import { RUNS_PANEL, type RunsTableFromHost } from '../../shared/protocols/runsTable.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';

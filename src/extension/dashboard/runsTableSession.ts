@@ -1,4 +1,5 @@
 /** The content of the runs table: runs with the hyperparameters in which they differ. */
+
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import { isColumnChoice, NO_CHOICE } from '../../shared/protocols/columnChoice.ts';
 import {

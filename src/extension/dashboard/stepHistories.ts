@@ -2,6 +2,7 @@
  * Caches the steps of runs for their charts. Finished steps are read once and in slices, so that the
  * editor stays responsive.
  */
+
 import { roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import { readContributions, addCosts, subtractCosts, type RoundCost, type StepRow } from '../../domain/stepRows.ts';
 import { STEPS_MOST } from '../../shared/protocols/dashboardProtocol.ts';

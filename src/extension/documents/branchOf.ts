@@ -1,4 +1,5 @@
 /** Reads branches from the store and formats them for the diff editor. */
+
 import type { Message } from '../../domain/message.ts';
 import { toOutcome } from '../../shared/credit/returns.ts';
 import type { Branch } from '../../shared/transcript/branches.ts';

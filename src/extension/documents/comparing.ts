@@ -1,4 +1,5 @@
 /** Compares two branches: the user marks one message and chooses another, as with "Select for Compare". */
+
 import { commands, EventEmitter, ViewColumn, window } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { compareBranches, type Comparison } from '../../shared/transcript/comparison.ts';

@@ -1,4 +1,5 @@
 /** Formats the model input of one message as a document: its exact bytes and token boundaries. */
+
 import type { FullMessage } from '../../domain/message.ts';
 import { showHidden } from '../../shared/text/visible.ts';
 import type { ContextTokens, TokenSpan } from '../../shared/transcript/contextTokens.ts';

@@ -3,6 +3,7 @@
  * other parts. They are read anew when opened, and are files of a file system so that the editor
  * restores their tabs.
  */
+
 import {
   EventEmitter,
   FileSystemError,

@@ -1,4 +1,5 @@
 /** A read-only file system without folders, for documents of the extension. */
+
 import { FileSystemError, type Uri } from 'vscode';
 import { Disposables, type Disposable } from '../common/disposables.ts';
 

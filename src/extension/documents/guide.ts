@@ -1,4 +1,5 @@
 /** Shows the pages of media/guide in the editor's Markdown preview. */
+
 import { commands, Uri, window } from 'vscode';
 
 /** Labels of the pages, by file name without extension. */

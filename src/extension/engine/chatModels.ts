@@ -1,4 +1,5 @@
 /** Asks the chat models of VS Code and returns their answers as data. Pure except for the models. */
+
 import { onAbort, throwIfAborted } from '../../shared/cancellation.ts';
 import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';

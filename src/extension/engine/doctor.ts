@@ -1,4 +1,5 @@
 /** The command "Check this machine", which shows the engine's report. */
+
 import { ProgressLocation, window } from 'vscode';
 import type { Reports } from '../common/reports.ts';
 import { formatDoctorReport } from './doctorReport.ts';

@@ -1,4 +1,5 @@
 /** Formats the doctor's report as a plain document. */
+
 import type { DoctorReport } from '../../shared/protocols/engineProtocol.ts';
 
 /** Formats providers, versions and the store as aligned lines. */

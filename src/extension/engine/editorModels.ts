@@ -1,4 +1,5 @@
 /** Lets the engine ask the chat models of VS Code and the user, over its connection. */
+
 import {
   CancellationTokenSource,
   LanguageModelChatMessage,

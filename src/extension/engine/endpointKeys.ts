@@ -2,6 +2,7 @@
  * Keeps keys of servers in the editor's secret storage, and their hosts in its global state. The keys
  * are sent only to the engine, over its connection.
  */
+
 import { window, type Disposable, type Memento, type SecretStorage } from 'vscode';
 import { isKey, isLocal, nameKeyVariable } from '../../shared/endpointKeys.ts';
 

@@ -2,6 +2,7 @@
  * Connects to the engine of the workspace's store, or starts it when first needed. Its messages arrive
  * as events. The engine outlives the window.
  */
+
 import { EventEmitter, workspace } from 'vscode';
 import { createEngineClient, type EngineClient } from '../../client/engineClient.ts';
 import { isAlive } from '../../files/processes.ts';

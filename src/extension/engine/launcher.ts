@@ -1,4 +1,5 @@
 /** Writes the program `c3` for terminals, which starts the command line with the extension's Node. */
+
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

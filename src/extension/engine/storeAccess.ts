@@ -1,4 +1,5 @@
 /** The extension's read-only connection to the store, with an event for changes of the store. */
+
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { EventEmitter, RelativePattern, Uri, workspace, type FileSystemWatcher } from 'vscode';

@@ -3,6 +3,7 @@
  * the editor forever. A separate process examines the file before the editor opens it. The result is
  * kept for the next window.
  */
+
 import { statSync, type BigIntStats } from 'node:fs';
 import { examineApart } from '../../client/examineStore.ts';
 import { resolveRealFile } from '../../files/realFile.ts';

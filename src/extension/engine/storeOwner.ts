@@ -1,4 +1,5 @@
 /** Reads the lock file of a store, for display only: the engine decides about write access. */
+
 import { hostname } from 'node:os';
 import { readSmall } from '../../files/newFile.ts';
 import { isAlive } from '../../files/processes.ts';

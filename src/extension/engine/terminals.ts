@@ -1,4 +1,5 @@
 /** Appends the folder of `c3` to the PATH of the editor's terminals. */
+
 import { delimiter, join } from 'node:path';
 import { Uri, type ExtensionContext } from 'vscode';
 import { toErrorMessage } from '../../shared/errors.ts';

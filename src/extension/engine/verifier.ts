@@ -1,4 +1,5 @@
 /** Re-executes replays on request. Shows progress with a cancel button, and the result. */
+
 import { ProgressLocation, window } from 'vscode';
 import { asksServers } from '../../domain/run.ts';
 import { describeReport, type VerificationReport } from '../../domain/verification.ts';

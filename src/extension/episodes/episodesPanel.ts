@@ -1,4 +1,5 @@
 /** The episodes panel: one panel that shows a chosen run, with one row for each of its problems. */
+
 import { window, type WebviewPanel } from 'vscode';
 import type { LostProblemRow } from '../../domain/problem.ts';
 import { shownStatus } from '../../domain/run.ts';

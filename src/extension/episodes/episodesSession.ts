@@ -2,6 +2,7 @@
  * Answers the requests of the episodes panel: the order of a run's problems, windows of rows, and
  * transcripts to open.
  */
+
 import {
   CLEAREST_FIRST,
   LOST_FIRST,

@@ -1,4 +1,5 @@
 /** Labels of findings in the editor. Pure. */
+
 import { FINDING_FILE } from '../../domain/answer.ts';
 
 /** Returns the name of a finding's file without its ending. */

@@ -1,4 +1,5 @@
 /** Shows findings that are kept as tests in the Test Explorer, and checks them. */
+
 import {
   Range,
   RelativePattern,

@@ -1,4 +1,5 @@
 /** Keeps messages as tests, and goes from such a test to its message. */
+
 import { posix } from 'node:path';
 import { ProgressLocation, Uri, window, workspace } from 'vscode';
 import { FINDING_DRAWS } from '../../domain/answer.ts';

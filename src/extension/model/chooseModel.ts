@@ -1,4 +1,5 @@
 /** Asks for a model folder: a remembered one or any other. */
+
 import { basename, dirname } from 'node:path';
 import { QuickPickItemKind, ThemeIcon, Uri, window, workspace, type QuickPick, type QuickPickItem } from 'vscode';
 import { Disposables } from '../common/disposables.ts';

@@ -1,4 +1,5 @@
 /** The state of one model folder: facts, plan and self-test, each requested from the engine. */
+
 import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
 import { CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { ModelFacts, RunPlan, SelfTestProgress, SelfTestStep } from '../../shared/models.ts';

@@ -1,4 +1,5 @@
 /** Writes a run configuration for a chosen model, and chooses the name of its file. */
+
 import { basename, isAbsolute, relative, sep } from 'node:path';
 import type { ModelSettings } from '../../shared/protocols/modelProtocol.ts';
 

@@ -1,4 +1,5 @@
 /** Remembers the model folders of a workspace, the last used one first. */
+
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { ListKeeper } from '../common/listKeeper.ts';

@@ -1,4 +1,5 @@
 /** The model panel: one panel that shows the last chosen folder. */
+
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Asks for the length of a run. Each length shows its estimated time as soon as it is known. */
+
 import { window, type QuickPickItem } from 'vscode';
 import { formatEstimate, type TimeEstimate } from '../../shared/text/times.ts';
 

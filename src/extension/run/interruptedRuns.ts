@@ -1,4 +1,5 @@
 /** Notifies once in a session about a run that was interrupted or never started. */
+
 import { env, window, type Memento } from 'vscode';
 import { shownStatus, type RunRecord } from '../../domain/run.ts';
 import { C3Error } from '../../shared/errors.ts';

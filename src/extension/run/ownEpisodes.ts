@@ -1,4 +1,5 @@
 /** Asks for the user's score, note and tags of an episode. */
+
 import { window } from 'vscode';
 import { BY_HAND } from '../../domain/episode.ts';
 import { episodeNoteFault, NO_EPISODE_NOTE, UNKNOWN_RANGE, type EpisodeNote } from '../../domain/episodeNote.ts';

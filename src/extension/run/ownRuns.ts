@@ -1,4 +1,5 @@
 /** Asks for titles, notes and tags of runs, and deletes runs. */
+
 import { ProgressLocation, window } from 'vscode';
 import { LONGEST_NOTE, noteFault, parseTags, type RunNote, type RunRecord } from '../../domain/run.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';

@@ -1,4 +1,5 @@
 /** Formats a run's plan as a narrow document beside its configuration, with the verdict first. */
+
 import { describeCost } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, MemoryTotal, RunPlan, WorkCost } from '../../shared/models.ts';
 import { formatBytes } from '../../shared/text/sizes.ts';

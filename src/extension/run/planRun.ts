@@ -1,4 +1,5 @@
 /** The command "Plan memory and budget", which shows the needs and the cost of a run before it starts. */
+
 import { basename } from 'node:path';
 import { ProgressLocation, ViewColumn, window, type Uri } from 'vscode';
 import type { Reports } from '../common/reports.ts';

@@ -1,4 +1,5 @@
 /** Formats the progress of a run, in words and in percent. */
+
 import type { RunJob, RunProgress } from '../../shared/protocols/jobs.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import { formatRemaining } from '../../shared/text/times.ts';

@@ -1,4 +1,5 @@
 /** The command "Replace policy": asks for role, new policy and strategy, and starts the run. */
+
 import { window, workspace, type QuickPickItem } from 'vscode';
 import { readSection, parseStoredConfig } from '../../domain/run.ts';
 import type { RunPlan } from '../../shared/models.ts';

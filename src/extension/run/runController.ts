@@ -2,6 +2,7 @@
  * Shows the runs of the folder's engine in this window, including those that others started: progress
  * with a cancel button, and a notification at the end.
  */
+
 import { commands, EventEmitter, ProgressLocation, window } from 'vscode';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** Asks for the configuration and the length of a run. Enter at each question accepts the defaults. */
+
 import { commands, QuickPickItemKind, Range, ThemeIcon, Uri, window, workspace, type QuickPickItem } from 'vscode';
 import type { RunPlan } from '../../shared/models.ts';
 import type { StartRunParams } from '../../shared/protocols/engineProtocol.ts';

@@ -1,4 +1,5 @@
 /** The status bar item, which shows the stage of the run in progress and opens the dashboard. */
+
 import { StatusBarAlignment, window } from 'vscode';
 import { formatRemaining } from '../../shared/text/times.ts';
 import { Disposables } from '../common/disposables.ts';

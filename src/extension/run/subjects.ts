@@ -1,4 +1,5 @@
 /** The bundled teams and example configurations that a run can start from. */
+
 import type { TeamTask } from '../../shared/runNames.ts';
 
 export interface BundledTeam {

@@ -2,6 +2,7 @@
  * Offers the tools of `c3 mcp` to language models in VS Code. The user confirms each replay and sees
  * its maximum cost.
  */
+
 import {
   LanguageModelTextPart,
   LanguageModelToolResult,

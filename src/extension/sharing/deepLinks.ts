@@ -1,4 +1,5 @@
 /** Copies links to runs and messages, and opens them in a window with the same folder. */
+
 import { env, window, workspace, type Disposable, type ExtensionContext, type Uri } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { formatLink, type Subject } from '../../shared/links.ts';

@@ -1,4 +1,5 @@
 /** The command "Export report", which saves a run or a message as one file. */
+
 import { basename, posix } from 'node:path';
 import { commands, env, ProgressLocation, UIKind, window, workspace, type Uri } from 'vscode';
 import { findingReport, reportJson, reportPage, runReport } from '../../report/report.ts';

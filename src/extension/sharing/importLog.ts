@@ -1,4 +1,5 @@
 /** The command "Import agent log", which imports recordings of other programs as runs. */
+
 import { ProgressLocation, window, type Uri } from 'vscode';
 import { describeImport, writeImportNotice, type LogImport } from '../../domain/episode.ts';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../domain/problem.ts';

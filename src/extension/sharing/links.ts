@@ -1,4 +1,5 @@
 /** Parses links into a store and finds their targets. Each part is validated: links are untrusted. */
+
 import { relative, resolve } from 'node:path';
 import { findClearest } from '../../shared/credit/order.ts';
 import { hasCode } from '../../shared/errors.ts';

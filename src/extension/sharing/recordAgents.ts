@@ -1,4 +1,5 @@
 /** The command "Record agents", which runs a program of the user and stores its messages. */
+
 import { ProgressLocation, QuickPickItemKind, window, workspace, type CancellationToken } from 'vscode';
 import type { Recorded } from '../../domain/episode.ts';
 import { rightAnswer, type RightAnswer } from '../../domain/problem.ts';

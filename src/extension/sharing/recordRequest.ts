@@ -1,4 +1,5 @@
 /** Builds the request to record a program, with the server and the environment of the window. */
+
 import { withoutKeys } from '../../shared/endpointKeys.ts';
 import { readAnthropicServer, readAzureServer, readOpenAiServer, hideSecrets } from '../../shared/modelServer.ts';
 import type { RecordParams } from '../../shared/protocols/engineProtocol.ts';

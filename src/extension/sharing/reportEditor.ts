@@ -2,6 +2,7 @@
  * Shows exported reports in a read-only editor of the file. Its tab returns after a reload, and it
  * follows changes of the file.
  */
+
 import { posix } from 'node:path';
 import {
   type Uri,

@@ -1,4 +1,5 @@
 /** Remembers the requests that the user was shown, so that an assistant can start only these. */
+
 import { C3Error } from '../../shared/errors.ts';
 
 /** Maximum number of requests that wait for an answer. */

@@ -1,4 +1,5 @@
 /** Finds the subject of "Export report" and "Copy link": that of a menu, or the user's choice. */
+
 import { window } from 'vscode';
 import { isRecord } from '../../shared/guard.ts';
 import type { Subject } from '../../shared/links.ts';

@@ -1,4 +1,5 @@
 /** Formats buckets for the side bar, with the same signs and figures as the transcript. */
+
 import {
   describeOtherContinuation,
   OTHER_DISTRIBUTION,

@@ -1,4 +1,5 @@
 /** The model of the view "Buckets": the buckets of one run by rank, and their messages, in pages. */
+
 import {
   groupEqualAlternatives,
   ALL_BUCKETS,

@@ -1,4 +1,5 @@
 /** The tree view "Buckets": the contexts of one run with sampled alternatives, in a chosen order. */
+
 import {
   commands,
   EventEmitter,

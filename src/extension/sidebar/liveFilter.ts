@@ -1,4 +1,5 @@
 /** Asks for a filter with a quick pick of several choices, which the view follows at once. */
+
 import type { QuickPick, QuickPickItem } from 'vscode';
 
 /**

@@ -1,4 +1,5 @@
 /** Asks for a run if a command was given none. */
+
 import { window, type QuickPickItem } from 'vscode';
 import type { StoreReader } from '../../store/read/reader.ts';
 import { withoutIcons } from '../common/plainText.ts';

@@ -1,4 +1,5 @@
 /** Formats runs for the side bar and for quick picks. */
+
 import { BY_HAND, type Episode } from '../../domain/episode.ts';
 import { isResumable } from '../../domain/run.ts';
 import type { Step } from '../../domain/step.ts';

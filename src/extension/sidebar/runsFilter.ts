@@ -1,4 +1,5 @@
 /** Filters the runs of the tree by words, method and status. */
+
 import type { RunRecord, ShownStatus } from '../../domain/run.ts';
 import { list, literal, object, text, type Guarded } from '../../shared/guard.ts';
 

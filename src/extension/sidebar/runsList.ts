@@ -1,4 +1,5 @@
 /** Compares lists of the Runs view, to find the items to update after a change of the store. */
+
 import type { RunNode, RunsNode } from './runsModel.ts';
 
 export interface List {

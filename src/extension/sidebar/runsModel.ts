@@ -1,4 +1,5 @@
 /** The model of the view "Runs": runs, their rounds, and the episodes of a round, each list in pages. */
+
 import type { Episode, Phase } from '../../domain/episode.ts';
 import { evaluationRound, evaluationTitle, roundsInOrder, type EvaluationRound } from '../../domain/evaluation.ts';
 import {

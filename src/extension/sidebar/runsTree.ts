@@ -1,4 +1,5 @@
 /** The tree view "Runs": runs, their steps and evaluations, and the episodes of each. */
+
 import { setTimeout } from 'node:timers/promises';
 import {
   commands,

@@ -1,4 +1,5 @@
 /** The failure taxonomy panels, one for each run. */
+
 import { ViewColumn, type WebviewPanel } from 'vscode';
 import { C3Error } from '../../shared/errors.ts';
 import { isTaxonomyState, TAXONOMY_PANEL, type TaxonomyFromHost } from '../../shared/protocols/taxonomyProtocol.ts';

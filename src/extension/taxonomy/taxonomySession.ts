@@ -2,6 +2,7 @@
  * Answers the requests of a taxonomy panel. Each choice is answered at once, and only the newest
  * counts. Labels are appended by the engine.
  */
+
 import {
   NO_FILTER,
   sameThresholds,

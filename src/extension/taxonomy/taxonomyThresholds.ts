@@ -1,4 +1,5 @@
 /** Remembers the last thresholds of a workspace, which apply to all of its runs. */
+
 import { areThresholds, TAXONOMY_THRESHOLDS, THRESHOLD_NAMES, type TaxonomyThresholds } from '../../domain/taxonomy.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';

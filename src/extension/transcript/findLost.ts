@@ -2,6 +2,7 @@
  * The command "Find the message that lost it". Uses the engine's search, with a team file for a
  * recorded episode. If servers answer for the run, settles the credit of each message instead.
  */
+
 import { env, ProgressLocation, window, type CancellationToken, type Progress } from 'vscode';
 import { BLAME_BUDGET, type Blame } from '../../domain/answer.ts';
 import type { Message } from '../../domain/message.ts';

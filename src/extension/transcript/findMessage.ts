@@ -1,4 +1,5 @@
 /** The command "Find message", which searches all stored messages and questions while the user types. */
+
 import { QuickPickItemKind, window, type QuickPickItem } from 'vscode';
 import type { Message } from '../../domain/message.ts';
 import { toErrorMessage } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Formats a found message: its return, its question and its place. */
+
 import { BY_HAND } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';

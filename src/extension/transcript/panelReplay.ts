@@ -1,4 +1,5 @@
 /** Starts, follows and cancels the replays of a transcript panel. */
+
 import { CancellationTokenSource } from 'vscode';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { asksServers } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** Asks for the team file of a run that was recorded elsewhere, or writes one. */
+
 import { join } from 'node:path';
 import { Uri, window, workspace } from 'vscode';
 import { IMPORTED } from '../../domain/episode.ts';

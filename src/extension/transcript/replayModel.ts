@@ -1,4 +1,5 @@
 /** Asks for another model than that of the run, with which a replay is continued. */
+
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { Services } from '../services.ts';
 import { askForConfirmation } from '../webview/confirm.ts';

@@ -1,4 +1,5 @@
 /** The open transcript panels. A message opens in the last used one, unless a new one is requested. */
+
 import { ViewColumn, window, type WebviewPanel } from 'vscode';
 import { NO_FILTER } from '../../domain/taxonomy.ts';
 import { C3Error } from '../../shared/errors.ts';

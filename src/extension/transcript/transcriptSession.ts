@@ -1,4 +1,5 @@
 /** The session of a transcript panel: answers its page from the store and starts replays. */
+
 import { AS_RECORDED } from '../../domain/replay.ts';
 import {
   NO_FILTER,

@@ -1,4 +1,5 @@
 /** Asks for the role of a team to change and for the change. A prompt is edited in its own tab. */
+
 import { window, type QuickPickItem } from 'vscode';
 import type { Sampling } from '../../domain/message.ts';
 import {

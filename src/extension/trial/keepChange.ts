@@ -1,4 +1,5 @@
 /** The button "Keep", which writes a change that was tried into a configuration in the editor. */
+
 import { dirname } from 'node:path';
 import { Range, window, workspace, WorkspaceEdit, type QuickPickItem, type TextDocument, type Uri } from 'vscode';
 import { describeTeamChange } from '../../domain/trial.ts';

@@ -1,4 +1,5 @@
 /** Keeps the last trial of a workspace for its panel, so that it survives a reload. */
+
 import { isTeamChange, isTrial, type TeamChange, type Trial, type TrialEpisode } from '../../domain/trial.ts';
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';

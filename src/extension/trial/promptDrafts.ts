@@ -1,4 +1,5 @@
 /** Keeps drafts of prompts in the workspace state, one for each role of a run. */
+
 import { isRecord } from '../../shared/guard.ts';
 import type { ListKeeper } from '../common/listKeeper.ts';
 

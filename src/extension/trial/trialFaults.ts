@@ -1,4 +1,5 @@
 /** Checks a change before it is tried, and describes each fault in one sentence. Pure. */
+
 import { IMPORTED } from '../../domain/episode.ts';
 import { parseStepName } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/run.ts';

@@ -1,4 +1,5 @@
 /** The session of the trial panel. */
+
 import { describeTeamChange } from '../../domain/trial.ts';
 import type { ShownTrial, TRIAL_PANEL, TrialFromHost } from '../../shared/protocols/trialProtocol.ts';
 import type { EventsOf, Page, SessionOf } from '../webview/panelSession.ts';

@@ -1,4 +1,5 @@
 /** The command "Try a change": its questions, the tab of a prompt, the trial, and its panel. */
+
 import {
   commands,
   ProgressLocation,

@@ -2,6 +2,7 @@
  * Asks for confirmation before a request of a page has an effect outside its panel. The user may not
  * have made that request.
  */
+
 import { window } from 'vscode';
 import { withoutLinks } from '../common/plainText.ts';
 

@@ -1,4 +1,5 @@
 /** Asks for consent to the cost of servers, before work begins. */
+
 import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { askForConfirmation } from './confirm.ts';
 

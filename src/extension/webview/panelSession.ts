@@ -2,6 +2,7 @@
  * The session of an open panel: its handlers for events of the page and its answers to requests. A
  * session does not depend on the editor.
  */
+
 import type { PanelEvent, Events, Panel } from '../../shared/protocols/panel.ts';
 import {
   replyTo,

@@ -1,4 +1,5 @@
 /** Tabs of panels, each with a page and a session until it is closed. */
+
 import { ViewColumn, type Event, type Tab, type WebviewPanel, commands, TabInputWebview, window } from 'vscode';
 import type { Panel } from '../../shared/protocols/panel.ts';
 import type { ReplyMessage } from '../../shared/protocols/requests.ts';

@@ -2,6 +2,7 @@
  * The connection between a panel and its web page. Messages are typed in both directions, and those of
  * the page are validated. Messages are sent only while the page is listening.
  */
+
 import { Uri, window, type ViewColumn, type WebviewPanel } from 'vscode';
 import { toErrorMessage } from '../../shared/errors.ts';
 import { guardToHost, type Panel, type ToHost } from '../../shared/protocols/panel.ts';

@@ -1,4 +1,5 @@
 /** Writes the HTML page around a panel's bundle. */
+
 import { randomBytes } from 'node:crypto';
 
 export interface PageParts {

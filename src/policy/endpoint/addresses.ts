@@ -2,6 +2,7 @@
  * Distributes requests over several addresses: the one with the fewest pending requests is next,
  * and one that fails rests a while.
  */
+
 import { onAbort } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';
 import type { LongWait } from '../../shared/longWait.ts';

@@ -3,6 +3,7 @@
  * uncaught, however late it comes. Node's own `fetch` throws an uncaught one if a connection ends
  * while its reply is not read yet (nodejs/undici#5360).
  */
+
 import { request as plainRequest, type Agent as PlainAgent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { request as secureRequest, type Agent as SecureAgent } from 'node:https';
 import { toErrorMessage } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Asks an endpoint until it answers, with several addresses, limits, retries and spending. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
 import { C3Error, CancelledError, type ErrorAction } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Unpacks bodies by the name in their Content-Encoding (RFC 9110, section 8.4). */
+
 import { pipeline, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {

@@ -1,4 +1,5 @@
 /** The policy of a role that a server answers over an OpenAI-compatible API. */
+
 import { z } from 'zod';
 import type { Sampling } from '../../domain/message.ts';
 import { withController } from '../../shared/cancellation.ts';

@@ -1,4 +1,5 @@
 /** Sends one request and reads the reply, with limits on time and length, without retries. */
+
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { combineSignals } from '../../shared/cancellation.ts';

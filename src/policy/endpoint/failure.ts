@@ -1,4 +1,5 @@
 /** The failures of an endpoint, and if asking again may help. */
+
 import { LONGEST_WAIT, formatWholeSeconds } from '../../shared/longWait.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 

@@ -1,4 +1,5 @@
 /** Decides about long waits. The user is asked once for each server and wait, for all roles. */
+
 import { Lanes } from '../../shared/lanes.ts';
 import type { AskWait, LongWait } from '../../shared/longWait.ts';
 

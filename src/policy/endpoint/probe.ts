@@ -1,4 +1,5 @@
 /** Finds out an endpoint's capabilities by asking it. Nothing is assumed. */
+
 import type { Sampling } from '../../domain/message.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';

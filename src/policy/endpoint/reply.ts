@@ -1,4 +1,5 @@
 /** Reads an endpoint's answer as plain data. */
+
 import { z } from 'zod';
 import { ChoiceReader, withoutReasoning } from '../../chat/choices.ts';
 import { listAtKey, textAt, type Fields } from '../../chat/fields.ts';

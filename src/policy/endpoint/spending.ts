@@ -3,6 +3,7 @@
  * that it can cost. If that exceeds the limit, the request waits until pending ones are counted,
  * and is refused if none is pending.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 
 /** Prices per million tokens. */

@@ -1,4 +1,5 @@
 /** Reads the weights of a model folder: one safetensors file, or several shards with an index. */
+
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

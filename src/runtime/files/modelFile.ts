@@ -2,6 +2,7 @@
  * Opens and reads files of a model folder. The folder may come from anyone, so only regular files of
  * bounded length are read.
  */
+
 import type { FileHandle } from 'node:fs/promises';
 import { openRegular, readRegular } from '../../files/regularFile.ts';
 

@@ -1,4 +1,5 @@
 /** The safetensors format: an 8-byte little-endian header length, a JSON header, then the tensors. */
+
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 
 export interface NamedTensor {

@@ -1,4 +1,5 @@
 /** Reads tensors of safetensors files piece by piece into existing memory, never a whole file. */
+
 import type { FileHandle } from 'node:fs/promises';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { openModelFile } from './modelFile.ts';

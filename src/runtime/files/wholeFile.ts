@@ -1,4 +1,5 @@
 /** Writes a file so that it exists whole or not at all, even if the process or the machine stops. */
+
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE, unfinishedName } from '../../files/newFile.ts';

@@ -1,4 +1,5 @@
 /** Limits on the rows and tokens that are generated together. */
+
 import type { TransformerConfig } from '../model/transformer.ts';
 
 /** Largest number of rows that are decoded together. */

@@ -1,4 +1,5 @@
 /** Generation on the CPU, over a key-value cache in ordinary memory that no step copies. */
+
 import type { Tensor } from 'onnxruntime-node';
 import { exactThreads } from '../model/exactThreads.ts';
 import { weightFeeds, type PolicyWeights } from '../model/lora.ts';

@@ -1,4 +1,5 @@
 /** Generation on an accelerator: weights and cache stay on the device, and a step is one call. */
+
 import { Graph, type Value } from '../graph/graph.ts';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import { cast, div, equal, lessOrEqual, select } from '../graph/ops/elementwise.ts';

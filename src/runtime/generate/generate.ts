@@ -1,4 +1,5 @@
 /** Continuous batching: distinct prompts are prefilled once, and waiting rows replace ended ones. */
+
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { findTraits } from '../../shared/devices.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';

@@ -2,6 +2,7 @@
  * Generation graphs for the CPU: prefill of whole prompts, and a decoding step in stages. The caller
  * extends the key-value cache between the stages.
  */
+
 import { Graph, type Value } from '../graph/graph.ts';
 import { div } from '../graph/ops/elementwise.ts';
 import { gatherRows } from '../graph/ops/gather.ts';

@@ -1,4 +1,5 @@
 /** The keys and values of rows that are decoded together, in memory that ONNX Runtime reads directly. */
+
 import type { Tensor } from 'onnxruntime-node';
 import { HIDDEN } from '../graph/ops/attention.ts';
 import type { TransformerConfig } from '../model/transformer.ts';

@@ -1,4 +1,5 @@
 /** Rows that are decoded together, with their key-value cache in ordinary or in device memory. */
+
 import type { PolicyWeights } from '../model/lora.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 import { floatTensor, int32Tensor, type Feeds } from '../session/session.ts';

@@ -1,4 +1,5 @@
 /** Groups prompts with a common prefix, so that the prefix is computed once. */
+
 import { exactSlots, sameSlice } from '../model/exactThreads.ts';
 import type { TransformerConfig } from '../model/transformer.ts';
 

@@ -2,6 +2,7 @@
  * The part of the ONNX protobuf wire format that these graphs need (onnx.proto3, IR version 10).
  * Field numbers are those of onnx/onnx.proto.
  */
+
 import { PbfWriter } from 'pbf';
 
 export type DType = 'float32' | 'float64' | 'float16' | 'int64' | 'int32' | 'bool';

@@ -4,6 +4,7 @@
  * nodes freely. A rebuilt piece therefore reads a distinct copy of its input, which becomes available
  * only when the piece should run.
  */
+
 import { pullback } from './autodiff.ts';
 import type { Graph, Value } from './graph.ts';
 import { abs, add, cast, lessOrEqual, sub } from './ops/elementwise.ts';

@@ -2,6 +2,7 @@
  * The layers of the decoder as graph pieces: RMSNorm, optional biases and head norms, rotary positions
  * (half-split), grouped-query attention, SwiGLU.
  */
+
 import type { Dim, Graph, Value, Vjp } from '../graph/graph.ts';
 import { attention, type AttentionInputs, type AttentionMask } from '../graph/ops/attention.ts';
 import { reshapeLike } from '../graph/ops/broadcast.ts';

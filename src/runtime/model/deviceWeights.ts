@@ -1,4 +1,5 @@
 /** Parameters on the device, so that a snapshot is uploaded once instead of with every call. */
+
 import { DeviceMemory, type DeviceTensors } from '../session/deviceMemory.ts';
 import { disposeAll } from '../session/deviceTensor.ts';
 import type { DeviceSettings } from '../session/session.ts';

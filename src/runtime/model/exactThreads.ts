@@ -7,6 +7,7 @@
  * there are fewer rows than columns and enough work. A row in a small batch can therefore be added up
  * in other slices than in a large one, unless every thread's columns give the same slices.
  */
+
 import { adapterSpecs, type TransformerConfig } from './transformer.ts';
 
 /** Columns are divided among threads in multiples of this number. */

@@ -1,4 +1,5 @@
 /** Reads config.json of a Hugging Face model folder, and refuses settings that are not computed. */
+
 import { z } from 'zod';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { totalParameters, type RopeScaling, type TransformerConfig } from './transformer.ts';

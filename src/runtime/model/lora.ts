@@ -2,6 +2,7 @@
  * Adapters of a model (LoRA, see AdapterSettings): their parameters as flat vectors with named views,
  * their initial values, and the names of adapted snapshots.
  */
+
 import { createHash } from 'node:crypto';
 import type { Tensor } from 'onnxruntime-node';
 import { findTraits } from '../../shared/devices.ts';

@@ -3,6 +3,7 @@
  * in one folder for each role, as PEFT places named adapters. Transformers and vLLM read the same
  * files.
  */
+
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -2,6 +2,7 @@
  * The parameters of a policy: one flat vector with named views, read from and written to a folder in
  * the Hugging Face layout.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Checks of models that cannot be loaded or trained here. */
+
 import { join } from 'node:path';
 import { C3Error } from '../../shared/errors.ts';
 import { formatBytes } from '../../shared/text/sizes.ts';

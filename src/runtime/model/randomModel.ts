@@ -1,4 +1,5 @@
 /** Writes checkpoints of random bfloat16 weights of any size, in shards like published ones. */
+
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { INDEX_FILE, WEIGHTS_FILE } from '../files/huggingFaceWeights.ts';

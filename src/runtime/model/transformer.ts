@@ -2,6 +2,7 @@
  * A decoder-only transformer of the Llama, Qwen2 and Qwen3 families: its sizes, and its parameters
  * with the names and layouts of Hugging Face checkpoints (a linear weight is [out, in]).
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { AdapterModule } from '../../shared/runNames.ts';
 import type { Graph, Value } from '../graph/graph.ts';

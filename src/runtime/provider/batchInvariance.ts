@@ -3,6 +3,7 @@
  * the rows beside them or on padding. Products run as in generation: weights are inputs, at least two
  * rows are together, and keys are padded to a multiple of TIME_MULTIPLE.
  */
+
 import type { Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
 import { attention, HIDDEN } from '../graph/ops/attention.ts';

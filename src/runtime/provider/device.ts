@@ -1,4 +1,5 @@
 /** Chooses the provider of a run from the supported and requested ones, by self-tests. */
+
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** The weight products of a step without the rest: the lower limit of a step's time. */
+
 import type { Tensor } from 'onnxruntime-node';
 import { Graph, type Value } from '../graph/graph.ts';
 import { linear, matmul, swapLast } from '../graph/ops/linear.ts';

@@ -1,4 +1,5 @@
 /** Checks a provider: it agrees with the CPU, in any batch, and generation agrees with training. */
+
 import { findTraits } from '../../shared/devices.ts';
 import { Generator, type Completion, type GenerationRequest } from '../generate/generate.ts';
 import { Graph, type NodeSpec } from '../graph/graph.ts';

@@ -2,6 +2,7 @@
  * Moves named tensors between ordinary memory and the device, many in one call. On the CPU both are
  * the same memory and nothing is copied.
  */
+
 import type { Tensor } from 'onnxruntime-node';
 import { Graph, type DType } from '../graph/graph.ts';
 import { DeviceTensor } from './deviceTensor.ts';

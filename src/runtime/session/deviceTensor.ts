@@ -3,6 +3,7 @@
  * garbage collection, so the owner of a device tensor disposes of it, and all tensors in use are
  * counted.
  */
+
 import type { Tensor } from 'onnxruntime-node';
 
 const ELEMENT_BYTES: Readonly<Record<string, number>> = {

@@ -1,4 +1,5 @@
 /** ONNX Runtime sessions. This is the only file that calls ONNX Runtime. */
+
 import * as os from 'node:os';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import ortPackage from 'onnxruntime-node/package.json' with { type: 'json' };

@@ -2,6 +2,7 @@
  * AdamW in ordinary memory: one pass over the state, in place. An accelerator runs the same step as a
  * graph (buildUpdateGraph).
  */
+
 import type { AdamWConstants } from './graph/trainingGraph.ts';
 
 /** The gradient of a parameter, and its offset in the flat vectors. */

@@ -2,6 +2,7 @@
  * The whole training state in one file: the parameters (or those of each role's adapter and their
  * base), AdamW's two moments and step, and a value head with its own.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import { access, constants } from 'node:fs/promises';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
 /** Copies of training states that training can return to. */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { TrainingStates } from './checkpoint.ts';
 import type { TrainingState } from './trainingState.ts';

@@ -1,4 +1,5 @@
 /** Probabilities of tokens by their rank before an update, and of the same tokens after it. */
+
 import { SINGLE_RANKS, type RankShift } from '../../domain/step.ts';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { CancelledError } from '../../shared/errors.ts';

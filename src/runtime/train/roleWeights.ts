@@ -1,4 +1,5 @@
 /** The weights of a role: its own adapter over the model, the adapter of the team, or the model alone. */
+
 import { WHOLE_TEAM, type AdapterOrigin, type PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import type { AdapterSettings } from '../model/transformer.ts';

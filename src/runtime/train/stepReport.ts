@@ -1,4 +1,5 @@
 /** Reports of optimizer steps. */
+
 import type { StepResult } from './trainingState.ts';
 
 /** The result of a step without its state, which stays in the runtime. */

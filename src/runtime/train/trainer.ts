@@ -1,4 +1,5 @@
 /** Scores packed contexts and trains on them. The gradients of micro-batches add up inside the graph. */
+
 import type { Tensor } from 'onnxruntime-node';
 import type { AbortFlag } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError } from '../../shared/errors.ts';

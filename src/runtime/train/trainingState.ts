@@ -1,4 +1,5 @@
 /** The input, state and result of an optimizer step. */
+
 import type { AdapterOrigin, PolicyWeights } from '../model/lora.ts';
 import type { ModelNumbers } from '../model/model.ts';
 import type { PolicyLoss } from './graph/policyLoss.ts';

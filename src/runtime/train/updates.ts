@@ -1,4 +1,5 @@
 /** Optimizer updates: AdamW in ordinary memory, or on the device, where the moments stay. */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { DeviceWeights } from '../model/deviceWeights.ts';
 import { viewFeeds, type ParameterView } from '../model/model.ts';

@@ -2,6 +2,7 @@
  * A linear value head over hidden states, for MAPPO: V(s) = w . h(s), with its loss and its own
  * optimizer, or with a bias and fitted by least squares. The model under it is not trained by it.
  */
+
 import { adamwStep, gradientNorm, type AdamWState } from './adamw.ts';
 import { ADAMW } from './graph/trainingGraph.ts';
 import {

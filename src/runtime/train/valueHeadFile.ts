@@ -1,4 +1,5 @@
 /** A file with the value head of one snapshot, for evaluation. Training uses checkpoints only. */
+
 import { createHash } from 'node:crypto';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { bytePieces, writeSafetensors } from '../files/safetensors.ts';

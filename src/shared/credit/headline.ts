@@ -1,4 +1,5 @@
 /** The one credit that a message shows everywhere, pooled over all replays in its context, and its words. Pure. */
+
 import type { Credit } from './credit.ts';
 
 /**

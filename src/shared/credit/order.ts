@@ -3,6 +3,7 @@
  * panel, command and statement of the store uses them; the sort keys of a statement are tested against
  * these functions. Pure.
  */
+
 import { isDecided, type Headline } from './headline.ts';
 
 /** The fields of a credit that both orders use. */

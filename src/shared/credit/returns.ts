@@ -1,4 +1,5 @@
 /** Valid numbers for returns and for values of contexts and messages, and the returns that are a success. Pure. */
+
 import type { ReturnRange } from './creditPool.ts';
 
 /**

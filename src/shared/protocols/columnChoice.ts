@@ -1,4 +1,5 @@
 /** The visible columns of a table: by default those with a value in some row, otherwise the user's choice. */
+
 import { list, object, text, type Guarded } from '../guard.ts';
 
 const names = list(text(300), 500);

@@ -1,4 +1,5 @@
 /** Messages between the extension host and the run dashboard. */
+
 import type { RunBlame } from '../../domain/answer.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { StoredEvaluation } from '../../domain/evaluation.ts';

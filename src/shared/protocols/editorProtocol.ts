@@ -1,4 +1,5 @@
 /** Requests of an engine to a window: for the chat models that VS Code offers there, and for its user's decisions. */
+
 import { RequestType } from 'vscode-jsonrpc';
 import type { LongWait } from '../longWait.ts';
 import type { EditorModel } from '../rolePolicies.ts';

@@ -1,4 +1,5 @@
 /** The typed JSON-RPC messages between an engine and its clients, the windows and the command line. */
+
 import { NotificationType, RequestType, RequestType0 } from 'vscode-jsonrpc';
 import type { Blame, RunBlame, CheckedFinding, Expectation, KeptFinding } from '../../domain/answer.ts';
 import type { LogImport, Recorded } from '../../domain/episode.ts';

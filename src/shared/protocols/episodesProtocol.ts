@@ -1,4 +1,5 @@
 /** Messages between the extension host and the episodes panel. */
+
 import {
   OUTCOME_FILTERS,
   PROBLEM_COLUMNS,

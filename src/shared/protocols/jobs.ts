@@ -1,4 +1,5 @@
 /** Runs as jobs of a store's engine: queued, running or finished. */
+
 import type { RunSummary } from '../../domain/run.ts';
 import type { StepMetrics } from '../../domain/step.ts';
 import type { FailureData } from '../errors.ts';

@@ -1,4 +1,5 @@
 /** Messages between the extension host and the model panel. */
+
 import { DEFAULT_PROVIDER, DEVICE_REQUESTS } from '../devices.ts';
 import { integer, literal, nullable, object, text, type Guarded } from '../guard.ts';
 import type { ModelFacts, RunPlan, SelfTestStep } from '../models.ts';

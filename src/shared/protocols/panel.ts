@@ -2,6 +2,7 @@
  * The description of an editor panel: its protocol file holds it, and a row in extension.ts adds it. A
  * page sends events and requests; each is one entry of a table here, and one of its session.
  */
+
 import { isRecord, literal, object, type Guard, type Guarded } from '../guard.ts';
 import { guardRequest, type RequestMessage, type Requests } from './requests.ts';
 

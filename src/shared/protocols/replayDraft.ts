@@ -1,4 +1,5 @@
 /** Drafts of replay forms, which a page keeps across a reload. */
+
 import { integer, literal, nullable, object, text, TEXT_LIMIT, type Guarded } from '../guard.ts';
 
 /**

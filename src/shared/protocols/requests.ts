@@ -3,6 +3,7 @@
  * question and one for the answer; the helpers of both sides do the rest. A request that fails is not
  * answered: the host shows the reason.
  */
+
 import { isRecord, literal, type Guard, type Guarded } from '../guard.ts';
 
 export interface RequestKind<Asked = unknown, Answer = unknown> {

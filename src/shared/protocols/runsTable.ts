@@ -2,6 +2,7 @@
  * Runs and their hyperparameters: rows, the columns in which they differ, and the messages of the
  * panel that shows them. Pure.
  */
+
 import type { Interval } from '../../domain/credit.ts';
 import type { ShownStatus } from '../../domain/run.ts';
 import { isRecord, list, literal, object, text } from '../guard.ts';

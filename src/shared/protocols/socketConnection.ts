@@ -1,4 +1,5 @@
 /** JSON-RPC over a socket. */
+
 import {
   createMessageConnection,
   SocketMessageReader,

@@ -1,4 +1,5 @@
 /** The result of examining a store. */
+
 import { integer, list, nullable, object, text, type Guarded } from '../guard.ts';
 
 /**

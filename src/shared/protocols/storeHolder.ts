@@ -1,4 +1,5 @@
 /** The writer of a store, as its lock file names it, and its description in words. */
+
 import { isRecord } from '../guard.ts';
 import { toOneLine } from '../text/oneLine.ts';
 

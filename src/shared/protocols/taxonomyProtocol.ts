@@ -1,4 +1,5 @@
 /** Messages between the extension host and the failure taxonomy panel. */
+
 import {
   LABEL_FILTERS,
   NOTE_LIMIT,

@@ -6,6 +6,7 @@
  * subtree that it has never loaded. With a filter, the layout holds the matching messages and their
  * ancestors. `revision` changes with the layout, and the panel then drops its rows.
  */
+
 import type { MessageEstimate } from '../../domain/credit.ts';
 import { MAX_EVENT_TEXT } from '../../domain/episode.ts';
 import type { StoredEpisodeNote } from '../../domain/episodeNote.ts';

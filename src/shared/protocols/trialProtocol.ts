@@ -1,4 +1,5 @@
 /** Messages between the extension host and the panel of a trial. */
+
 import type { Trial } from '../../domain/trial.ts';
 import { integer } from '../guard.ts';
 import type { Events, Panel, ToHost } from './panel.ts';

@@ -1,4 +1,5 @@
 /** Parses untrusted YAML in time linear in its length. */
+
 import {
   Composer,
   Document,

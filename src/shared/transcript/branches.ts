@@ -1,4 +1,5 @@
 /** Two branches of transcripts, and the place where they diverge. Pure. */
+
 import type { Outcome } from '../credit/returns.ts';
 
 /** One message between the question and the end of an episode. */

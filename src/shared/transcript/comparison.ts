@@ -1,4 +1,5 @@
 /** The comparison of two branches in a panel: the place where they diverge, their returns and lengths. Pure. */
+
 import type { Outcome } from '../credit/returns.ts';
 import { findFirstDifference, measureBranch, findParting, type Branch, type Parting } from './branches.ts';
 

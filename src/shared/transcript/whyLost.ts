@@ -2,6 +2,7 @@
  * The summary of a lost episode: the message that decided it, or may have, and the best one sampled in
  * its place. Pure.
  */
+
 import type { Headline } from '../credit/headline.ts';
 import { compareLowness, mayBeLowest } from '../credit/order.ts';
 import type { Outcome } from '../credit/returns.ts';

@@ -7,6 +7,7 @@
  * own the store. A claim whose owner is gone stays until the lock is removed; the next process creates
  * a claim on that claim. So a process may be killed at any moment without blocking the next.
  */
+
 import { hash } from 'node:crypto';
 import { linkSync, rmSync, unlinkSync } from 'node:fs';
 import { hostname } from 'node:os';

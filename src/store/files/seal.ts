@@ -4,6 +4,7 @@
  * works and writes a new one when it closes. A store without a seal was left by a killed process, or
  * was copied without its seal.
  */
+
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { z } from 'zod';

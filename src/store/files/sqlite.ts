@@ -1,4 +1,5 @@
 /** Loads better-sqlite3 and converts its errors. No other file does either. */
+
 import { closeSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';

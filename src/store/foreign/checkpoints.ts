@@ -1,4 +1,5 @@
 /** Reads the tables of LangGraph's SQLite saver from an untrusted file. */
+
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { C3Error } from '../../shared/errors.ts';

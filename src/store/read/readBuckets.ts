@@ -1,4 +1,5 @@
 /** Reads buckets: their alternatives, replays, credits and verifications. */
+
 import type { Phase } from '../../domain/episode.ts';
 import type { FinishReason } from '../../domain/message.ts';
 import type { Alternative, Bucket, BucketOrigin, BucketView, Replay } from '../../domain/replay.ts';

@@ -1,4 +1,5 @@
 /** Finds replay requests whose weights or temperature differ from those of their message. */
+
 import type { OtherContinuation } from '../../domain/replay.ts';
 import { OTHER_MODEL, toWeightsStep } from '../../domain/snapshot.ts';
 import { OWN_TEMPERATURE } from '../conditions.ts';

@@ -1,4 +1,5 @@
 /** Finds the message with the lowest credit. */
+
 import { IN_TREE } from '../conditions.ts';
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -1,4 +1,5 @@
 /** Reads the values that transcripts are filtered by: few columns of many messages at once. */
+
 import { PROBLEM_NUMBER } from '../conditions.ts';
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

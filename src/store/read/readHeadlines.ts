@@ -1,4 +1,5 @@
 /** Reads the headline, the one credit that a message shows. */
+
 import type { Headline } from '../../shared/credit/headline.ts';
 import { ownTemperatureSql } from '../conditions.ts';
 import { withStoreErrors } from '../files/sqlite.ts';

@@ -1,4 +1,5 @@
 /** Reads messages: single ones, their relatives, and windows of a transcript tree. */
+
 import type { FullMessage, Message, Sampling } from '../../domain/message.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { SHOWN_FIRST } from '../conditions.ts';

@@ -1,4 +1,5 @@
 /** Reads buckets by rank, for example by how much replacing and removing a message disagree. */
+
 import {
   ALL_BUCKETS,
   measureDisagreement,

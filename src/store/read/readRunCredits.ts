@@ -1,4 +1,5 @@
 /** Reads the credits and verifications of a whole run without reading its buckets one by one. */
+
 import { IS_OTHER, SHOWN_FIRST } from '../conditions.ts';
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -1,4 +1,5 @@
 /** Reads the trees of transcripts: their shape and their returns, without the texts. */
+
 import { BY_HAND } from '../../domain/episode.ts';
 import { IN_TREE, PROBLEM_NUMBER } from '../conditions.ts';
 import { withStoreErrors } from '../files/sqlite.ts';

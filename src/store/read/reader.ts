@@ -1,4 +1,5 @@
 /** Read access to the store, for the extension host while the engine writes, or without an engine. */
+
 import { resolveRealFile } from '../../files/realFile.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { connectForReading, loadSqlite, translateErrors } from '../files/sqlite.ts';

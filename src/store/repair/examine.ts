@@ -1,4 +1,5 @@
 /** Examines the file, schema, rows and references of a store for damage. It changes nothing. */
+
 import { existsSync } from 'node:fs';
 import { resolveRealFile } from '../../files/realFile.ts';
 import { toErrorMessage } from '../../shared/errors.ts';

@@ -3,6 +3,7 @@
  * one. Each row is checked by its hash, and kept only if all rows that it refers to were kept. Derived
  * rows are computed again. The damaged store is only read.
  */
+
 import { closeSync, existsSync } from 'node:fs';
 import { createNew } from '../../files/newFile.ts';
 import { makeOut } from '../../files/outFile.ts';

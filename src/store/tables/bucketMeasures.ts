@@ -3,6 +3,7 @@
  * an empty message relative to another one. Triggers keep the first two beside the rows that they are
  * derived from, so a page of a ranking comes from an index.
  */
+
 import { SHOWN_FIRST } from '../conditions.ts';
 
 const LARGEST_CREDIT = `

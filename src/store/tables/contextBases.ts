@@ -3,6 +3,7 @@
  * so a conversation needs its own length and not the square of it. The key and the hash of such a
  * context are still those of the whole text.
  */
+
 import { damagedStoreError } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardTriggers } from './schema.ts';

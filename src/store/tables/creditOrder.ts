@@ -1,4 +1,5 @@
 /** The orders of credits (src/shared/credit/order.ts) as SQL. A test compares the two over random rows. */
+
 import { LEAST_HALF_WIDTH } from '../../shared/credit/order.ts';
 import { tokenKeySql } from './headlinePools.ts';
 

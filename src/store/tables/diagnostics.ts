@@ -1,4 +1,5 @@
 /** Buckets sampled or imported for measurements: their credited alternatives and their cost. */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import { checkPage } from '../rows.ts';

@@ -1,4 +1,5 @@
 /** Environment events of episodes, and their places between messages. */
+
 import { MAX_EVENT_TEXT, type Json } from '../../domain/episode.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { damagedStoreError, withStoreErrors, type Session } from '../files/sqlite.ts';

@@ -2,6 +2,7 @@
  * The user's notes on episodes: a score, a note and tags, appended and never changed; the last one
  * counts. This file also defines the return of an episode.
  */
+
 import { BY_HAND } from '../../domain/episode.ts';
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -2,6 +2,7 @@
  * The results of the complete evaluations of a run. Each is stored when its evaluation ends, so it is
  * available before the run ends and after a cancel.
  */
+
 import type { EvaluationKind } from '../../domain/evaluation.ts';
 import { withStoreErrors, type Session } from '../files/sqlite.ts';
 import type { StoredEvaluation, StoreReader, StoreWriter } from '../types.ts';

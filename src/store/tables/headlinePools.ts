@@ -1,4 +1,5 @@
 /** Builds the pool of replays for a headline from the rows of the store. */
+
 import { EDITED, type FinishReason } from '../../domain/message.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult, ReturnRange } from '../../shared/credit/creditPool.ts';
 import { IS_OTHER } from '../conditions.ts';

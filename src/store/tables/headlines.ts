@@ -2,6 +2,7 @@
  * The headline, the one credit that a message shows, kept beside the replays that it is derived from.
  * It can always be derived again by the rule that the writer was opened with.
  */
+
 import type { CreditPool, PoolMember } from '../../shared/credit/creditPool.ts';
 import { distanceFromZero, type Headline } from '../../shared/credit/headline.ts';
 import { measureClearness } from '../../shared/credit/order.ts';

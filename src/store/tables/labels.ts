@@ -1,4 +1,5 @@
 /** The user's labels on messages and buckets, appended and never changed; the last one counts. */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Label, NewLabel, StoreReader, StoreWriter } from '../types.ts';

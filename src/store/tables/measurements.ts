@@ -1,4 +1,5 @@
 /** The measurements of messages that other programs recorded, one row for each message with any. */
+
 import {
   MEASURED_NUMBERS,
   type EpisodeMeasured,

@@ -2,6 +2,7 @@
  * The state of a run's method after each step, stored with the step's messages and credits. Methods without a state
  * have no rows.
  */
+
 import type { Json } from '../../domain/episode.ts';
 import type { StateTensor } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';

@@ -1,4 +1,5 @@
 /** Recognizes C3 stores and migrates older ones. Inspecting a file never changes it. */
+
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { C3Error } from '../../shared/errors.ts';
 import {

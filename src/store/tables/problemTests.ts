@@ -1,4 +1,5 @@
 /** The unit tests of a problem in the store: one JSON text beside its question. */
+
 import type { Problem, ProblemTests } from '../../domain/problem.ts';
 
 /** The SQL of store version 3. */

@@ -1,4 +1,5 @@
 /** The scale of each run's returns, derived from its configuration by the rule of the writer. */
+
 import type { ReturnScale } from '../../shared/credit/returns.ts';
 import type { Connection } from '../files/sqlite.ts';
 

@@ -1,4 +1,5 @@
 /** The account of each run, rewritten as it continues, so that a resumed run counts lost calls. */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { RunAccount, StoreReader, StoreWriter } from '../types.ts';

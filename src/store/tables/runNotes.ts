@@ -1,4 +1,5 @@
 /** The user's titles, notes and tags of runs, appended and never changed; the last one counts. */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreWriter } from '../types.ts';

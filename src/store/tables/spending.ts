@@ -1,4 +1,5 @@
 /** The requests of a run and its replays to servers: one row for each request that may be charged. */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';

@@ -2,6 +2,7 @@
  * The stages of training steps: rollouts between two updates of a step, with the weights at that time.
  * Steps that sample only at their beginning have no rows.
  */
+
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { Stage, StoreReader, StoreWriter } from '../types.ts';

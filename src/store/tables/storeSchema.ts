@@ -3,6 +3,7 @@
  * from elsewhere could have views in place of tables, triggers that rewrite appended rows, or columns
  * and indexes that compute. None of them is run.
  */
+
 import { hash } from 'node:crypto';
 import { damagedStoreError, loadSqlite } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';

@@ -1,4 +1,5 @@
 /** The differences that verifications found, for programs; `verification.detail` is for readers. */
+
 import type { Difference } from '../../domain/verification.ts';
 import type { Session } from '../files/sqlite.ts';
 import { guardTriggers } from './schema.ts';

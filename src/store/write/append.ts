@@ -1,4 +1,5 @@
 /** The appends of a writer. Statements are prepared once; an append of several rows is one transaction. */
+
 import type { Problem } from '../../domain/problem.ts';
 import type { RunStatus } from '../../domain/run.ts';
 import { WITHIN_STEP, type Snapshot, type NumericEnvironment } from '../../domain/snapshot.ts';

@@ -4,6 +4,7 @@
  * the clock runs, it does no look-ups, hashes or checks. Only for measuring: it takes no lock and
  * translates no errors.
  */
+
 import { connect } from '../files/sqlite.ts';
 import type { Connection } from '../files/sqlite.ts';
 import { viewAsBuffer, textHash, tokenHash } from '../tokens.ts';

@@ -2,6 +2,7 @@
  * Deletes a run with all rows that belong to it, at the request of the user. Nothing else deletes
  * rows. The rows of a run follow from the foreign keys of the schema.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import { toStoreError, type Connection, type Session } from '../files/sqlite.ts';
 import type { DeletedRun, StoreWriter } from '../types.ts';

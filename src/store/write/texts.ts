@@ -2,6 +2,7 @@
  * Writes texts and contexts. They are content-addressed, and each is stored once. Of a context that
  * continues another one, only the text after it is stored.
  */
+
 import type { GrownContext } from '../../domain/message.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Session } from '../files/sqlite.ts';

@@ -3,6 +3,7 @@
  * that returns repeatedly blocks another. A waiting process that has ended, or that does not take a
  * free lock, is skipped.
  */
+
 import { readdirSync, rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';

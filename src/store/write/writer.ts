@@ -1,4 +1,5 @@
 /** Write access to the store: one process at a time, under the writer lock. */
+
 import { existsSync, lstatSync, mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { PRIVATE_FOLDER } from '../../files/newFile.ts';

@@ -3,6 +3,7 @@
  * demonstrations for both roles of the bundled team. A plan is the flat expression, read strictly left
  * to right without precedence: `12+7-5*2` is ((12+7)-5)*2 = 28.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import { toPlanned, type PlannedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

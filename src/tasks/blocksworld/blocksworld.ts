@@ -3,6 +3,7 @@
  * a problem is the problem in PDDL, for which any plan that reaches the goal is right. It comes
  * without a team, for the user's own model.
  */
+
 import { formatAction, BLOCK_COLORS, BLOCKS, writeBlocksQuestion } from '../../evaluate/puzzles/blocks.ts';
 import { writeProblem, type PddlProblem, type Domain } from '../../evaluate/puzzles/pddl.ts';
 import { groundAction, type Action } from '../../evaluate/puzzles/strips.ts';

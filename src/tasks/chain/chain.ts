@@ -9,6 +9,7 @@
  * another one. The best letter of a role depends on the letters before it, and on the habits of the
  * roles after it.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

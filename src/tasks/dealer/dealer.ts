@@ -16,6 +16,7 @@
  * variance of the points, and each of the n - 1 players adds player^2 / 4: so rho = (luck^2 +
  * dealer^2) / ((n - 1) player^2).
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

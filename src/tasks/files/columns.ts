@@ -1,4 +1,5 @@
 /** Reads columns of a row, with a sentence for each fault; a null counts as absent. */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { Row } from './rows.ts';
 

@@ -3,6 +3,7 @@
  * because rows must be streamed, bounded and numbered by line, so that a broken quote is reported at
  * its place instead of swallowing the rest of the file.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import { MAX_LINE_BYTES, readLines } from './lines.ts';
 import type { Line } from './lines.ts';

@@ -1,4 +1,5 @@
 /** The data formats that are known by name: required contents of each row, and its conversion. */
+
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';

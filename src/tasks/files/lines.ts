@@ -1,4 +1,5 @@
 /** Lines of a user's text file or input, streamed and bounded, so that none can exhaust memory. */
+
 import { openRegular } from '../../files/regularFile.ts';
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 

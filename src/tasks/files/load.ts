@@ -1,4 +1,5 @@
 /** Problems from a user's file: JSONL or CSV, in any of the known formats. */
+
 import { basename } from 'node:path';
 import type { Problem } from '../../domain/problem.ts';
 import { readRegular } from '../../files/regularFile.ts';

@@ -1,4 +1,5 @@
 /** LogiQA's files: multiple-choice questions in plain text, eight lines each. */
+
 import { C3Error } from '../../shared/errors.ts';
 import { readLines, type Line } from './lines.ts';
 import type { Row } from './rows.ts';

@@ -1,4 +1,5 @@
 /** Files of planning problems in PDDL, one after another. */
+
 import { C3Error } from '../../shared/errors.ts';
 import { readLines } from './lines.ts';
 import type { Row } from './rows.ts';

@@ -1,4 +1,5 @@
 /** Rows of the public puzzles, whose answers are checked exactly: required contents, and their conversion. */
+
 import { BLOCK_COLORS, BLOCKS, writeBlocksQuestion, readStatement } from '../../evaluate/puzzles/blocks.ts';
 import { parseSecret, writeSecret } from '../../evaluate/puzzles/numbers.ts';
 import { readProblem, writeProblem, type PddlProblem } from '../../evaluate/puzzles/pddl.ts';

@@ -1,4 +1,5 @@
 /** The rows of a data file, each with its place: one JSON object in each line, or CSV with a header. */
+
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error, toErrorMessage, type ErrorAction } from '../../shared/errors.ts';
 import { readCsvRecords } from './csv.ts';

@@ -1,4 +1,5 @@
 /** The questions of a file for training and evaluation, selected by slices of the file. */
+
 import type { Problem } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { parseSlice } from '../../shared/text/slice.ts';

@@ -4,6 +4,7 @@
  * role writes the function that calls it. The problems are those of the first four levels of the
  * Python task.
  */
+
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';

@@ -6,6 +6,7 @@
  *   2, redundant: the question states the expression, and the solver needs no plan
  *   3, misleads:  the question states it, and also a wrong one, which the demonstrated thinker repeats
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import { yieldArithmetic, workOutPlan } from '../arithmetic/arithmetic.ts';
 import { toPlanned, type Demonstration, type PlannedProblem } from '../demonstration.ts';

@@ -4,6 +4,7 @@
  * of the levels put people in an order, half follow a chain of implications. The answer is the letter
  * of the option.
  */
+
 import { C3Error } from '../../shared/errors.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { HashedStream } from '../hashedStream.ts';

@@ -1,4 +1,5 @@
 /** The parts of a question of the logic task. */
+
 import type { HashedStream } from '../hashedStream.ts';
 
 export interface LogicCase {

@@ -3,6 +3,7 @@
  * environment `referee`) says how many digits are in place and how many elsewhere. It comes without a
  * team, for the user's own model.
  */
+
 import { compareGuess, writeSecret } from '../../evaluate/puzzles/numbers.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';

@@ -1,4 +1,5 @@
 /** The question of a game of guessing numbers. */
+
 import { createHash } from 'node:crypto';
 
 /**

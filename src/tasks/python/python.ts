@@ -3,6 +3,7 @@
  * with unit tests and with demonstrations for both roles of a team. A plan is the helper line, `h =
  * max(a, b)`; the solution is the function that begins with it.
  */
+
 import type { ProblemTests } from '../../domain/problem.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { toPlanned, type Demonstration, type PlannedProblem } from '../demonstration.ts';

@@ -2,6 +2,7 @@
  * Wrong versions of an expression, each with one fault, which a problem's unit tests must distinguish
  * from the right one.
  */
+
 import {
   binary,
   call,

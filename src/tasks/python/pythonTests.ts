@@ -1,4 +1,5 @@
 /** Chooses a few unit tests of a problem, such that every known wrong version fails one of them. */
+
 import type { HashedStream } from '../hashedStream.ts';
 import { evaluateExpression, PythonError, type Environment, type Expression, type Value } from './pythonExpression.ts';
 import type { Mutant } from './pythonMutants.ts';

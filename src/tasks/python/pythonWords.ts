@@ -2,6 +2,7 @@
  * The vocabulary of the Python task: the values of a helper line and their uses, each in words and as
  * an expression.
  */
+
 import type { HashedStream } from '../hashedStream.ts';
 import { binary, call, callOr, literal, name, slice, type Expression } from './pythonExpression.ts';
 

@@ -3,6 +3,7 @@
  * one solution. It comes without a team: its questions are English and its answers JSON, for the
  * user's own model.
  */
+
 import { writeZebraForm, writeZebra, type ZebraGrid } from '../../evaluate/puzzles/zebra.ts';
 import type { DemonstratedProblem } from '../demonstration.ts';
 import { checkLevels, drawDistinct } from '../drawDistinct.ts';

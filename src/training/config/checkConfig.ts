@@ -1,4 +1,5 @@
 /** Checks a configuration for an editor: reports all faults at once, with the ranges to mark. */
+
 import { isScalar, type Document, type Node } from 'yaml';
 import { toErrorMessage } from '../../shared/errors.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';

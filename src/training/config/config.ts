@@ -1,4 +1,5 @@
 /** The configuration of a run (`*.c3.yaml`), and values derived from it. */
+
 import { z } from 'zod';
 import type { Sampling } from '../../domain/message.ts';
 import type { AdapterStart } from '../../runtime/modelRuntime.ts';

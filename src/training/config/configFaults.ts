@@ -1,4 +1,5 @@
 /** Finds all faults of a configuration: unknown keys, wrong values, and impossible combinations. */
+
 import { z } from 'zod';
 import { getEvaluatorKind } from '../../evaluate/kinds.ts';
 import { findNearestName } from '../../shared/errors.ts';

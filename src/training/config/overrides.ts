@@ -1,4 +1,5 @@
 /** Overrides (`--override a.b=c`): YAML values or Python literals that replace configured values. */
+
 import { C3Error, toErrorMessage } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';

@@ -1,4 +1,5 @@
 /** Reads a run configuration (`*.c3.yaml`) with overrides, and reports faults by name and line. */
+
 import { C3Error } from '../../shared/errors.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import { readDocument, formatPath, type KeyPath, type SourceDocument } from '../../team/document.ts';

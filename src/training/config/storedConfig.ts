@@ -1,4 +1,5 @@
 /** The stored form of configurations, which omits keys that mean the same as no key. */
+
 import type { z } from 'zod';
 import { isRecord } from '../../shared/guard.ts';
 import { listSectionKeys } from '../keys/keyKinds.ts';

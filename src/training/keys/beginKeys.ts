@@ -1,4 +1,5 @@
 /** The keys of a run configuration for the team that a run begins with, and for replacing a policy. */
+
 import { z } from 'zod';
 import { pathKey, positive } from './keyKinds.ts';
 

@@ -1,4 +1,5 @@
 /** The keys of a run configuration for the learning signal of method ccpo (CCPO, arXiv 2603.21563). */
+
 import { z } from 'zod';
 import { enumKey, share } from './keyKinds.ts';
 

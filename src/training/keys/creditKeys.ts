@@ -1,4 +1,5 @@
 /** The keys of a run configuration for turning returns into credit. */
+
 import { z } from 'zod';
 import { CONFIGURABLE_ESTIMATORS } from '../../credit/estimators.ts';
 import { tableKey, enumKey, share } from './keyKinds.ts';

@@ -3,6 +3,7 @@
  * published names (MAGRPO reference sections 5 to 7). They replace `environment` and `history` in the
  * rounds of the protocol.
  */
+
 import { z } from 'zod';
 import { MEMORY_MODES } from '../../team/history.ts';
 import type { GivenRounds } from '../../team/parseRounds.ts';

@@ -1,4 +1,5 @@
 /** The kinds of keys in a run configuration. */
+
 import { z } from 'zod';
 import { SLICE } from '../../shared/text/slice.ts';
 

@@ -1,4 +1,5 @@
 /** The keys of a run configuration for rollout trees, under their published names. */
+
 import { z } from 'zod';
 import { enumKey, positive } from './keyKinds.ts';
 

@@ -1,4 +1,5 @@
 /** The keys of a run configuration for files that a run writes besides the store. */
+
 import { z } from 'zod';
 
 export const outputSchema = z

@@ -1,4 +1,5 @@
 /** The keys of a role's policy in a run configuration. */
+
 import { z } from 'zod';
 import { findEndpointFault, trimEndpoint } from '../../shared/endpointAddress.ts';
 import {

@@ -1,4 +1,5 @@
 /** The keys of a run configuration for updating the policy. */
+
 import { z } from 'zod';
 import { enumKey, positive, share } from './keyKinds.ts';
 

@@ -4,6 +4,7 @@
  * template of a new configuration show only these keys. The defaults are those of the bundled team's
  * run.
  */
+
 import { z } from 'zod';
 import { EVALUATOR_KINDS } from '../../evaluate/kinds.ts';
 import { CODE_BLOCKS } from '../../evaluate/python/code.ts';

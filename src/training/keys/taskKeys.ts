@@ -1,4 +1,5 @@
 /** The keys of `task`: the team's questions. */
+
 import { z } from 'zod';
 import { SHOWN_TESTS, TASK_FORMATS, TASK_NAMES } from '../../shared/runNames.ts';
 import { enumKey, pathKey, positive, rowSlice } from './keyKinds.ts';

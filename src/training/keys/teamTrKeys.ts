@@ -1,4 +1,5 @@
 /** The keys of a run configuration for the trust region of each role in method teamtr. */
+
 import { z } from 'zod';
 import { enumKey, positive } from './keyKinds.ts';
 

@@ -1,4 +1,5 @@
 /** Results of evaluations as numbers with intervals. */
+
 import { meanInterval, pairedBootstrap } from '../../credit/interval.ts';
 import type { Interval } from '../../domain/credit.ts';
 import type { RunSummary } from '../../domain/run.ts';

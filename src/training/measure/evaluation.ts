@@ -1,4 +1,5 @@
 /** Measures held-out accuracy with one greedy episode per problem, or with sampled ones. */
+
 import { mean } from '../../credit/describe.ts';
 import type { EvaluationKind } from '../../domain/evaluation.ts';
 import type { Sampling } from '../../domain/message.ts';

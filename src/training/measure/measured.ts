@@ -1,4 +1,5 @@
 /** Checks that enough episodes were measured to go on. */
+
 import { EvaluatorLost } from '../../evaluate/evaluator.ts';
 import { findLeaves, findMissing, findScores, type TreeMessage } from '../../replay/tree.ts';
 

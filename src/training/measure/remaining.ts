@@ -1,4 +1,5 @@
 /** Estimates the remaining time of a run from its pace so far. No result depends on it. */
+
 import { evaluationTimes } from '../../domain/evaluation.ts';
 import type { RunConfig } from '../config/config.ts';
 

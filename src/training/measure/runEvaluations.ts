@@ -1,4 +1,5 @@
 /** The evaluations of one run: before its training, at intervals during it, and at its end. */
+
 import {
   isEvaluatedAfter,
   roundDuring,

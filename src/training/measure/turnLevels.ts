@@ -1,4 +1,5 @@
 /** Computes the reward ladder's results for each turn of a training step's episodes. A pure function. */
+
 import { passAtK } from '../../diagnostics/statistics/passAtK.ts';
 import { MEASURED_SAMPLES, MEASURED_TURNS, type TurnMeasureName } from '../../domain/step.ts';
 import { parseLadders, type LadderShares } from '../../evaluate/ladder.ts';

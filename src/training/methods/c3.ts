@@ -14,6 +14,7 @@
  * alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
  * messages at a node of MAGRPO's rollout tree (joint.ts).
  */
+
 import { creditIfComparable } from '../../credit/compared.ts';
 import { requireEstimator, type CreditEstimator } from '../../credit/estimators.ts';
 import { creditEqualMessages } from '../../credit/merged.ts';

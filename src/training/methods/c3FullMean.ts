@@ -5,6 +5,7 @@
  *   b   = sum over i of c_i R_i / sum over i of c_i    (26)
  *   A_j = R_j - b
  */
+
 import { c3 } from './c3.ts';
 import type { Method } from './method.ts';
 import { updateByPpo } from './ppo.ts';

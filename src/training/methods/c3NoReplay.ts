@@ -7,6 +7,7 @@
  *
  * This is the credit of MAGRPO times G / (G - 1); then PPO on A.
  */
+
 import { creditEpisodes, makeEpisodesCheck, planWholeEpisodes } from './episodes.ts';
 import type { Method } from './method.ts';
 import { updateByPpo } from './ppo.ts';

@@ -7,6 +7,7 @@
  * (ccpoStatistics.ts). The signals are scaled among the N rollouts of the problem, then PPO on them. A
  * team that votes has no solo rollouts: its votes are counted again (ccpoVoting.ts).
  */
+
 import { countCalls, findLeaves, computeReturn, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import { isLearningRole } from '../../shared/rolePolicies.ts';

@@ -1,4 +1,5 @@
 /** The learning signals of thinker and solver (CCPO reference sections 1, 2 and 4). Pure functions. */
+
 import { mean, sampleVariance } from '../../credit/describe.ts';
 import {
   runningDeviation,

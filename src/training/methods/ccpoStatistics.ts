@@ -3,6 +3,7 @@
  * solo returns and their differences each have an exponential moving average of a step's mean and
  * variance.
  */
+
 import { mean, populationVariance } from '../../credit/describe.ts';
 import type { Json } from '../../domain/episode.ts';
 import type { MethodState } from '../../domain/step.ts';

@@ -4,6 +4,7 @@
  * contribution, and no message is sampled for it. Each voter has one running statistic from step to
  * step.
  */
+
 import { MOST_ROLES, removalContributions, shapleyValues } from '../../credit/coalitions.ts';
 import { mean } from '../../credit/describe.ts';
 import type { MethodState } from '../../domain/step.ts';

@@ -1,4 +1,5 @@
 /** Measures of a teamtr step with `teamtr.diagnostics`: drift, zeta proxy, and reliability of the KL. */
+
 import { mean } from '../../credit/describe.ts';
 import { MEASURED_ROLE_TURNS, type DriftMeasureName, type OwnMeasures } from '../../domain/step.ts';
 import { boundOccupancyShift } from '../certificate.ts';

@@ -1,4 +1,5 @@
 /** Whole episodes of a problem within the evaluator budget, for the methods without replay. */
+
 import { creditIfComparable } from '../../credit/compared.ts';
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import { alternativeReturns, type TreeMessage } from '../../replay/tree.ts';

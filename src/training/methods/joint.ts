@@ -18,6 +18,7 @@
  * mean reward above `termination_threshold` has no children. The policy learns from one node after
  * another, each after the nodes below it, with one step for each role.
  */
+
 import { leaveOneOut } from '../../credit/estimators/loo.ts';
 import { jointFanout, computeJointReward, type JointGrowth, type Stop } from '../../replay/jointTree.ts';
 import { countCalls, type TreeMessage } from '../../replay/tree.ts';

@@ -1,4 +1,5 @@
 /** Credit of messages that have no sibling to be compared with. */
+
 import type { TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';
 import type { MethodSettings } from './method.ts';

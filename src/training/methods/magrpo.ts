@@ -7,6 +7,7 @@
  * for every message of episode g; then PPO on A. With the section `magrpo` of a configuration it
  * samples a rollout tree of turns instead (joint.ts).
  */
+
 import { creditEpisodes, makeEpisodesCheck, planWholeEpisodes } from './episodes.ts';
 import { creditTrees, findJointFault, planJointRollouts, updateNodes } from './joint.ts';
 import type { Method } from './method.ts';

@@ -9,6 +9,7 @@
  * them by the message's length for this method only. It is not done here, so that all methods learn
  * in the same way.
  */
+
 import { creditGroup } from '../../credit/estimators.ts';
 import { alternativeReturns, type AlternativeReturns, type TreeMessage } from '../../replay/tree.ts';
 import type { Credit } from '../../shared/credit/credit.ts';

@@ -9,6 +9,7 @@
  *      and optimizer are the same for all methods (the loss: runtime/train/graph/policyLoss.ts). It may yield
  *      `rollouts` in between: a stage, which is planned and credited as in 1 and 2, with the current policy.
  */
+
 import type { CreditEstimator } from '../../credit/estimators.ts';
 import type { Standardization } from '../../credit/standardScore.ts';
 import type { MethodState, OwnMeasures, StepMetrics } from '../../domain/step.ts';

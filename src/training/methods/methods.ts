@@ -1,4 +1,5 @@
 /** The table of methods by their configuration names, and queries on it. */
+
 import { chooseContextEstimator, type CreditEstimator } from '../../credit/estimators.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { countFanoutCalls, countTreeMessages } from '../../team/rounds.ts';

@@ -1,4 +1,5 @@
 /** The updates that methods share. */
+
 import { makeCosineSchedule } from '../schedule.ts';
 import type { LearningStep, Outcome, TaughtStep, Update } from './method.ts';
 

@@ -2,6 +2,7 @@
  * The team as it is (reference section 4.3): nothing is sampled for training and nothing is learned,
  * so the run is only its evaluation.
  */
+
 import type { Method } from './method.ts';
 
 export const sft: Method = {

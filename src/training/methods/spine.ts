@@ -16,6 +16,7 @@
  * is measured in the step before, so that no message is credited by returns that decided how often it
  * was sampled.
  */
+
 import { isLearningRole } from '../../shared/rolePolicies.ts';
 import type { Protocol } from '../../team/protocol.ts';
 import { countFanoutCalls, countMostMessages } from '../../team/rounds.ts';

@@ -23,6 +23,7 @@
  * by the products of the ratios of all messages of roles updated since, which multiply A_g (section 6,
  * which publishes no clip of the weights).
  */
+
 import { mean } from '../../credit/describe.ts';
 import type { Json } from '../../domain/episode.ts';
 import { averageRankShifts, type RankShift, type MethodState } from '../../domain/step.ts';

@@ -1,4 +1,5 @@
 /** Measures of a teamtr step: importance weights, the certificate, and the improvement. */
+
 import type { OwnMeasures } from '../../domain/step.ts';
 import {
   computeCertificate,

@@ -1,4 +1,5 @@
 /** The configured fan-out as trees, for C3 and its ablation "w/o LOO", and checks of the budget. */
+
 import type { Protocol } from '../../team/protocol.ts';
 import { countFanoutCalls, countMostMessages } from '../../team/rounds.ts';
 import type { Method, MethodSettings } from './method.ts';

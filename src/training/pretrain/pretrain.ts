@@ -2,6 +2,7 @@
  * Supervised pretraining of the bundled team on generated demonstrations. It can be resumed: every
  * step is a function of (seed, step) alone.
  */
+
 import { appendFile, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadTokenizer, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, type LoadedTokenizer } from '../../policy/tokenizer.ts';

@@ -1,4 +1,5 @@
 /** The pretraining recipes of the bundled teams: everything that decides their weights. */
+
 import type { TeamTask } from '../../shared/runNames.ts';
 import type { PretrainSettings } from './pretrain.ts';
 

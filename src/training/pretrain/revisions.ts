@@ -3,6 +3,7 @@
  * between the turns, and the right messages. Contexts are rendered as in a run, with the history that
  * the protocol shows.
  */
+
 import type { LogEvent } from '../../domain/episode.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
 import { askEnvironment } from '../../replay/unfold.ts';

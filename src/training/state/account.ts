@@ -1,4 +1,5 @@
 /** The cost of a run, over all the processes that worked on it. */
+
 import { addLedgers, readVotesCost, type Ledger } from '../../domain/run.ts';
 import { LedgerCounter } from '../../replay/budget.ts';
 import { computeStoredCost } from '../../replay/storedCost.ts';

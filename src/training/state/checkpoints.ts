@@ -1,4 +1,5 @@
 /** Files of a run's weights: snapshots by their hash, checkpoints by run and iteration. */
+
 import { createHash } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

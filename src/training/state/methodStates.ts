@@ -2,6 +2,7 @@
  * The state that a method carries from step to step. It is always read from the store, so a step after
  * an interruption, or executed again, gets the same state.
  */
+
 import type { MethodState } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';

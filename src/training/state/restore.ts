@@ -1,4 +1,5 @@
 /** Restores weights of a run from the nearest checkpoint, by executing optimizer steps again. */
+
 import type { Snapshot } from '../../domain/snapshot.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { Stage, StoreReader } from '../../store/types.ts';

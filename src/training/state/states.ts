@@ -5,6 +5,7 @@
  * parallel roles. The role's prompt says who speaks next. The value is read at the last token. A state
  * longer than the model's positions loses its beginning.
  */
+
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import type { TreeMessage } from '../../replay/tree.ts';
 import type { ModelRuntime } from '../../runtime/modelRuntime.ts';

@@ -1,4 +1,5 @@
 /** Requests of an endpoint policy's client to a server that breaks off, garbles and floods. */
+
 import assert from 'node:assert/strict';
 import { EndpointClient } from '../../../src/policy/endpoint/client.ts';
 import { EndpointFailure, Unanswered } from '../../../src/policy/endpoint/failure.ts';

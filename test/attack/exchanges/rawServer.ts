@@ -1,4 +1,5 @@
 /** A model server of plain sockets that says the bytes that a test has drawn for each exchange. */
+
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';

@@ -1,4 +1,5 @@
 /** Exchanges of a program with a model server by way of `c3 record`, with faults of both. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http';

@@ -1,4 +1,5 @@
 /** Answers of model servers as bytes of named classes, and what may go wrong with them at any byte. */
+
 import { gzipSync } from 'node:zlib';
 import type { RecordedApi } from '../../../src/chat/apiCalls.ts';
 import { isRecord } from '../../../src/shared/guard.ts';

@@ -1,4 +1,5 @@
 /** Waits for what comes within a moment, without an end where it never does. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Looks after which something is said never to come: a minute, and more on a machine that lets this process wait. */

@@ -1,4 +1,5 @@
 /** Batches of spans that a program sends to `c3 record`, well and badly. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -2,6 +2,7 @@
  * The Chromium in which windows are opened. Test files that share one share its page too: a process that has compiled
  * the workbench opens it the next time in half the time.
  */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium as playwright } from 'playwright-core';

@@ -1,4 +1,5 @@
 /** Waiting for a condition that no event announces: asked again and again, never a fixed sleep. */
+
 import { setTimeout as pause } from 'node:timers/promises';
 
 const TIMEOUT = 90_000;

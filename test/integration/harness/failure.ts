@@ -2,6 +2,7 @@
  * What a scenario that failed leaves: in a folder a picture, a trace, the texts of all pages and logs, and in the
  * output the ends of those, for a machine that is gone afterward.
  */
+
 import { cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';

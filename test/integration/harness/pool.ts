@@ -3,6 +3,7 @@
  * and lends one to each test file; a test file that is run by itself, or that asks for a server of another kind, starts
  * one of its own. A pair holds nothing of the file before: each has a folder of its own, in a page that was emptied.
  */
+
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * A real VS Code for tests: code-server on a free port with the extension installed. It serves windows on any
  * number of folders; its settings, logs and engines lie in a folder of its own.
  */
+
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, rmSync } from 'node:fs';

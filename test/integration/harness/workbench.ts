@@ -19,6 +19,7 @@
  * Playwright page. Nothing sleeps: wait for what is needed with a locator's `waitFor`, or with `eventually`. When a
  * scenario fails, its picture and the logs are left in test/artifacts/<file>/<scenario>.
  */
+
 import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { BrowserContext, FrameLocator, Locator, Page } from 'playwright-core';

@@ -1,4 +1,5 @@
 /** Attacks with answers: all of each kind. */
+
 import { gradersAttacks } from '../../attack/graders.ts';
 
 gradersAttacks({

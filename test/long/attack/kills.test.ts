@@ -1,4 +1,5 @@
 /** Kills of the processes that measure under a run: all scenarios and stops, until 100 kills were tried. */
+
 import { ALL_SCENARIOS, runKillAttacks } from '../../attack/kills.ts';
 
 runKillAttacks({

@@ -1,4 +1,5 @@
 /** Owners of hostile programs and interpreters, each ended a few times in each way. */
+
 import { ownedAttacks } from '../../attack/ownedPrograms.ts';
 import { OWNER_KINDS } from '../../attack/owners.ts';
 

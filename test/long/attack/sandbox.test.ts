@@ -1,4 +1,5 @@
 /** Attacks by a program in a sandbox: all of each kind. */
+
 import { sandboxAttacks } from '../../attack/sandbox.ts';
 import { BACKENDS } from '../../unit/evaluate/python/support.ts';
 

@@ -2,6 +2,7 @@
  * Stores where nothing can be written: every reader reads them, as a user who has no rights there, and nothing is left
  * behind.
  */
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

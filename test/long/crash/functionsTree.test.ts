@@ -2,6 +2,7 @@
  * Three turns of a helper and a main function, scored in the sandbox, killed while messages are sampled and between
  * messages and optimizer step, and resumed each time.
  */
+
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

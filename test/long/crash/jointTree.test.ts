@@ -2,6 +2,7 @@
  * MAGRPO's rollout tree, killed at pseudo-random times and resumed: it ends with the rows and weights of a run that
  * never was, every replay verifies as identical, and a node that ended early is stored with the event that says so.
  */
+
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A run whose method carries a state, killed again and again: it ends with the rows of one that never was. */
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A run that begins with a policy replaced, killed in stage 0 and within its turns: it ends as one that never was. */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

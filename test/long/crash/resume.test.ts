@@ -1,4 +1,5 @@
 /** A run that is killed with SIGKILL, in all its phases and at pseudo-random times. */
+
 import { killedInPhases, killedInSeveralSteps, killedTeam, killedWhereDrawnAgain, PHASES } from '../../crash/resume.ts';
 
 killedTeam();

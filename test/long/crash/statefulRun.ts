@@ -2,6 +2,7 @@
  * A process that takes a run of a method with a state to its end: begins it, or resumes it where it was killed.
  * Arguments: the model's folder, the run's folder, `statistics`, `stages`, `teamtr`, `diagnosed`, `ccpo` or `voting`.
  */
+
 import { join } from 'node:path';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { loadTokenizer } from '../../../src/policy/tokenizer.ts';

@@ -2,6 +2,7 @@
  * The example teams whose episodes unfold, killed at pseudo-random times and resumed: they end with the rows and
  * weights of a run that never was, and every replay verifies as identical.
  */
+
 import assert from 'node:assert/strict';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

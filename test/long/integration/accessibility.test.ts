@@ -2,6 +2,7 @@
  * axe-core on every panel, filled and used, in dark, light and high contrast, wide and narrow: it finds nothing.
  * Pictures of all of that.
  */
+
 import assert from 'node:assert/strict';
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { auditScenarios } from './panelAudits.ts';

@@ -1,4 +1,5 @@
 /** For one run its transcripts, the side bar, the classes and the dashboard say what the command line says. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import type { Message } from '../../../src/domain/message.ts';

@@ -1,4 +1,5 @@
 /** From a lost episode to the message that lost it, in one sentence. */
+
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * The buckets of the side bar by keyboard alone, and the ways to the clearest and to the lowest-credit message of a
  * problem.
  */
+
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -2,6 +2,7 @@
  * A configuration in the editor, its plan and the walkthrough: pictures in every theme, wide and narrow; what it says
  * of its data and folders.
  */
+
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** The dashboard's curves in a real VS Code: evaluations of a run that continues, and is cancelled. */
+
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** The run dashboard in a real VS Code holds still while it is read. */
+
 import { chart, choose, openDashboard, seePoints, takeOff, withMade } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, addMadeStep } from '../../integration/dashboardStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

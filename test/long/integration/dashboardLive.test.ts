@@ -1,4 +1,5 @@
 /** The run dashboard in a real VS Code: pictures of charts, and the keyboard alone. */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { choose, heard, openDashboard, seePoints, takeOff, withMade } from '../../integration/dashboardPanel.ts';

@@ -2,6 +2,7 @@
  * The run dashboard with runs of 2,000 steps, over each other, the way on to their episodes, and pictures in all
  * themes.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { chart, choose, figure, heard, openDashboard, seePoints, seeRuns } from '../../integration/dashboardPanel.ts';

@@ -2,6 +2,7 @@
  * The dashboard of several runs: charts over other axes, with a front for each task, the room that they take, and what
  * was compared after a reload behind a file.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { findings } from '../../integration/axe.ts';

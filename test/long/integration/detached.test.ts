@@ -1,4 +1,5 @@
 /** A run outlives what looks at it: reloads, killed extension hosts and a closed window. */
+
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { configOf, outlives } from '../../integration/outlives.ts';
 

@@ -1,4 +1,5 @@
 /** A run outlives what looks at it: a reload, a killed extension host and a closed window. */
+
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { configOf, outlives } from '../../integration/outlives.ts';
 

@@ -1,4 +1,5 @@
 /** The episodes panel while lists come and go: what is searched, clicked and drawn anew. */
+
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problem.ts';

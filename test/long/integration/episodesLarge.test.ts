@@ -1,4 +1,5 @@
 /** The episodes of a run of 100,000 problems, and pictures of the panels of episodes and runs in all themes. */
+
 import assert from 'node:assert/strict';
 import { manyProblemScenarios } from '../../integration/episodesMany.ts';
 import { allFindings, listed, openGrid, withEpisodes } from '../../integration/episodesPanel.ts';

@@ -1,4 +1,5 @@
 /** A failure that names the setting that is to be changed, and opens it at a click. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertQuiet } from '../../integration/team.ts';

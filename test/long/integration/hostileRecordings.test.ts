@@ -2,6 +2,7 @@
  * A run goes on in the engine of a window while the same engine records hostile programs that ask a hostile server: the
  * run ends as an undisturbed one, in the same engine, and no program is left.
  */
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
 /** From a folder with nothing but a program of LangGraph to the message that lost its episode. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertFolder, beginSearch, FOLDER } from '../../integration/langGraph.ts';

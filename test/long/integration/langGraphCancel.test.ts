@@ -1,4 +1,5 @@
 /** A program of LangGraph and nothing else: it is recorded, and the search for the message that lost it begins. */
+
 import assert from 'node:assert/strict';
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertFolder, beginSearch, FOLDER } from '../../integration/langGraph.ts';

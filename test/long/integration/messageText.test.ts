@@ -2,6 +2,7 @@
  * How the text of a message is read in the transcript: prose, code and mathematics set apart, to the letter on demand,
  * hits of a search in sight.
  */
+
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { findings } from '../../integration/axe.ts';

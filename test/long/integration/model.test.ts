@@ -1,4 +1,5 @@
 /** A model's panel in every theme, from a folder to a run, and self-tests that are cancelled. */
+
 import assert from 'node:assert/strict';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

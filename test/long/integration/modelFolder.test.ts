@@ -1,4 +1,5 @@
 /** Choosing a model folder: what it holds, what a run with it needs, and whether it works here. */
+
 import assert from 'node:assert/strict';
 import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** R six times: one credit in every place, and it converges. */
+
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { replayedAgain } from '../../integration/oneCredit.ts';
 

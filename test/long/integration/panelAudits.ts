@@ -1,4 +1,5 @@
 /** axe-core on every panel, filled and used: it finds nothing. */
+
 import assert from 'node:assert/strict';
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

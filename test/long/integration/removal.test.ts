@@ -1,4 +1,5 @@
 /** A run that credits by removal (CCPO), started from the window, in all themes. */
+
 import assert from 'node:assert/strict';
 import { figure } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';

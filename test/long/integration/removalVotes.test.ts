@@ -1,4 +1,5 @@
 /** A run that credits by removal (CCPO), of a team that votes: it opens in every panel. */
+
 import assert from 'node:assert/strict';
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { openFirstTranscript, openRun, seeFigure, seeTaxonomy } from '../../integration/removalRuns.ts';

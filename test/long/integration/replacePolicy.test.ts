@@ -2,6 +2,7 @@
  * A run of method teamtr in the panels of a real VS Code, and a policy of its team replaced from its menu; the smaller
  * model of a task in the place of a trained policy.
  */
+
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,6 +3,7 @@
  * takes in the editor, and what of it the same engine takes for a client of its own, which `c3 bench replay` measures
  * without an editor. The times are printed, never judged.
  */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';

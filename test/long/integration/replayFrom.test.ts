@@ -1,4 +1,5 @@
 /** What a message was worth by each estimator, in its transcript. */
+
 import assert from 'node:assert/strict';
 import { estimate, FEW_REPLAYS, finished, newestRequest, openPlan } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -1,4 +1,5 @@
 /** The report of a run in the colours of all themes, and links that were copied. */
+
 import assert from 'node:assert/strict';
 import { eventually, EXTENSION_ID, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { clipboard, exportRun, fillReported, openLink, openReported } from '../../integration/reportedRun.ts';

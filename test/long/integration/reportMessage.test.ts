@@ -2,6 +2,7 @@
  * Reports of messages, and links to them, in the editor: by mouse, by keyboard, and by addresses that somebody else
  * made.
  */
+
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

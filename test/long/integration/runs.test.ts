@@ -1,4 +1,5 @@
 /** Runs that are cancelled, cut off and resumed, the dashboard of one after a reload, and what this machine can do. */
+
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

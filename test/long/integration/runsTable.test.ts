@@ -1,4 +1,5 @@
 /** Several runs: what the runs table and the episodes panel keep over a reload. */
+
 import { listed, openGrid, row, searchField, selected, withEpisodes } from '../../integration/episodesPanel.ts';
 import { addComparedRuns, addManyProblems, fillEpisodes } from '../../integration/episodesStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -1,4 +1,5 @@
 /** The side bar and a dashboard in every theme: pictures, wide and narrow. */
+
 import { workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { showBuckets, tickPlans } from '../../integration/sidebarStore.ts';
 import { assertQuiet } from '../../integration/team.ts';

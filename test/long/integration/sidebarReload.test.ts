@@ -1,4 +1,5 @@
 /** Every panel, the side bar and its filter back after a reload. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { bucketsPane, fill, rows, tickPlans } from '../../integration/sidebarStore.ts';

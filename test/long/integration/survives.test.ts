@@ -2,6 +2,7 @@
  * What is open in the editor comes back after a reload, from what its tab keeps and the store alone: a report, a
  * comparison and a model input, each in front when the window is loaded, so that it alone wakes the extension.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { reportPage, runReport } from '../../../src/report/report.ts';

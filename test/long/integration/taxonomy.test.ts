@@ -2,6 +2,7 @@
  * The failure taxonomy beside other writers of the store, what it keeps over a reload, and the classes of problems
  * among the episodes.
  */
+
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';

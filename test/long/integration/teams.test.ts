@@ -1,4 +1,5 @@
 /** A message of each kind of team is replayed, and its whole run verified; one of them is started from the palette. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { reading } from '../../integration/team.ts';

@@ -1,4 +1,5 @@
 /** The transcript with the real engine: arrow keys in the tree, typed messages, and verified branches. */
+
 import assert from 'node:assert/strict';
 import { loadSqlite } from '../../../src/store/files/sqlite.ts';
 import {

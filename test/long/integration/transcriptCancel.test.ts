@@ -1,4 +1,5 @@
 /** The transcript's replay form by keyboard: a request is canceled, and the keyboard stays where it is. */
+
 import assert from 'node:assert/strict';
 import { FEW_REPLAYS, field, openPlan, press, requests } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -2,6 +2,7 @@
  * One credit per message in a transcript: candidates where nothing is decided, the same number in every place, and what
  * the words mean.
  */
+
 import assert from 'node:assert/strict';
 import { describeHeadline } from '../../../src/shared/credit/headline.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

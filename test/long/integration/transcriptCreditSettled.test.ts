@@ -1,4 +1,5 @@
 /** One credit per message in a transcript: why an episode was lost, and what it takes to be sure. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { addLostEpisodes, LOST_QUESTIONS, lostMessage, openLost } from '../../integration/lostEpisodes.ts';

@@ -1,4 +1,5 @@
 /** Comparing episodes, sifting and reading contexts in the transcript panel, by keyboard and by mouse. */
+
 import assert from 'node:assert/strict';
 import { firstEpisode, openFirst, ROW } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';

@@ -1,4 +1,5 @@
 /** The transcript's sheet of keys, and by mouse what has a key. */
+
 import { FEW_REPLAYS, openPlan, press, ROW } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { assertQuiet, hasFocus } from '../../integration/team.ts';

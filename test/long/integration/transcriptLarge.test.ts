@@ -1,4 +1,5 @@
 /** A transcript of 100,000 messages, and the memory of its panel. */
+
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { largeTranscript } from '../../integration/largeTranscript.ts';
 

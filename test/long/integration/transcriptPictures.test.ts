@@ -2,6 +2,7 @@
  * The transcript for people: pictures of what it shows in all themes and on small screens, and the rules of
  * accessibility in each theme.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { findings } from '../../integration/axe.ts';

@@ -2,6 +2,7 @@
  * What a user of a transcript does not lose when another message or another tab is shown, and when the window is loaded
  * anew.
  */
+
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
 import { FEW_REPLAYS, field, press, requests } from '../../integration/firstTranscript.ts';

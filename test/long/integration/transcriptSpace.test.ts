@@ -2,6 +2,7 @@
  * Where the keyboard is when a transcript opens, how many messages are in sight where space is short, and what is
  * folded away.
  */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';

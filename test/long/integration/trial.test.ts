@@ -2,6 +2,7 @@
  * "Try a change" in a real VS Code: a number of the decoding, a change that no configuration says, and one that an open
  * editor with other changes takes. With the panel in all themes and sizes.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Two windows on one store, for many rounds. */
+
 import { workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { SHORT_REPLAYS, takeTurns } from '../../integration/turns.ts';
 

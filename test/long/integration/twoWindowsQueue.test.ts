@@ -1,4 +1,5 @@
 /** Two windows see one engine: its run, its queue, and what each cancels. */
+
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { configOf, status, whileStill } from '../../integration/outlives.ts';

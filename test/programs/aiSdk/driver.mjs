@@ -1,4 +1,5 @@
 /** Lets C3 continue the team: `driver.mjs ANSWER [TEAM]`, which scores the number behind the hashes. */
+
 import { drive } from '../../../media/drivers/driver.mjs';
 import { outcomeOf, questionIn } from '../teams.mjs';
 import { solve } from './team.mjs';

@@ -2,6 +2,7 @@
  * Runs the team once: `main.mjs SPANS QUESTION [TEAM]`. OpenTelemetry's exporter sends its spans to where the
  * environment says, and to a collector that keeps them in a file.
  */
+
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';

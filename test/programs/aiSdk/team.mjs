@@ -1,4 +1,5 @@
 /** A team of the AI SDK that asks as a bundled team is asked: one after the other. */
+
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText } from 'ai';
 import { asked, teamNamed } from '../teams.mjs';

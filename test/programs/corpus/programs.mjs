@@ -1,4 +1,5 @@
 /** Programs as people write them with each library; each gives what its library recorded of it. */
+
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

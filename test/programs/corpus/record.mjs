@@ -4,6 +4,7 @@
  * Each program runs in a process of its own, asks the planting server, and what its library writes is kept with all
  * that was planted.
  */
+
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

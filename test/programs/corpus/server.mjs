@@ -2,6 +2,7 @@
  * A model server that says what is planted: to each question it asks for the tool that it is offered, then answers. All
  * that it says has a mark of its own, so that a reader can be asked where it went.
  */
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 

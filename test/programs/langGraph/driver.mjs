@@ -1,4 +1,5 @@
 /** Lets C3 continue the team: `driver.mjs ANSWER [TEAM]`, which scores the number behind the hashes. */
+
 import { driveLangGraph } from '../../../media/drivers/langgraph.mjs';
 import { outcomeOf, questionIn } from '../teams.mjs';
 import { buildTeam } from './team.mjs';

@@ -1,4 +1,5 @@
 /** Runs the team once, with LangGraph's own checkpoints in a file: `main.mjs CHECKPOINTS QUESTION [TEAM]`. */
+
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { buildTeam } from './team.mjs';
 

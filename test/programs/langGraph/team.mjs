@@ -1,4 +1,5 @@
 /** A team of LangGraph that asks as a bundled team is asked: one after the other. */
+
 import { HumanMessage, SystemMessage } from '@langchain/core/messages';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';

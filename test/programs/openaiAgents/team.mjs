@@ -2,6 +2,7 @@
  * A bundled team in the OpenAI Agents SDK: each agent hands over to the next one, and some note what they say with a
  * tool first. The small models call no tools, so these calls are made of their texts.
  */
+
 import { Agent, handoff, OpenAIChatCompletionsModel, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import OpenAI from 'openai';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
 /** `c3 bench activation`, of the extension that was built: it measures, and writes nothing where it is called. */
+
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** `c3 bench`: names of suites, the report as text, turns, and what the suites measure of a tiny team. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

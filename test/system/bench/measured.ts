@@ -1,4 +1,5 @@
 /** What tests of measurements share: a temporary folder of their process's own, and figures by name. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

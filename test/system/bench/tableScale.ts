@@ -1,4 +1,5 @@
 /** The size of the paper table in tests. */
+
 import type { Scale } from '../../../src/bench/experiments/paper/paperScale.ts';
 
 /** Of each evaluated question; the table has 10. */

@@ -1,4 +1,5 @@
 /** `c3 bench iteration`: whole iterations that take turns with peers; peers that are missing, fail or are cancelled. */
+
 import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** What a runtime does with adapters: training, snapshots, checkpoints and folders, in this thread and in a worker. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Runs that train an adapter: the same run loop over a frozen model. */
+
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

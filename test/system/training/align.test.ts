@@ -1,4 +1,5 @@
 /** Stage 0 of a replacement: a fresh role learns to say what another one says, and training goes on from adapters. */
+
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { ModelHost } from '../../../src/runtime/host.ts';

@@ -1,4 +1,5 @@
 /** What is read of a finished run as learned from, against what the optimizer was given. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

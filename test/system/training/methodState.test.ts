@@ -1,4 +1,5 @@
 /** Messages that are only measured, and what a method carries from step to step. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';

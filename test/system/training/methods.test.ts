@@ -2,6 +2,7 @@
  * Every method on a tiny team: the same evaluator budget, credits as the stored returns alone give them, and what the
  * optimiser gets to see of them.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Message } from '../../../src/domain/message.ts';

@@ -1,4 +1,5 @@
 /** Training that breaks anywhere and is resumed, and what tests of that share. */
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** `c3 bench activation` on bundles made for the test: what it measures, and what it refuses. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

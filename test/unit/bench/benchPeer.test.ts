@@ -1,4 +1,5 @@
 /** Peers of `c3 bench`: found, missing, broken, late, cancelled. */
+
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

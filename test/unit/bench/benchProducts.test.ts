@@ -1,6 +1,7 @@
 /**
  * The bare weight products: how many operations they are, and that they are the products of the model's own weights.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SHAPE } from '../../../src/bench/speed/shape.ts';

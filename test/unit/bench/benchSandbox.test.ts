@@ -1,4 +1,5 @@
 /** The load of the sandbox: which programs there are, and that what they did is counted. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Bait } from '../../../src/bench/sandbox/hostile.ts';

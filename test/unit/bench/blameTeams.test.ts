@@ -1,4 +1,5 @@
 /** Enumerated teams, and searches for what lost their episodes. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { benchBlame } from '../../../src/bench/experiments/blame/blameBench.ts';

@@ -1,4 +1,5 @@
 /** What replacing messages saves, by hand. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeNamedFigures, type Named } from '../../../src/bench/experiments/blame/namedMessages.ts';

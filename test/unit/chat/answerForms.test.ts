@@ -1,4 +1,5 @@
 /** Answers of model servers in the forms in which they differ, whole and in pieces. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readApiCall, detectApi, bodyIn, type RecordedApi } from '../../../src/chat/apiCalls.ts';

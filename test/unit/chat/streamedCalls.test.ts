@@ -1,4 +1,5 @@
 /** Calls of tools in pieces, as the servers that differ from the documentation send them. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StreamedCalls } from '../../../src/chat/choices.ts';

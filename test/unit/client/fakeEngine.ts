@@ -2,6 +2,7 @@
  * An engine that speaks the protocol and does no work: what the extension's client is tested against. The config's name
  * says what to do.
  */
+
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { ResponseError, type CancellationToken, type MessageConnection } from 'vscode-jsonrpc/node';

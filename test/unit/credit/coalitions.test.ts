@@ -1,4 +1,5 @@
 /** What roles are worth by removal and by Shapley's value, against games that are solved by hand. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MOST_ROLES, removalContributions, shapleyValues, type Coalition } from '../../../src/credit/coalitions.ts';

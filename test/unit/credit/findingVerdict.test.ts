@@ -1,4 +1,5 @@
 /** Verdicts of findings, from draws of known chances. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

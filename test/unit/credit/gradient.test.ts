@@ -1,4 +1,5 @@
 /** Equation 21 on a team that is small enough to go through every outcome. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { estimateGroup } from '../../../src/credit/estimators.ts';

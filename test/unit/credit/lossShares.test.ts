@@ -1,4 +1,5 @@
 /** What loses episodes, of teams whose every chance is known. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

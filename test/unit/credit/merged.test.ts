@@ -1,4 +1,5 @@
 /** Equal messages of one context share a credit, and the gradient's estimate is the one that they have one by one. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { creditIfComparable } from '../../../src/credit/compared.ts';

@@ -1,4 +1,5 @@
 /** Curves of many episodes together: exact on a grid, and true of runs whose every chance is known. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

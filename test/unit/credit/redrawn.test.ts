@@ -1,4 +1,5 @@
 /** Credits of messages that are drawn until enough are distinct: their expectation, over every outcome of a context. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MergedMember } from '../../../src/credit/merged.ts';

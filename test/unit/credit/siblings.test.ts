@@ -1,4 +1,5 @@
 /** The interval of a single bucket's credit covers what it claims, because its siblings are draws of the policy. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { creditGroup } from '../../../src/credit/estimators.ts';

@@ -1,6 +1,7 @@
 /**
  * The table of estimators: each is described in one place, and what is not in it is refused or shown by its own name.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

@@ -2,6 +2,7 @@
  * Contexts in a table, whose credits are known: texts with a probability and a chance of success each, played on shared
  * or separate streams.
  */
+
 import { openStream, uniform, type Stream } from '../../../src/credit/counter.ts';
 import type { CreditPool, PoolBucket, PoolMember, PoolResult } from '../../../src/shared/credit/creditPool.ts';
 

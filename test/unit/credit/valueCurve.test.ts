@@ -1,4 +1,5 @@
 /** Episodes of enumerated teams: each message is one of four texts, equally likely; a table says what is returned. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

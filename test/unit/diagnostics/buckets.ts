@@ -1,4 +1,5 @@
 /** Buckets for the tests of the diagnostics. */
+
 import type { DiagnosticBucket } from '../../../src/diagnostics/bucket.ts';
 
 export interface Given {

@@ -1,4 +1,5 @@
 /** Influence less its permutation null, against teams whose mutual information is known. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

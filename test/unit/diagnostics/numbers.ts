@@ -1,4 +1,5 @@
 /** Seeded numbers, their moments and comparisons, for tests that simulate. */
+
 import assert from 'node:assert/strict';
 import { openStream, uniform } from '../../../src/credit/counter.ts';
 

@@ -1,4 +1,5 @@
 /** What the classes of the taxonomy count by chance, on buckets whose messages differ and on some whose do not. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

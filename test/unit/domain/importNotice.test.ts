@@ -1,4 +1,5 @@
 /** What a notification says of an import. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { writeImportNotice, type LogImport } from '../../../src/domain/episode.ts';

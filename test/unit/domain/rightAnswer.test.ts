@@ -1,4 +1,5 @@
 /** What a person says is right, and how it is compared. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { RE2JS } from 're2js';

@@ -1,4 +1,5 @@
 /** A change in words and numbers, and what passes for a trial that was kept. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

@@ -1,4 +1,5 @@
 /** What was said in the threads of a LangGraph database, with the contexts that it had. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** The engine as a process of its own, spoken to over its socket as the editor does. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A folder with a tiny team, its configuration and data, and the command line in it, in this process or its own. */
+
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

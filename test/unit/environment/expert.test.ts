@@ -1,4 +1,5 @@
 /** A model as the expert of expert_edits: what it reads, the edits in its answer, and what happens where it fails. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SaidEvent } from '../../../src/domain/episode.ts';

@@ -1,4 +1,5 @@
 /** A command of the user's as a scorer: what it prints is a score, and what goes wrong with it is none. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Evaluators whose criterion is in the answer: an exact text, a regular expression, a tolerance, a JSON Schema. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';

@@ -1,6 +1,7 @@
 /**
  * For one run the rows of the transcript, the side bar, the dashboard and the store say the same, to the digits shown.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

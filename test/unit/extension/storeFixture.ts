@@ -1,4 +1,5 @@
 /** A store with a small run in it: two plans with actors under each, an evaluation, and one replay request. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

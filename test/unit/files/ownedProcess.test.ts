@@ -1,4 +1,5 @@
 /** Owned programs: they are ended with all that they started, and no other process with the number of one is. */
+
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

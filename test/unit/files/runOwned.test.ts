@@ -1,4 +1,5 @@
 /** Owned runs: they end by their deadline, their output or a cancel, whatever holds their streams, and leave nobody. */
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';

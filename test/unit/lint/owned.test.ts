@@ -1,4 +1,5 @@
 /** Every process that the product starts is an owned one, but for those that end otherwise. */
+
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { it } from 'node:test';

@@ -2,6 +2,7 @@
  * The rooms as rooms.json and CONTRIBUTING.md describe them: every folder is there, every arrow in use, and nothing
  * runs in a circle.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';

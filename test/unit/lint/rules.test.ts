@@ -2,6 +2,7 @@
  * The rules of oxlint.config.ts that need no types fire where they should: each case is one file in a folder that has
  * the configuration of the tree. typed.test.ts tries those that need types.
  */
+
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * The rules that need types fire as oxlint.config.ts has them: one file for each rule, and
  * what they shall leave alone. Errors of types are found by the same program.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * What the real libraries wrote of programs that asked a planting server (test/programs/corpus/record.mjs): every text
  * that was planted is in the transcript with its speaker.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** The formats of other programs, each read from a file of test/fixtures/logs; its README says how those were made. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

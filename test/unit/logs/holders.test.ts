@@ -1,4 +1,5 @@
 /** Objects that hold several conversations or entries: each is read once, and what is none is counted. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { saidIn, wholeLog } from './wholeLog.ts';

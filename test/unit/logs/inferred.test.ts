@@ -1,4 +1,5 @@
 /** The protocol of an episode as its log shows it. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ChatMessage } from '../../../src/chat/messages.ts';

@@ -1,4 +1,5 @@
 /** The steps of a thread say all that was in its state, in as many words as were said. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,5 @@
 /** Logs of further libraries, each after its source, with what must be read of it. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LogReader } from '../../../src/logs/source.ts';

@@ -1,4 +1,5 @@
 /** Messages that look like those of a library in part: what they say is read all the same, and nothing else. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LogReader } from '../../../src/logs/source.ts';

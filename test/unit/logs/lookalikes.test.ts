@@ -1,4 +1,5 @@
 /** Logs that look like those of a library in part: what they say is read all the same, with who said it. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { askedIn, saidIn, wholeLog } from './wholeLog.ts';

@@ -1,4 +1,5 @@
 /** Every text of every form is in the transcript, said by whom it was said. */
+
 import { describe, it } from 'node:test';
 import { FORMS } from './forms.ts';
 import { plant } from './planting.ts';

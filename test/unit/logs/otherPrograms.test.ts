@@ -2,6 +2,7 @@
  * Messages as single programs write them, each form with what must be read of it: who said what, and what came from
  * outside.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { askedIn, saidIn, wholeLog } from './wholeLog.ts';

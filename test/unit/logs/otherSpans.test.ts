@@ -1,4 +1,5 @@
 /** Spans as single libraries write them, each form with what must be read of it. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { wholeLog } from './wholeLog.ts';

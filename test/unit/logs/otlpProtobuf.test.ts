@@ -1,4 +1,5 @@
 /** Traces and logs as protocol buffers, as OpenTelemetry's own serializers write them. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SpanStatusCode } from '@opentelemetry/api';

@@ -1,4 +1,5 @@
 /** Marked texts that are planted in every place of a form, and looked for in what is read of it. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { WITHOUT_SYSTEM, type Talk } from './forms.ts';

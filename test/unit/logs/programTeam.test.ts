@@ -1,4 +1,5 @@
 /** The team file of a program that is started again. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { parse } from 'yaml';

@@ -2,6 +2,7 @@
  * Logs after public reports of other projects, each a file of test/fixtures/logs/reported: nothing that they say is
  * lost, nothing is invented, and what is not read is counted.
  */
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A log with all of its episodes at once, as tests look at them. */
+
 import assert from 'node:assert/strict';
 import type { SpeakerSource } from '../../../src/domain/episode.ts';
 import { LogIndex } from '../../../src/engine/exchange/logIndex.ts';

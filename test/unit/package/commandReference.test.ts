@@ -1,4 +1,5 @@
 /** The page of the guide about the command line, and the declarations that its reference is made from. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

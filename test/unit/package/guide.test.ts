@@ -1,4 +1,5 @@
 /** The README, the guide and the records: short, linked, and with the figures that were measured. */
+
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

@@ -3,6 +3,7 @@
  * Llama 3 (splitting, normal form, special tokens, first token) and templates in their manner; what is expected was
  * made with the Rust library tokenizers 0.23.2 and Jinja2 3.1.6.
  */
+
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

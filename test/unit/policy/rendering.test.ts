@@ -1,6 +1,7 @@
 /**
  * Contexts as chat models read them: the golden checkpoints, and small tokenizers with the rules of Qwen and Llama 3.
  */
+
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** A model that an environment asks: its failure is a sentence, and a cancelled question is none. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Policy } from '../../../src/policy/policy.ts';

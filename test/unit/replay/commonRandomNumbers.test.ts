@@ -2,6 +2,7 @@
  * Common random numbers (C3, Appendix L) on teams whose expected returns and credits can be written down: nothing is
  * biased, and coupled returns vary less.
  */
+
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { openStream, uniform } from '../../../src/credit/counter.ts';

@@ -1,4 +1,5 @@
 /** Scripted policies and evaluators, protocols and stores for the tests of the replay room. */
+
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Messages of MAGRPO's rollout trees, replayed: three turns with feedback between them, in both joint modes. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { BucketView, Replay } from '../../../src/domain/replay.ts';

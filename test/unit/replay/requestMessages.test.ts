@@ -1,4 +1,5 @@
 /** The structured messages of requests: written by the run's rendering, they are the exact context. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createMessageRenderer, readRendering, createRenderer, type Rendering } from '../../../src/policy/rendering.ts';

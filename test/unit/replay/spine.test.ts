@@ -1,4 +1,5 @@
 /** A spine: one episode, alternatives to each of its messages, each continued once. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';

@@ -1,4 +1,5 @@
 /** Votes that are counted again without a voter: the table of reference section 3, and what a tree holds of them. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { removalContributions, shapleyValues } from '../../../src/credit/coalitions.ts';

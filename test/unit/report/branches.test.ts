@@ -1,4 +1,5 @@
 /** The replays of an alternative in a report. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Message } from '../../../src/domain/message.ts';

@@ -1,4 +1,5 @@
 /** What the editor shows for a file that it was given as a report. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writePage } from '../../../src/report/page.ts';

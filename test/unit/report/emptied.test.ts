@@ -1,4 +1,5 @@
 /** What a report reads of messages that were replayed with nothing in their place. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { emptiedEffects, countEmptied, type EmptiedRows } from '../../../src/report/emptied.ts';

@@ -1,4 +1,5 @@
 /** What tests ask of every report page. */
+
 import assert from 'node:assert/strict';
 
 /** Every element is closed in order: what a browser would have to guess is a fault. */

@@ -1,4 +1,5 @@
 /** Which runs are laid beside a run whose models differ, and what is said of them. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { REMOVAL_STATE, summarizeSpread } from '../../../src/domain/stepRows.ts';

@@ -2,6 +2,7 @@
  * The operators that a decoder layer is made of, as `operators.ts` has the general ones: value and vector-Jacobian
  * product from the definition.
  */
+
 import type { Value } from '../../../src/runtime/graph/graph.ts';
 import { attention, HIDDEN } from '../../../src/runtime/graph/ops/attention.ts';
 import { swiglu } from '../../../src/runtime/graph/ops/elementwise.ts';

@@ -2,6 +2,7 @@
  * Loading weights: numbers of every stored type, random checkpoints, progress in bytes of files, and a cancel that
  * leaves nothing.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

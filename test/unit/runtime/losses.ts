@@ -1,4 +1,5 @@
 /** The losses of a training micro-batch, written out in float64 on the reference transformer. */
+
 import assert from 'node:assert/strict';
 import type { Tensor } from 'onnxruntime-node';
 import type { TransformerConfig } from '../../../src/runtime/model/transformer.ts';

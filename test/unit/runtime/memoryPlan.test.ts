@@ -2,6 +2,7 @@
  * The memory plan: what it counts, what it grows with, and which settings it finds. Real runs were measured beside it;
  * these tests keep its structure.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

@@ -1,4 +1,5 @@
 /** Tiny models, data and graph runs for the tests of this room. */
+
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { GenerationRequest } from '../../../src/runtime/generate/generate.ts';
 import type { Graph } from '../../../src/runtime/graph/graph.ts';

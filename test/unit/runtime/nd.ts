@@ -1,4 +1,5 @@
 /** Small float64 arrays of any rank, and graphs run on them: what the operator tests are written in. */
+
 import { Tensor } from 'onnxruntime-node';
 import type { Graph } from '../../../src/runtime/graph/graph.ts';
 import { Stream, streamKey } from '../../../src/runtime/random.ts';

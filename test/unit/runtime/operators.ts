@@ -1,4 +1,5 @@
 /** One entry per operator: its value and its vector-Jacobian product in plain loops, written from the definition. */
+
 import type { Dim, Graph, Value } from '../../../src/runtime/graph/graph.ts';
 import { expandLike, reshapeLike, sum, sumToShape } from '../../../src/runtime/graph/ops/broadcast.ts';
 import {

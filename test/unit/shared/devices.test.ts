@@ -1,4 +1,5 @@
 /** The table of execution providers: what differs between them is there, and nothing else decides by their names. */
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

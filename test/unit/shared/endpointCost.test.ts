@@ -1,4 +1,5 @@
 /** What work costs at the servers of both sides of a comparison. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sumCostsByRole, type EndpointCost } from '../../../src/shared/endpointCost.ts';

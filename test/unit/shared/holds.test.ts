@@ -1,4 +1,5 @@
 /** What one piece of work holds. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Holds } from '../../../src/shared/holds.ts';

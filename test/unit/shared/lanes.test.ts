@@ -1,4 +1,5 @@
 /** Lanes: no more work at once than there are, in its order, and a cancel ends the wait alone. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NEVER } from '../../../src/shared/cancellation.ts';

@@ -1,4 +1,5 @@
 /** Stores as an earlier version left them, made from stores of this one. */
+
 import { loadSqlite, type Connection } from '../../../src/store/files/sqlite.ts';
 import { MIGRATIONS } from '../../../src/store/tables/migrations.ts';
 

@@ -1,4 +1,5 @@
 /** Temporary stores and small rows for the tests of the store. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

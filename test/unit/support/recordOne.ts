@@ -2,6 +2,7 @@
  * A process that asks for a recording: node recordOne.ts FOLDER COUNT TITLE [stay]. It writes its number into the file
  * COUNT when it makes it, and with `stay` it goes no further.
  */
+
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openStoreForWriting } from '../../../src/store/write/writer.ts';

@@ -1,4 +1,5 @@
 /** Recordings: made by one of the processes that ask, copied for another folder, and made again for another key. */
+
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';

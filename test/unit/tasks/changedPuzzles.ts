@@ -1,4 +1,5 @@
 /** Puzzles whose solutions are changed cell by cell, digit by digit and action by action. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gradePlan, parseBlocks } from '../../../src/evaluate/puzzles/blocks.ts';

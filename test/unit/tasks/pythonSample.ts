@@ -1,4 +1,5 @@
 /** The first problems of the bundled Python task under a seed. */
+
 import { distinctPythonProblems, type PythonProblem } from '../../../src/tasks/python/python.ts';
 
 /** Every level equally often. */

@@ -1,4 +1,5 @@
 /** Prompts in the place of a protocol's. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseProtocol } from '../../../src/team/parseProtocol.ts';

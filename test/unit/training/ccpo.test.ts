@@ -1,4 +1,5 @@
 /** What CCPO learns from: the published functions' numbers, its options, and what a run stores of it. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';

@@ -1,4 +1,5 @@
 /** CCPO on a team that votes: what its voters learn from, what is carried over steps, and what a run stores. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';

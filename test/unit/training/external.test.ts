@@ -1,4 +1,5 @@
 /** What section `external` makes of the rounds of a protocol. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * The rollout tree of MAGRPO against the vectors of its reference (section 14): nodes, decodings, rewards, scores and
  * updates, for both joint modes, and where a node ends.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';

@@ -1,4 +1,5 @@
 /** The credit of C3 on the rollout tree of MAGRPO, by numbers that were computed by hand. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TreeMessage } from '../../../src/replay/tree.ts';

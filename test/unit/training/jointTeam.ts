@@ -1,4 +1,5 @@
 /** Rollout trees of MAGRPO with scripted messages, whose credits are known. */
+
 import assert from 'node:assert/strict';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import { EvaluatorBudget } from '../../../src/replay/budget.ts';

@@ -2,6 +2,7 @@
  * Every method's expected update on a team that is small enough to go through every outcome of an iteration (equation
  * 21, for both roles).
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Problem } from '../../../src/domain/problem.ts';

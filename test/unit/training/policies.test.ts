@@ -1,4 +1,5 @@
 /** Runs of a team in which something else than the model answers for a role. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

@@ -1,4 +1,5 @@
 /** A pretraining that goes on from weights that a folder holds, with problems that show a second turn. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** `fanout_unique`: whole runs that draw other messages in the place of equal ones. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';

@@ -1,4 +1,5 @@
 /** What a team is shown of a second turn: a draft, the feedback on it, and the right messages. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Contexts that do not fit into a model: refused by role and problem, never cut and never scored. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EVALUATION_ROUNDS } from '../../../src/domain/evaluation.ts';

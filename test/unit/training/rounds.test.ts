@@ -1,4 +1,5 @@
 /** Whole runs of a team that unfolds in rounds, on the real runtime, with environments that fail. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

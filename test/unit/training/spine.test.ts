@@ -1,4 +1,5 @@
 /** How the calls of a spine are split, and whole runs of it. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { answerEvaluator } from '../../../src/evaluate/evaluator.ts';

@@ -2,6 +2,7 @@
  * Small teams that take turns over a shared context, as decision processes in tables: occupancies, advantages and
  * returns of any team policy are solutions of linear equations, exact but for rounding.
  */
+
 import type { Numbers } from '../credit/tabular.ts';
 
 /** Probabilities of actions by state; a role's policy is the rows of its own states. */

@@ -1,4 +1,5 @@
 /** Method teamtr where turns learn from the episodes of an earlier one: what they count. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { readConfig } from '../../../src/training/config/readConfig.ts';

@@ -1,4 +1,5 @@
 /** Whole runs of a tiny team on the real runtime, in a folder of their own. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * A team small enough for tests: it answers sums with `#### 3` or `#### 4` by chance, so that returns differ and
  * credits are not all 0.
  */
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Problem } from '../../../src/domain/problem.ts';

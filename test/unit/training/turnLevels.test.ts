@@ -1,4 +1,5 @@
 /** What the reward ladder says of each turn of a step: its words read back, means over joint actions, a whole run. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';

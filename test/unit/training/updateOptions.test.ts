@@ -1,4 +1,5 @@
 /** Runs whose configuration says how a step learns: what counts, what is left out, in how many updates. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { StepMetrics } from '../../../src/domain/step.ts';

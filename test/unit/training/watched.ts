@@ -1,4 +1,5 @@
 /** Tiny runs that are watched, broken and compared. */
+
 import type { ModelRuntime } from '../../../src/runtime/modelRuntime.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
 import { connect } from '../../../src/store/files/sqlite.ts';

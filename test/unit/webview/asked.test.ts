@@ -1,4 +1,5 @@
 /** Another run that is chosen while a view is held is shown, whatever of the run before arrives first. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RequestedRuns } from '../../../webview/dashboard/asked.ts';

@@ -1,4 +1,5 @@
 /** Which selections of runs can be compared. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { COMPARED_MOST } from '../../../src/shared/protocols/dashboardProtocol.ts';

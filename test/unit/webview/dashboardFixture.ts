@@ -1,4 +1,5 @@
 /** Views of the dashboard made of numbers. */
+
 import type { Interval } from '../../../src/domain/credit.ts';
 import { listEvaluations } from '../../../src/domain/evaluation.ts';
 import type { RunRecord } from '../../../src/domain/run.ts';

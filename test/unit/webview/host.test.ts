@@ -1,4 +1,5 @@
 /** What a page takes from its host. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isHandled } from '../../../webview/common/host.ts';

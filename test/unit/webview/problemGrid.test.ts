@@ -1,4 +1,5 @@
 /** What a key or a click in the grid of problems means while another order is on its way. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';

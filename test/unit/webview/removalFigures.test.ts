@@ -1,4 +1,5 @@
 /** The figures of runs that credit by removal. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { summarizeRemovals, type RemovalRollout } from '../../../src/domain/stepRows.ts';

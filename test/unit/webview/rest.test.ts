@@ -1,4 +1,5 @@
 /** Work that waits until scrolling rests, and is done at once when the keyboard leaves the page. */
+
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
 import { onceRested, DelayedWork } from '../../../webview/common/rest.ts';

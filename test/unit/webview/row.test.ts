@@ -1,4 +1,5 @@
 /** What a row of the transcript tree shows of its message. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { learnedFrom } from '../../../src/domain/message.ts';

@@ -1,4 +1,5 @@
 /** What the columns of the runs table show of a run. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { RunTableRow } from '../../../src/shared/protocols/runsTable.ts';

@@ -1,4 +1,5 @@
 /** The points of a trial's scatter. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { groupScatterPoints } from '../../../webview/trial/scatter.ts';

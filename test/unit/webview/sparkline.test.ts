@@ -1,4 +1,5 @@
 /** Where the outcomes of a problem lie in the small line of the list of episodes. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ProblemRound } from '../../../src/domain/problem.ts';

@@ -1,4 +1,5 @@
 /** Words that are typed into the search of the episodes panel, and what is chosen before they were asked for. */
+
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../src/domain/problem.ts';

@@ -1,4 +1,5 @@
 /** What is where in the transcript tree when its layout changes under the reader. */
+
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { WINDOW, type MarkedRow, type RowPlace } from '../../../src/shared/protocols/transcriptProtocol.ts';

@@ -1,4 +1,5 @@
 /** The horizontal axes of charts: training steps, or the cost of training so far. */
+
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 import { count, duration } from '../../common/format.ts';
 

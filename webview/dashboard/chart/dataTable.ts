@@ -1,4 +1,5 @@
 /** The numbers of a chart. The page and the copies use the same table, so that they never differ. */
+
 import type { Target } from './lines.ts';
 
 export interface Column {

@@ -1,4 +1,5 @@
 /** Draws what chart.js does not: boxes, whiskers, the front, labels, and the active point. */
+
 import type { Chart } from 'chart.js';
 import { readThemeValue } from '../../common/theme.ts';
 import type { Line, LinePoint } from './lines.ts';

@@ -2,6 +2,7 @@
  * A chart with its title, newest value, table and copies. Keyboard: Tab reaches it, the arrow keys
  * move along its points, and Enter opens a point.
  */
+
 import { h, replace } from '../../common/dom.ts';
 import { hasModifier } from '../../common/keyBindings.ts';
 import { readThemeValue } from '../../common/theme.ts';

@@ -1,4 +1,5 @@
 /** The data of a chart, independent of how it is drawn: lines of points, each with a target to open. */
+
 import type { Spread } from '../../../src/domain/stepRows.ts';
 
 /** The place that a point opens. */

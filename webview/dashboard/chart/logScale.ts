@@ -1,4 +1,5 @@
 /** Prepares lines for logarithmic scales, which cannot show zeros or negative values. */
+
 import type { LogScales } from './axes.ts';
 import type { Line, LinePoint } from './lines.ts';
 

@@ -2,6 +2,7 @@
  * Draws lines with chart.js, reduced to as many points as can be distinguished. Lookups by position
  * use all points.
  */
+
 import {
   Chart,
   LinearScale,

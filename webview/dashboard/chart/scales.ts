@@ -1,4 +1,5 @@
 /** The options of linear and logarithmic scales for chart.js. */
+
 import type { ScaleOptionsByType } from 'chart.js';
 import type { ChartAxis } from '../../../src/shared/protocols/dashboardProtocol.ts';
 

@@ -2,6 +2,7 @@
  * Lists the alternatives of a bucket, equal ones only once: text, returns, credit, cost, and whether
  * re-execution gave the same bytes.
  */
+
 import {
   describeOtherContinuation,
   describeOwnContinuation,

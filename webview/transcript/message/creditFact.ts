@@ -1,4 +1,5 @@
 /** Shows the credit of a message in the pane: bar, sentence, basis, and settle button. */
+
 import type { Credit } from '../../../src/shared/credit/credit.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import { createCreditCell, createLearnedCell, createVerdict } from '../../common/creditBar.ts';

@@ -1,4 +1,5 @@
 /** The pane beside the tree: one message in full, its alternatives, and the form to replay it. */
+
 import { ESTIMATE_WORDS, type EstimateName, type MessageEstimate } from '../../../src/domain/credit.ts';
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import type { StoredEpisodeNote } from '../../../src/domain/episodeNote.ts';

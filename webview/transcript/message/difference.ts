@@ -1,4 +1,5 @@
 /** Shows the difference of two texts, word by word. */
+
 import { diffWords } from '../../../src/shared/transcript/wordDiff.ts';
 import { h } from '../../common/dom.ts';
 import { createTextNodes } from '../../common/shownText.ts';

@@ -1,4 +1,5 @@
 /** The facts of a message: names with values in a description list. */
+
 import { h, type Child } from '../../common/dom.ts';
 
 /** Creates the two elements of a fact. */

@@ -1,4 +1,5 @@
 /** Loads the code that sets mathematics when the first formula is shown. Most pages never need it. */
+
 import type { formulaOf } from './mathematics.ts';
 
 export type SetFormula = typeof formulaOf;

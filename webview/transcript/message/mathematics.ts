@@ -2,6 +2,7 @@
  * Sets mathematics as MathML, which browsers draw and screen readers read. It is a bundle of its own
  * that is loaded for the first message with mathematics.
  */
+
 import katex from 'katex';
 
 /**

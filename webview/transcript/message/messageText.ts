@@ -2,6 +2,7 @@
  * Shows the text of a message, as prose, code and mathematics or exactly as written, with the words of
  * a search highlighted.
  */
+
 import { h } from '../../common/dom.ts';
 import { createTextNodes } from '../../common/shownText.ts';
 import { splitByHits } from '../highlight.ts';

@@ -15,6 +15,7 @@
  *   mathematical sign, and text with invisible characters.
  * - Code and mathematics are not searched for further pieces. A piece that is not closed is prose.
  */
+
 import { hasInvisibleControls } from '../../../src/shared/text/visible.ts';
 
 /** Length of the longest text that is split, in UTF-16 units. */

@@ -1,4 +1,5 @@
 /** Controls the pane: requests messages, shows the newest answer only, and starts replays. */
+
 import type { ReplayDraft } from '../../../src/shared/protocols/replayDraft.ts';
 import type {
   MessageDetail,

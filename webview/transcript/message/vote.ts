@@ -1,4 +1,5 @@
 /** Shows the vote that ended an episode: the answers, the count, and the result without each voter. */
+
 import {
   TIE_WORDS,
   type ShownTally,

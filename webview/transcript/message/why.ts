@@ -2,6 +2,7 @@
  * Shows at the top of the pane why an episode was lost: the message that decided it, the best
  * alternative, the difference between the two, and whether the result is certain.
  */
+
 import { describeHeadline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { WhyLost, WhyMessage } from '../../../src/shared/transcript/whyLost.ts';

@@ -1,4 +1,5 @@
 /** The section "Continue with": another snapshot, temperature or model for a replay. */
+
 import {
   choiceFault,
   OTHER_DISTRIBUTION,

@@ -1,4 +1,5 @@
 /** Drafts: the unsent fields of the newest replay forms, one for each message. */
+
 import {
   DRAFT_LIMITS,
   DRAFTS_LENGTH,

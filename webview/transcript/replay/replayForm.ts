@@ -1,4 +1,5 @@
 /** The form that requests a replay of a message and shows its progress. */
+
 import { MAX_EVENT_TEXT } from '../../../src/domain/episode.ts';
 import { AS_RECORDED, type ContinuationChoice } from '../../../src/domain/replay.ts';
 import { DRAFT_LIMITS } from '../../../src/shared/protocols/replayDraft.ts';

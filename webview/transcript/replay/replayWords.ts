@@ -1,4 +1,5 @@
 /** Parses the numbers of a replay and describes replays in words. */
+
 import { TEMPERATURE, type OfferedSnapshot } from '../../../src/domain/replay.ts';
 import { isDecided, type Headline } from '../../../src/shared/credit/headline.ts';
 import type { Replays, ReplayState, TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';

@@ -1,4 +1,5 @@
 /** The button that replays a message until its credit is decided, with its progress. */
+
 import { settleReplays } from '../../../src/domain/replay.ts';
 import type { Headline } from '../../../src/shared/credit/headline.ts';
 import type { ReplayState } from '../../../src/shared/protocols/transcriptProtocol.ts';

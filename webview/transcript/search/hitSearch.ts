@@ -1,4 +1,5 @@
 /** The search of the transcript panel: requests hits, highlights them, and steps through them. */
+
 import type { SearchHits, TranscriptToHost } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import type { TranscriptRequestSender } from '../asking.ts';
 import type { DetailPane } from '../message/detail.ts';

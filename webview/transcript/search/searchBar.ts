@@ -1,4 +1,5 @@
 /** The bar above the tree: the search with the number of hits, and one filter per property. */
+
 import { TAXONOMY_CLASSES } from '../../../src/domain/taxonomy.ts';
 import {
   NO_FILTER,

@@ -1,4 +1,5 @@
 /** Tracks folded rows, also hidden ones: messages that the user folded and lanes that are not open. */
+
 import type { RowPlace } from '../../../src/shared/protocols/transcriptProtocol.ts';
 
 /** A folded row and the number of rows that it hides. */

@@ -1,4 +1,5 @@
 /** Tracks the indexes, in the current layout, of the rows whose places the host is asked for. */
+
 import type { TranscriptLayout } from '../../../src/shared/protocols/transcriptProtocol.ts';
 import { carryRow, type RowPosition } from './carried.ts';
 

@@ -1,4 +1,5 @@
 /** Finds the message of a click, although rows may be redrawn or move while the button is down. */
+
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';
 
 export class Pointer {

@@ -1,4 +1,5 @@
 /** The rows of the transcript tree. */
+
 import { BY_HAND } from '../../../src/domain/episode.ts';
 import { OTHER_DISTRIBUTION } from '../../../src/domain/replay.ts';
 import type { MarkedRow } from '../../../src/shared/protocols/transcriptProtocol.ts';

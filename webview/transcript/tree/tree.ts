@@ -1,4 +1,5 @@
 /** The transcript tree. It is one tab stop and draws only the rows in view. */
+
 import type {
   MarkedRow,
   RowPlace,

@@ -1,4 +1,5 @@
 /** Events of the transcript tree, for its panel. */
+
 import type { Folding } from './folds.ts';
 
 export interface TreeEvents {

@@ -1,4 +1,5 @@
 /** Tracks which rows of the tree's layout are loaded and which are in view. */
+
 import {
   WINDOW,
   type MarkedRow,

@@ -2,6 +2,7 @@
  * `c3 bench blame`: the error rate and the cost of searches for the message that lost an episode,
  * and the coverage of their intervals, on teams whose exact chances are known.
  */
+
 import { setImmediate } from 'node:timers/promises';
 import { wilsonInterval } from '../../../credit/interval.ts';
 import { fitCurves } from '../../../credit/pooledCurves.ts';

@@ -1,4 +1,5 @@
 /** Searches for the message that lost an episode of an enumerated team, compared with the truth. */
+
 import { estimateCurve, decideAlone, estimateDrop, REACH, type EpisodeSamples } from '../../../credit/valueCurve.ts';
 import type { BlameVerdict } from '../../../domain/answer.ts';
 import { computeChance, drawPair, isTerminalAt, Numbers, type LostEpisode } from './enumeratedTeams.ts';

@@ -3,6 +3,7 @@
  * texts gives the chance that the episode is won. There are chains of 2 to 8 messages with two, one
  * or no culprits, messages of random quality, episodes that end early, and votes.
  */
+
 import { openStream, uniform, type Stream } from '../../../credit/counter.ts';
 
 /** A sequence of pseudorandom numbers. */

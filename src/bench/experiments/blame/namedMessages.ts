@@ -3,6 +3,7 @@
  * run's lost episodes than replacing another one. Each message is replaced by fresh ones that no
  * rule has used.
  */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mean } from '../../../credit/describe.ts';

@@ -1,4 +1,5 @@
 /** The page of `c3 bench team-drift`: gap and drift by team size, with fitted exponents. Pure. */
+
 import type { Interval } from '../../../domain/credit.ts';
 import { measureStability } from '../../../domain/stepRows.ts';
 import { curvePicture } from '../../../report/curves.ts';

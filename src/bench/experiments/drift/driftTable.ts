@@ -1,6 +1,7 @@
 /**
  * The results of runs on chains of several lengths, and the growth of drift with team size. Pure.
  */
+
 import { mean } from '../../../credit/describe.ts';
 import { studentInterval } from '../../../credit/interval.ts';
 import type { Interval } from '../../../domain/credit.ts';

@@ -3,6 +3,7 @@
  * several lengths of the bundled chain. It compares TeamTR, naive sequential updates, C3 and MAGRPO
  * at the same number of evaluator calls. A stopped measurement continues after its last whole line.
  */
+
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';

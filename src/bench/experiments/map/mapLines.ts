@@ -3,6 +3,7 @@
  * so a map that was stopped or killed continues after its last whole line. Results of an earlier
  * map with the same settings can be added.
  */
+
 import { appendFile, readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../runtime/files/wholeFile.ts';

@@ -1,4 +1,5 @@
 /** The page of `c3 bench rho-map`: one HTML file without scripts or external resources. Pure. */
+
 import { mean } from '../../../credit/describe.ts';
 import type { Interval } from '../../../domain/credit.ts';
 import {

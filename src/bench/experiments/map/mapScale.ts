@@ -1,4 +1,5 @@
 /** The places that `c3 bench rho-map` measures, and their settings. */
+
 import type { MapPlace } from './mapTable.ts';
 
 export type Keys = Readonly<Record<string, unknown>>;

@@ -2,6 +2,7 @@
  * The results of the map over rho and team size: the places where credit by replay is ahead of
  * trajectory credit, level with it, or behind. Pure: numbers in, numbers out.
  */
+
 import { mean } from '../../../credit/describe.ts';
 import { studentInterval } from '../../../credit/interval.ts';
 import type { Interval } from '../../../domain/credit.ts';

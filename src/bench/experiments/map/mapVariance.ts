@@ -12,6 +12,7 @@
  * of MAGRPO includes the message itself, which shortens its gradient to (n - 1) / n. Both methods
  * are compared at the length of the true gradient.
  */
+
 import { ratioOfMeans } from '../../../credit/ratio.ts';
 import type { Interval } from '../../../domain/credit.ts';
 import type { MapMethod, MapPlace } from './mapTable.ts';

@@ -3,6 +3,7 @@
  * number of evaluator calls. A stopped map continues after its last whole line, and from a map.json
  * with the same settings in its folder.
  */
+
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { mean } from '../../../credit/describe.ts';

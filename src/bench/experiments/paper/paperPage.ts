@@ -2,6 +2,7 @@
  * The page of `c3 bench paper-table`: one HTML file without scripts or external resources, for
  * reading and printing. Pure: a report in, text out.
  */
+
 import type { Budget, Claim, MethodRow, MethodTable } from '../../../diagnostics/methods/methodTable.ts';
 import { curvePicture } from '../../../report/curves.ts';
 import { formatBounds, facts, figure, formatTime, writePage, table } from '../../../report/page.ts';

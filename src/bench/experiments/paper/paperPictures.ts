@@ -2,6 +2,7 @@
  * The picture of accuracy against tokens of the paper table, as SVG text. Pure: numbers in, text
  * out. No coordinate is NaN.
  */
+
 import type { Interval } from '../../../domain/credit.ts';
 import {
   makeAmountAxis,

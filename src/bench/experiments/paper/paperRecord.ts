@@ -3,6 +3,7 @@
  * the inputs and the hardware. Another machine can continue from the file without the store of the
  * runs.
  */
+
 import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

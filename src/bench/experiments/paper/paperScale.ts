@@ -1,4 +1,5 @@
 /** The scale of the paper table: tasks, seeds, steps and rates, and its runs. */
+
 import { BUDGETS, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import type { TASK_NAMES } from '../../../tasks/split.ts';
 import { METHOD_NAMES, getMethodWords, type MethodName } from '../../../training/methods/methods.ts';

@@ -1,4 +1,5 @@
 /** The results of the search of the learning rate, and the hardware of runs. */
+
 import { mean } from '../../../credit/describe.ts';
 import { readMeasure, type Budget } from '../../../diagnostics/methods/methodComparison.ts';
 import { getMethodWords, type MethodName } from '../../../training/methods/methods.ts';

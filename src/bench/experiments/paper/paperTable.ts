@@ -3,6 +3,7 @@
  * after the same search of the learning rate. A stopped table continues after its last finished
  * run.
  */
+
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,4 +1,5 @@
 /** The tables of the paper page: results by method, comparisons of methods, and the claims that they support. */
+
 import type { Claim, MeasureName, MethodComparison, MethodRow } from '../../../diagnostics/methods/methodTable.ts';
 import type { SeedSummary } from '../../../diagnostics/statistics/seeds.ts';
 import type { Interval } from '../../../domain/credit.ts';

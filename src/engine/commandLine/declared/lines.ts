@@ -1,4 +1,5 @@
 /** Declarations of the commands that answer JSON Lines from standard input. */
+
 import { CREDIT_ESTIMATORS } from '../../../credit/estimators.ts';
 import type { Declaration } from './declaration.ts';
 import { ADAPTER, MODEL } from './options.ts';

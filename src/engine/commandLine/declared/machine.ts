@@ -1,4 +1,5 @@
 /** Declarations of the commands that examine models and this machine. */
+
 import { DEVICE_REQUESTS } from '../../../shared/devices.ts';
 import { SUITE_NAMES } from '../../benchSuites.ts';
 import type { Declaration } from './declaration.ts';

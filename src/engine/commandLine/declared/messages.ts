@@ -1,4 +1,5 @@
 /** Declarations of the commands on single messages: replays, searches, trials and findings. */
+
 import { BLAME_BUDGET, EXPECTATIONS, FINDING_DRAWS, LOSS_DIVISIONS, RUN_BLAME_BUDGET } from '../../../domain/answer.ts';
 import { TRIAL_BUDGET } from '../../../domain/trial.ts';
 import type { Declaration } from './declaration.ts';

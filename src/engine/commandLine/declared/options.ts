@@ -1,4 +1,5 @@
 /** Options and arguments that several commands share. */
+
 import { SELECTION_KEYS } from '../../../domain/selection.ts';
 import { DEFAULT_STORE } from '../../places.ts';
 import { joinWithOr } from './declaration.ts';

@@ -1,4 +1,5 @@
 /** Declarations of the commands for other programs: recordings, imports, exports and assistants. */
+
 import { TASK_NAMES } from '../../../shared/runNames.ts';
 import type { Declaration } from './declaration.ts';
 import { ADAPTER, JSON_FLAG, MASK_SECRETS, MESSAGE, RENAME, STORE, STORE_AND_JSON } from './options.ts';

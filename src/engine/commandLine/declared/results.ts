@@ -1,4 +1,5 @@
 /** Declarations of the commands that show the results of runs, and label, report and delete them. */
+
 import { TAXONOMY_THRESHOLDS, formatThresholds } from '../../../domain/taxonomy.ts';
 import type { Declaration } from './declaration.ts';
 import { STORE_AND_JSON } from './options.ts';

@@ -1,4 +1,5 @@
 /** Declarations of the commands that train and evaluate teams, and follow runs. */
+
 import type { Declaration } from './declaration.ts';
 import { DETACH, JSON_FLAG, OVERRIDE, STORE_AND_JSON } from './options.ts';
 

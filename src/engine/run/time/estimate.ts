@@ -1,4 +1,5 @@
 /** Estimates the time of a run from the measured seconds of messages. Pure. */
+
 import { getEvaluatorKind } from '../../../evaluate/kinds.ts';
 import type { TimeEstimate } from '../../../shared/text/times.ts';
 import type { Protocol } from '../../../team/protocol.ts';

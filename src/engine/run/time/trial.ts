@@ -1,4 +1,5 @@
 /** Measures how long messages take here: tries the model or, if it is large, matrix products. */
+
 import type { Examination, Sampling } from '../../../domain/message.ts';
 import type { Problem } from '../../../domain/problem.ts';
 import type { Evaluator } from '../../../evaluate/evaluator.ts';

@@ -1,4 +1,5 @@
 /** Exact values of functions in integers and roots: sines of known angles, and logarithms of powers. */
+
 import { Unreadable } from './budget.ts';
 import { factorInteger, ONE, reduceFraction, toRational } from './numbers.ts';
 import { singleTerm, type Algebra, type Quotient } from './polynomial.ts';

@@ -1,4 +1,5 @@
 /** Exact arithmetic on rationals and roots of integers, with every step counted. */
+
 import { LimitReached, LIMITS, type Budget } from './budget.ts';
 import type { Rational } from './rational.ts';
 

@@ -5,6 +5,7 @@
  * `√(KEY)` (a sum under a root, with a power between 0 and 1). Roots of distinct primes are linearly
  * independent over the rationals, so the form is unique for numbers built from them.
  */
+
 import { LimitReached, LIMITS, Unreadable, type Budget } from './budget.ts';
 import {
   greatestCommonDivisor,

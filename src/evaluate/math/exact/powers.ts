@@ -1,4 +1,5 @@
 /** Powers and roots of values in normal form, and their size as doubles. */
+
 import { LimitReached, LIMITS, Unreadable } from './budget.ts';
 import {
   findExactRoot,

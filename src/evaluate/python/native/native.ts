@@ -8,6 +8,7 @@
  * and Windows are refused by name: a process without privileges cannot be limited in memory and kept
  * from seeing other processes there.
  */
+
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { z } from 'zod';

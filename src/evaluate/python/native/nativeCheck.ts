@@ -1,4 +1,5 @@
 /** Attempts for real to escape from a wall, as a candidate would. Run before the first use of a wall. */
+
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

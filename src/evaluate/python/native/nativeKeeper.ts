@@ -12,6 +12,7 @@
  * tests to the candidate; `F` the run and the whole program have ended, by the rule in it; `E` there
  * is no wall here.
  */
+
 import { HARNESS, HARNESS_MODULE, TOO_LONG } from '../sandbox/harness.ts';
 import { NO_CHANCE } from './nativeChance.ts';
 

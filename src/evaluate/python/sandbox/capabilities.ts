@@ -3,6 +3,7 @@
  * table is the wall of the sandbox: while untrusted code runs, each import is passed on, answered
  * here, or refused. Imports that are not named are refused.
  */
+
 import { CHANNEL, CLOCK } from './harness.ts';
 
 /** Thrown to end the run of a candidate. */

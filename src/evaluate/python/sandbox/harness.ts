@@ -9,6 +9,7 @@
  * Replies of a candidate begin with `v` (a value, in the form of wireHarness.ts), `x` (an exception:
  * type and message), `u` (a value without a wire form) or `f` (final: rule and detail).
  */
+
 import { FUNCTIONS_HARNESS } from './functionsHarness.ts';
 import { REMOTE_HARNESS } from './remoteHarness.ts';
 import { WIRE_HARNESS } from './wireHarness.ts';

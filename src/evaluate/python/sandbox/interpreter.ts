@@ -1,4 +1,5 @@
 /** One resettable Python interpreter in WebAssembly, behind its wall, in the sandbox's process. */
+
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ended, type Capabilities } from './capabilities.ts';

@@ -11,6 +11,7 @@
  * Reading and writing block on purpose: this process never returns to an event loop, so nothing that a
  * candidate leaves behind can run.
  */
+
 import { constants, readSync, writeSync } from 'node:fs';
 import { Capabilities, Ended } from './capabilities.ts';
 import { splitFrame, HEADER, parseFrameHeader, type Frame } from './frames.ts';

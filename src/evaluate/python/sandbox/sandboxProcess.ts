@@ -1,4 +1,5 @@
 /** The parent's side of one sandbox: a child process that answers one request at a time. */
+
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,5 @@
 /** Writes the memory image from which sandboxes start; part of the build. */
+
 import { rename, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { DEFAULT_LIMITS } from '../rules.ts';

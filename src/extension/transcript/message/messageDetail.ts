@@ -1,4 +1,5 @@
 /** Reads the content of a transcript page: its header, windows of rows, and single messages. */
+
 import { basename } from 'node:path';
 import { MAX_EVENT_TEXT, IMPORTED } from '../../../domain/episode.ts';
 import { titleRunRound } from '../../../domain/evaluation.ts';

@@ -1,4 +1,5 @@
 /** Reads the protocol of a stored run for its diagram. */
+
 import { isRecord } from '../../../shared/guard.ts';
 import type { ProtocolGraph } from '../../../shared/transcript/protocolGraph.ts';
 import type { StoreReader } from '../../../store/read/reader.ts';

@@ -1,4 +1,5 @@
 /** Reads the vote that ended the episode of a message. */
+
 import { isRecord } from '../../../shared/guard.ts';
 import type { MarkedRow } from '../../../shared/protocols/transcriptProtocol.ts';
 import { readOnlyEpisode } from '../../../shared/transcript/oneEpisode.ts';

@@ -1,4 +1,5 @@
 /** Computes the marks of a transcript's rows: the result of re-executing replays, and the continuation. */
+
 import type { Message } from '../../../domain/message.ts';
 import { describeOtherContinuation, type Bucket } from '../../../domain/replay.ts';
 import { summarizeVerdicts, type VerificationMark } from '../../../domain/verification.ts';

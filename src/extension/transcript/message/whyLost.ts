@@ -1,4 +1,5 @@
 /** Summarizes why an episode was lost. */
+
 import type { Message } from '../../../domain/message.ts';
 import type { Alternative } from '../../../domain/replay.ts';
 import type { Headline } from '../../../shared/credit/headline.ts';

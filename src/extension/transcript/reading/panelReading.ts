@@ -1,4 +1,5 @@
 /** The filtered transcript of a panel, kept up to date. Each change of its layout has a new revision. */
+
 import {
   NO_FILTER,
   type TranscriptFilter,

@@ -1,4 +1,5 @@
 /** Matches messages of a transcript with a filter. Pure. */
+
 import { isLost, toOutcome, type ReturnScale } from '../../../shared/credit/returns.ts';
 import type { TranscriptFilter } from '../../../shared/protocols/transcriptProtocol.ts';
 import type { MessageFacts } from '../../../store/read/reader.ts';

@@ -3,6 +3,7 @@
  * lane with the messages of its replays. It holds only ids. The content of rows is read with each
  * window.
  */
+
 import { learnedFrom, type Message } from '../../../domain/message.ts';
 import {
   toLaneKey,

@@ -1,4 +1,5 @@
 /** Reads a transcript under a filter, keeps it up to date, and searches it. */
+
 import type { VerdictName } from '../../../domain/taxonomy.ts';
 import {
   MOST_HITS,

@@ -1,4 +1,5 @@
 /** Attention whose result does not depend on the position of a visible slot among hidden ones. */
+
 import type { Graph, Value } from '../graph.ts';
 import { sum } from './broadcast.ts';
 import { add, clip, div, exp, mul, sub } from './elementwise.ts';

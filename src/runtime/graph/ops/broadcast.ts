@@ -1,4 +1,5 @@
 /** Sums and broadcasts. Each is the vector-Jacobian product of the other. */
+
 import type { Dim, Graph, Value } from '../graph.ts';
 
 /** Returns the run-time shape as an int64 vector. */

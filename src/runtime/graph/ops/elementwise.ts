@@ -1,4 +1,5 @@
 /** Element-wise operators with numpy broadcasting, each with its vector-Jacobian product. */
+
 import type { Dim, DType, Graph, Value } from '../graph.ts';
 import { sumToShape } from './broadcast.ts';
 

@@ -1,4 +1,5 @@
 /** Table look-ups and their gradients. Indices are int32 or int64 and must be in range. */
+
 import type { Graph, Value } from '../graph.ts';
 import { runtimeShape } from './broadcast.ts';
 import { cast, equal } from './elementwise.ts';

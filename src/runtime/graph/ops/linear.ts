@@ -1,4 +1,5 @@
 /** Matrix products. */
+
 import type { Graph, Value } from '../graph.ts';
 import { sumToShape } from './broadcast.ts';
 import { broadcastShape, cast } from './elementwise.ts';

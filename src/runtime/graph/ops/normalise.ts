@@ -1,4 +1,5 @@
 /** Softmax in log space and root-mean-square normalization. */
+
 import type { Graph, Value } from '../graph.ts';
 import { rowMaximum } from './attention.ts';
 import { reshapeLike, sum } from './broadcast.ts';

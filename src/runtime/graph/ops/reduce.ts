@@ -1,4 +1,5 @@
 /** Reductions to one number or along one axis. */
+
 import type { Graph, Value } from '../graph.ts';
 import { sum } from './broadcast.ts';
 import { div } from './elementwise.ts';

@@ -1,4 +1,5 @@
 /** Operators that move elements without changing them. */
+
 import type { Dim, Graph, Value } from '../graph.ts';
 import { reshapeLike } from './broadcast.ts';
 

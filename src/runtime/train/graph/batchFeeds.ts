@@ -1,4 +1,5 @@
 /** Makes the inputs of training graphs from micro-batches, and distributes their outputs. */
+
 import type { Tensor } from 'onnxruntime-node';
 import type { ParameterView } from '../../model/model.ts';
 import { requireTensor, type DeviceTensors } from '../../session/deviceMemory.ts';

@@ -1,4 +1,5 @@
 /** Packs training data into rows: a context, followed by its messages as separate segments. */
+
 import type { Tensor } from 'onnxruntime-node';
 import { C3Error } from '../../../shared/errors.ts';
 import { exactSlots, sameSlice } from '../../model/exactThreads.ts';

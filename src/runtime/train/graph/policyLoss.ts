@@ -1,4 +1,5 @@
 /** The parts of a policy loss: the clipping of PPO and the penalized divergence. */
+
 import type { Graph, Value } from '../../graph/graph.ts';
 import {
   abs,

@@ -2,6 +2,7 @@
  * Graphs that score and train: the forward pass over packed rows, loss and gradients, and the
  * optimizer step with clipping and AdamW.
  */
+
 import { gradients } from '../../graph/autodiff.ts';
 import { Graph, type FloatType, type Value } from '../../graph/graph.ts';
 import { HIDDEN, type AttentionMask } from '../../graph/ops/attention.ts';

@@ -1,4 +1,5 @@
 /** Reads a run to resume it: the data that a training iteration learned from, and the cost of the run. */
+
 import { withStoreErrors } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { contextReader } from '../../tables/contextBases.ts';

@@ -1,4 +1,5 @@
 /** Reads the problems of a run: their filtered and sorted ids, and pages of them. */
+
 import {
   EVALUATION_ROUNDS,
   evaluationRound,

@@ -1,4 +1,5 @@
 /** Searches the questions of problems. */
+
 import { withStoreErrors } from '../../files/sqlite.ts';
 import type { Session } from '../../files/sqlite.ts';
 import { checkPage } from '../../rows.ts';

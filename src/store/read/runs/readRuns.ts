@@ -1,4 +1,5 @@
 /** Reads runs, steps, snapshots, problems and episodes. */
+
 import type { Episode } from '../../../domain/episode.ts';
 import type { Ledger, RunRecord, RunSummary } from '../../../domain/run.ts';
 import { OTHER_MODEL, WITHIN_STEP, type NumericEnvironment, type Snapshot } from '../../../domain/snapshot.ts';

@@ -1,4 +1,5 @@
 /** Searches the text of messages. */
+
 import type { Message } from '../../../domain/message.ts';
 import { withStoreErrors, type Session } from '../../files/sqlite.ts';
 import { checkPage } from '../../rows.ts';

@@ -1,4 +1,5 @@
 /** Reads credits and costs of a run's steps and evaluations as sums for charts. */
+
 import type { Ledger } from '../../../domain/run.ts';
 import { summarizeSpread, type StepCredits } from '../../../domain/stepRows.ts';
 import { withStoreErrors, type Session } from '../../files/sqlite.ts';

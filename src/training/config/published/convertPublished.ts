@@ -2,6 +2,7 @@
  * Converts a file of the published MAGRPO scripts to a configuration of this product. Pure: the result
  * depends only on the file and the given facts about the disk.
  */
+
 import { LADDER_POINTS } from '../../../evaluate/ladder.ts';
 import { findNearestName } from '../../../shared/errors.ts';
 import { isRecord } from '../../../shared/guard.ts';

@@ -1,4 +1,5 @@
 /** Detects files of the published MAGRPO scripts. */
+
 import { isRecord } from '../../../shared/guard.ts';
 
 /** Top-level keys that only files of the scripts have. */

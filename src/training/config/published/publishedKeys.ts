@@ -3,6 +3,7 @@
  * since the first version, with the defaults of the code that the README describes. Converter,
  * completion, hovers and faults all read this table.
  */
+
 import { z } from 'zod';
 import { EXTERNAL_KEYS } from '../../keys/externalKeys.ts';
 import { enumKey, positive } from '../../keys/keyKinds.ts';

@@ -1,4 +1,5 @@
 /** The parts of a converted file of the published scripts. */
+
 import type { KeyPath } from '../../../team/document.ts';
 
 /** Facts about the disk for the names in a file. */

@@ -1,4 +1,5 @@
 /** `c3 bench replay`, measured of a tiny team. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TeamBenchOptions } from '../../../../src/bench/report.ts';

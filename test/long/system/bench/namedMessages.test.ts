@@ -1,4 +1,5 @@
 /** `c3 bench named-messages` on the bundled team, in its shorter form. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { benchNamedMessages } from '../../../../src/bench/experiments/blame/namedMessages.ts';

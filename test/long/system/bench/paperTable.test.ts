@@ -1,4 +1,5 @@
 /** The paper table, stopped and continued with all methods at two budgets. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

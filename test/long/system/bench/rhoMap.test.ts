@@ -1,4 +1,5 @@
 /** The map of rho, stopped and continued. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** 64 programs that cooperate for show, and some that really do, on both backends. */
+
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { LADDER_POINTS } from '../../../../src/evaluate/ladder.ts';

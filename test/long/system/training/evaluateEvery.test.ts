@@ -1,6 +1,7 @@
 /**
  * `evaluation.every`: a curve over training that changes nothing of it, survives interruptions and is paid for apart.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import {

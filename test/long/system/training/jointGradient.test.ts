@@ -9,6 +9,7 @@
  * with M child nodes of the root, K = 1 for `align` and for the mean of `cross`, G for its sum, and B = 1 - 1 / G with
  * the own score in the baseline (magrpo), 1 without (c3, leave-one-out).
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Evaluator } from '../../../../src/evaluate/evaluator.ts';

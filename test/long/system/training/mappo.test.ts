@@ -2,6 +2,7 @@
  * MAPPO and value-assisted C3 on a tiny team: what is judged, what the credits are, what the value head learns, and
  * whole runs.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Message } from '../../../../src/domain/message.ts';

@@ -1,4 +1,5 @@
 /** Training that breaks at every place and is resumed. */
+
 import { resumedAnywhere } from '../../../system/training/resumedAnywhere.ts';
 
 resumedAnywhere(1);

@@ -1,4 +1,5 @@
 /** A run with results reused is, bit for bit, the run in which every one of them was paid for. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { RunSummary } from '../../../../src/domain/run.ts';

@@ -2,6 +2,7 @@
  * Every option of sampling and credit on teams in a table: the gradient's estimate is unbiased, and varies as theory
  * says.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RunConfig } from '../../../../src/training/config/config.ts';

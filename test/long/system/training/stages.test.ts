@@ -1,4 +1,5 @@
 /** Fresh rollouts between the updates of a step: sampled by the team as it is then, stored, counted, learned from. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { WITHIN_STEP } from '../../../../src/domain/snapshot.ts';

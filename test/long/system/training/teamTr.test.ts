@@ -1,4 +1,5 @@
 /** Method teamtr: its turns update by update, and what a whole run stores, learns from and comes back to. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Json } from '../../../../src/domain/episode.ts';

@@ -1,4 +1,5 @@
 /** Updates that depend on what the ones before showed: roles in turn, a measured divergence, stop and revert. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';

@@ -2,6 +2,7 @@
  * `c3 bench model` on a tiny shape: real files, real shards, every figure; refusals before anything is written, and
  * nothing left behind.
  */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

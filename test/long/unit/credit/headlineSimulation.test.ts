@@ -2,6 +2,7 @@
  * The promises of headline credits by simulation: coverage, no decision where nothing is there, and how soon one comes
  * where something is.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isExcluded } from '../../../../src/credit/betting.ts';

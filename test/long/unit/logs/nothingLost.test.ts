@@ -1,4 +1,5 @@
 /** The same for 100,000 texts together. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { FORMS } from '../../../unit/logs/forms.ts';

@@ -1,4 +1,5 @@
 /** What is packaged, and that it names whose it is. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

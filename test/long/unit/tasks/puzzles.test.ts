@@ -1,4 +1,5 @@
 /** Many puzzles whose solutions are changed. */
+
 import { changedPuzzles } from '../../../unit/tasks/changedPuzzles.ts';
 
 changedPuzzles(500);

@@ -2,6 +2,7 @@
  * CCPO's raw credit on a thinker and a solver in a table, through the product's own sampling: its gradient is the true
  * one, and its variance is less than that of the shared return exactly where Theorem 5.3 says so.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openStream, uniform } from '../../../../src/credit/counter.ts';

@@ -2,6 +2,7 @@
  * What the command line says when it cannot do what it was asked: one clear line, the right exit code, and everything
  * as it was.
  */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** `c3 replay` and `c3 verify`: what they print, and what is stored. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

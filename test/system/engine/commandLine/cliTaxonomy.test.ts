@@ -1,4 +1,5 @@
 /** `c3 taxonomy --thresholds` and `c3 label`: what the taxonomy panel does, from the command line. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';

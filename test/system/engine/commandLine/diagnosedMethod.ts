@@ -1,4 +1,5 @@
 /** What the commands that measure say of a run of one method. */
+
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { c3, copyOf, parseLine, withStore } from '../../../unit/engine/workspace.ts';

@@ -1,4 +1,5 @@
 /** The documents that commands print, looked into part by part. */
+
 import assert from 'node:assert/strict';
 import type { Finished } from '../../../unit/engine/workspace.ts';
 

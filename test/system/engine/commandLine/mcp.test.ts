@@ -1,4 +1,5 @@
 /** `c3 mcp` with the official client, on a store with a real run. */
+
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

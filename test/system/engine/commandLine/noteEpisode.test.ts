@@ -1,4 +1,5 @@
 /** `c3 note MESSAGE`: a score, a note and tags of an imported episode, from the command to what readers say. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

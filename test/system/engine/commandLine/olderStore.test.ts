@@ -1,4 +1,5 @@
 /** A store that the version before made: commands that write bring it up to date, whatever they read first. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

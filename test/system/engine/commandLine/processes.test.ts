@@ -2,6 +2,7 @@
  * `c3` as a process of its own: the exit code of every command, Ctrl+C, and a reader that leaves. What commands say is
  * tested in process.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

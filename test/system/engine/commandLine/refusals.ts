@@ -1,4 +1,5 @@
 /** What the command line refuses: one line, the right exit code, and everything as it was. */
+
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * Files after public reports that only a command line reads as a whole, each of test/fixtures/reported: databases,
  * packed logs, a configuration of other scripts, candidates that are graded.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Logs that are kept in archives and databases, imported by the command line as its users have them. */
+
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

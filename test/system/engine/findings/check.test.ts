@@ -1,4 +1,5 @@
 /** `c3 keep` and `c3 check` on the real runtime, in the store of a finding and away from it. */
+
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,4 +1,5 @@
 /** `c3 generate` and `c3 score` on checkpoints that Transformers has run. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

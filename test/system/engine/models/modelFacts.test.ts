@@ -1,4 +1,5 @@
 /** What a folder's files say of a model, and the sentences for those that cannot be used: all from headers. */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

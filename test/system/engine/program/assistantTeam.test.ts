@@ -1,4 +1,5 @@
 /** The team file that an assistant names: of the folder, agreed to with its command, and the one that is started. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

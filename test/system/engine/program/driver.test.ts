@@ -1,4 +1,5 @@
 /** Drivers as the engine meets them: processes of the user's, good and bad ones. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Recorded episodes continued by the protocol that their log shows, and results of tools that are edited. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Programs with the real libraries: recorded, imported from their own files, forked through drivers, and credited. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** `c3 record --mask-secrets`: keys that come in pieces, or in names. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

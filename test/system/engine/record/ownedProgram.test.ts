@@ -1,4 +1,5 @@
 /** A recorded program is owned to its end: all that it started ends with it, whatever holds its streams open. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

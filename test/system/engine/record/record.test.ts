@@ -1,4 +1,5 @@
 /** `c3 record`: a program of the user's, a model server that it asks, and what is stored of both. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';

@@ -1,4 +1,5 @@
 /** A program that an editor records by way of the engine: what comes meanwhile, a cancel, and where its key is not. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Batches of spans lie in a file beside the store before they are acknowledged, and a flood of them is refused. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** A recording whose store is busy, or fails: what was taken in is not lost, and nobody is told that it is there. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

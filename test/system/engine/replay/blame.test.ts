@@ -1,4 +1,5 @@
 /** `c3 blame` on the real runtime: what it answers, spends, stores and refuses. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';

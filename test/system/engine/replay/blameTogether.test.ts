@@ -1,4 +1,5 @@
 /** `c3 blame --run` of a run that lost enough episodes to read them together. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * Replays continued with another snapshot, temperature or model: marked, kept apart and verified, from the command line
  * and the service.
  */
+
 import assert from 'node:assert/strict';
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

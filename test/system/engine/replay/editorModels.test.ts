@@ -1,4 +1,5 @@
 /** A role that a chat model of VS Code answers, by way of windows that come and go, and a real engine. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

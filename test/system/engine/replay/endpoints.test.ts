@@ -1,4 +1,5 @@
 /** A team whose roles servers answer: runs, replays, verification, limits, and where keys are not. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

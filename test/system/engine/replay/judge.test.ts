@@ -1,4 +1,5 @@
 /** A model judge scores a run: measured before it, counted in its spending, and never a 0 where it states no score. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A run in which the actor answers from a table, from its configuration to replays that are verified. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

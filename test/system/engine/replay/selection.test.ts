@@ -1,4 +1,5 @@
 /** `--only` and the other places in the stead of all lost episodes, on the real runtime. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Episode } from '../../../../src/domain/episode.ts';

@@ -1,4 +1,5 @@
 /** A team that `c3 serve` answers for, as long as the tests of a file run. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** `c3 replay --settle` on the real runtime: what it spends, what it prints, what it refuses. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** `c3 try` on the real runtime: what an equal, a harmful and a wrong change give, and that nothing is stored. */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** `c3 try` of a team with a role that a server answers: without seeds, failing in the middle, dead, and too dear. */
+
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

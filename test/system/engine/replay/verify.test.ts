@@ -2,6 +2,7 @@
  * The proof of a replay through both doors of the engine: asked for, cancelled, and with random numbers of each
  * alternative's own.
  */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** The dashboard's numbers are those of `c3 diagnose --json` and of the store, for the same run. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';

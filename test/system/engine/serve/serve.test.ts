@@ -1,4 +1,5 @@
 /** `c3 serve` as other programs meet it: a process, its protocol, and its end. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** Runs as jobs of an engine that outlives its clients: several at once, a queue, other processes, and kills. */
+
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

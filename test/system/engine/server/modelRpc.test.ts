@@ -1,4 +1,5 @@
 /** The editor's requests about models: facts, plan, self-test with progress and cancellation. */
+
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Programs that cheat a grader. */
+
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';

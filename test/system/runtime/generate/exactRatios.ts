@@ -2,6 +2,7 @@
  * The sampler and the trainer give the same tokens the same log-probabilities, bit for bit, so that the first step's
  * ratios are exactly 1.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Generator, type GenerationRequest } from '../../../../src/runtime/generate/generate.ts';

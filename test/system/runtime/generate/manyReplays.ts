@@ -1,4 +1,5 @@
 /** Exact replay: many replays come out the same in any batch and order, in another process, with one thread and two. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Exact replay of 960 replays in batches of 1 to 48. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { shuffled } from '../../../determinism/replays.ts';

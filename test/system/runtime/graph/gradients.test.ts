@@ -2,6 +2,7 @@
  * The gradient of a whole training micro-batch against central differences of the loss, written out in float64 on the
  * reference transformer.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FloatType } from '../../../../src/runtime/graph/graph.ts';

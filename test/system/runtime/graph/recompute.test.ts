@@ -2,6 +2,7 @@
  * Training in less memory: layers computed again in the backward pass, the output projection in runs of targets.
  * Neither may change a number, and both must hold when ONNX Runtime has reordered the graph.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

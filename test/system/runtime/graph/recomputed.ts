@@ -1,4 +1,5 @@
 /** What holds for each model when layers are computed again, or the output projection in runs of targets. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { withAdapter } from '../../../../src/runtime/model/lora.ts';

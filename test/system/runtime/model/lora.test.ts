@@ -2,6 +2,7 @@
  * Adapters: what they compute, against the reference transformer with the weights that they represent; their gradients
  * against central differences of its loss; training over a frozen base.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Generator } from '../../../../src/runtime/generate/generate.ts';

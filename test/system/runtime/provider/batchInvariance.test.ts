@@ -3,6 +3,7 @@
  * bundled team's model, of the benchmark's and of odd ones. Two rows or more: what a single row does is reported, not
  * asserted, for the graphs never ask for one.
  */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';

@@ -1,4 +1,5 @@
 /** Generation and training on a WebGPU device, here SwiftShader: shapes are tiny because it is slow. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { InferenceSession } from 'onnxruntime-node';

@@ -1,4 +1,5 @@
 /** Generation on a WebGPU device. */
+
 import { generatesOnDevice, useDevice } from './onDevice.ts';
 
 useDevice();

@@ -1,4 +1,5 @@
 /** What the user of an assistant reads before a replay, in the editor and over the Model Context Protocol. */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';

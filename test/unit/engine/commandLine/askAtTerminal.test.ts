@@ -1,4 +1,5 @@
 /** What whoever sits at the terminal is asked, and what counts as a yes. */
+
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { it } from 'node:test';

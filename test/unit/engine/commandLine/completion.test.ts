@@ -1,4 +1,5 @@
 /** Completion: the script of bash in a real bash, and that those of all shells have every command and option. */
+
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
 /** What `c3 help` and `c3 COMMAND --help` say, and that the declarations behind them are true. */
+
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

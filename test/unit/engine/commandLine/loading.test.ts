@@ -1,4 +1,5 @@
 /** What the command line loads before it knows what is asked. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { run } from '../../../support/command.ts';

@@ -1,4 +1,5 @@
 /** The command line in process: what it says, its exit code, and that nothing of one command reaches another. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

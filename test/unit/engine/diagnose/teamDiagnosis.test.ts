@@ -1,4 +1,5 @@
 /** What each message of an episode states as the answer, for the coordination of a team. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { extractStatedAnswers } from '../../../../src/engine/diagnose/teamDiagnosis.ts';

@@ -1,4 +1,5 @@
 /** The credits that a step learned with, against advantages that can be written down: a team in a table. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { mean } from '../../../../src/credit/describe.ts';

@@ -1,4 +1,5 @@
 /** A log that is imported from its text. */
+
 import type { LogImport } from '../../../../src/domain/episode.ts';
 import { storeLog, surveyLog } from '../../../../src/engine/exchange/importLog.ts';
 import { LogIndex } from '../../../../src/engine/exchange/logIndex.ts';

@@ -1,4 +1,5 @@
 /** What unpacks logs is bounded, and leaves nothing behind. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Archives of samples: one that is damaged costs itself alone. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

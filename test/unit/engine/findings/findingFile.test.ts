@@ -1,4 +1,5 @@
 /** The file of a finding: what is written is read again, and what is edited by hand is refused by line and key. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { formatFindingFile, parseFinding, type FindingFile } from '../../../../src/engine/findings/findingFile.ts';

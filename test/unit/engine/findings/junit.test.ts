@@ -1,4 +1,5 @@
 /** Checks of findings as JUnit's XML. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CheckedFinding } from '../../../../src/domain/answer.ts';

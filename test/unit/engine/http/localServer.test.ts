@@ -1,4 +1,5 @@
 /** What reaches clients that are answered before they have said everything, and how long a server bears them. */
+
 import assert from 'node:assert/strict';
 import { on, once } from 'node:events';
 import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';

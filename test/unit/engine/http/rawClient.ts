@@ -1,4 +1,5 @@
 /** Clients of HTTP that see what a connection does, and write what no library would. */
+
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';

@@ -1,4 +1,5 @@
 /** The baselines of code in two functions: who has seen what when it writes, and which program is scored. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';

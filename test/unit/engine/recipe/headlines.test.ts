@@ -1,4 +1,5 @@
 /** The range of returns that the intervals of a run's headline credits take, by its evaluator. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';

@@ -1,4 +1,5 @@
 /** The key `prompts`: the team of a run has its prompts, now and as the store keeps the run. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

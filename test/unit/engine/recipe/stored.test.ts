@@ -1,4 +1,5 @@
 /** A recipe that is read back from a store is the one that was stored: runs are found again by it. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
 /** Model servers that reset, lie and never end, and programs that leave: no call of them ends the recording. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,5 @@
 /** A model server that says anything but HTTP, and a program that asks it by way of the passing server. */
+
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo, type Socket } from 'node:net';

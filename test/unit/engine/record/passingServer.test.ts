@@ -1,4 +1,5 @@
 /** What a program that `c3 record` runs hears of a request that is not passed on, and what such requests may cost. */
+
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { PassingServer, type PassingPlaces } from '../../../../src/engine/record/passingServer.ts';

@@ -1,4 +1,5 @@
 /** Who answers for the roles of a team after a change. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { NO_CHANGE } from '../../../../src/domain/trial.ts';

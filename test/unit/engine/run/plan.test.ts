@@ -1,4 +1,5 @@
 /** Plans of whole runs: budget, advice, and what happens where they do not fit. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** The preparation of a run: it reads and checks, and changes nothing. */
+
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';

@@ -1,4 +1,5 @@
 /** What `c3 replace` makes of a run, a role and a source, and what a run that begins so is refused for. */
+
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Refusals of `c3 serve` as clients meet them that are still writing, and its end while they do. */
+
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { ServedModel } from '../../../../src/engine/serve/answering.ts';

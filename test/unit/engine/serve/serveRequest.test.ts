@@ -1,4 +1,5 @@
 /** What `c3 serve` reads in a request, and what it refuses because it does not do it. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ServeError } from '../../../../src/engine/serve/serveError.ts';

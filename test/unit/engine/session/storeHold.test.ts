@@ -1,4 +1,5 @@
 /** A process's hold on its store: shared by its work, and sealed when it is quiet. */
+
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';

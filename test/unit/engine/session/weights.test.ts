@@ -1,4 +1,5 @@
 /** Weights that were not kept, and what is said where they cannot be rebuilt. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Weights } from '../../../../src/engine/session/weights.ts';

@@ -1,6 +1,7 @@
 /**
  * Forms in which answers are written beside plain ones: choices with their text, roundings, groups, functions, sums.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gradeMath } from '../../../../src/evaluate/math/grade.ts';

@@ -1,4 +1,5 @@
 /** When work is done that is asked for again and again. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Throttle } from '../../../../src/extension/common/throttle.ts';

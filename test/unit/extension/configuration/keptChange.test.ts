@@ -1,4 +1,5 @@
 /** A change that was tried, written into a configuration: its keys and nothing else. */
+
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

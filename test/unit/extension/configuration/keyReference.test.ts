@@ -1,4 +1,5 @@
 /** The page of the guide that lists the keys of a configuration, and the keys that it is made from. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
  * What the dashboard reads of the store: the steps of runs, what runs reached, and the way from a point to its round.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Ledger, RunSummary } from '../../../../src/domain/run.ts';

@@ -1,4 +1,5 @@
 /** What the dashboard's page may ask about: runs that it was told of. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { DashboardSession } from '../../../../src/extension/dashboard/dashboardSession.ts';

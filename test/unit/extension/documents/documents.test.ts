@@ -1,4 +1,5 @@
 /** The documents of the scheme c3: what their address alone gives, in a window that has shown nothing yet. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
 /** Keys of servers: kept before they are said to be set, found again by their names, and removed. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';

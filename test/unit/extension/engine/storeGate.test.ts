@@ -1,4 +1,5 @@
 /** What the editor knows of a store before it opens it: found out once for each file, kept, and found out anew. */
+
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';

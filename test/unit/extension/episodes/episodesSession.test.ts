@@ -1,4 +1,5 @@
 /** The episodes panel's side of the extension host, on a real store. */
+
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {

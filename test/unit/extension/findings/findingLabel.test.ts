@@ -1,4 +1,5 @@
 /** What the editor reads of a finding. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { messageOfFinding } from '../../../../src/extension/configuration/messageOfFinding.ts';

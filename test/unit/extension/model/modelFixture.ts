@@ -1,4 +1,5 @@
 /** Facts and plans as an engine might give them. */
+
 import type { MemoryItem, ModelFacts, RunPlan } from '../../../../src/shared/models.ts';
 
 export function modelFacts(folder: string): ModelFacts {

@@ -1,4 +1,5 @@
 /** That a run was interrupted is said once in each session of the editor. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { it } from 'node:test';

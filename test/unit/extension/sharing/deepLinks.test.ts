@@ -1,4 +1,5 @@
 /** Links that the editor opens, also in a window that has just been opened for one. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { it } from 'node:test';

@@ -1,4 +1,5 @@
 /** A program that a window records has the window's server and environment, and nothing of the editor's or ours. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

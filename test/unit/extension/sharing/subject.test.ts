@@ -1,4 +1,5 @@
 /** What "Copy link" and "Export report" are about when they are chosen from a menu. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';

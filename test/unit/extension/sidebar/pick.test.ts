@@ -1,4 +1,5 @@
 /** Choosing a run, and going to the message that cost an episode: with what the editor is asked to show. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { test } from 'node:test';

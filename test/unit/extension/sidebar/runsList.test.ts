@@ -1,4 +1,5 @@
 /** What of the Runs view is drawn again: an item whose words changed alone, the whole list where its items did. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_FILTER } from '../../../../src/extension/sidebar/runsFilter.ts';

@@ -1,4 +1,5 @@
 /** "Find the message that lost it": what is said where the search fails, and where its user cancels it. */
+
 import assert from 'node:assert/strict';
 import { registerHooks } from 'node:module';
 import { it } from 'node:test';

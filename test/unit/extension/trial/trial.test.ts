@@ -1,4 +1,5 @@
 /** The panel of a trial, its documents, the drafts of prompts, and what is refused before anything starts. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_CHANGE, type Trial } from '../../../../src/domain/trial.ts';

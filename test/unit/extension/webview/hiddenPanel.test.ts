@@ -2,6 +2,7 @@
  * A hidden panel costs nothing: no message is sent to it, and nothing is read for it. Counted on panels that are in
  * for the editor's.
  */
+
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { registerHooks } from 'node:module';

@@ -1,4 +1,5 @@
 /** The page of a session, in the hand of a test. */
+
 import { receiveMessage, type Page, type SessionOf } from '../../../../src/extension/webview/panelSession.ts';
 import { toErrorMessage } from '../../../../src/shared/errors.ts';
 import type { Panel, ToHost } from '../../../../src/shared/protocols/panel.ts';

@@ -1,4 +1,5 @@
 /** What becomes of what a page sends. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionOf } from '../../../../src/extension/webview/panelSession.ts';

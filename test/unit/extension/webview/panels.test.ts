@@ -1,4 +1,5 @@
 /** The panels, and what must say the same: their pages, icons, package.json and where they are restored. */
+
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Requests of a page and the answers of its host: what is asked, what is answered, and what is dropped on the way. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { holdingKeys, integer, nullable, object, text } from '../../../../src/shared/guard.ts';

@@ -1,4 +1,5 @@
 /** A model server that misbehaves on purpose, in this process. */
+
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

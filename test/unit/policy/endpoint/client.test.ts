@@ -1,4 +1,5 @@
 /** The client against servers that misbehave: nothing lost, nothing doubled, no hang, errors in plain words. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';

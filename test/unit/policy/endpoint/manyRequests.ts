@@ -1,4 +1,5 @@
 /** Many requests at once to servers that misbehave, and what tests of the client share. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EndpointClient, type ClientSettings } from '../../../../src/policy/endpoint/client.ts';

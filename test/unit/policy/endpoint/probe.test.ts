@@ -1,4 +1,5 @@
 /** What is found of a server by the keys that it refuses. */
+
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { EndpointProbe } from '../../../../src/policy/endpoint/endpointPolicy.ts';

@@ -2,6 +2,7 @@
  * Weights that are held in float16: how they are rounded, and that a model with them computes what it computes with the
  * rounded numbers in float32.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Tiny random checkpoints of three families, and what Transformers computed with them. */
+
 import assert from 'node:assert/strict';
 import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

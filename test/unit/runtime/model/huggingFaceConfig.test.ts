@@ -1,4 +1,5 @@
 /** config.json in the layouts that the families were published with. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configToJson, parseConfig } from '../../../../src/runtime/model/huggingFaceConfig.ts';

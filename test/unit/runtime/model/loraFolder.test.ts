@@ -1,4 +1,5 @@
 /** Adapters on disk, in PEFT's layout. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

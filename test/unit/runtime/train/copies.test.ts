@@ -1,4 +1,5 @@
 /** Equal messages that are learned from at once teach what they teach one by one. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { TrainingContext } from '../../../../src/runtime/train/graph/pack.ts';

@@ -1,4 +1,5 @@
 /** Going back to a training state that was kept, whole or by a share of the way, in this thread and in a worker. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Probabilities by rank: counted on a table by hand, put together over steps, and drawn. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { averageRankShifts, listShownRanks } from '../../../../src/domain/step.ts';

@@ -2,6 +2,7 @@
  * The value head: its states against the reference transformer, its gradient against central differences, and its life
  * in a runtime.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,5 @@
 /** The words of the interface, and the docstrings that they are made from. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GLOSSARY } from '../../../../src/shared/text/glossary.ts';

@@ -1,4 +1,5 @@
 /** Opening a store prepares no statement that nobody uses. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadSqlite } from '../../../../src/store/files/sqlite.ts';

@@ -1,6 +1,7 @@
 /**
  * Which requests are of another continuation distribution, by the rows alone, and where that keeps their credits apart.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OTHER_MODEL } from '../../../../src/domain/snapshot.ts';

@@ -1,4 +1,5 @@
 /** Rankings of buckets against what follows from the buckets themselves, read one by one. */
+
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {

@@ -1,4 +1,5 @@
 /** Contexts that go on from one another: what is stored of them, and that they come back to the letter. */
+
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';

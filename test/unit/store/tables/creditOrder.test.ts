@@ -1,4 +1,5 @@
 /** The orders of credits in SQL against the functions that define them, and a store that was ranked otherwise. */
+
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../../src/domain/problem.ts';

@@ -1,4 +1,5 @@
 /** What the returns of a run mean: kept by the store for runs of every age, and the same in SQL and in code. */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';

@@ -1,4 +1,5 @@
 /** What is appended in bulk is what single appends store: every row, the words that are searched, and the schema. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { IMPORTED } from '../../../../src/domain/episode.ts';

@@ -1,4 +1,5 @@
 /** Commands that work after and beside each other in one process: each as if it were alone, and nothing stays. */
+
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Every way in which a team may be broken, where a store is. */
+
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { BROKEN_TEAMS, refusesBesideStore } from '../../../../system/engine/commandLine/refusals.ts';

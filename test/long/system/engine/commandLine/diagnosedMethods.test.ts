@@ -1,4 +1,5 @@
 /** `c3 diagnose` of runs of every method, by the baseline that it has. */
+
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { DIAGNOSED_METHODS, diagnosesMethod } from '../../../../system/engine/commandLine/diagnosedMethod.ts';

@@ -1,4 +1,5 @@
 /** Runs as processes of their own that are interrupted, waited for or killed. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';

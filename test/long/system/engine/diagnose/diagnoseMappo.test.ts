@@ -1,6 +1,7 @@
 /**
  * A tiny run of MAPPO from the command line: what its stored credits are taken against, in this engine and in the next.
  */
+
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

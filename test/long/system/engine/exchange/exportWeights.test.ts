@@ -1,4 +1,5 @@
 /** What a run trained, written for others and loaded again through the command line. */
+
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
  * Model folders that cannot be used, at both doors of the command line: one sentence naming file and tensor, and
  * nothing half-loaded or half-stored.
  */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

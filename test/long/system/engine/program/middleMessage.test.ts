@@ -2,6 +2,7 @@
  * Longer episodes of programs with the real libraries, forked in the middle through their drivers: a message with
  * others before and after it is worth what it is worth in the same team as a protocol.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** A message in the middle of a three-turn rollout tree of a real model, replayed and verified by the command line. */
+
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

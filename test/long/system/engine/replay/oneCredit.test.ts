@@ -2,6 +2,7 @@
  * One credit per message: the same headline through every reader and every document, however often the message is
  * replayed.
  */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** A run in which another model answers for a role, killed and resumed. */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

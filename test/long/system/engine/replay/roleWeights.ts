@@ -1,4 +1,5 @@
 /** What the tests of roles that are answered by other weights share. */
+
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Runs in which a role is answered by weights that are not trained, from the configuration to verified replays. */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Trials of changes of teams whose chances are known: how often chance is called better, and what pairs save. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Trial } from '../../../../../src/domain/trial.ts';

@@ -1,4 +1,5 @@
 /** The bundled chain team through the command line: three roles update in turn, and all of it is verified. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * C3 runs on chat models through the command line: contexts go through the model's own template, and replays find the
  * same bytes again.
  */
+
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Runs of golden chat models through the command line, and that every message of them answers its template's text. */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Chat models of every family, and templates that changed since a run began. */
+
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

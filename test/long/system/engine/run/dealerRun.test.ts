@@ -1,4 +1,5 @@
 /** The bundled dealer team through the command line: it learns, its messages are replayed, and rho is measured. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** Games of guessing numbers through the command line: the referee answers each guess, a right one ends the game. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,6 +2,7 @@
  * Each YAML of the published scripts as it is, planned and run for two steps: the bundled team's protocol, with a tiny
  * model in place of the one that the file names, and messages of four tokens.
  */
+
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

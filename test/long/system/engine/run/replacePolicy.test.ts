@@ -1,4 +1,5 @@
 /** A run that begins with the team of an earlier one, a policy of it replaced: it answers, goes on, and is verified. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

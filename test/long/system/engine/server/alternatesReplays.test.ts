@@ -1,4 +1,5 @@
 /** Two clients of one engine and a command line that replay by turns. */
+
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { it } from 'node:test';

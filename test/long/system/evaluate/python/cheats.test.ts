@@ -1,4 +1,5 @@
 /** Every cheat on every backend, processes that are left behind, and values that are too large. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isAlive } from '../../../../../src/files/processes.ts';

@@ -2,6 +2,7 @@
  * Hostile programs drawn from a seed, on both backends: objects that lie in every way that Python asks them, and
  * exceptions that builtins take for an end. None computes what is asked, so that none may pass.
  */
+
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { HashedStream } from '../../../../../src/tasks/hashedStream.ts';

@@ -1,4 +1,5 @@
 /** Which runs end the process of a sandbox, and which leave one that is put back: after those it is as a new one. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Training in less memory at a vocabulary of published size. */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Generator } from '../../../../../src/runtime/generate/generate.ts';

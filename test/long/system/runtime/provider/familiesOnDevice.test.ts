@@ -1,4 +1,5 @@
 /** The parts that Qwen2 and Qwen3 add, on a WebGPU device, here SwiftShader. */
+
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { InferenceSession } from 'onnxruntime-node';

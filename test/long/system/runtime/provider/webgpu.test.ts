@@ -1,4 +1,5 @@
 /** Generation in batches of many sizes, whole hosts and the self-test on a WebGPU device. */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

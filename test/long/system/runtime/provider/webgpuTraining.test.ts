@@ -1,4 +1,5 @@
 /** Training on a WebGPU device. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { countDeviceTensors } from '../../../../../src/runtime/session/deviceTensor.ts';

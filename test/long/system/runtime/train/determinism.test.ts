@@ -2,6 +2,7 @@
  * Training gives the same bits every time: the gradient of a table adds up repeated rows in one order, whatever the
  * threads do.
  */
+
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';

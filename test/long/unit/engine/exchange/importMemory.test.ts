@@ -1,4 +1,5 @@
 /** What an import holds does not grow with its log: live bytes are counted right after a garbage collection. */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

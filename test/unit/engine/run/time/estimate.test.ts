@@ -1,4 +1,5 @@
 /** How long runs take: counted by hand, and from runs of a store. */
+
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Problem } from '../../../../../src/domain/problem.ts';

@@ -1,4 +1,5 @@
 /** The divergences that a loss may penalize: values and gradients against the reference transformer in float64. */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Tensor } from 'onnxruntime-node';

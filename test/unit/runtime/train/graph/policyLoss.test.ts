@@ -2,6 +2,7 @@
  * Ratios of tokens and of messages, and bounds apart: values by hand, gradients against central differences, and the
  * default as it always was.
  */
+
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Tensor } from 'onnxruntime-node';

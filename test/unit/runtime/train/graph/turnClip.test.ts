@@ -2,6 +2,7 @@
  * The vectors of the loss in the CCPO reference, section 12: what the authors' functions gave for ratios of turns or
  * tokens, averaged over tokens or over trajectories.
  */
+
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Graph } from '../../../../../src/runtime/graph/graph.ts';
