@@ -54,7 +54,7 @@ export function scoreInterval(value: number, n: number): { readonly low: number;
  * second (Statistics in Medicine 17, 1998, method 10). It is made for small counts and defined for
  * any.
  * @returns null if either side is empty; n counts both sides
- * @throws C3Error('input') as wilson
+ * @throws C3Error('input') as wilsonInterval
  */
 export function newcombeInterval(
   successes: number,

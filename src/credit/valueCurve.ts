@@ -283,7 +283,7 @@ function findLeast(places: readonly number[], figure: (place: number) => number)
   return places.reduce((best, place) => (best === -1 || figure(place) < figure(best) ? place : best), -1);
 }
 
-/** Estimates the number of evaluator calls that decide these messages, or returns null if unknown. */
+/** Estimates the further evaluator calls that decide these messages, or returns null if unknown. */
 export function estimateCallsToDecide({ range, messages }: EpisodeSamples, places: readonly number[]): number | null {
   let calls = 0;
   for (const place of places) {

@@ -32,7 +32,7 @@ interface Said {
   readonly phase: Phase;
   /** Training iteration (1-based), evaluation number, or replay request number. */
   readonly iteration: number;
-  /** A hashBenchUid. */
+  /** A uidSha. */
   readonly problem: string;
   readonly snapshot: string;
   /**

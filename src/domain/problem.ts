@@ -51,8 +51,8 @@ export interface RightAnswer {
 const NUMBER = /^[+\-\u2212]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:\/\d+|\s*%)?$/u;
 
 /**
- * Returns the pattern and evaluator of a right answer. A message must state a number, but may contain
- * any other text anywhere.
+ * Returns the answer and the evaluator of a right answer. A message must state it if it is a number;
+ * any other text must be somewhere in the message.
  */
 export function rightAnswer(said: string): RightAnswer {
   const text = said.trim();
@@ -150,7 +150,7 @@ export interface LostProblem {
   readonly drop: number | null;
 }
 
-/** The search results for one problem, by its hashBenchUid. */
+/** The search results for one problem, by its uidSha. */
 export interface LostProblemRow extends LostProblem {
   readonly problem: string;
 }
@@ -170,7 +170,7 @@ export interface ProblemClass {
   readonly of: number;
 }
 
-/** The class of one problem, by its hashBenchUid. */
+/** The class of one problem, by its uidSha. */
 export interface ProblemClassRow extends ProblemClass {
   readonly problem: string;
 }

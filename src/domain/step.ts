@@ -399,7 +399,7 @@ export const STEP_MEASURES = {
     everyStep: false,
     figure: { id: 'out-of-region', title: 'Updates out of region', unit: 'share of roles', always: [0, 1], digits: 2 },
   },
-  /** For method teamtr, as those below: by importance weights, after the turn with the smallest size. */
+  /** For method teamtr, as those below: of episodes by importance weights, the least over the turns. */
   effectiveSample: {
     title: 'Effective sample size',
     written: 3,
@@ -479,7 +479,7 @@ export const STEP_MEASURES = {
   },
   /** For methods with a value head: the loss before the step. */
   valueLoss: { title: 'Loss of the value head', written: 4, everyStep: false, figure: { beside: 'loss' } },
-  /** For methods with a value head: variance of the returns that the values in the credits explain. */
+  /** For methods with a value head: share of the return variance that the credits' values explain. */
   explainedVariance: {
     title: 'Explained variance',
     written: 3,

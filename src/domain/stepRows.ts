@@ -180,12 +180,12 @@ export function groupTeamPairings<Team extends TeamContributions>(teams: readonl
 }
 
 /** Lists the models by their numbers: `1 team-logic, 2 team-logic-small`. */
-export const listNumberedModels = (models: readonly string[]): string =>
+export const formatNumberedModels = (models: readonly string[]): string =>
   models.map((name, index) => `${index + 1} ${name}`).join(', ');
 
 /** An episode with the credits of its messages, and the return of its solo rollout. */
 export interface RemovalRollout {
-  /** The hashBenchUid of the question. */
+  /** The uidSha of the question. */
   readonly problem: string;
   readonly joint: number;
   readonly solo: number;

@@ -68,7 +68,9 @@ function runOnNode(node: string): void {
     });
   }
   child.once('error', ({ message }) => {
-    process.stderr.write(`${describeOldNode(process.versions.node)} The installed one does not start: ${message}\n`);
+    process.stderr.write(
+      `${describeOldNode(process.versions.node)} The Node that is installed with c3 does not start: ${message}\n`,
+    );
     process.exitCode = 1;
   });
   child.once('exit', (code) => {

@@ -21,10 +21,10 @@ if (isMainThread) {
     process.send?.(said),
   );
 } else {
-  parentPort?.postMessage(readToAnswer(path, out));
+  parentPort?.postMessage(writeThreadsAndReport(path, out));
 }
 
-function readToAnswer(database: string, to: string): { error: string } | { leftOut: Record<string, number> } {
+function writeThreadsAndReport(database: string, to: string): { error: string } | { leftOut: Record<string, number> } {
   try {
     return { leftOut: Object.fromEntries(writeThreads(database, to)) };
   } catch (error) {

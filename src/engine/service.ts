@@ -71,8 +71,8 @@ import {
   verifyReturns,
   type AgainControl,
 } from './replay/verifyStored.ts';
-import { changeEpisodeNote, findEpisodeLeaf } from './run/ownEpisodes.ts';
-import { changeNote, deleteRun } from './run/ownRuns.ts';
+import { applyEpisodeNoteChanges, findEpisodeLeaf } from './run/ownEpisodes.ts';
+import { applyNoteChanges, deleteRun } from './run/ownRuns.ts';
 import { pilotRun, type PilotSettings } from './run/pilot.ts';
 import { planRun } from './run/plan.ts';
 import type { RunSources } from './run/prepareRoles.ts';
@@ -511,12 +511,12 @@ export class EngineService {
     return { ...label, id: await this.work.writing('label', signal, (store) => store.insertLabel(label)) };
   }
 
-  /** Appends the user's name and note for a run. @throws as changeNote; CancelledError */
+  /** Appends the user's name and note for a run. @throws as applyNoteChanges; CancelledError */
   async noteRun({ run, ...changes }: NoteRunParams, signal: AbortSignal): Promise<RunNote> {
     // Throws for an unknown run before a store could be created.
     this.work.reading((store) => store.run(run));
     return this.work.writing('note', signal, (store) => {
-      const note = changeNote(store.run(run), changes);
+      const note = applyNoteChanges(store.run(run), changes);
       store.insertRunNote({ run, ...note, createdAt: new Date().toISOString() });
       return note;
     });
@@ -524,7 +524,7 @@ export class EngineService {
 
   /**
    * Appends the user's note on an episode.
-   * @throws as episodeOf and changeEpisodeNote; CancelledError
+   * @throws as findEpisodeLeaf and applyEpisodeNoteChanges; CancelledError
    */
   async noteEpisode({ message, ...changes }: NoteEpisodeParams, signal: AbortSignal): Promise<NotedEpisode> {
     // Throws for an unknown message before a store could be created.
@@ -533,7 +533,7 @@ export class EngineService {
       const episode = findEpisodeLeaf(store, message);
       const run = store.messageRun(episode);
       const before = store.episodeNote(episode) ?? NO_EPISODE_NOTE;
-      const note = changeEpisodeNote(before, changes, store.returnScale(run));
+      const note = applyEpisodeNoteChanges(before, changes, store.returnScale(run));
       const createdAt = new Date().toISOString();
       store.insertEpisodeNote({ run, leaf: episode, ...note, author: LABEL_AUTHOR, createdAt });
       return { episode, ...note, isReturn: store.episodeNote(episode)?.isReturn === true };

@@ -4,11 +4,11 @@ import type { Examined } from '../domain/message.ts';
 import type { Problem } from '../domain/problem.ts';
 import { EvaluatorLost } from './lost.ts';
 import {
-  listAssertions,
+  splitAssertions,
   findEntryPoint,
   splitFunctions,
   HELPER_NAME,
-  listImportLines,
+  joinImportLines,
   joinProgram,
   mentionsReturn,
   sliceTests,
@@ -40,14 +40,14 @@ export async function examineProgram(
     return { rule: 'no-tests', masked: `Problem ${uid} has no tests of a function.` };
   }
   const found = splitFunctions(program, entryPoint);
-  const asked = sliceTests(listAssertions(tests, entryPoint), slice);
+  const asked = sliceTests(splitAssertions(tests, entryPoint), slice);
   const source = {
     joined: joinProgram(tests, found),
     helper: found.helper ?? '',
     main: found.main ?? '',
     helperName: HELPER_NAME,
     entryPoint,
-    imports: listImportLines(tests.prefix),
+    imports: joinImportLines(tests.prefix),
   };
   const verdict = await grader.functions(source, asked, signal, executes);
   if ('masked' in verdict) {
@@ -60,8 +60,8 @@ export async function examineProgram(
   const sources = asked.tests.length > 0 ? asked.tests : [asked.test];
   return {
     entryPoint,
-    helper: describeFunction(found.helper, inspected.helperReturns),
-    main: describeFunction(found.main, inspected.mainReturns),
+    helper: toExaminedFunction(found.helper, inspected.helperReturns),
+    main: toExaminedFunction(found.main, inspected.mainReturns),
     syntax: toSyntaxFault(inspected),
     usage: inspected.usage,
     ...(executed !== null && { executed }),
@@ -74,7 +74,7 @@ export async function examineProgram(
   };
 }
 
-const describeFunction = (
+const toExaminedFunction = (
   source: string | null,
   returns: boolean | null,
 ): { source: string | null; returns: boolean } => ({

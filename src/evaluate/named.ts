@@ -40,7 +40,7 @@ const FORMS: Readonly<Record<TaskName, AnswerForm>> = {
   blocksworld: 'puzzle',
 };
 
-/** Returns the form of a bundled task's answers, or of those of files (null). */
+/** Returns the form of a task's answers; those of files (null) are mathematics or a puzzle's key. */
 export const getAnswerForm = (task: TaskName | null): AnswerForm => (task === null ? 'mathematics' : FORMS[task]);
 
 /** Used if no command may be run. */

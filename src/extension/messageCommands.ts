@@ -12,7 +12,7 @@ import { openEpisodesPanel, requireReader, type Views } from './views.ts';
 
 export function replayAlternatives(services: Services, views: Views, argument: unknown): void {
   const reader = requireReader(services);
-  const message = findChosenMessage(views, argument, 'press R on the message to replay');
+  const message = findMessageOrOpenEpisodes(views, argument, 'press R on the message to replay');
   if (message === undefined) {
     return;
   }
@@ -21,7 +21,7 @@ export function replayAlternatives(services: Services, views: Views, argument: u
 
 /** Settles the credit of every message of an episode, and goes to the message with the lowest. */
 export async function findLostMessage(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = findChosenMessage(views, argument, 'give this command again');
+  const message = findMessageOrOpenEpisodes(views, argument, 'give this command again');
   if (message !== undefined) {
     await views.transcripts.open(findTranscriptTarget(requireReader(services), message), message).findLost(message);
   }
@@ -29,21 +29,21 @@ export async function findLostMessage(services: Services, views: Views, argument
 
 /** Draws a message again and writes it to a file as a test. */
 export async function keepFinding(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = findChosenMessage(views, argument, 'give this command again');
+  const message = findMessageOrOpenEpisodes(views, argument, 'give this command again');
   if (message !== undefined) {
     await keepAsTest(services.engine, message);
   }
 }
 
 export async function verifyReplay(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = findChosenMessage(views, argument, 'press V on the message to verify');
+  const message = findMessageOrOpenEpisodes(views, argument, 'press V on the message to verify');
   if (message !== undefined) {
     await services.verifier.verify(message);
   }
 }
 
 export function markToCompare(services: Services, views: Views, argument: unknown): void {
-  const message = findChosenMessage(views, argument, 'press C on the message to compare');
+  const message = findMessageOrOpenEpisodes(views, argument, 'press C on the message to compare');
   if (message !== undefined) {
     services.comparing.select(message);
   }
@@ -57,7 +57,7 @@ export async function compareWithMarked(services: Services, views: Views, argume
       'Nothing is selected for comparison: choose "C3: Select to compare" on another message or episode first.',
     );
   }
-  const message = findChosenMessage(views, argument, 'press C on the message to compare');
+  const message = findMessageOrOpenEpisodes(views, argument, 'press C on the message to compare');
   if (message === undefined) {
     return;
   }
@@ -67,7 +67,7 @@ export async function compareWithMarked(services: Services, views: Views, argume
 }
 
 export async function showContext(services: Services, views: Views, argument: unknown): Promise<void> {
-  const message = findChosenMessage(views, argument, 'press T on the message');
+  const message = findMessageOrOpenEpisodes(views, argument, 'press T on the message');
   if (message !== undefined) {
     await services.comparing.openContext(message, requireReader(services).message(message).role);
   }
@@ -85,7 +85,7 @@ export async function noteEpisode(
   const problem =
     readProblemArgument(argument) ??
     (readMessageArgument(argument) === undefined ? views.episodes.problemInFront : null);
-  const ends = problem === null ? findEpisodeEnds(reader, views, argument) : findProblemEnds(reader, problem);
+  const ends = problem === null ? findEndsOrOpenEpisodes(reader, views, argument) : findProblemEnds(reader, problem);
   const episode = ends === null ? undefined : await pickEpisode(reader, ends);
   if (episode !== undefined) {
     await askForEpisodeNote(services, reader, episode, part);
@@ -93,8 +93,8 @@ export async function noteEpisode(
 }
 
 /** Returns the last messages of the episodes through the chosen message, or null if none is chosen. */
-function findEpisodeEnds(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
-  const message = findChosenMessage(views, argument, 'give this command again');
+function findEndsOrOpenEpisodes(reader: StoreReader, views: Views, argument: unknown): readonly number[] | null {
+  const message = findMessageOrOpenEpisodes(views, argument, 'give this command again');
   return message === undefined ? null : reader.lastMessages(message);
 }
 
@@ -110,7 +110,7 @@ function findProblemEnds(reader: StoreReader, problem: number): readonly number[
  * the episodes panel with a note that says what to do.
  * @param then the rest of that note, as an instruction
  */
-function findChosenMessage(views: Views, argument: unknown, then: string): number | undefined {
+function findMessageOrOpenEpisodes(views: Views, argument: unknown, then: string): number | undefined {
   const message = readMessageArgument(argument) ?? views.transcripts.active?.selection ?? undefined;
   if (message === undefined) {
     openEpisodesPanel(views, undefined, `Choose a problem, then ${then} in its transcript.`);

@@ -26,7 +26,7 @@ export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 const RANDOM_BYTES = 8;
-/** The end of an unfinished file's name, with the writer's process id. SQLite adds files. */
+/** The end of an unfinished file's name, with the writer's process id; SQLite adds files with endings. */
 const UNFINISHED = /\.(\d+)(?:\.[0-9a-f]{16})?\.tmp(?:-wal|-shm|-journal|\.seal)?$/;
 
 /** Returns an unguessable part of a name. */

@@ -27,7 +27,7 @@ function writeBlock(message: ChatMessage): string {
 
 const ROLES: readonly ChatMessage['role'][] = ['system', 'user', 'assistant', 'tool'];
 
-/** Reads the messages from a text of `describeUnknownContext`. Returns null for any other text. */
+/** Reads the messages from a text of `contextText`. Returns null for any other text. */
 export function readContextText(text: string): ChatMessage[] | null {
   const messages: ChatMessage[] = [];
   for (const block of text.split(/\n\n(?=### )/u)) {
@@ -42,7 +42,7 @@ export function readContextText(text: string): ChatMessage[] | null {
   return messages;
 }
 
-/** Returns true if a text of `describeUnknownContext` lacks some of its messages. */
+/** Returns true if a text of `contextText` lacks some of its messages. */
 export const isShortened = (text: string): boolean => text.startsWith(LEFT_OUT);
 
 /** The separator between the texts of successive messages. */

@@ -54,7 +54,7 @@ export async function growEpisodes(
  * continued once. fanout[i] messages answer its i-th context, or 1 if it is missing. The first is
  * the episode's own. Streams are shared only among continuations that are meant to share them.
  * @returns the first messages, in order
- * @throws the errors of `grow`
+ * @throws the errors of `growEpisodes`
  */
 export async function growSpine(
   settings: TreeSettings,
@@ -94,7 +94,7 @@ export async function growSpine(
 /**
  * Grows the next messages of all branches, by branch. A branch that ends has none and keeps its
  * closing events.
- * @param findTrialPlaces returns the places of the messages below a branch, by its index
+ * @param placesOf returns the places of the messages below a branch, by its index
  */
 export async function growLevel(
   settings: TreeSettings,
@@ -208,8 +208,8 @@ export async function continueRounds(
 
 // `fanout_unique`: at the end of episodes, an equal message in an equal context has a known score
 // and needs no evaluator call. Instead, another message is drawn for this call, until the planned
-// number of distinct messages is reached or twice the planned number is drawn. credit/redrawn.ts
-// uses them.
+// number of distinct messages is reached or twice the planned number is drawn. Their credits come
+// from credit/redrawn.ts.
 
 /** The most draws in a context for each planned message. */
 const MOST_DRAWS = 2;
@@ -233,10 +233,10 @@ export function countRedraws({ planned, nodes: messages }: Drawn<Pick<TreeMessag
 }
 
 /**
- * Does `fill` for the last messages of episodes, and draws others for equal ones. The redrawn ones
+ * Does `fillOpenings` for the last messages of episodes, and draws others for equal ones. These
  * are children of the first branch with their context, after all planned messages.
  * @returns the planned messages, in the order of openings
- * @throws the errors of `fill`
+ * @throws the errors of `fillOpenings`
  */
 async function fillDistinct(
   settings: TreeSettings,

@@ -153,7 +153,7 @@ function nameMessageStream(
 }
 
 /**
- * Samples `fanout` messages at `position` below every branch. See `fill`.
+ * Samples `fanout` messages at `position` below every branch. See `fillOpenings`.
  * @throws CancelledError; C3Error('budget') before anything is sampled if the budget is too small
  */
 export function extend(

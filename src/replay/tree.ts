@@ -146,7 +146,7 @@ export const eventScores = ({ after = [] }: TreeMessage): Score[] => after.flatM
 export const countedScore = ({ score, weight }: Pick<Score, 'score' | 'weight'>): number | null =>
   score === null || weight === undefined ? score : score * weight;
 
-/** Returns the clipped sum of an episode's scores, from its end. See `returnOf`. */
+/** Returns the clipped sum of an episode's scores, from its end. See `computeReturn`. */
 export function sumScores(scores: readonly (number | null)[], bound: number): number | null {
   let total = 0;
   for (const score of scores) {

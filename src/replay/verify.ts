@@ -300,15 +300,15 @@ function verdict(
 function findChange({ replay, messages, episode, events }: Path): Outcome | null {
   for (const { id, tokens, tokenHash: stored, context, contextKey: key } of messages) {
     if (tokenHash(tokens) !== stored) {
-      return makeChangedOutcome(id, `the stored tokens of message ${id} do not have their hash`);
+      return makeChangedOutcome(id, `the stored tokens of message ${id} do not match their hash`);
     }
     if (hashContext(context).key !== key) {
-      return makeChangedOutcome(id, `the stored context of message ${id} does not have its key`);
+      return makeChangedOutcome(id, `the stored context of message ${id} does not match its key`);
     }
   }
   for (const { id, event, sha256 } of events.flat()) {
     if (eventHash(event) !== sha256) {
-      return makeChangedOutcome(replay.leaf, `the stored environment event ${id} does not have its hash`);
+      return makeChangedOutcome(replay.leaf, `the stored environment event ${id} does not match its hash`);
     }
   }
   const start = episode.length - messages.length;
@@ -324,7 +324,7 @@ function findChange({ replay, messages, episode, events }: Path): Outcome | null
   }
   return makeChangedOutcome(
     replay.leaf,
-    `the stored messages of replay ${replay.id}, or what it returned, do not have its hash`,
+    `the stored messages or the return of replay ${replay.id} do not match its hash`,
   );
 }
 

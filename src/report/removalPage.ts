@@ -1,6 +1,6 @@
 /** Writes the part of a run's page about credit by removal. Pure: a report in, text out. */
 
-import { listNumberedModels, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
+import { formatNumberedModels, type OutcomeCredits, type Spread } from '../domain/stepRows.ts';
 import { axis, picture, point, round, tickDigits, WIDTH } from './axis.ts';
 import { barsPicture } from './bars.ts';
 import { curvePicture } from './curves.ts';
@@ -124,7 +124,7 @@ function pairingsFigure({ pairings }: RemovalReport): string {
       (value) => decimal(value, 3),
       'running mean of the contribution',
     ),
-    `Models: ${escapeText(listNumberedModels(models), 400)}; a row names those of all roles in their order, and ` +
+    `Models: ${escapeText(formatNumberedModels(models), 400)}; a row names those of all roles in their order, and ` +
       `one role. Of ${count(runs)} runs of this store that differ in models and seed alone, after step ` +
       `${count(steps)}; 95 % intervals over runs of one pairing.`,
     table(

@@ -68,7 +68,7 @@ export interface Branch {
   readonly replay: number | null;
   /** Null if the evaluator failed or was not asked. */
   readonly return: number | null;
-  /** In order. Empty if the message ends the episode. The last may be missing if `combineOthers` > 0. */
+  /** In order. Empty if the message ends the episode. The last may be missing if `leftOut` > 0. */
   readonly messages: readonly ReportedMessage[];
   /** The number of this branch's first messages that the report leaves out. */
   readonly leftOut: number;

@@ -254,7 +254,7 @@ export const tableBytes = ({ maxPositions, headDim }: TransformerConfig): number
 
 /**
  * Plans the memory of a run or of a smaller task.
- * @returns a plan without advice; see `advise`
+ * @returns a plan without advice; see `listSavings`
  */
 export function planMemory(demand: MemoryDemand, available: AvailableMemory): MemoryPlan {
   const { config, precision, accelerated, generation, training, cacheBytes } = demand;

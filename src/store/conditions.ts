@@ -1,6 +1,6 @@
 /** SQL fragments that statements of several folders share. */
 
-/** The row number of the problem whose hashBenchUid is @problem. */
+/** The row number of the problem whose uidSha is @problem. */
 export const PROBLEM_NUMBER = '(SELECT id FROM instance WHERE uid_sha = @problem)';
 /** The rows of one tree: one problem in one round of a run. */
 export const IN_TREE = `run = @run AND phase = @phase AND iteration = @iteration AND instance = ${PROBLEM_NUMBER}`;

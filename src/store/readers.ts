@@ -106,7 +106,7 @@ export interface CostReader {
   /** Lists the cost of a run's replays, in addition to its own messages, by origin and position. */
   replayCosts(run: string): ReplayCost[];
   /**
-   * Lists the evaluator calls of a run's episodes. Calls that are missing from one for each message were
+   * Lists the evaluator calls of a run's episodes. If a message has less than one call, results were
    * reused from equal ones.
    */
   episodeCosts(run: string): EpisodeCost[];
@@ -138,7 +138,7 @@ export interface TrainingReader {
 }
 
 export interface EpisodeReader {
-  /** Returns the problem with a hashBenchUid. */
+  /** Returns the problem with a uidSha. */
   problem(uidSha: string): Problem;
   episodes(query: EpisodeQuery): Episode[];
   countEpisodes(round: Round): number;
@@ -200,7 +200,7 @@ export interface SearchReader {
   searchMessages(query: SearchQuery): FoundMessages;
   /** Finds problems by question, as searchMessages finds messages, newest first, at most `limit`. */
   searchQuestions(query: QuestionQuery): FoundQuestion[];
-  /** Returns true if searchQuestions would find the question of a problem (hashBenchUid). */
+  /** Returns true if searchQuestions would find the question of a problem (uidSha). */
   questionHas(problem: string, query: string): boolean;
   /** Finds the ids of up to `limit` messages of a run, replays included, as searchMessages does. */
   searchIds(run: string, query: string, limit: number): number[];
@@ -221,7 +221,7 @@ export interface BucketReader {
   bucketsOfContext(query: RoleContext & Page): Bucket[];
   /** Returns the continuation settings of a request if they differ from those of its message, else null. */
   continuationOf(bucket: number): OtherContinuation | null;
-  /** Lists the buckets of a run's replay requests on one problem (a hashBenchUid), oldest first. */
+  /** Lists the buckets of a run's replay requests on one problem (a uidSha), oldest first. */
   requestsOf(run: string, problem: string): Bucket[];
   /** Lists buckets of a run in storage order. */
   bucketsOfRun(query: BucketQuery & Page): BucketView[];

@@ -20,7 +20,7 @@ export interface Round {
   readonly iteration: number;
 }
 
-/** The messages of one problem in one round: the tree that a transcript shows. `problem` is a hashBenchUid. */
+/** The messages of one problem in one round: the tree that a transcript shows. `problem` is a uidSha. */
 export interface TreeGroup extends Round {
   readonly problem: string;
 }
@@ -88,9 +88,9 @@ export interface ProblemQuery {
   readonly run: string;
   readonly filter: ProblemFilter;
   readonly sort: ProblemSort;
-  /** Taxonomy classes by hashBenchUid. Problems that are not listed are not classified. */
+  /** Taxonomy classes by uidSha. Problems that are not listed are not classified. */
   readonly classes: Readonly<Record<string, string>>;
-  /** Findings on lost problems by hashBenchUid, if there are any. */
+  /** Findings on lost problems by uidSha, if there are any. */
   readonly losses?: Readonly<Record<string, { readonly order: number; readonly start: number }>>;
 }
 
@@ -177,7 +177,7 @@ export interface TrainingMessage {
   readonly message: number;
   /** The message before it. */
   readonly parent: number | null;
-  /** A hashBenchUid. */
+  /** A uidSha. */
   readonly problem: string;
   readonly role: string;
   readonly position: number;

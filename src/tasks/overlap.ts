@@ -20,7 +20,7 @@ export interface Shared {
 export interface OverlapReport {
   readonly train: { readonly instances: number; readonly fingerprint: string };
   readonly evaluation: { readonly instances: number; readonly fingerprint: string };
-  /** The same question: equal hashBenchUid. */
+  /** The same question: equal uidSha. */
   readonly sameQuestion: Shared;
   /** Other bytes, but the same words: equal in NFKC, ignoring case and whitespace. */
   readonly sameWords: Shared;

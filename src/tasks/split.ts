@@ -56,7 +56,7 @@ export interface SplitRequest {
 export type Split = Readonly<Record<Side, DemonstratedProblem[]>>;
 
 /**
- * Returns the side of a question: evaluation if the first 8 hex digits of its hashBenchUid are a multiple of
+ * Returns the side of a question: evaluation if the first 8 hex digits of its uidSha are a multiple of
  * 4, else train.
  * @throws C3Error('input') if the text is not a SHA-256 in lowercase hex
  */

@@ -20,7 +20,7 @@ export function splitFingerprint(uidShas: readonly string[]): string {
   return sha256([...uidShas].sort().join('\n'));
 }
 
-/** Yields the items in their order, each question once: later items with the same hashBenchUid are skipped. */
+/** Yields the items in their order, each question once: later items with the same uidSha are skipped. */
 export function* distinctQuestions<Item extends { readonly uidSha: string }>(
   items: Iterable<Item>,
 ): Generator<Item, void, undefined> {

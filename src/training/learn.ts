@@ -451,7 +451,7 @@ export function computeSignalShare(groups: readonly Pick<LearningGroup, 'message
 
 /**
  * Returns the contexts without the messages that teach nothing: if the advantage of every token is 0,
- * the gradient of min(r A, clip(r) A) is 0 at any ratio. One message of each role remains, so that its
+ * the gradient of min(r A, clip(r) A) is 0 at any ratio. Each role keeps at least one, so that its
  * optimizer still takes the step that its moments ask for. Loss weights must be set before, because
  * they depend on the number of all messages.
  */

@@ -2,7 +2,7 @@
 
 import {
   findRoleModel,
-  listNumberedModels,
+  formatNumberedModels,
   groupTeamPairings,
   type TeamContributions,
 } from '../../src/domain/stepRows.ts';
@@ -83,7 +83,7 @@ function pairingFigure(models: readonly string[], labels: readonly string[]): Fi
     note:
       'What each role contributed to teams of these models, after the last step of each shown run: the ' +
       'running mean that the method keeps. A tick names the models of the roles in their order.',
-    x: () => ({ title: listNumberedModels(models), format: (value) => labels[value - 1] ?? '' }),
+    x: () => ({ title: formatNumberedModels(models), format: (value) => labels[value - 1] ?? '' }),
     yAxis: 'return',
     formatY: digits3,
     always: [-0.05, 0.05],

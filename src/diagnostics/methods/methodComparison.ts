@@ -47,7 +47,7 @@ export interface MethodRun {
   readonly fidelity: number | null;
   readonly variance: number | null;
   /**
-   * Influence between distinct texts, minus its permutation null; `measurePublishedInfluence` is by the
+   * Influence between distinct texts, minus its permutation null; `publishedInfluence` is by the
    * published formula.
    */
   readonly influence: number | null;

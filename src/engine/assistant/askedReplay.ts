@@ -31,7 +31,7 @@ export interface AskedReplay extends AssistantReplay {
 
 /**
  * Reads a replay that an assistant requests. Starts nothing.
- * @param estimateTeamsCosts returns the highest server costs of a replay
+ * @param costsOf returns the highest server costs of a replay
  * @throws C3Error('input') for a team file that is invalid, lies outside the folder, or starts a
  *   command that is too long to read
  */
@@ -57,7 +57,7 @@ export interface AskedSearch extends AssistantSearch {
 
 /**
  * Reads a search for the message that lost an episode. Starts nothing.
- * @param estimateTeamsCosts returns the highest server costs of a search
+ * @param costsOf returns the highest server costs of a search
  * @throws as prepareReplay
  */
 export async function prepareSearch(
@@ -81,7 +81,7 @@ export interface AskedRunSearch extends AssistantRunSearch {
 
 /**
  * Reads a search for what loses the episodes of a run. Starts nothing.
- * @param estimateTeamsCosts returns the highest server costs of a search
+ * @param costsOf returns the highest server costs of a search
  * @throws as prepareReplay
  */
 export async function prepareRunSearch(

@@ -87,7 +87,7 @@ async function tryOne(
   context.print(given.json ? JSON.stringify(trial) : formatTrial(trial).join('\n'));
 }
 
-/** Tries the policy in the place of each role. A role that it helps has a fault of its own. */
+/** Tries the policy in the place of each role. The role that it helps has a fault that no message shows. */
 async function tryEachRole(
   service: EngineService,
   settings: Settings,

@@ -198,7 +198,7 @@ export function diagnose(store: StoreReader, run: string, settings: DiagnoseSett
     passAtK: accuracies.passAtK,
     ledger,
     overhead,
-    continuation: describeAssumptions(store, buckets, settings),
+    continuation: readAssumedContinuation(store, buckets, settings),
     reliability: measureReliability(buckets),
     noise: testNoiseLaw(buckets),
     duplicates: duplicateRates(buckets),
@@ -265,7 +265,7 @@ function selectBuckets(
 const describeOtherBuckets = (count: number): string =>
   `${count} ${count === 1 ? 'bucket' : 'buckets'} of ${OTHER_DISTRIBUTION} ${count === 1 ? 'is' : 'are'} left out.`;
 
-function describeAssumptions(
+function readAssumedContinuation(
   store: StoreReader,
   buckets: readonly StoredBucket[],
   { protocol }: DiagnoseSettings,

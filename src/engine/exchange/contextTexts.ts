@@ -7,7 +7,7 @@ import { GrowingContext, hashContextKey } from '../../team/contextKey.ts';
 
 /** Maximum characters of one context. */
 const MAX_CONTEXT_CHARACTERS = 1_000_000;
-/** Characters of all contexts together after which the lower limit `THEN` applies to each. */
+/** Characters of all contexts together after which `MAX_REDUCED_CHARACTERS` limits each of them. */
 const MAX_UNREDUCED_CHARACTERS = 2 ** 31;
 const MAX_REDUCED_CHARACTERS = 10_000;
 

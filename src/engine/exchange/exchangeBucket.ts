@@ -104,7 +104,7 @@ export function readBucketLine(line: string, place: string): ExchangedBucket {
   };
 }
 
-/** Returns the authors' name of a bucket: BLAKE2b-64 of the canonical JSON of its identity. */
+/** Returns the authors' name of a bucket: BLAKE2b-64 of canonical JSON of its identity, without returns. */
 export function computeBucketId(bucket: JsonObject): string {
   const meta = bucket.get('meta');
   const candidates = bucket.get('candidates');

@@ -29,7 +29,7 @@ export async function exportWeights(
   out: string,
   modelFolder: string,
 ): Promise<readonly string[]> {
-  await requireEmptyFolder(out);
+  await ensureEmptyFolder(out);
   // Only the name: the path is specific to this machine.
   if (format === 'adapter') {
     return runtime.saveAdapter(snapshot, out, basename(modelFolder));
@@ -48,7 +48,7 @@ export async function exportWeights(
   return [out];
 }
 
-async function requireEmptyFolder(folder: string): Promise<void> {
+async function ensureEmptyFolder(folder: string): Promise<void> {
   let names: string[];
   try {
     await mkdir(folder, { recursive: true });

@@ -323,7 +323,7 @@ function nameRoles(speakers: readonly string[]): ReadonlyMap<string, string> {
   return roles;
 }
 
-/** Builds a protocol of the speakers, in the order in which they first spoke. */
+/** Builds a protocol of the speakers, in the order in which they first spoke. Contexts show who sees what. */
 const buildLogProtocol = (roles: readonly string[]): string =>
   JSON.stringify({
     name: IMPORTED,

@@ -35,8 +35,8 @@ const PYTHON_FORM =
 /**
  * Grades Python code by unit tests; the rules are in evaluate/python/rules.ts. Code that compiles is
  * graded as it is, prompt and completion together. From any other text, the fenced blocks are graded
- * that a run would take from the same message (extractCode), and the rule begins with `fenced-block:
- * `.
+ * that a run would take from the same message (extractCode), and the rule begins with
+ * `fenced-block: `.
  */
 export function createPythonLineGrader(
   grader: PythonGrader,

@@ -19,7 +19,7 @@ const GIGABYTE = 1e9;
 /**
  * Returns the memory for a run, in bytes. On the host: the free memory and this process's own, less a
  * reserve. On an accelerator: its total memory, if NVIDIA's program reports it.
- * @param limit bytes that the user allows where the work is done; null for no such limit
+ * @param limit bytes that the user allows; replaces the measured memory of the device that computes, unless null
  */
 export async function findAvailableMemory(provider: Provider, limit: number | null): Promise<AvailableMemory> {
   const host = findFreeMemory();

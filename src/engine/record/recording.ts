@@ -1,4 +1,4 @@
-/** Stores passing calls at once as an imported run, with one episode for each given name. */
+/** Stores passing calls at once as an imported run: one episode, or one for each given name. */
 
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';

@@ -23,7 +23,7 @@ export interface ReadEpisode {
 
 /** Classes and labels of a run's problems and messages. */
 export interface RunMarks {
-  /** Taxonomy class by problem (hashBenchUid). */
+  /** Taxonomy class by problem (uidSha). */
   readonly classes: ReadonlyMap<string, string>;
   /** The user's label by message. */
   readonly labels: ReadonlyMap<number, string>;

@@ -39,7 +39,7 @@ export function findEpisodeLeaf(store: Pick<StoreReader, 'message' | 'lastMessag
  * @param range range of the run's returns, or null if unknown
  * @throws C3Error('input') if the result cannot be stored
  */
-export function changeEpisodeNote(
+export function applyEpisodeNoteChanges(
   before: EpisodeNote,
   changes: Partial<EpisodeNote>,
   range: ReturnRange | null,

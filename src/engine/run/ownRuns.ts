@@ -8,7 +8,7 @@ import { removeRunFiles } from '../../training/state/checkpoints.ts';
 const PAGE = 200;
 
 /** Applies changes to a run's note. @throws C3Error('input') if the result cannot be stored */
-export function changeNote(before: RunNote, changes: Partial<RunNote>): RunNote {
+export function applyNoteChanges(before: RunNote, changes: Partial<RunNote>): RunNote {
   const { title, note, tags } = { title: before.title, note: before.note, tags: before.tags, ...changes };
   const changed = { title: title.trim(), note: note.trim(), tags: parseTags(tags.join(',')) };
   const fault = noteFault(changed);

@@ -60,7 +60,7 @@ interface RunMemory extends MemoryPlan {
 /**
  * Plans a run before it starts.
  * @param sources provide the tokenizer, the rendering, and snapshots of earlier runs
- * @param readTime estimates the time of the run; called only if the memory is sufficient
+ * @param timeOf estimates the time of the run; called only if the memory is sufficient
  * @throws C3Error, as starting it would, if configuration, data or tokenizer cannot be used
  */
 export async function planRun(

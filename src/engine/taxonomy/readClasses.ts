@@ -11,7 +11,7 @@ import { readBuckets } from './taxonomyView.ts';
 const TURN = 100;
 
 /**
- * Returns the class by problem (hashBenchUid) for problems with a bucket of training or of a diagnostic
+ * Returns the class by problem (uidSha) for problems with a bucket of training or of a diagnostic
  * sample. Requested replays do not count, so that the samples of a search do not influence its own
  * groups.
  */

@@ -8,7 +8,7 @@ import { ALL_SUCCEEDED, PRECEDENCE, UNCLASSIFIED, type VerdictName } from '../..
  * Returns one row for each problem that has a bucket. If several classes have the same number of
  * buckets, the first in the order of the rules counts. A problem without a class fits none, or
  * succeeded always.
- * @param problems problem (hashBenchUid) of each bucket
+ * @param problems problem (uidSha) of each bucket
  * @param verdicts verdict of each bucket, in the same order
  */
 export function findProblemClasses(

@@ -43,7 +43,7 @@ import { solvedReturn } from '../../team/rounds.ts';
 export interface RunBucket extends TaxonomyBucket {
   readonly origin: BucketOrigin;
   readonly iteration: number;
-  /** The hashBenchUid of the problem. */
+  /** The uidSha of the problem. */
   readonly problem: string;
 }
 

@@ -11,7 +11,7 @@ export const tolerance = {
   runsCode: false,
   fault: (problems) =>
     findUnusableAnswer('tolerance', 'a number with a tolerance', problems, (text) =>
-      parseTolerance(text) === null ? 'it must be such as `3.14 +- 0.01` or `250 +- 2%`' : null,
+      parseTolerance(text) === null ? 'it must have the form `3.14 +- 0.01` or `250 +- 2%`' : null,
     ),
   make: () => ({
     name: 'tolerance',

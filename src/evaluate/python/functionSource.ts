@@ -84,10 +84,10 @@ export const pickFunctions = (helper: string, main: string, entryPoint: string, 
 
 /** Returns the program of both functions: the imports of the prompt, the helper, the main function. */
 export const joinProgram = ({ prefix }: Pick<ProblemTests, 'prefix'>, functions: TwoFunctions): string =>
-  joinParts(listImportLines(prefix), functions);
+  joinParts(joinImportLines(prefix), functions);
 
 /** Returns the import lines of a prompt. */
-export const listImportLines = (prefix: string): string =>
+export const joinImportLines = (prefix: string): string =>
   prefix
     .split('\n')
     .filter((line) => /^(?:import|from)\s/u.test(line))
@@ -121,7 +121,7 @@ export function joinTurnProgram(
  * `check(candidate)`, with the function's name in place of `candidate`. A check with anything besides
  * assertions is one test.
  */
-export function listAssertions(tests: ProblemTests, entryPoint: string): PythonTests {
+export function splitAssertions(tests: ProblemTests, entryPoint: string): PythonTests {
   const { setup, test } = tests;
   const whole: PythonTests = { tests: tests.tests, test, entryPoint: tests.entryPoint, setup };
   if (tests.tests.length > 0 || test.trim() === '') {

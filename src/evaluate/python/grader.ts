@@ -13,7 +13,7 @@ import { DEFAULT_LIMITS, type PassRule, type PythonLimits, type PythonTests, typ
 import type { SandboxPlaces } from './sandbox/sandboxProcess.ts';
 import { countTests, tryCandidate } from './trial.ts';
 
-/** Keeps the verdicts of one grader, under the problem's hashBenchUid and the hash of the code. */
+/** Keeps the verdicts of one grader, under the problem's uidSha and the hash of the code. */
 export interface VerdictCache {
   get(key: string): PythonVerdict | undefined;
   set(key: string, verdict: PythonVerdict): void;
@@ -79,7 +79,7 @@ export class PythonGrader {
   /**
    * Returns the verdict on a candidate, the same for the same arguments. A known verdict is returned
    * without a run; in a ledger it still counts as a call. Masked verdicts are not kept.
-   * @param hashBenchUid identifies the problem; with null, the tests identify it
+   * @param uidSha identifies the problem; with null, the tests identify it
    * @param signal checked before the run starts
    * @throws CancelledError if it was not run
    */

@@ -23,7 +23,7 @@ export function extractValueText(message: string): string | null {
 /**
  * Returns a program whose function returns the value of a text: a Python literal, else the literal
  * after the first `=`, else JSON. The text is data of the program and never its code.
- * @param text a text from valueIn
+ * @param text a text from extractValueText
  * @param name name of the function
  */
 export const writeValueProgram = (text: string, name: string): string =>

@@ -102,7 +102,8 @@ export class StoreAccess {
   }
 
   /**
-   * Checks that the store is not damaged. A store that is still being examined passes.
+   * Refuses a damaged store; in a trusted folder, only damage that makes reading endless counts. A
+   * store that is still being examined passes.
    * @throws C3Error('store') if it is damaged
    */
   requireWhole(): void {

@@ -118,7 +118,7 @@ async function askForLostProblems({ engine, log }: Services, run: string): Promi
   try {
     return await engine.client().lostProblems({ run });
   } catch (error) {
-    log.error(`Lost problems cannot be shown: ${toErrorMessage(error)}`);
+    log.error(`Findings on lost problems cannot be shown: ${toErrorMessage(error)}`);
     return [];
   }
 }

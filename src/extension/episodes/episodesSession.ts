@@ -50,10 +50,10 @@ const REST = 9;
 /** Columns that are shown once the causes of lost problems have been searched. */
 const LOSS_COLUMNS: readonly ProblemColumn[] = ['chance', 'lostBy'];
 
-/** Classes of problems, by hashBenchUid. */
+/** Classes of problems, by uidSha. */
 export type ProblemClasses = ReadonlyMap<string, ProblemClass>;
 
-/** The lost problems that were found, by hashBenchUid, and the number of requested replays at that time. */
+/** The lost problems that were found, by uidSha, and the number of requested replays at that time. */
 interface Losses {
   readonly replays: number;
   readonly found: ReadonlyMap<string, LostProblem>;

@@ -47,7 +47,7 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
     );
     disposables.add(
       pick.onDidAccept(() => {
-        const answer = readPickedFolder(pick, draw);
+        const answer = acceptPickedFolder(pick, draw);
         if (answer === undefined) {
           return;
         }
@@ -66,7 +66,7 @@ function pickRemembered(folders: ModelFolders): Promise<string | null | undefine
 }
 
 /** Returns the path of the accepted item. If it is missing, says so in the list and returns undefined. */
-function readPickedFolder(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
+function acceptPickedFolder(pick: QuickPick<FolderItem>, draw: () => void): string | null | undefined {
   const [item] = pick.selectedItems;
   if (item === undefined || item.path === null || isExistingFolder(item.path)) {
     return item?.path;

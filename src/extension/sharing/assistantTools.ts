@@ -147,7 +147,7 @@ export function registerAssistantTools(services: Services): readonly Disposable[
 }
 
 /**
- * Returns the user's confirmation of a search. @param words the question with its maximum cost,
+ * Returns the texts that ask the user to confirm a search. @param words the question with its maximum cost,
  * without its period
  */
 const createSearchConfirmation = (words: string, how: { readonly isLiteral: boolean }) => ({
@@ -155,7 +155,7 @@ const createSearchConfirmation = (words: string, how: { readonly isLiteral: bool
   confirmationMessages: { title: 'Search?', message: toShownText(words, how) },
 });
 
-/** @param canBeLiteral true if the text contains a command, in which no markup is interpreted */
+/** @param isLiteral true if the text contains a command, in which no markup is interpreted */
 const toShownText = (words: string, { isLiteral }: { readonly isLiteral: boolean }): string | MarkdownString =>
   isLiteral ? new MarkdownString().appendText(`${words}.`) : withoutLinks(`${words}.`);
 

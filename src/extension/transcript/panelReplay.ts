@@ -77,7 +77,7 @@ export class PanelReplay implements Disposable {
   /**
    * Asks for the team that continues a recorded message, and for consent to the maximum cost of its
    * servers. Returns null if the user canceled.
-   * @param estimateTeamsCosts returns the maximum cost of a team
+   * @param costsOf returns the maximum cost of a team
    */
   async agreedTeam(
     message: number,
@@ -239,7 +239,7 @@ const confirmReplayCosts = (costs: readonly EndpointCost[]): Promise<boolean> =>
   confirmCosts(costs, 'Replay with the help of servers?', 'Replay');
 
 /**
- * Returns the maximum cost of several replays together, by role. @param estimateTeamsCosts returns that of one
+ * Returns the maximum cost of several replays together, by role. @param costsOf returns that of one
  * replay
  */
 async function sumReplayCosts<Params>(

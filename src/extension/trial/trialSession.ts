@@ -30,7 +30,7 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
     keep: () => this.around.keep(this.last),
     further: () => this.around.tryAgain(this.last, 2 * this.last.budget),
     edit: async () => {
-      const role = findChangedRole(this.last);
+      const role = findPromptRole(this.last);
       if (role !== null) {
         await this.around.editPrompt(this.last.trial.run, role);
       }
@@ -59,7 +59,7 @@ export class TrialSession implements SessionOf<typeof TRIAL_PANEL> {
   }
 }
 
-function findChangedRole({ change: { prompts } }: KeptTrial): string | null {
+function findPromptRole({ change: { prompts } }: KeptTrial): string | null {
   return Object.keys(prompts)[0] ?? null;
 }
 
@@ -72,7 +72,7 @@ function toShownTrial(last: KeptTrial): ShownTrial {
     run: last.title,
     change: describeTeamChange(last.change),
     cases: cases.map(({ question, before, after }) => ({ question, before: before.return, after: after.return })),
-    prompt: findChangedRole(last),
+    prompt: findPromptRole(last),
     isOpen: n > 0 && low <= 0 && high >= 0,
     kept: last.kept,
   };

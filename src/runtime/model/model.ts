@@ -260,7 +260,7 @@ const listTargets = (
     into: flat.subarray(offset, offset + length),
   }));
 
-/** Returns true for a stored output projection that is tied to the embeddings. */
+/** Returns a test that is true for the name of an output projection tied to the embeddings. */
 const makeUnusedTest =
   ({ tieEmbeddings }: TransformerConfig) =>
   (name: string): boolean =>

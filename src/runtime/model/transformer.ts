@@ -51,7 +51,7 @@ export interface AdapterSettings {
 
 /**
  * `linear` divides every frequency (Chen et al. 2023). `llama3` divides only the low ones (Llama 3.1),
- * by wavelengths relative to the context of its training.
+ * which it finds by their wavelengths relative to the context of its training.
  */
 export type RopeScaling =
   | { readonly type: 'linear'; readonly factor: number }

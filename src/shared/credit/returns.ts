@@ -48,11 +48,11 @@ export function outcomeRange(
   return outcome === 'won' ? [scale.solved - ROUNDING, MAX_RETURN] : [-MAX_RETURN, scale.low + ROUNDING];
 }
 
-/** Returns the outcome of an episode with this return. @param scale as in returnsOf */
+/** Returns the outcome of an episode with this return. @param scale as in outcomeRange */
 export function toOutcome(value: number, scale: ReturnScale | null): Outcome {
   const isWithin = ([low, high]: readonly [number, number]): boolean => value >= low && value <= high;
   return isWithin(outcomeRange('won', scale)) ? 'won' : isWithin(outcomeRange('failed', scale)) ? 'failed' : 'between';
 }
 
-/** Returns true if an episode with this return was lost. @param scale as in returnsOf */
+/** Returns true if an episode with this return was lost. @param scale as in outcomeRange */
 export const isLost = (value: number, scale: ReturnScale | null): boolean => toOutcome(value, scale) !== 'won';

@@ -4,14 +4,14 @@ import { LEAST_HALF_WIDTH } from '../../shared/credit/order.ts';
 import { tokenKeySql } from './headlinePools.ts';
 
 /**
- * Returns the SQL of `standardized` of a row of `headline`; NULL without bounds.
+ * Returns the SQL of `standardizeCredit` of a row of `headline`; NULL without bounds.
  * @param row its alias
  */
 const standardizedSql = (row: string): string =>
   `(${row}.value / max((${row}.high - ${row}.low) / 2, ${LEAST_HALF_WIDTH}))`;
 
 /**
- * Returns the SQL of `clearness` of a row of `headline`; NULL if there is no verdict.
+ * Returns the SQL of `measureClearness` of a row of `headline`; NULL if there is no verdict.
  * @param row its alias
  */
 export const clearnessSql = (row: string): string =>

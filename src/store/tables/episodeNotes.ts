@@ -100,7 +100,7 @@ interface Row {
 
 /**
  * The reader of the user's notes.
- * @param findProblemEnds returns the last messages of the episodes through a message
+ * @param endsOf returns the last messages of the episodes through a message
  */
 export function episodeNoteReader(
   session: Session,

@@ -53,7 +53,7 @@ interface FoundPool {
 
 /**
  * Builds a pool from its rows.
- * @param buildBranch returns the branch of a result; results of one branch are not independent
+ * @param branchOf returns the branch of a result; results of one branch are not independent
  */
 export function buildCreditPool(
   rows: readonly ResultRow[],

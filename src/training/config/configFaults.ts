@@ -267,7 +267,7 @@ function listBrokenRules(config: RunConfig, whole: (key: string) => boolean): Fa
 export function toFaults(issue: z.core.$ZodIssue, known: Known, value: object): Fault[] {
   const path = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.slice(0, MOST_UNKNOWN).map((name) => describeUnknownKey(known, path, name));
+    return issue.keys.slice(0, MOST_UNKNOWN).map((name) => makeUnknownKeyFault(known, path, name));
   }
   if (issue.code !== 'invalid_value') {
     return [{ path, of: 'value', sentence: `${issue.message}.`, nearest: null }];
@@ -290,7 +290,7 @@ function hintAtOwnQuestions(given: unknown): string {
   return `, the bundled tasks; for your own questions write task: ${keys} and leave name out.`;
 }
 
-function describeUnknownKey(known: Known, path: KeyPath, name: string): Fault {
+function makeUnknownKeyFault(known: Known, path: KeyPath, name: string): Fault {
   const here = Object.keys(toMapping(getKnownAt(known.values, path)));
   const named = known.paths.filter((key) => lastKeyPart(key) === name);
   // The user seldom means a key of a nested section if a shallower section has a key with the same name.

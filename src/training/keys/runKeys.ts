@@ -241,7 +241,7 @@ export const RUN_KEYS = {
     .describe(
       'true evaluates only the first of equal last messages of a context. c3 draws another message for each of ' +
         'the others, until all planned ones are distinct or twice as many were drawn. Needs `shape: nested`, ' +
-        '`credit.estimator: loo` and `credit.merge_contexts`.',
+        '`credit.estimator: loo` and `credit.merge_contexts`, without `credit.common_random_numbers` and `credit.group_normalise`.',
     )
     .meta({ since: '0.2.0', earlier: false }),
   evaluator_budget: positive

@@ -17,7 +17,7 @@ import { pairReturns, shapeSignals, scaleWithinPrompt, type Signal } from './ccp
 import {
   measurePairStatistics,
   NO_STATISTICS,
-  storeStatistics,
+  toStatisticsState,
   readStatistics,
   updateStatistics,
 } from './ccpoStatistics.ts';
@@ -61,7 +61,7 @@ export const ccpo: Method = {
     reads: ['ccpo'],
     trains: true,
   },
-  state: { name: 'ccpo-statistics', version: 1, initial: () => storeStatistics(NO_STATISTICS) },
+  state: { name: 'ccpo-statistics', version: 1, initial: () => toStatisticsState(NO_STATISTICS) },
   compared: 'problem',
   estimator: () => 'ccpo',
   valueTarget: () => null,
@@ -139,7 +139,7 @@ export const ccpo: Method = {
         }
       });
     }
-    return { credits, state: storeStatistics(after) };
+    return { credits, state: toStatisticsState(after) };
   },
 
   updates: updateInTurns,

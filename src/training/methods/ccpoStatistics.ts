@@ -103,7 +103,7 @@ export function computeGate({ contribution }: Statistics, eta: number): number {
 }
 
 /** Returns the statistics as a method state; JSON keeps every bit of a number. */
-export const storeStatistics = ({ steps, count, contribution, joint, solo }: Statistics): MethodState => ({
+export const toStatisticsState = ({ steps, count, contribution, joint, solo }: Statistics): MethodState => ({
   json: { steps, count, contribution: { ...contribution }, joint: { ...joint }, solo: { ...solo } },
   tensors: {},
 });

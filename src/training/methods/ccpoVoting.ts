@@ -77,7 +77,7 @@ export function creditVotes(
   const groups = problems.map((episodes) => ({
     calls: episodes.reduce((sum, first) => sum + countCalls(first), 0),
     known: episodes.flatMap((first) => {
-      const voted = countVotedEpisode(first, votes, settings);
+      const voted = toVotedEpisode(first, votes, settings);
       return voted === null ? [] : [{ first, voted }];
     }),
   }));
@@ -112,11 +112,11 @@ export function creditVotes(
       }
     });
   }
-  return { credits, state: storeVotingStatistics(after) };
+  return { credits, state: toVotingState(after) };
 }
 
 /** Returns an episode with its contributions, or null if its vote or its return is not known. */
-function countVotedEpisode(
+function toVotedEpisode(
   first: TreeMessage,
   votes: ReadonlyMap<TreeMessage, Vote>,
   { credit: { return_clip: bound }, ccpo: { contribution } }: MethodSettings,
@@ -206,7 +206,7 @@ export function updateVotingStatistics(
 }
 
 /** Returns the statistics as a method state; JSON keeps every bit of a number. */
-export const storeVotingStatistics = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
+export const toVotingState = ({ steps, count, joint, voters }: VotingStatistics): MethodState => ({
   json: {
     steps,
     count,
@@ -221,7 +221,7 @@ export const isVotingState = ({ json }: MethodState): boolean => getJsonMember(j
 
 /**
  * Reads the statistics of a stored state. The state at the start of a run has no voters.
- * @throws Error as statisticsOf
+ * @throws Error as readStatistics
  */
 export function readVotingStatistics({ json }: MethodState): VotingStatistics {
   const voters = getJsonMember(json, 'voters');

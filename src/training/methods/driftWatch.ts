@@ -31,7 +31,7 @@ export class DriftWatch {
     this.largest = step.settings.teamtr.certificate_bound;
   }
 
-  /** Returns the roles whose messages an update of a role changes, or all before the first turn. */
+  /** Returns the roles that an update of a role changes: all if they share weights, or at first. */
   movedWith(role: string): readonly string[] {
     const apart = this.step.settings.adapter?.per === 'role';
     return apart && this.before.size > 0 ? [role] : this.step.roles;

@@ -12,7 +12,7 @@
  * C3 on the same tree leaves the own score out (equations 14 and 15): with the number c_g of joint
  * actions that hold g, and the mean M_g of their R_j,
  *
- *   A_g = k * (M_g - sum over i != g of c_i M_i / sum over i != g of c_i)        k: the number of terms in S_g, else 1
+ *   A_g = k * (M_g - sum over i != g of c_i M_i / sum over i != g of c_i)        k: c_g if S_g is a sum, else 1
  *
  * which is G / (G - 1) times the credit above if nothing is masked. A node whose joint actions have a
  * mean reward above `termination_threshold` has no children. The policy learns from one node after
@@ -83,7 +83,7 @@ export function processReward(
 
 /**
  * Returns a warning about a threshold that no node or every node passes. Returns null if the rewards
- * decide, or if there is only one turn.
+ * decide, or if there is no threshold or only one turn.
  */
 export function describeThreshold(settings: JointSettings, protocol: Protocol): string | null {
   const threshold = settings.termination_threshold;

@@ -71,7 +71,7 @@ export const teamTr: Method = {
     reads: ['teamtr'],
     trains: true,
   },
-  state: { name: 'teamtr', version: 1, initial: () => storeTeamTrState(new Map(), new Map()) },
+  state: { name: 'teamtr', version: 1, initial: () => toTeamTrState(new Map(), new Map()) },
   compared: 'problem',
   standardised: ({ teamtr: { advantage_scale: scale, advantage_epsilon: epsilon, advantage_clip: clip } }) => ({
     scale,
@@ -160,7 +160,7 @@ export const teamTr: Method = {
           ),
           ...watch?.measures(),
         },
-        state: storeTeamTrState(weights, gains),
+        state: toTeamTrState(weights, gains),
       };
     }
   },
@@ -314,7 +314,7 @@ function listRoleOrder(
 }
 
 /** Returns the state: the weight of each role's KL penalty, and the gain of its last turn. */
-const storeTeamTrState = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
+const toTeamTrState = (beta: ReadonlyMap<string, number>, gain: ReadonlyMap<string, number>): MethodState => ({
   json: { beta: Object.fromEntries(beta), gain: Object.fromEntries(gain) },
   tensors: {},
 });

@@ -45,7 +45,7 @@ export interface PretrainSettings {
   readonly examine?: Examine;
   /** The folder of the team whose weights and tokenizer it begins with; by default new weights. */
   readonly beginning?: string;
-  /** Steps of the recipe that the folder's weights have already had. */
+  /** Steps of the recipe that the folder's weights have already had; its tokenizer is kept. */
   readonly after?: number;
   readonly signal: AbortSignal;
   readonly report: (line: string) => void;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { listNumberedModels, groupTeamPairings, readRoleModels } from '../../../src/domain/stepRows.ts';
+import { formatNumberedModels, groupTeamPairings, readRoleModels } from '../../../src/domain/stepRows.ts';
 
 const recipe = (policies: object, roles: object): string =>
   JSON.stringify({ modelFolder: '/models/team-logic/', config: { policies }, roles });
@@ -36,7 +36,7 @@ it('teams with the same models in the same roles are one pairing, and models are
     team('w', 'v1'),
     team('empty', 'v1', 'v2'),
   ]);
-  assert.equal(listNumberedModels(models), '1 SMALL, 2 large');
+  assert.equal(formatNumberedModels(models), '1 SMALL, 2 large');
   assert.deepEqual(
     pairings.map(({ label, teams }) => [label, ...teams.map(({ run }) => run)]),
     [

@@ -58,13 +58,13 @@ test('a difference that an earlier version found is named by its sentence', () =
   assert.equal(label(describeProbabilityDifference(3, 17)), 'differs at token 17');
   assert.equal(
     label(
-      `${describeTokenDifference(3, 4)}; ${describeChangedRow('the stored tokens of message 3 do not have their hash')}`,
+      `${describeTokenDifference(3, 4)}; ${describeChangedRow('the stored tokens of message 3 do not match their hash')}`,
     ),
     'differs at token 4',
   );
   assert.equal(label(describeReturnDifference(1, 0)), 'return differs');
   assert.equal(label(describeReturnDifference(null, 0.5)), 'return differs');
-  assert.equal(label(describeChangedRow('the stored context of message 3 does not have its key')), 'row changed');
+  assert.equal(label(describeChangedRow('the stored context of message 3 does not match its key')), 'row changed');
   assert.equal(label('the weights differ, says a later version'), 'different');
   assert.equal(
     label(describeChangedRow('the stored text of message 3, which differs at token 9 of another,')),

@@ -90,7 +90,7 @@ describe('tolerance', () => {
     for (const text of ['', '3', '3 +- ', '3 +- -1', '3 +- 1 +- 1', 'x +- 1', '+- 1']) {
       assert.equal(parseTolerance(text), null, text);
     }
-    assert.match(fault('tolerance', '3') ?? '', /"item" is not one \(it must be such as `3.14 \+- 0.01`/u);
+    assert.match(fault('tolerance', '3') ?? '', /"item" is not one \(it must have the form `3.14 \+- 0.01`/u);
     assert.equal((await graded('tolerance', '3', '#### 3')).score, null);
   });
 });

@@ -8,7 +8,7 @@ import { makeLadderEvaluator } from '../../../src/evaluate/evaluator.ts';
 import { getEvaluatorKind } from '../../../src/evaluate/kinds.ts';
 import { scoreLadder } from '../../../src/evaluate/ladder.ts';
 import {
-  listAssertions,
+  splitAssertions,
   findEntryPoint,
   findFunctionSource,
   pickFunctions,
@@ -131,7 +131,7 @@ describe('the assertions of a check', () => {
   ].join('\n');
 
   it('are tests of their own, each once, and what is before them is set up', () => {
-    const { tests, setup, test: program } = listAssertions(test(CHECK), 'f');
+    const { tests, setup, test: program } = splitAssertions(test(CHECK), 'f');
     assert.deepEqual(tests, [
       'assert f(1) == [\n        1, ")",\n    ]',
       'assert f(2) == 2  # (',
@@ -146,7 +146,7 @@ describe('the assertions of a check', () => {
       '    n = 3',
       '    assert candidate((1',
     ]) {
-      const asked = listAssertions(test(`${CHECK.replace('check(f)', '')}${line}\n`), 'f');
+      const asked = splitAssertions(test(`${CHECK.replace('check(f)', '')}${line}\n`), 'f');
       assert.deepEqual([asked.tests.length, asked.entryPoint], [0, 'f'], line);
     }
   });

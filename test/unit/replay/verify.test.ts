@@ -150,7 +150,7 @@ describe('verifyReplays', () => {
       replay: affected[0]?.id,
       message: victim,
       token: 2,
-      detail: `message ${victim} differs at token 2; the stored tokens of message ${victim} do not have their hash: the row was changed`,
+      detail: `message ${victim} differs at token 2; the stored tokens of message ${victim} do not match their hash: the row was changed`,
     });
     for (const { id } of affected) {
       assert.equal(run.store.verifications(id)[0]?.result, 'different');
@@ -186,7 +186,7 @@ describe('verifyReplays', () => {
     );
     assert.match(
       (await check(here.run.store.replaysOfRun('run-1', 1, 1))).firstDifference?.detail ?? '',
-      /do not have its hash/,
+      /do not match their hash/,
     );
   });
 
@@ -205,7 +205,7 @@ describe('verifyReplays', () => {
       [
         'token hash',
         ({ leaf }) => message(leaf, `token_hash = '${'0'.repeat(64)}'`),
-        /stored tokens of message \d+ do not have their hash/,
+        /stored tokens of message \d+ do not match their hash/,
         /^row changed$/,
       ],
       [
@@ -229,13 +229,13 @@ describe('verifyReplays', () => {
       [
         'stream key, to none',
         ({ leaf }) => message(leaf, "stream_key = ''"),
-        /do not have its hash: the row was changed/,
+        /do not match their hash: the row was changed/,
         /^row changed$/,
       ],
       [
         'stream key, to nonsense',
         ({ leaf }) => message(leaf, "stream_key = 'nonsense'"),
-        /do not have its hash: the row was changed/,
+        /do not match their hash: the row was changed/,
         /^row changed$/,
       ],
       [
@@ -247,7 +247,7 @@ describe('verifyReplays', () => {
       [
         'log-probabilities, by little',
         ({ leaf }) => message(leaf, "logprobs = CAST(x'01' || substr(logprobs, 2) AS BLOB)"),
-        /do not have its hash: the row was changed/,
+        /do not match their hash: the row was changed/,
         /^row changed$/,
       ],
       [
@@ -285,13 +285,13 @@ describe('verifyReplays', () => {
       [
         'evaluator calls',
         ({ id }) => `UPDATE replay SET evaluator_calls = 7 WHERE id = ${id}`,
-        /do not have its hash/,
+        /do not match their hash/,
         /^row changed$/,
       ],
       [
         'hash of the replay',
         ({ id }) => `UPDATE replay SET token_hash = '${'0'.repeat(64)}' WHERE id = ${id}`,
-        /do not have its hash/,
+        /do not match their hash/,
         /^row changed$/,
       ],
     ];
@@ -335,7 +335,7 @@ describe('verifyReplays', () => {
     const report = await check();
     assert.match(
       report.firstDifference?.detail ?? '',
-      /stored context of message \d+ does not have its key: the row was changed/,
+      /stored context of message \d+ does not match its key: the row was changed/,
     );
     assert.ok(report.identical > 0 && report.different > 0);
     for (const { id, leaf } of here.replays) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { listAssertions, splitFunctions } from '../../../src/evaluate/python/functionSource.ts';
+import { splitAssertions, splitFunctions } from '../../../src/evaluate/python/functionSource.ts';
 import { distinctFunctions, type FunctionsProblem } from '../../../src/tasks/functions/functions.ts';
 import { isInputError } from './expect.ts';
 
@@ -18,7 +18,7 @@ describe('the functions task', () => {
   it('asks in the form of HumanEval: a signature, a docstring, and a check of four or five assertions', () => {
     for (const { question, tests } of problems(40)) {
       assert.match(question, /^def [a-z]+\([a-z, ]+\):\n {4}"""Find [^"]+\."""\n$/u);
-      const count = listAssertions(tests, tests.entryPoint ?? '').tests.length;
+      const count = splitAssertions(tests, tests.entryPoint ?? '').tests.length;
       assert.ok(count >= 4 && count <= 5, tests.test);
     }
   });

@@ -19,7 +19,7 @@ import {
   runningDeviation,
   computeGate,
   NO_STATISTICS,
-  storeStatistics,
+  toStatisticsState,
   readStatistics,
   updateStatistics,
   type Paired,
@@ -222,7 +222,7 @@ function treesOf(joint: readonly (number | null)[], solo: readonly (number | nul
 const creditsOf = (
   { episodes, without }: Trees,
   overrides: readonly string[],
-  state = storeStatistics(NO_STATISTICS),
+  state = toStatisticsState(NO_STATISTICS),
 ): { readonly thinker: (number | null)[]; readonly solver: (number | null)[]; readonly state: Statistics } => {
   const { credits, state: next } = ccpo.credit({
     settings: readConfig('', 'defaults', overrides),
@@ -243,7 +243,7 @@ const creditsOf = (
 
 describe('the credit of CCPO', () => {
   it('is the shaped difference with and without the thinker, scaled within the prompt', () => {
-    const state = storeStatistics(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
+    const state = toStatisticsState(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
     // By joint and solo return: (1, 0), (1, 1), (0, 0), (0, 1).
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
     const { thinker, solver } = creditsOf(trees, [], state);
@@ -259,7 +259,7 @@ describe('the credit of CCPO', () => {
 
   it('is shaped by the statistics before the step, or by those that the step has updated', () => {
     const trees = treesOf([1, 1, 0, 0], [0, 1, 0, 1]);
-    const before = storeStatistics(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
+    const before = toStatisticsState(updateStatistics(NO_STATISTICS, BATCHES[0], 0.99));
     const options = ['ccpo.normalise=none', 'ccpo.decay=0.5'];
     const previous = creditsOf(trees, options, before);
     const own = creditsOf(trees, [...options, 'ccpo.order=updated'], before);
@@ -276,7 +276,7 @@ describe('the credit of CCPO', () => {
     const { thinker, solver, state } = creditsOf(treesOf([1, null, 0], [0, 0, 0]), ['ccpo.normalise=none']);
     assert.deepEqual([thinker, solver, state.count], [[1, null, 0], [1, null, 0], 2]);
     const before = updateStatistics(NO_STATISTICS, BATCHES[0], 0.99);
-    const none = creditsOf(treesOf([1, 0], [null, null]), [], storeStatistics(before));
+    const none = creditsOf(treesOf([1, 0], [null, null]), [], toStatisticsState(before));
     assert.deepEqual([none.thinker, none.state], [[null, null], before]);
   });
 
@@ -427,7 +427,7 @@ describe('a run of CCPO', () => {
       const step = {
         settings,
         iteration: 1,
-        state: storeStatistics(NO_STATISTICS),
+        state: toStatisticsState(NO_STATISTICS),
         roles: [],
         nodes: [],
         random: () => () => 0,

@@ -7,13 +7,13 @@ import { parseProtocol } from '../../../src/team/parseProtocol.ts';
 import type { Protocol } from '../../../src/team/protocol.ts';
 import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../src/training/methods/ccpo.ts';
-import { NO_STATISTICS, storeStatistics } from '../../../src/training/methods/ccpoStatistics.ts';
+import { NO_STATISTICS, toStatisticsState } from '../../../src/training/methods/ccpoStatistics.ts';
 import {
   isVotingState,
   updateVotingStatistics,
   measureVoting,
   shapeVotingSignals,
-  storeVotingStatistics,
+  toVotingState,
   readVotingStatistics,
   type Voted,
 } from '../../../src/training/methods/ccpoVoting.ts';
@@ -21,7 +21,7 @@ import { teamFolder, tinyWorld } from './tinyRun.ts';
 import { PAIR, sums } from './tinyTeam.ts';
 
 const SETTINGS = readConfig('', 'defaults').ccpo;
-const FIRST = readVotingStatistics(storeStatistics(NO_STATISTICS));
+const FIRST = readVotingStatistics(toStatisticsState(NO_STATISTICS));
 const voters = ['a', 'b', 'c'];
 const voted = (joint: number, ...contributions: readonly number[]): Voted => ({ voters, joint, contributions });
 const close = (rows: readonly (readonly number[])[], expected: readonly (readonly number[])[], within = 1e-6): void => {
@@ -115,7 +115,7 @@ describe('the statistics of voters', () => {
     assert.deepEqual([two.steps, two.count], [2, 4]);
     const own = two.voters.get('a') ?? assert.fail();
     close([[own.mean, own.variance, two.joint.mean]], [[0.55, 0.225, 0.55]], 1e-12);
-    const state = storeVotingStatistics(two);
+    const state = toVotingState(two);
     assert.deepEqual(readVotingStatistics(state), two);
     // b: .9 * -1/2 + .1 * 0; c: .9 * .15 + .1 * .316667.
     const mean = (0.55 - 0.45 + 0.135 + (0.1 * (0.3 + 1 / 3)) / 2) / 3;
@@ -124,10 +124,10 @@ describe('the statistics of voters', () => {
 
   it('stay as they are where no vote is known, and show nothing before the first', () => {
     assert.equal(updateVotingStatistics(FIRST, [], 0.9), FIRST);
-    const state = storeVotingStatistics(FIRST);
+    const state = toVotingState(FIRST);
     assert.equal(isVotingState(state), true);
     assert.deepEqual([measureVoting(state), ccpo.measures?.(state, readConfig('', 'defaults'))], [{}, {}]);
-    assert.equal(isVotingState(storeStatistics(NO_STATISTICS)), false);
+    assert.equal(isVotingState(toStatisticsState(NO_STATISTICS)), false);
   });
 });
 

@@ -65,7 +65,7 @@ export const BLAME = {
   summary: 'Finds what lost an episode, or what loses the episodes of a run.',
   details:
     'For an episode, it prints the chance of success after each message. For a run, it prints the share of the ' +
-    'achievable return that each role lost.',
+    'losses within reach that each role caused.',
   arguments: {
     episode: {
       kind: 'row',

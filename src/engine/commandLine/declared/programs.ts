@@ -50,7 +50,9 @@ export const IMPORT = {
     'C3 authors, and more. Importing a log twice changes nothing.',
   arguments: { file: { kind: 'file', value: 'FILE', help: 'The path of a log or of a bucket file.' } },
   options: { ...MASK_SECRETS, ...RENAME, ...STORE_AND_JSON },
-  examples: [['c3 import trace.json --mask-secrets', 'Stores the episodes of a trace, and masks texts like keys.']],
+  examples: [
+    ['c3 import trace.json --mask-secrets', 'Stores the episodes of a trace, and masks texts that look like keys.'],
+  ],
 } as const satisfies Declaration;
 
 export const INFER = {

@@ -40,7 +40,7 @@ const FEW = 4;
 const ROUNDS = [FEW, 16, 16, 48, 48] as const;
 /** Largest share of the planned work that a trial may do. */
 const SHARE = 1 / 40;
-/** Least time of a further episode relative to the last round, because two rounds may mislead. */
+/** Least time of a further episode relative to one of the last round, because two rounds may mislead. */
 const LEAST_FURTHER = 0.5;
 /** Time of a training step relative to scoring once, measured with the bundled teams. */
 const TRAINED_PER_SCORED = 3;

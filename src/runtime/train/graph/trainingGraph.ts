@@ -195,7 +195,7 @@ export function buildStateGraph(config: TransformerConfig, float: FloatType = 'f
  * ones: all, or the factors of the adapter if the architecture has one.
  *
  * Outputs: loss [], logprobs [targets, 1]; `gradient.NAME` of each parameter's shape; for `ppo` kl
- * [], clipped [], effective [] (share that the clip stops), deviation [] (largest |ratio - 1|), and
+ * [], clipped [], effective [] (weight that the clip stops), deviation [] (largest |ratio - 1|), and
  * penalty [] if the loss sets its divergence.
  */
 export function buildGradientGraph(config: TransformerConfig, options: TrainingGraphOptions): Graph {

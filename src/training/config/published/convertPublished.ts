@@ -76,7 +76,7 @@ export function convertPublished(given: Readonly<Record<string, unknown>>, facts
   const strangers = [
     ...Object.keys(own)
       .filter((key) => !Object.hasOwn(configSchema.shape, key))
-      .map(describeStranger),
+      .map(makeStrangerFault),
     // Unknown keys within this product's sections are reported together with those of the scripts.
     ...examineConfig(configSchema, own).faults.filter(({ of, path }) => of === 'key' && path.length > 1),
   ];
@@ -125,7 +125,7 @@ const hasPath = (value: unknown, [first, ...rest]: readonly PropertyKey[]): bool
 const nestAtPath = (path: readonly string[], value: unknown): unknown =>
   path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
 
-function describeStranger(key: string): Fault {
+function makeStrangerFault(key: string): Fault {
   const nearest = findNearestName(key, [...Object.keys(PUBLISHED_SECTIONS), ...Object.keys(configSchema.shape)]);
   const hint =
     nearest === undefined ? `sections are ${Object.keys(PUBLISHED_SECTIONS).join(', ')}.` : `did you mean ${nearest}?`;

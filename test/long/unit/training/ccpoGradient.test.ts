@@ -23,7 +23,7 @@ import { renderPlain } from '../../../../src/team/render.ts';
 import type { RunConfig } from '../../../../src/training/config/config.ts';
 import { readConfig } from '../../../../src/training/config/readConfig.ts';
 import { ccpo } from '../../../../src/training/methods/ccpo.ts';
-import { NO_STATISTICS, storeStatistics } from '../../../../src/training/methods/ccpoStatistics.ts';
+import { NO_STATISTICS, toStatisticsState } from '../../../../src/training/methods/ccpoStatistics.ts';
 import { softmax } from '../../../support/tabularTeam.ts';
 import { ENVIRONMENT, problems, NEVER, SAMPLING, SNAPSHOT, starts } from '../../../unit/replay/helpers.ts';
 
@@ -176,7 +176,7 @@ async function estimates(team: Team, steps: number, draws: 'own' | 'shared' = 'o
       problems: all.map((_, index) => roots.slice(index * EPISODES, (index + 1) * EPISODES)),
       measured: emptied,
       values: new Map(),
-      state: storeStatistics(NO_STATISTICS),
+      state: toStatisticsState(NO_STATISTICS),
     });
     for (const root of roots) {
       const [answer] = root.children;

@@ -10,7 +10,7 @@ import { readEvaluationSamples } from '../../../../src/engine/diagnose/diagnose.
 import { HEADLINE_RULE } from '../../../../src/engine/recipe/headlines.ts';
 import { describeHandScores, readLostEpisode } from '../../../../src/engine/replay/blame.ts';
 import { requireLastEvaluation } from '../../../../src/engine/replay/blameRun.ts';
-import { changeEpisodeNote, findEpisodeLeaf } from '../../../../src/engine/run/ownEpisodes.ts';
+import { applyEpisodeNoteChanges, findEpisodeLeaf } from '../../../../src/engine/run/ownEpisodes.ts';
 import { readDetectorReports } from '../../../../src/engine/taxonomy/taxonomyReport.ts';
 import { formatProblemsCsv } from '../../../../src/extension/episodes/episodesSession.ts';
 import { summarizeLoss } from '../../../../src/extension/transcript/message/whyLost.ts';
@@ -59,7 +59,7 @@ async function imported(
 const say = (store: StoreWriter, message: number, changes: Partial<EpisodeNote>): void => {
   const leaf = findEpisodeLeaf(store, message);
   const run = store.messageRun(leaf);
-  const note = changeEpisodeNote(store.episodeNote(leaf) ?? NO_EPISODE_NOTE, changes, store.returnScale(run));
+  const note = applyEpisodeNoteChanges(store.episodeNote(leaf) ?? NO_EPISODE_NOTE, changes, store.returnScale(run));
   store.insertEpisodeNote({ run, leaf, ...note, author: 'you', createdAt: '2026' });
 };
 
@@ -190,7 +190,7 @@ test('what cannot be said of an episode is refused in a sentence', (t) => {
   const replayed = store.insertMessage(newMessage({ phase: 'replay' }));
   assert.throws(() => findEpisodeLeaf(store, replayed), inputErrorLike(/belongs to a replay/));
   const range = { low: 0, high: 2 };
-  assert.equal(changeEpisodeNote(NO_EPISODE_NOTE, { score: 2 }, range).score, 2);
+  assert.equal(applyEpisodeNoteChanges(NO_EPISODE_NOTE, { score: 2 }, range).score, 2);
   for (const [changes, within] of [
     [{ score: 1.01 }, null],
     [{ score: -0.01 }, null],
@@ -201,7 +201,7 @@ test('what cannot be said of an episode is refused in a sentence', (t) => {
     [{ tags: Array.from({ length: 21 }, (_, index) => String(index)) }, range],
   ] as const) {
     assert.throws(
-      () => changeEpisodeNote(NO_EPISODE_NOTE, changes, within),
+      () => applyEpisodeNoteChanges(NO_EPISODE_NOTE, changes, within),
       inputErrorLike(/from 0 to [12]|up to/),
       JSON.stringify(changes).slice(0, 60),
     );

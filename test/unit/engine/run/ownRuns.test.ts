@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { changeNote, deleteRun } from '../../../../src/engine/run/ownRuns.ts';
+import { applyNoteChanges, deleteRun } from '../../../../src/engine/run/ownRuns.ts';
 import { checkpointPath, snapshotPath, valueHeadPath } from '../../../../src/training/state/checkpoints.ts';
 import { addRun, filledStore, inputErrorLike, RUN, WEIGHTS } from '../../store/helpers.ts';
 
 const BEFORE = { title: 'Rate', note: 'x', tags: ['a'] };
 
 test('a note is changed where something is said, and trimmed', () => {
-  assert.deepEqual(changeNote(BEFORE, { title: ' Rate 3e-4 ' }), { title: 'Rate 3e-4', note: 'x', tags: ['a'] });
-  assert.deepEqual(changeNote(BEFORE, { note: '', tags: [] }), { title: 'Rate', note: '', tags: [] });
+  assert.deepEqual(applyNoteChanges(BEFORE, { title: ' Rate 3e-4 ' }), { title: 'Rate 3e-4', note: 'x', tags: ['a'] });
+  assert.deepEqual(applyNoteChanges(BEFORE, { note: '', tags: [] }), { title: 'Rate', note: '', tags: [] });
 });
 
 test('what cannot be shown as a title or tag is refused', () => {
@@ -23,7 +23,7 @@ test('what cannot be shown as a title or tag is refused', () => {
     { tags: Array.from({ length: 21 }, (_, index) => String(index)) },
   ]) {
     assert.throws(
-      () => changeNote(BEFORE, changes),
+      () => applyNoteChanges(BEFORE, changes),
       inputErrorLike(/up to|1 to/),
       JSON.stringify(changes).slice(0, 60),
     );
