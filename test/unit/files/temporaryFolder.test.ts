@@ -18,8 +18,8 @@ test('what a killed process leaves behind goes with the next start, and what one
   const within = place(t);
   const own = createTemporaryFolder('import', within);
   const script = `import { writeFileSync } from 'node:fs';
-    import { temporaryFolder } from ${JSON.stringify(MODULE)};
-    const folder = temporaryFolder('import', ${JSON.stringify(within)});
+    import { createTemporaryFolder } from ${JSON.stringify(MODULE)};
+    const folder = createTemporaryFolder('import', ${JSON.stringify(within)});
     writeFileSync(folder + '/log', 'x');
     process.kill(process.pid, 'SIGKILL');`;
   spawnSync(process.execPath, ['--input-type=module', '-e', script]);

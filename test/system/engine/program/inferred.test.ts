@@ -188,7 +188,7 @@ describe('a recorded episode without a driver', () => {
     await assert.rejects(service.blameRun({ run, budget: 64 }, control), /^C3Error: Run .* was recorded elsewhere: /u);
     await assert.rejects(
       service.blameRun({ ...request, spending: { tokens: 10 } }, control),
-      /The spending limit of 10 tokens does not reach/u,
+      /The spending limit of 10 tokens is too low/u,
     );
     assert.equal(asked.length, 0);
     remarks.length = 0;

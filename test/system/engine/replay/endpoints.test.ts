@@ -208,7 +208,7 @@ it('what a run and its replays spend is one sum, which the limit holds over both
   const tokens = 15 * ofRun.calls;
   const refused = await c3(folder, [...replay, '--spend-tokens', String(tokens + 1)]);
   assert.equal(refused.code, 1);
-  assert.match(errorOf(refused), new RegExp(`does not reach for another request .*: ${tokens} tokens .* spent`));
+  assert.match(errorOf(refused), new RegExp(`is too low for another request .*: ${tokens} tokens .* spent`));
   assert.deepEqual(spent(), ofRun);
   const replayed = await c3(folder, replay);
   assert.equal(replayed.code, 0, replayed.stderr);

@@ -94,7 +94,7 @@ describe('c3 try where a server answers for a role', () => {
   it('ends where the server is dead, and where the spending limit does not reach', async (t) => {
     const { folder, failing } = await served(t);
     const dear = await c3(folder, [...TRY, '64', '--spend-tokens', '1']);
-    assert.match(errorOf(dear), /The spending limit of 1 tokens does not reach/u);
+    assert.match(errorOf(dear), /The spending limit of 1 tokens is too low/u);
     // What the server can do is known from the run: only what is asked of the actor fails.
     failing(() => true);
     const found = parseLine((await c3(folder, [...TRY, '4'])).stdout);
@@ -133,7 +133,7 @@ describe('c3 try with a server in the place of a role', () => {
     });
     // The next trial goes on from what this one spent.
     const dear = await c3(folder, ['try', ...change, '--budget', '64', '--spend-tokens', '500']);
-    assert.match(errorOf(dear), /The spending limit of 500 tokens does not reach/u);
+    assert.match(errorOf(dear), /The spending limit of 500 tokens is too low/u);
   });
 
   it('answers for one role after another', async (t) => {
