@@ -186,7 +186,7 @@ describe('verifyReplays', () => {
     );
     assert.match(
       (await check(here.run.store.replaysOfRun('run-1', 1, 1))).firstDifference?.detail ?? '',
-      /do not match their hash/,
+      /do not match its hash/,
     );
   });
 
@@ -229,13 +229,13 @@ describe('verifyReplays', () => {
       [
         'stream key, to none',
         ({ leaf }) => message(leaf, "stream_key = ''"),
-        /do not match their hash: the row was changed/,
+        /do not match its hash: the row was changed/,
         /^row changed$/,
       ],
       [
         'stream key, to nonsense',
         ({ leaf }) => message(leaf, "stream_key = 'nonsense'"),
-        /do not match their hash: the row was changed/,
+        /do not match its hash: the row was changed/,
         /^row changed$/,
       ],
       [
@@ -247,7 +247,7 @@ describe('verifyReplays', () => {
       [
         'log-probabilities, by little',
         ({ leaf }) => message(leaf, "logprobs = CAST(x'01' || substr(logprobs, 2) AS BLOB)"),
-        /do not match their hash: the row was changed/,
+        /do not match its hash: the row was changed/,
         /^row changed$/,
       ],
       [
@@ -285,13 +285,13 @@ describe('verifyReplays', () => {
       [
         'evaluator calls',
         ({ id }) => `UPDATE replay SET evaluator_calls = 7 WHERE id = ${id}`,
-        /do not match their hash/,
+        /do not match its hash/,
         /^row changed$/,
       ],
       [
         'hash of the replay',
         ({ id }) => `UPDATE replay SET token_hash = '${'0'.repeat(64)}' WHERE id = ${id}`,
-        /do not match their hash/,
+        /do not match its hash/,
         /^row changed$/,
       ],
     ];
