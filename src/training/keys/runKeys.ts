@@ -239,9 +239,9 @@ export const RUN_KEYS = {
     .boolean()
     .default(false)
     .describe(
-      'true evaluates only the first of equal last messages of a context. c3 draws another message for each of ' +
-        'the others, until all planned ones are distinct or twice as many were drawn. Needs `shape: nested`, ' +
-        '`credit.estimator: loo` and `credit.merge_contexts`, without `credit.common_random_numbers` and `credit.group_normalise`.',
+      'true draws another message for a last message that equals an earlier one in its context, until ' +
+        'the planned number is distinct or twice as many were drawn. Method c3 with `shape: nested`, ' +
+        '`credit.estimator: loo` and `credit.merge_contexts`, without shared random numbers and group normalization.',
     )
     .meta({ since: '0.2.0', earlier: false }),
   evaluator_budget: positive
