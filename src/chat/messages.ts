@@ -373,7 +373,7 @@ interface Unwrapped {
   readonly fields: Fields;
   /** Its type, if it has no role. */
   readonly type: string | null;
-  /** The object around it, which tells how it ended. */
+  /** The object that contains it. This object has the finish reason. */
   readonly around: Fields;
 }
 

@@ -91,7 +91,7 @@ function detectNoAnswer({ rule }: DetectedEpisode, text: string): Judgement {
   }
   return answer === null
     ? [true, `No marked answer (#### x, \\boxed{x}, "answer is x") in ${quoteEvidence(text)}.`]
-    : [false, `The answer ${quoteEvidence(answer)} stands at the ${where}.`];
+    : [false, `The answer ${quoteEvidence(answer)} is at the ${where}.`];
 }
 
 /** Detects an answer that cannot be read: a mark without content, or a box that is never closed. */
@@ -157,10 +157,7 @@ function detectPlanLeak({ gold, question }: DetectedEpisode, plan: EpisodeMessag
   }
   const expected = extractAnswer(gold).answer ?? gold.trim();
   if (expected.length >= SHORTEST_LEAK && containsWhole(expected, plan.text) && !containsWhole(expected, question)) {
-    return [
-      true,
-      `The answer ${quoteEvidence(expected)} stands in the ${plan.role}'s message and not in the question.`,
-    ];
+    return [true, `The answer ${quoteEvidence(expected)} is in the ${plan.role}'s message and not in the question.`];
   }
   return [false, `The ${plan.role}'s message does not hold the answer.`];
 }

@@ -12,8 +12,8 @@ export interface EvaluationRound {
   readonly stage: 'before' | 'during' | 'after';
   readonly kind: EvaluationKind;
   /**
-   * Steps taken before the evaluation, if its number tells; null for those after training, since a run
-   * may have any length.
+   * Number of steps before the evaluation. Null for an evaluation after training, because a run may
+   * have any length.
    */
   readonly step: number | null;
 }

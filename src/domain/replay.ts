@@ -144,7 +144,7 @@ export function choiceFault(choice: ContinuationChoice): string | null {
     : 'A continuation is chosen by a snapshot, a temperature or a model; null is as recorded.';
 }
 
-/** Returns the step that a snapshot's name stands for, or null if the name is a hash. */
+/** Returns the step that a snapshot's name gives, or null if the name is a hash. */
 export const parseStepName = (name: string): number | null => (STEP.test(name) ? Number(name) : null);
 
 /** A snapshot of the run that can continue replays. */

@@ -257,8 +257,8 @@ export function addLedgers(...ledgers: readonly Ledger[]): Ledger {
 }
 
 /**
- * Returns the calls that a run spent on answers of votes. Its messages do not show them, so the newest
- * step tells.
+ * Returns the calls that a run spent on answers of votes. Messages do not show these calls, so they are
+ * read from the ledger of the newest step.
  * @param newest the last stored ledger of that step; undefined before the first step
  */
 export const readVotesCost = (newest: Ledger | undefined): Ledger => {

@@ -43,7 +43,7 @@ export function writeThreads(database: string, to: string): ReadonlyMap<string, 
   return leftOut.counts;
 }
 
-/** Counts what is left out, by reason. */
+/** Counts losses, by reason. */
 class LeftOut {
   readonly counts = new Map<string, number>();
   /** Keys of the states of a thread that are not read. */

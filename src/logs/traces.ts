@@ -142,7 +142,7 @@ const HASH = 12;
 /**
  * Returns the episode of a trace, or null if no model says anything.
  * @param given its steps, in the order of the log
- * @param survey counts what is left out and collects speakers
+ * @param survey counts losses and collects speakers
  */
 export function traceEpisode(
   id: string,

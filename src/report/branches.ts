@@ -131,5 +131,5 @@ export function readOwnBranches(
   });
 }
 
-/** The name of what is left out of a bucket with very many replays. */
+/** The name of the replays that a report leaves out of a large bucket. */
 export const BRANCHES = 'branches';

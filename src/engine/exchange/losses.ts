@@ -1,4 +1,4 @@
-/** Counts what is left out of a file: a few losses by name, and the others together. */
+/** Counts the losses of a file: a few of them by name, and the others together. */
 
 import type { LeftOutCounts } from '../../logs/episode.ts';
 
@@ -15,7 +15,7 @@ export class Losses {
     this.further = further;
   }
 
-  /** Counts a reason that names what is left out. */
+  /** Counts a loss under a reason that names it. */
   add(reason: string): void {
     if (this.named.has(reason) || this.named.size < MAX_NAMED_LOSSES) {
       this.named.set(reason, (this.named.get(reason) ?? 0) + 1);

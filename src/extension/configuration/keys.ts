@@ -30,7 +30,7 @@ export interface ConfigKey {
   /** Named values, with their meanings. */
   readonly choices: ReadonlyMap<string, string>;
   readonly names: NamedPath | null;
-  /** The key of this section that a bare value stands for, or null. */
+  /** The key of this section to which a bare value belongs, or null. */
   readonly shortFor: string | null;
   /** The version that introduced the key; null for that of its section, or for the first version. */
   readonly since: string | null;

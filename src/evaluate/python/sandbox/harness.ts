@@ -20,8 +20,8 @@ export const HARNESS_MODULE = 'c3_harness';
 export const TOO_LONG = 'returned more than a message may hold';
 
 /**
- * File descriptors that the sandbox answers itself: the tests' channel to the candidate's process, and
- * the one with which sleeping moves the clock.
+ * File descriptors that the sandbox answers itself. CHANNEL connects the tests with the candidate's
+ * process. The other one moves the clock when a program sleeps.
  */
 export const CHANNEL = 1000;
 export const CLOCK = 1001;
