@@ -35,3 +35,8 @@ it('weighs contexts by their returns, and gives an interval where there is sprea
   assert.ok(Math.abs((difference.high ?? 0) - (0.25 + half)) < 1e-6);
   assert.ok(Math.abs((difference.low ?? 0) - (0.25 - half)) < 1e-6);
 });
+
+it('gives no interval if no sample varies, since a width of 0 would claim certainty', () => {
+  const { difference } = compareReturns([{ stored: [0, 0, 0], again: [1, 1, 1] }]) ?? assert.fail();
+  assert.deepEqual(difference, { value: 1, low: null, high: null });
+});

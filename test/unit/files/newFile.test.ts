@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { replaceFile, writeNew } from '../../../src/files/newFile.ts';
+import { readSmall, replaceFile, writeNew } from '../../../src/files/newFile.ts';
 
 test('a file is replaced, not what a link names; a folder in its place is an error that leaves nothing behind', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
@@ -35,4 +35,15 @@ test('a file that does not fit on the disk is an error, and neither it nor a par
   assert.throws(() => writeNew(join(folder, 'new'), 'content'), { code: 'ENOSPC' });
   assert.throws(() => replaceFile(kept, 'after'), { code: 'ENOSPC' });
   assert.deepEqual([readdirSync(folder), readFileSync(kept, 'utf8')], [['kept'], 'before']);
+});
+
+test('a small file is read up to its limit of bytes; one byte more, a link, and a folder give null', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'c3-new-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const [file, link] = [join(folder, 'file'), join(folder, 'link')];
+  writeFileSync(file, 'ä12');
+  symlinkSync(file, link);
+  assert.deepEqual([readSmall(file, 4), readSmall(file, 3)], ['ä12', null]);
+  assert.deepEqual([readSmall(link, 4), readSmall(folder, 4)], [null, null]);
+  assert.throws(() => readSmall(join(folder, 'none'), 4), { code: 'ENOENT' });
 });

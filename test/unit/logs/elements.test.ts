@@ -76,6 +76,16 @@ describe('the entries of a file', () => {
     assert.equal(all.length, 5);
   });
 
+  it('hand on every byte once, in order, also of what is read again after a break', () => {
+    const text = '{"a":1}\n{"a":[1,{"c":"te\n{"b":2}\n{"c":[{"ä":3}]}\n';
+    for (const piece of [1, 3, 7, 16, 100]) {
+      const bytes: Buffer[] = [];
+      const count = [...new ElementScanner(sourceOf(text), piece).pieces((some) => bytes.push(Buffer.from(some)))]
+        .length;
+      assert.equal(Buffer.concat(bytes).toString(), text, `pieces of ${piece}: ${count}`);
+    }
+  });
+
   it('too deep or too long for a parser are marked', () => {
     const deep = `{"messages":${'['.repeat(1000)}${']'.repeat(1000)}}`;
     const [element] = [...new ElementScanner(sourceOf(deep)).pieces()].flat();

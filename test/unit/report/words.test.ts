@@ -95,6 +95,12 @@ describe('barsPicture', () => {
     assert.deepEqual([faded(-0.1, 1), faded(0, 1), faded(0.1, 1)], [true, true, false]);
   });
 
+  it('draws nothing below the edge of the picture', () => {
+    const height = Number(/viewBox="0 0 [\d.]+ ([\d.]+)"/u.exec(drawn)?.[1]);
+    const places = [...drawn.matchAll(/ y="([\d.]+)"/gu)].map(([, y]) => Number(y));
+    assert.ok(places.length > 3 && places.every((y) => y < height), `${Math.max(...places)} of ${height}`);
+  });
+
   it('names what it shows for those who cannot see it, and what was not measured', () => {
     assertBalanced(drawn);
     assert.match(

@@ -112,6 +112,12 @@ it('shows them in a report, with violations and vacuous certificates as such', (
     text,
     /1 of 2 certificates are above what was measured; rank correlation 1\.00; 1 of 2 steps have a vacuous/u,
   );
+  assert.match(text, /step certificate measured 1 \u22121\.0000 0\.1000 2 0\.5000 0\.2000 vacuous/u);
+  const unmeasured = row(3, { certificate: 0.5, vacuousCertificate: 1 });
+  const none = trustRegionSection({ delta: 0.01, replacement: null }, [
+    { step: 3, metrics: unmeasured.metrics } as ReportedStep,
+  ]);
+  assert.doesNotMatch(textOf(none), /step certificate measured/u, 'nothing to compare is no table');
   assert.match(text, /beyond: 0\.0140 to 0\.0200/u);
   assert.match(text, /after stage 0, which brought the KL from 0\.5000 .* to 0\.0040 .* in 2 steps/u);
   assert.match(text, /Swap shock, greedy on 50 held-out questions: 50\.0 %/u);

@@ -100,6 +100,17 @@ describe('c3 try on a part of a run', () => {
     assert.deepEqual([found['contexts'], found['only']], [alike.size, [{ key: 'level', value: level }]]);
   });
 
+  it('draws from the problem whose message a person labeled', async (t) => {
+    const folder = folderFor(t);
+    const { leaf, problem } = evaluated(folder)[0] ?? assert.fail();
+    assert.equal((await c3(folder, ['replay', String(leaf), '--alternatives', '2', '--replays', '1'])).code, 0);
+    const bucket = withStore(folder, (store) => store.requestsOf(run, problem).find(({ message }) => message === leaf));
+    assert.equal((await c3(folder, ['label', String(bucket?.id), 'slip'])).code, 0);
+    const made = await c3(folder, ['try', ...CHANGE, '--only', 'label=slip', '--budget', '8']);
+    assert.equal(made.code, 0, made.stderr);
+    assert.equal(parseLine(made.stdout)['contexts'], 1);
+  });
+
   it('begins in the context of a message: what was said before it stays, and nothing is stored', async (t) => {
     const folder = folderFor(t);
     const counts = withStore(folder, (store) => store.counts());
