@@ -158,4 +158,17 @@ describe('a folder without a usable tokenizer', () => {
       /tokenizer\.json lacks the special token <\/s>/,
     );
   });
+
+  it('is refused for a control token of more than 1,024 characters, not for one of 1,024', async () => {
+    const holding = (length: number): object => {
+      const { added_tokens: added } = z.looseObject({ added_tokens: z.array(z.looseObject({})) }).parse(tokenizer);
+      return { ...tokenizer, added_tokens: [...added, { ...added[0], id: SIZE, content: 'x'.repeat(length) }] };
+    };
+    const { controls } = await loadTokenizer(await written('long', holding(1024), config));
+    assert.deepEqual(
+      controls.map(({ length }) => length),
+      [END_OF_MESSAGE.length, 1024],
+    );
+    await refuses(await written('too long', holding(1025), config), /control token of more than 1024 characters/);
+  });
 });
