@@ -75,6 +75,15 @@ export async function chooseOption(
   });
 }
 
+/**
+ * Checks a checkbox of the toolkit. It gets its `aria-checked` in the next frame; `check` of Playwright does not wait for
+ * that and fails where a frame takes long.
+ */
+export async function tick(box: Locator): Promise<void> {
+  await box.click();
+  await eventually('the checked box', async () => (await box.getAttribute('aria-checked')) === 'true');
+}
+
 /** What `work` reads in a workspace's store. */
 export function reading<Result>(workbench: Workbench, work: (store: StoreReader) => Result): Result {
   const store = openStoreForReading(storeOf(workbench.folder));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import type { Message } from '../../../src/domain/message.ts';
+import { learnedFrom, type Message } from '../../../src/domain/message.ts';
 import { formatDecimal } from '../../../src/shared/text/figures.ts';
 import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
@@ -29,7 +29,7 @@ interface Row {
   readonly role: string;
   readonly level: number;
   readonly return: number;
-  /** NaN where nothing else was sampled in its place. */
+  /** What training gave where nothing else was sampled in its place; NaN without that. */
   readonly credit: number;
 }
 
@@ -65,12 +65,12 @@ async function rowsOf(transcript: FrameLocator): Promise<readonly Row[]> {
   });
   const number = (text: string | undefined): number => Number(text?.replace('\u2212', '-'));
   return rows.slice(1).map(([label = '', level]) => {
-    const [, role = '', value, credit] =
-      /^(\S+) \d of 2: [^]*; return (\S+); credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here)/u.exec(
+    const [, role = '', value, learned, credit] =
+      /^(\S+) \d of 2: [^]*; return (\S+); (?:training credit ([+\u2212]?[\d.]+)[^;]*; no other message was sampled here|credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here))/u.exec(
         label,
       ) ?? [];
-    assert.notEqual(credit, undefined, label);
-    return { role, level: Number(level), return: number(value), credit: number(credit) };
+    assert.notEqual(learned ?? credit, undefined, label);
+    return { role, level: Number(level), return: number(value), credit: number(learned ?? credit) };
   });
 }
 
@@ -128,9 +128,10 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
         const shown = await rowsOf(transcript);
         assert.deepEqual(
           shown.map(({ credit }) => credit),
-          messages.map(({ credit }) =>
-            credit === null || credit.verdict === 'alone' ? NaN : Number(credit.value.toFixed(2)),
-          ),
+          messages.map(({ credit, trainingCredit }) => {
+            const spoken = learnedFrom({ credit, trainingCredit }) ?? (credit?.verdict === 'alone' ? null : credit);
+            return Number(spoken?.value.toFixed(2));
+          }),
         );
         return shown;
       });

@@ -8,7 +8,7 @@ import type { FrameLocator } from 'playwright-core';
 import { chart, choose, figure, heard, openDashboard, seePoints, seeRuns } from '../../integration/dashboardPanel.ts';
 import { longRunScenario, said, SHORT } from '../../integration/dashboardRuns.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
-import { assertQuiet, reloadWindow } from '../../integration/team.ts';
+import { assertQuiet, reloadWindow, tick } from '../../integration/team.ts';
 
 const STEPS = 2000;
 const ALL_POINTS = 2 * STEPS + SHORT;
@@ -28,8 +28,8 @@ async function compareThree(workbench: Workbench): Promise<FrameLocator> {
   const legend = dashboard.getByRole('list', { name: 'Runs in the charts' });
   if ((await legend.getByRole('listitem').count()) !== 3) {
     await dashboard.getByText('Compare runs').click();
-    await dashboard.getByRole('checkbox', { name: /Full mean/u }).check();
-    await dashboard.getByRole('checkbox', { name: /Leave-one-out/u }).check();
+    await tick(dashboard.getByRole('checkbox', { name: /Full mean/u }));
+    await tick(dashboard.getByRole('checkbox', { name: /Leave-one-out/u }));
     await dashboard.getByText('Compared with 2 runs').waitFor();
     await workbench.page.keyboard.press('Escape');
     await seeRuns(dashboard, 3);

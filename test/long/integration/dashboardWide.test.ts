@@ -21,7 +21,7 @@ import {
 } from '../../integration/dashboardPanel.ts';
 import { addMadeRun } from '../../integration/dashboardStore.ts';
 import { eventually, SCREENS, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
-import { assertQuiet, reloadWindow } from '../../integration/team.ts';
+import { assertQuiet, reloadWindow, tick } from '../../integration/team.ts';
 
 /** Of pictures for people. */
 const THEMES = ['light', 'dark'] as const;
@@ -140,7 +140,7 @@ scenario('comparing six runs fits a window of 1280 pixels', async (workbench) =>
   // The list says so while there is room for another run.
   await dashboard.getByText('1 of other tasks is left out.').waitFor();
   for (const name of [/Sums again/u, /Long 4/u, /Long 5/u, /Long 6/u, /Long 7/u]) {
-    await dashboard.getByRole('checkbox', { name }).check();
+    await tick(dashboard.getByRole('checkbox', { name }));
   }
   await dashboard.getByText('Compared with 5 runs').waitFor();
   await assertFits(dashboard, 'the list open');

@@ -9,7 +9,7 @@ import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
 import { eventually, type Workbench } from '../../integration/harness/workbench.ts';
-import { choose, openFromEpisodes, reading, storeOf, transcriptOf } from '../../integration/team.ts';
+import { choose, openFromEpisodes, reading, storeOf, tick, transcriptOf } from '../../integration/team.ts';
 import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
@@ -193,7 +193,7 @@ export function auditScenarios(scenario: Scenario): void {
     });
     await dashboard.getByRole('button', { name: 'Table of Mean return' }).click();
     await dashboard.locator('.picker > summary').click();
-    await dashboard.getByRole('checkbox', { name: /As many/u }).check();
+    await tick(dashboard.getByRole('checkbox', { name: /As many/u }));
     await dashboard.getByRole('list', { name: 'Runs in the charts' }).waitFor();
     await audit(workbench, 'dashboard-compared', async () => {
       await seePoints(dashboard, 'Mean return', 80);
