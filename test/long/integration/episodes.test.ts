@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { utimes } from 'node:fs/promises';
-import { CLEAREST_FIRST, NO_PROBLEM_FILTER, PROBLEM_COLUMNS } from '../../../src/domain/problem.ts';
+import { CLEAREST_FIRST, NO_PROBLEM_FILTER } from '../../../src/domain/problem.ts';
 import {
   allFindings,
   listed,
@@ -16,7 +16,7 @@ import {
 } from '../../integration/episodesPanel.ts';
 import { fillEpisodes } from '../../integration/episodesStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
-import { storeOf } from '../../integration/team.ts';
+import { reading, storeOf } from '../../integration/team.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const scenario = workbenchScenarios();
@@ -68,6 +68,7 @@ scenario(
     await row(panel, 1).click();
     await eventually('the first row', async () => (await selected(panel).getAttribute('aria-rowindex')) === '2');
     const clicked = await row(panel, 5).locator('.cell-question').getAttribute('aria-label');
+    const { filled } = reading(workbench, (store) => store.problemFacets(RUN));
     // A layout of which the host knows nothing: its rows never come.
     const said = await panel.locator('.listed').evaluate(
       (element, layout) => {
@@ -78,7 +79,7 @@ scenario(
         revision: 1_000_000,
         rows: 2,
         // With the columns that there are: others would be drawn at once.
-        facets: { total: 40, trained: 30, evaluated: 10, roles: [], filled: PROBLEM_COLUMNS },
+        facets: { total: 40, trained: 30, evaluated: 10, roles: [], filled },
         filter: NO_PROBLEM_FILTER,
         sort: CLEAREST_FIRST,
         active: null,
