@@ -76,8 +76,8 @@ export async function chooseOption(
 }
 
 /**
- * Checks a checkbox of the toolkit. It gets its `aria-checked` in the next frame; `check` of Playwright does not wait for
- * that and fails where a frame takes long.
+ * Checks a checkbox of the toolkit. The toolkit sets `aria-checked` in the next frame, which `check` of
+ * Playwright does not wait for.
  */
 export async function tick(box: Locator): Promise<void> {
   await box.click();
