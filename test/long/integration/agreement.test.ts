@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { FrameLocator } from 'playwright-core';
-import { learnedFrom, type Message } from '../../../src/domain/message.ts';
+import type { Message } from '../../../src/domain/message.ts';
 import { formatDecimal } from '../../../src/shared/text/figures.ts';
 import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
@@ -65,12 +65,10 @@ async function rowsOf(transcript: FrameLocator): Promise<readonly Row[]> {
   });
   const number = (text: string | undefined): number => Number(text?.replace('\u2212', '-'));
   return rows.slice(1).map(([label = '', level]) => {
-    const [, role = '', value, learned, credit] =
-      /^(\S+) \d of 2: [^]*; return (\S+); (?:training credit ([+\u2212]?[\d.]+)[^;]*; no other message was sampled here|credit ([+\u2212]?[\d.]+|not measured: no other message was sampled here))/u.exec(
-        label,
-      ) ?? [];
-    assert.notEqual(learned ?? credit, undefined, label);
-    return { role, level: Number(level), return: number(value), credit: number(learned ?? credit) };
+    const [, role = '', value, credit] =
+      /^(\S+) \d of 2: [^]*; return (\S+); (?:training )?credit ([+\u2212]?[\d.]+|not measured)/u.exec(label) ?? [];
+    assert.notEqual(credit, undefined, label);
+    return { role, level: Number(level), return: number(value), credit: number(credit) };
   });
 }
 
@@ -129,7 +127,7 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
         assert.deepEqual(
           shown.map(({ credit }) => credit),
           messages.map(({ credit, trainingCredit }) => {
-            const spoken = learnedFrom({ credit, trainingCredit }) ?? (credit?.verdict === 'alone' ? null : credit);
+            const spoken = credit?.verdict === 'alone' ? trainingCredit : credit;
             return Number(spoken?.value.toFixed(2));
           }),
         );

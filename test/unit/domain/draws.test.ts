@@ -23,6 +23,11 @@ test('how replays drew is read from the streams of two continuations of the same
     classifyDraws([replay(1, 0, 11), replay(2, 1, 22), replay(3, 0, 31)], keys([11, 'a'], [31, 'a'])),
     'common',
   );
+  // The first index may have one replay alone.
+  assert.equal(
+    classifyDraws([replay(1, 0, 11), replay(1, 1, 12), replay(2, 1, 22)], keys([12, 'a'], [22, 'a'])),
+    'common',
+  );
 });
 
 test('without two continuations to compare nothing is said', () => {
