@@ -4,7 +4,7 @@
  * Without an argument: types, lint, layout, unit tests, system tests and the tests in a real VS Code. `long` is what
  * takes long (all kills, all attacks, whole runs), `full` is everything. Behind a suite, rooms (`credit`,
  * `runtime/graph`) or files choose what of it is run. `--changed` runs what a change against a commit (HEAD where none
- * is named) can reach, the nearest first, and stops at the first file that fails. dist/ must have been built. The last
+ * is named) can reach, the nearest first; the first file that fails ends the run. dist/ must have been built. The last
  * line is the total, "N passed, N failed", and the exit code follows it.
  */
 
@@ -83,6 +83,10 @@ const started = performance.now();
 const counts = new Map<string, Count>();
 const files: { readonly file: string; readonly suite: Suite; readonly processorSeconds: number }[] = [];
 const failures: string[] = [];
+/** Ends what runs: with `--changed`, the first failure is all that is wanted. */
+const stop = new AbortController();
+/** Test files that the change can reach. */
+let reachable = 0;
 const pairs = new Set<PooledPair>();
 const free: PooledPair[] = [];
 const recordingNames = (Object.keys(RECORDINGS) as RecordingName[]).filter(
@@ -97,16 +101,12 @@ try {
     ...(whole ? [...(changed === undefined ? recordings() : []), ...checks(changed)] : []),
     ...testFiles(changed),
   ];
-  const left = await runTasks(
-    tasks,
-    { load: CORES + MORE, windows: WINDOWS },
-    () => changed !== undefined && failures.length > 0,
-  );
+  await runTasks(tasks, { load: CORES + MORE, windows: WINDOWS }, stop.signal);
   await checkBudgets(changed === undefined && names.length === 0);
   if (suites.includes('attack')) {
     await showAttacks();
   }
-  show(left);
+  show();
 } finally {
   await Promise.all([...pairs].map(endPair));
   await rm(scratch, { recursive: true, force: true });
@@ -155,10 +155,16 @@ function checks(changed: readonly string[] | undefined): Task[] {
         report(name, failure === undefined, `${seconds.toFixed(1)} s`, failure ?? '');
       };
       try {
-        await run(process.execPath, [CHECK_FLAG, join(ROOT, ...script), ...args, ...over], { cwd: ROOT, all: true });
+        await run(process.execPath, [CHECK_FLAG, join(ROOT, ...script), ...args, ...over], {
+          cwd: ROOT,
+          all: true,
+          stop: stop.signal,
+        });
         done(undefined);
       } catch (error) {
-        done(toErrorMessage(error));
+        if (!stop.signal.aborted) {
+          done(toErrorMessage(error));
+        }
       }
     };
     return { load: 1, needsWindow: false, run: check };
@@ -192,7 +198,8 @@ function testFiles(changed: readonly string[] | undefined): Task[] {
       changed,
       chosen.map(({ file }) => file),
     );
-    console.log(`${changed.length} files changed; ${reached.length} of ${chosen.length} test files can be reached.`);
+    reachable = reached.length;
+    console.log(`${changed.length} files changed; ${reachable} of ${chosen.length} test files can be reached.`);
     return together(reached.flatMap((file) => chosen.filter((one) => one.file === file))).map(task);
   }
   const windows = shuffled(chosen.filter(({ file }) => opensWindows(file)));
@@ -271,7 +278,12 @@ async function runFiles(
   windows?: () => number,
 ): Promise<boolean> {
   const before = windows?.() ?? 0;
-  const results = await runTestFiles(of, { C3_ATTACK_TOTALS: scratch, ...env }, 1000 * FILE_SECONDS[suite]);
+  const results = await runTestFiles(
+    of,
+    { C3_ATTACK_TOTALS: scratch, ...env },
+    1000 * FILE_SECONDS[suite],
+    stop.signal,
+  );
   const ofWindows = Math.max(0, (windows?.() ?? 0) - before) / of.length;
   const bad = results.files.filter(({ failed: wrong }) => wrong > 0);
   for (const result of results.files) {
@@ -285,7 +297,7 @@ async function runFiles(
       result === bad.at(-1) ? results.output : '',
     );
   }
-  return bad.length === 0;
+  return bad.length === 0 && results.files.length > 0;
 }
 
 /** Runs a file of the VS Code suite with a pair that lives longer than it. */
@@ -370,6 +382,9 @@ function report(name: string, good: boolean, figures: string, output: string): v
   console.log(`${good ? '✔' : '✖'} ${name}: ${figures}${output === '' ? '' : `\n${output.trimEnd()}`}`);
   if (!good) {
     failures.push(name);
+    if (base !== undefined) {
+      stop.abort();
+    }
   }
 }
 
@@ -413,7 +428,7 @@ async function showAttacks(): Promise<void> {
 }
 
 /** Where the time went, what failed, and what was not run. */
-function show(left: number): void {
+function show(): void {
   console.log('\nFiles that took the most processor time');
   for (const { file, processorSeconds } of files
     .toSorted((a, b) => b.processorSeconds - a.processorSeconds)
@@ -429,7 +444,8 @@ function show(left: number): void {
   if (failures.length > 0) {
     console.log(`\nFailed:\n${failures.map((name) => `  ${name}`).join('\n')}`);
   }
+  const left = reachable - files.length;
   if (left > 0) {
-    console.log(`\n${left} files that the change can reach were not run: the first failure comes first.`);
+    console.log(`\nThe first failure ended the run: ${left} files that the change can reach did not run to their end.`);
   }
 }

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
+import { answerPath } from './pathDialog.ts';
 import { c3, transcriptOf } from './team.ts';
 
 const LOGS = join(import.meta.dirname, '..', 'fixtures', 'logs');
@@ -52,22 +53,8 @@ scenario('the log of another program opens as a transcript, and its messages are
   const path = join(folder, 'trace.json');
   await copyFile(join(LOGS, 'aiSdk.json'), path);
   await workbench.runCommand('C3: Import agent log');
-  const dialog = page.locator('.quick-input-widget:visible').filter({ hasText: 'Import agent log' });
-  const field = dialog.locator('input.input');
-  await eventually('the file dialog', async () => (await field.inputValue()).startsWith(folder));
-  const question = dialog.getByText('Mask keys', { exact: true });
-  // The button is the file dialog's alone; a second Enter would answer the question, which has the same field.
-  const accept = dialog.getByRole('button', { name: 'Import', exact: true });
-  await eventually('the question about keys', async () => {
-    const typed = await field.inputValue();
-    if (!(await accept.isVisible())) {
-      return (await question.count()) > 0;
-    }
-    // The dialog writes its folder into the field when it has listed it, over what was typed before.
-    await (typed === path ? accept.click({ timeout: 1_000 }).catch(() => undefined) : field.fill(path));
-    return false;
-  });
-  await question.click();
+  await answerPath(workbench, 'Import agent log', 'Import', path);
+  await page.locator('.quick-input-widget:visible').getByText('Mask keys', { exact: true }).click();
   await eventually('the transcript', async () => (await workbench.tab('How warm is it in Paris?').count()) > 0);
   const transcript = await transcriptOf(workbench, 'How warm is it in Paris?');
   await transcript.getByRole('heading', { name: 'As recorded', exact: true }).waitFor();

@@ -6,21 +6,15 @@ import { join } from 'node:path';
 import type { FrameLocator } from 'playwright-core';
 import { isRecord } from '../../src/shared/guard.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
+import { answerPath } from './pathDialog.ts';
 
 export const CHOOSE_MODEL = 'C3: Choose model folder';
 
 const GOLDEN = join(import.meta.dirname, '..', 'fixtures', 'golden');
 
-/** Answers the editor's folder dialog, which the browser edition draws as a list below a field. */
-export async function answerDialog(workbench: Workbench, folder: string): Promise<void> {
-  const dialog = workbench.page.locator('.quick-input-widget:visible').filter({ hasText: 'Choose model folder' });
-  const field = dialog.locator('input.input');
-  await eventually('the folder dialog', async () => (await field.inputValue()).startsWith(workbench.folder));
-  await field.fill(folder);
-  await eventually('the chosen folder', async () => {
-    await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
-    return (await dialog.count()) === 0;
-  });
+/** Answers the editor's folder dialog. */
+export function answerDialog(workbench: Workbench, folder: string): Promise<void> {
+  return answerPath(workbench, 'Choose model folder', 'Choose model folder', folder);
 }
 
 /** Picks an entry of the list of folders, which the palette opens, or the button of a panel that is given. */

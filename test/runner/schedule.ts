@@ -16,14 +16,9 @@ export interface Capacity {
 
 /**
  * Runs tasks in order, each as soon as there is capacity for it.
- * @param stopped checked before each start; once it returns true, no more tasks start
- * @returns the number of tasks that did not start
+ * @param stop once it is aborted, no more tasks start
  */
-export async function runTasks(
-  tasks: readonly Task[],
-  capacity: Capacity,
-  stopped: () => boolean = () => false,
-): Promise<number> {
+export async function runTasks(tasks: readonly Task[], capacity: Capacity, stop: AbortSignal): Promise<void> {
   const waiting = [...tasks];
   const running = new Map<Task, Promise<void>>();
   const fits = (task: Task): boolean => {
@@ -36,7 +31,7 @@ export async function runTasks(
     );
   };
   for (;;) {
-    const next = stopped() ? undefined : waiting.find(fits);
+    const next = stop.aborted ? undefined : waiting.find(fits);
     if (next !== undefined) {
       waiting.splice(waiting.indexOf(next), 1);
       running.set(
@@ -46,7 +41,7 @@ export async function runTasks(
     } else if (running.size > 0) {
       await Promise.race(running.values());
     } else {
-      return waiting.length;
+      return;
     }
   }
 }

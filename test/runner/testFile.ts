@@ -36,18 +36,26 @@ export interface FileResults {
   readonly output: string;
 }
 
+const NOTHING: FileResults = { files: [], output: '' };
+
 /**
- * Runs test files to their end, one after another in one process. A process that ends without a
- * report of its tests counts as one failed test.
+ * Runs test files one after another in one process, to their end or until `stop` is aborted. A
+ * process that ends without a report of its tests counts as one failed test.
  * @param files paths relative to the working directory
  * @param env variables in addition to those of this process
  * @param milliseconds time limit after which the process is killed
+ * @param stop kills the process
+ * @returns no files if the process was stopped before its tests were reported
  */
 export async function runTestFiles(
   files: readonly string[],
   env: NodeJS.ProcessEnv,
   milliseconds: number,
+  stop: AbortSignal,
 ): Promise<FileResults> {
+  if (stop.aborted) {
+    return NOTHING;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'c3-totals-'));
   const path = join(folder, 'totals.json');
   const begun = performance.now();
@@ -77,17 +85,21 @@ export async function runTestFiles(
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
     const late = AbortSignal.timeout(milliseconds);
-    late.addEventListener('abort', kill);
+    const over = AbortSignal.any([late, stop]);
+    over.addEventListener('abort', kill);
     const ended = await new Promise<string>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => resolve(signal ?? `code ${String(code)}`));
     });
-    late.removeEventListener('abort', kill);
+    over.removeEventListener('abort', kill);
     process.off('exit', kill);
     // Ends the processes that tests left running.
     kill();
     const seconds = (performance.now() - begun) / 1000;
     const counted = read(path);
+    if (counted === undefined && over.aborted && !late.aborted) {
+      return NOTHING;
+    }
     if (counted === undefined || (counted.parts.every(({ failed }) => failed === 0) && ended !== 'code 0')) {
       const why = late.aborted ? 'did not end in time' : `ended with ${ended}, without a report of all its tests`;
       return {

@@ -12,6 +12,8 @@ export interface CommandOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Keep all output and not only its end. */
   readonly all?: boolean;
+  /** Ends the program (SIGTERM) once it is aborted. */
+  readonly stop?: AbortSignal;
 }
 
 const KEPT_CHARACTERS = 6_000;
@@ -27,6 +29,7 @@ export function run(program: string, args: readonly string[], options: CommandOp
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       env: options.env ?? process.env,
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...(options.stop === undefined ? {} : { signal: options.stop }),
     });
     let output = '';
     const keep = (chunk: Buffer): void => {

@@ -62,8 +62,11 @@ async function run(
     child.on('error', failed);
     child.on('close', done);
   });
+  const kill = (): boolean => child.kill('SIGKILL');
+  process.once('exit', kill);
   child.stdin.end(input);
   const [output, errors, code] = await Promise.all([buffer(child.stdout), text(child.stderr), ended]);
+  process.off('exit', kill);
   return { code, output, errors };
 }
 
@@ -210,6 +213,7 @@ async function checked(types: boolean, rules: boolean): Promise<string> {
 }
 
 if (import.meta.main) {
+  process.once('SIGTERM', () => process.exit(143));
   const [asked] = process.argv.slice(2);
   const said = await checked(asked !== 'rules', asked !== 'types');
   if (said !== '') {

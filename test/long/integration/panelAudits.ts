@@ -9,6 +9,7 @@ import { findings } from '../../integration/axe.ts';
 import { choose as chooseFor, openDashboard, seePoints } from '../../integration/dashboardPanel.ts';
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
 import { eventually, type Workbench } from '../../integration/harness/workbench.ts';
+import { answerDialog } from '../../integration/modelFolder.ts';
 import { choose, openFromEpisodes, reading, storeOf, tick, transcriptOf } from '../../integration/team.ts';
 import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 
@@ -240,14 +241,7 @@ export function auditScenarios(scenario: Scenario): void {
   scenario('the model panel: what was found and what a run needs', async (workbench) => {
     await prepare(workbench);
     await workbench.runCommand('C3: Choose model folder');
-    const dialog = workbench.page.locator('.quick-input-widget:visible');
-    const field = dialog.locator('input.input');
-    await eventually('the folder dialog', async () => (await field.inputValue()).startsWith(workbench.folder));
-    await field.fill(join(workbench.folder, 'models', 'qwen3'));
-    await eventually('the chosen folder', async () => {
-      await field.press('Enter', { timeout: 1_000 }).catch(() => undefined);
-      return (await dialog.count()) === 0;
-    });
+    await answerDialog(workbench, join(workbench.folder, 'models', 'qwen3'));
     const open = (): Promise<FrameLocator> => workbench.webview('Model qwen3');
     const model = await open();
     await model.locator('.plan-body:not(.stale) table').waitFor();

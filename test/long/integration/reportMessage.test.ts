@@ -8,8 +8,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findingReport, reportJson, reportPage } from '../../../src/report/report.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
+import { pathField } from '../../integration/pathDialog.ts';
 import { clipboard, fillReported, openLink, openReported } from '../../integration/reportedRun.ts';
-import { saveAs, saveField } from '../../integration/saveReport.ts';
+import { saveAs } from '../../integration/saveReport.ts';
 import { assertQuiet, choose, reading } from '../../integration/team.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 
@@ -57,10 +58,11 @@ scenario('the palette asks of what, and a dialog that is left writes nothing', a
     },
     120_000,
   );
-  const field = await saveField(workbench, `run-${RUN}.html`);
+  const proposed = join(workbench.folder, `run-${RUN}.html`);
+  const field = await pathField(workbench, 'Export report', proposed);
   await field.press('Escape');
   await field.waitFor({ state: 'hidden' });
-  assert.equal(existsSync(join(workbench.folder, `run-${RUN}.html`)), false);
+  assert.equal(existsSync(proposed), false);
 });
 
 scenario(

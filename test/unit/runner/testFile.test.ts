@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { isAlive } from '../../../src/files/processes.ts';
+import { eventually } from '../../integration/harness/eventually.ts';
 import { runTestFiles, type FileResult, type FileResults } from '../../runner/testFile.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'c3-runner-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
+const never = new AbortController().signal;
+
 /** Runs a test file with this body. */
 async function running(
   body: string,
   milliseconds = 60_000,
+  stop = never,
 ): Promise<FileResult & { readonly output: FileResults['output'] }> {
-  const { files, output } = await runTestFiles([written('one', body)], { C3_WORD: 'lent' }, milliseconds);
+  const { files, output } = await runTestFiles([written('one', body)], { C3_WORD: 'lent' }, milliseconds, stop);
   return { ...(files[0] ?? assert.fail()), output };
 }
 
@@ -70,6 +75,30 @@ test('a file that does not end is ended with what it started', async () => {
   assert.match(result.output, /did not end in time/u);
 });
 
+test('a file that is stopped is ended with what it started, and has no result', async () => {
+  const stop = new AbortController();
+  const note = join(folder, 'child');
+  const file = written(
+    'stopped',
+    `import { spawn } from 'node:child_process';
+    import { writeFileSync } from 'node:fs';
+    test('hangs', async () => {
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+      writeFileSync(${JSON.stringify(note)}, String(child.pid));
+      await new Promise((resolve) => setInterval(() => undefined, 1000));
+    });`,
+  );
+  const done = runTestFiles([file], {}, 60_000, stop.signal);
+  await eventually('its child', () => existsSync(note) && readFileSync(note, 'utf8') !== '');
+  stop.abort();
+  assert.deepEqual(await done, { files: [], output: '' });
+  await eventually(
+    'the end of its child',
+    () => !isAlive({ pid: Number(readFileSync(note, 'utf8')), processStart: null }),
+  );
+  assert.deepEqual(await runTestFiles([file], {}, 60_000, stop.signal), { files: [], output: '' });
+});
+
 test('files that share a process are counted apart', async () => {
   const long = written(
     'long',
@@ -79,7 +108,7 @@ test('files that share a process are counted apart', async () => {
     'wrong',
     "test('right', () => {}); test('wrong', () => assert.fail('why')); test.skip('left out', () => {});",
   );
-  const { files, output } = await runTestFiles([long, wrong], {}, 60_000);
+  const { files, output } = await runTestFiles([long, wrong], {}, 60_000, never);
   assert.deepEqual(
     files.map(({ file, passed, failed }) => [file, passed, failed]),
     [
@@ -113,6 +142,7 @@ test('hooks run for the tests of their own file; tests that a helper declares co
     [hooked, plain, written('broken', "import './absent.mjs';")],
     {},
     60_000,
+    never,
   );
   assert.deepEqual(
     files.map(({ passed, failed }) => [passed, failed]),
@@ -130,6 +160,7 @@ test('a process that is ended in the middle is one failure, for all of its files
     [written('fine', "test('fine', () => {});"), written('ends', "test('ends', () => process.exit(0));")],
     {},
     60_000,
+    never,
   );
   assert.equal(
     files.reduce((sum, { failed }) => sum + failed, 0),
