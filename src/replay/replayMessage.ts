@@ -39,6 +39,25 @@ export async function replayMessage(
   dependencies: ReplayDependencies,
   control: ReplayControl,
 ): Promise<ReplayResult> {
+  return (await openReplay(request, dependencies, control)).execute();
+}
+
+/** A replay with an empty bucket. Its number determines its random numbers. */
+export interface OpenReplay {
+  /** Fills the bucket. @throws CancelledError, keeping the rows that arrived */
+  execute(): Promise<ReplayResult>;
+}
+
+/**
+ * Opens a bucket on the message's context. Replays that execute together are opened one after
+ * another, so that the order of their numbers does not depend on time.
+ * @throws C3Error('input') if numbers are out of bounds; CancelledError
+ */
+export async function openReplay(
+  request: ReplayRequest,
+  dependencies: ReplayDependencies,
+  control: ReplayControl,
+): Promise<OpenReplay> {
   checkRequest(request);
   const { store } = dependencies;
   const message = placeMessage(dependencies, store.fullMessage(request.message));
@@ -55,12 +74,12 @@ export async function replayMessage(
     dependencies,
     control,
     store.nextRequestNumber(message.run),
-  ).execute();
+  );
 }
 
 type ForkedBranch = Branch & { readonly results: EditedResult | null };
 
-class ReplayRun {
+class ReplayRun implements OpenReplay {
   private readonly request: ReplayRequest;
   private readonly message: FullMessage;
   private readonly dependencies: ReplayDependencies;

@@ -8,6 +8,7 @@ import type { NumericEnvironment } from '../domain/snapshot.ts';
 import { NEVER, onAbort } from '../shared/cancellation.ts';
 import { C3Error, CancelledError, toErrorMessage } from '../shared/errors.ts';
 import type { OnLoadProgress } from './files/huggingFaceWeights.ts';
+import { JoinedGenerations } from './joinedGenerations.ts';
 import { RUNTIME_CALLS, type ModelRuntime, type RuntimeControl, type RuntimeMethod } from './modelRuntime.ts';
 import type { Call, Listeners, ReplyMessage, RequestMessage, WorkerData } from './remoteCalls.ts';
 import type { DeviceSettings } from './session/session.ts';
@@ -139,7 +140,9 @@ function remoteRuntime(thread: RuntimeThread): EndableRuntime {
     },
   ]);
   // Names and types both come from RUNTIME_CALLS.
-  return Object.assign(thread, Object.fromEntries(methods) as Pick<ModelRuntime, CarriedMethod>);
+  const runtime = Object.assign(thread, Object.fromEntries(methods) as Pick<ModelRuntime, CarriedMethod>);
+  const joined = new JoinedGenerations({ generate: runtime.generate });
+  return Object.assign(runtime, { generate: joined.generate.bind(joined) });
 }
 
 /** Returns the callbacks and the cancel signal of a call from the arguments that follow its data. */

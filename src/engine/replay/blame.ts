@@ -12,16 +12,20 @@ import { BLAME_BUDGET, writeBlameSentence, type Blame, type Remedy } from '../..
 import { BY_HAND, IMPORTED } from '../../domain/episode.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Replay, ReplayResult } from '../../domain/replay.ts';
+import type { OpenReplay } from '../../replay/replayMessage.ts';
+import type { ReplayControl } from '../../replay/request.ts';
 import { isLost, type ReturnScale } from '../../shared/credit/returns.ts';
 import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { Holds } from '../../shared/holds.ts';
 import type { BlameParams } from '../../shared/protocols/engineProtocol.ts';
 import { readEpisodeThrough } from '../../shared/transcript/episodeThrough.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { isTerminal, type Protocol } from '../../team/protocol.ts';
 import { parseRecipe, parseRecipeProtocol } from '../recipe/recipe.ts';
 import { RunSession, type Engine } from '../session/session.ts';
-import { findHighestCosts, replayStored } from './replay.ts';
+import { findHighestCosts, openOwnReplay, replayStored } from './replay.ts';
+import type { EngineReplay } from './settling.ts';
 
 /** Pairs in one request. */
 export const PAIRS_AT_A_TIME = 8;
@@ -172,7 +176,7 @@ async function searchEpisode(
     }
     control.onProgress(blame);
     // Equal messages may cost no calls; count at least one so that the loop ends.
-    spent += (await samplePairs(session, episode, message, pairs, control)) || 1;
+    spent += (await samplePairs(session, { episode, message, pairs }, control)) || 1;
   }
 }
 
@@ -184,23 +188,62 @@ export const countPairCalls = ({ isTerminal }: LostEpisode, message: Message, pa
 const countAllowedPairs = ({ isTerminal }: LostEpisode, message: Message, calls: number): number =>
   isTerminal(message) ? calls - 1 : Math.floor(calls / 2);
 
-/** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
-export async function samplePairs(
-  session: RunSession,
-  { asked }: LostEpisode,
-  { id }: Message,
-  pairs: number,
-  { signal, onRemark }: Pick<BlameControl, 'signal' | 'onRemark'>,
-): Promise<number> {
-  // The costs of a recorded team were reported for the whole search.
-  const remarks = onRemark === undefined || asked.team !== undefined ? {} : { onRemark };
-  const bucket = await replayStored(
-    session,
-    { message: id, alternatives: pairs, replays: 1, text: null, design: 'paired', ...asked },
-    { signal, onProgress: () => undefined, due: () => false, ...remarks },
-  );
-  return sumCalls(bucket);
+/** Pairs of a message that a search samples. */
+export interface Sampling {
+  readonly episode: LostEpisode;
+  readonly message: Message;
+  readonly pairs: number;
 }
+
+type SamplingControl = Pick<BlameControl, 'signal' | 'onRemark'>;
+
+/** Samples pairs of a message and stores them. @returns the evaluator calls that were spent */
+export async function samplePairs(session: RunSession, sampling: Sampling, control: SamplingControl): Promise<number> {
+  return sumCalls(await replayStored(session, toPairsRequest(sampling), toReplayControl(sampling, control)));
+}
+
+/**
+ * Samples pairs of several messages of a run with its own team at the same time, so that they share
+ * batches. The results are the same as one after another.
+ * @returns the evaluator calls that were spent
+ * @throws the first error once all have ended, keeping the stored pairs
+ */
+export async function samplePairsTogether(
+  session: RunSession,
+  samplings: readonly Sampling[],
+  control: SamplingControl,
+): Promise<number> {
+  await using holds = new Holds();
+  const opened: OpenReplay[] = [];
+  for (const sampling of samplings) {
+    const opening = openOwnReplay(session, toPairsRequest(sampling), toReplayControl(sampling, control));
+    opened.push(await holds.take(opening));
+  }
+  const ended = await Promise.allSettled(opened.map((one) => one.execute()));
+  return ended.reduce((sum, one) => {
+    if (one.status === 'rejected') {
+      throw one.reason;
+    }
+    return sum + sumCalls(one.value);
+  }, 0);
+}
+
+const toPairsRequest = ({ episode, message, pairs }: Sampling): EngineReplay => ({
+  message: message.id,
+  alternatives: pairs,
+  replays: 1,
+  text: null,
+  design: 'paired',
+  ...episode.asked,
+});
+
+/** Returns the control of one sampling. The costs of a recorded team were reported for the whole search. */
+const toReplayControl = ({ episode }: Sampling, { signal, onRemark }: SamplingControl): ReplayControl => ({
+  signal,
+  onProgress: () => undefined,
+  due: () => false,
+  ...(onRemark !== undefined && episode.asked.team === undefined && { onRemark }),
+});
 
 const sumCalls = ({ alternatives }: ReplayResult): number =>
   alternatives.reduce((sum, { evaluatorCalls }) => sum + evaluatorCalls, 0);

@@ -32,11 +32,13 @@ import {
   PAIRS_AT_A_TIME,
   onlyOnce,
   samplePairs,
+  samplePairsTogether,
   estimateSearchCosts,
   readStoredSamples,
   toBlame,
   type AskedTeam,
   type LostEpisode,
+  type Sampling,
 } from './blame.ts';
 import { divideLosses, listLossDivisions, type RunMarks } from './divideLosses.ts';
 import { readMarks } from './runMarks.ts';
@@ -48,6 +50,8 @@ const EVEN_PART = 0.75;
 const PAIRS = { least: 4, most: 16 } as const;
 /** Most evaluator calls for an undecided episode, including those of the equal part. */
 const MOST_PER_EPISODE = 160;
+/** Messages that are sampled at the same time: enough to keep batches full, few enough to cancel soon. */
+const MESSAGES_TOGETHER = 8;
 /** Most episodes in the report. */
 const MOST_CASES = 10;
 /** Episodes of an evaluation that one query reads. */
@@ -97,11 +101,9 @@ export async function findWhatLosesRun(
     control.onProgress(spent, budget);
   };
   const { read, pairs } = planEvenSamples(lost, budget * EVEN_PART);
-  const each = new RecordedWork(session.isImported, onRemark);
-  for (const { episode } of read) {
-    await each.on(() => sampleMissingPairs(session, episode, pairs, { signal: control.signal, onRemark }, spend));
-  }
-  each.checkSome();
+  const search = new Search(session, { signal: control.signal, onRemark }, spend);
+  await search.sample(read.map(({ episode }) => listMissingPairs(session.store, episode, pairs)));
+  search.checkSome();
   // Leave out episodes whose replays could not all be scored: a failed evaluator is not a loss.
   const scored = read.flatMap((one) => {
     const losses = measureLosses(readStoredSamples(session.store, one.episode), pairs);
@@ -112,16 +114,18 @@ export async function findWhatLosesRun(
   const done = (): number => worth.reduce((sum, { episode }) => sum + countStoredCalls(session.store, episode), spent);
   for (let last = -1; last !== done();) {
     last = done();
-    for (const { episode, found } of await decideStored(session.store, worth)) {
+    let left = budget - spent;
+    const open = (await decideStored(session.store, worth)).flatMap(({ episode, found }): Sampling[] => {
       const message = found.next === null ? undefined : episode.messages[found.next];
       const calls = message === undefined ? 0 : countPairCalls(episode, message, PAIRS_AT_A_TIME);
       const isOpen = message !== undefined && countStoredCalls(session.store, episode) + calls <= MOST_PER_EPISODE;
-      if (isOpen && spent + calls <= budget) {
-        await each.on(async () =>
-          spend(await samplePairs(session, episode, message, PAIRS_AT_A_TIME, { signal: control.signal, onRemark })),
-        );
+      if (!isOpen || calls > left) {
+        return [];
       }
-    }
+      left -= calls;
+      return [{ episode, message, pairs: PAIRS_AT_A_TIME }];
+    });
+    await search.sample(open.map((one) => [one]));
   }
   const blamed = await blameStored(session.store, scored);
   return toRunBlame({
@@ -171,33 +175,56 @@ const estimateLostCosts = (engine: Engine, budget: number, lost: readonly Lost[]
   );
 
 /**
- * Runs work on recorded episodes. A program and its team file may not fit every episode. An episode
- * that fails is reported, and counts as one that could not be scored.
+ * Samples the episodes of a run. A program and its team file may not fit every recorded episode. An
+ * episode that fails is reported, and counts as one that could not be scored.
  */
-class RecordedWork {
-  private readonly isImported: boolean;
-  private readonly onRemark: (remark: string) => void;
+class Search {
+  private readonly session: RunSession;
+  private readonly control: Required<Pick<RunBlameControl, 'signal' | 'onRemark'>>;
+  private readonly spend: (calls: number) => void;
   private failures = 0;
   private successes = 0;
   private reason: C3Error | null = null;
 
-  constructor(isImported: boolean, onRemark: (remark: string) => void) {
-    this.isImported = isImported;
-    this.onRemark = onRemark;
+  /** @param spend receives the evaluator calls of each part */
+  constructor(
+    session: RunSession,
+    control: Required<Pick<RunBlameControl, 'signal' | 'onRemark'>>,
+    spend: (calls: number) => void,
+  ) {
+    this.session = session;
+    this.control = control;
+    this.spend = spend;
   }
 
   /**
-   * Runs the work on one episode.
-   * @throws the error of the work if the run has its own team, or the first few episodes all
+   * Samples pairs of several episodes: of several messages together, or one after another if a
+   * program determines what follows them.
+   * @throws the first error if the run has its own team, or the first few recorded episodes all
    *   failed; CancelledError
    */
-  async on(work: () => Promise<void>): Promise<void> {
+  async sample(episodes: readonly (readonly Sampling[])[]): Promise<void> {
+    const { session, control } = this;
+    if (session.isImported) {
+      for (const samplings of episodes) {
+        await this.sampleRecorded(samplings);
+      }
+      return;
+    }
+    const all = episodes.flat();
+    for (let from = 0; from < all.length; from += MESSAGES_TOGETHER) {
+      this.spend(await samplePairsTogether(session, all.slice(from, from + MESSAGES_TOGETHER), control));
+    }
+  }
+
+  private async sampleRecorded(samplings: readonly Sampling[]): Promise<void> {
     try {
-      await work();
+      for (const sampling of samplings) {
+        this.spend(await samplePairs(this.session, sampling, this.control));
+      }
       this.successes++;
     } catch (error) {
-      const isOne = this.isImported && error instanceof C3Error && error.kind !== 'budget' && error.kind !== 'store';
-      if (!isOne) {
+      if (!(error instanceof C3Error) || error.kind === 'budget' || error.kind === 'store') {
         throw error;
       }
       this.reason ??= error;
@@ -205,7 +232,7 @@ class RecordedWork {
       if (this.failures >= MOST_FAILURES) {
         this.checkSome();
       }
-      this.onRemark(`An episode is left out: ${error.message}`);
+      this.control.onRemark(`An episode is left out: ${error.message}`);
     }
   }
 
@@ -453,21 +480,13 @@ function planEvenSamples(
 
 const drawNumber = ({ episode }: Lost): number => uniform(openStream(episode.leaf, 0), 0);
 
-/** Samples the missing pairs of each message. @param spend receives the evaluator calls of each message */
-async function sampleMissingPairs(
-  session: RunSession,
-  episode: LostEpisode,
-  pairs: number,
-  control: Pick<RunBlameControl, 'signal' | 'onRemark'>,
-  spend: (calls: number) => void,
-): Promise<void> {
-  const { messages } = readStoredSamples(session.store, episode);
-  for (const [index, message] of episode.messages.entries()) {
+/** Lists the pairs that the messages of an episode lack. */
+function listMissingPairs(store: StoreReader, episode: LostEpisode, pairs: number): Sampling[] {
+  const { messages } = readStoredSamples(store, episode);
+  return episode.messages.flatMap((message, index) => {
     const missing = pairs - (messages[index]?.pairs.length ?? 0);
-    if (isReadEvenly(index) && missing > 0) {
-      spend(await samplePairs(session, episode, message, missing, control));
-    }
-  }
+    return isReadEvenly(index) && missing > 0 ? [{ episode, message, pairs: missing }] : [];
+  });
 }
 
 const sumLosses = ({ losses }: Scored): number => losses.reduce((sum, one) => sum + one, 0);

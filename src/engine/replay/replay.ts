@@ -4,10 +4,11 @@ import { creditIfComparable } from '../../credit/compared.ts';
 import { IMPORTED } from '../../domain/episode.ts';
 import { AS_RECORDED, type ReplayResult } from '../../domain/replay.ts';
 import { JUDGE_KEY, describeJudgeAgreement } from '../../domain/run.ts';
-import { replayMessage } from '../../replay/replayMessage.ts';
+import { openReplay, type OpenReplay } from '../../replay/replayMessage.ts';
 import { checkRequest, type ReplayControl } from '../../replay/request.ts';
 import { describeCost, type EndpointCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
+import { Holds, type Held } from '../../shared/holds.ts';
 import { findCapabilities, requireCapability } from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import type { RoleModel } from '../models/roles.ts';
@@ -37,10 +38,10 @@ export async function replayStored(
   request: EngineReplay,
   control: ReplayControl,
 ): Promise<ReplayResult> {
-  const { store, run, recipe, protocol, signal, rules } = session;
-  const message = store.fullMessage(request.message);
+  const { store, run } = session;
   const { team: file, ...rest } = request;
   if (session.isImported) {
+    const message = store.fullMessage(request.message);
     if (file === undefined) {
       throw new C3Error(
         'input',
@@ -54,6 +55,21 @@ export async function replayStored(
   if (file !== undefined) {
     throw new C3Error('input', `Run ${run} has a team of its own, so --team does not apply; omit it.`);
   }
+  await using opened = await openOwnReplay(session, rest, control);
+  return await opened.execute();
+}
+
+/**
+ * Opens a replay of a message whose run has its own team. The team is held until it is disposed of.
+ * @throws C3Error; CancelledError
+ */
+export async function openOwnReplay(
+  session: RunSession,
+  request: Omit<EngineReplay, 'team'>,
+  control: ReplayControl,
+): Promise<Held<OpenReplay>> {
+  const { store, run, recipe, protocol, signal, rules } = session;
+  const message = store.fullMessage(request.message);
   const { policies } = recipe.config;
   const role = message.role;
   if (request.settle !== undefined || request.alternatives > 0) {
@@ -81,11 +97,12 @@ export async function replayStored(
   }
   const snapshot = model === null ? named : await session.otherModel(model);
   const evaluator = session.evaluator(session.judge);
-  await using team = await session.team(snapshot);
+  await using holds = new Holds();
+  const team = await holds.take(session.team(snapshot));
   if (request.text !== null && findCapabilities(policies, role).tokens) {
     await checkLength(request.text, message.context, team.roles.get(role) ?? team);
   }
-  return await replayMessage(
+  const opened = await openReplay(
     asked,
     {
       ...rules,
@@ -100,6 +117,8 @@ export async function replayStored(
     },
     { ...control, signal, due: control.due ?? createPacer() },
   );
+  const held = holds.move();
+  return { execute: () => opened.execute(), [Symbol.asyncDispose]: () => held[Symbol.asyncDispose]() };
 }
 
 /**

@@ -3,11 +3,11 @@
 import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { checkRequest, type GenerationRequest } from '../../runtime/generate/generate.ts';
 import type { TransformerConfig } from '../../runtime/model/transformer.ts';
+import type { ModelRuntime } from '../../runtime/modelRuntime.ts';
 import { streamKey } from '../../runtime/random.ts';
 import { combineSignals, throwIfAborted } from '../../shared/cancellation.ts';
 import { C3Error, CancelledError, toErrorMessage } from '../../shared/errors.ts';
 import type { PromptMessage } from '../../team/render.ts';
-import type { Batches } from './batches.ts';
 import { toChoice, FollowedChoice, type Choice, type Delta } from './choice.ts';
 import { ServeError } from './serveError.ts';
 import type { ServedPrompt, ServedRequest } from './serveRequest.ts';
@@ -18,6 +18,9 @@ const DEFAULT_CHAT = 2048;
 const LONG = 8;
 /** Characters that are counted at once. */
 const PIECE = 4096;
+/** Most rows that are answered or wait, and seconds after which a refused client may try again. */
+const MOST_ROWS = 2048;
+const RETRY_AFTER = 1;
 
 export interface ServedModel {
   /** Name in requests. */
@@ -26,7 +29,32 @@ export interface ServedModel {
   readonly tokenizer: Tokenizer;
   /** Renders a conversation for the model. */
   readonly chat: (messages: readonly PromptMessage[]) => string | Promise<string>;
-  readonly batches: Batches;
+  readonly snapshot: string;
+  readonly runtime: Pick<ModelRuntime, 'generate'>;
+  readonly openRows: OpenRows;
+}
+
+/** Counts the rows that are being answered. Too many are refused, because each keeps its prompt. */
+export class OpenRows {
+  private count = 0;
+
+  /** Counts the rows of a request until it is answered. @throws ServeError if there are too many */
+  async hold<Result>(rows: number, answer: () => Promise<Result>): Promise<Result> {
+    if (this.count + rows > MOST_ROWS) {
+      throw new ServeError(
+        429,
+        `More than ${MOST_ROWS} answers are waiting already; ask again later.`,
+        null,
+        RETRY_AFTER,
+      );
+    }
+    this.count += rows;
+    try {
+      return await answer();
+    } finally {
+      this.count -= rows;
+    }
+  }
 }
 
 export interface Answered {
@@ -50,10 +78,11 @@ export async function answerServed(
 ): Promise<Answered> {
   const prompts = await Promise.all(request.prompts.map((prompt) => encodePrompt(model, prompt, signal)));
   const rows = prompts.map((prompt) => createRows(model, request, prompt, seed)).flat();
-  model.batches.checkRoom(rows.length);
-  const choices = await Promise.all(
-    rows.map((row, index) =>
-      answerRow(model, row, request.stop, signal, onDelta === null ? null : (delta) => onDelta(index, delta)),
+  const choices = await model.openRows.hold(rows.length, () =>
+    Promise.all(
+      rows.map((row, index) =>
+        answerRow(model, row, request.stop, signal, onDelta === null ? null : (delta) => onDelta(index, delta)),
+      ),
     ),
   );
   return { choices, prompts };
@@ -140,7 +169,7 @@ function createRows(
 }
 
 async function answerRow(
-  { tokenizer, batches }: ServedModel,
+  { tokenizer, runtime, snapshot }: ServedModel,
   row: GenerationRequest,
   stops: readonly string[],
   signal: AbortSignal,
@@ -149,8 +178,12 @@ async function answerRow(
   const stopping = new AbortController();
   const followed = new FollowedChoice(tokenizer, stops, onDelta, () => stopping.abort());
   const promptTokens = row.prompt.length;
-  const completion = await batches
-    .answer(row, combineSignals(signal, stopping.signal), (token, logprob) => followed.push(token, logprob))
+  const completion = await runtime
+    .generate(snapshot, [row], {
+      signal: combineSignals(signal, stopping.signal),
+      onToken: (_, token, logprob) => followed.push(token, logprob),
+    })
+    .then(([own]) => own)
     .catch((error: unknown) => {
       const stopped = signal.aborted ? null : followed.stoppedAt(promptTokens);
       if (stopped === null) {
@@ -158,6 +191,9 @@ async function answerRow(
       }
       return stopped;
     });
+  if (completion === undefined) {
+    throw new Error('The runtime answered no row.');
+  }
   const choice = await toChoice(tokenizer, completion, stops);
   await followed.end(choice);
   return choice;

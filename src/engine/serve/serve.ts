@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { readRendering } from '../../policy/rendering.ts';
 import type { Held } from '../../shared/holds.ts';
 import type { LineModel } from '../lines/lineModel.ts';
-import { Batches } from './batches.ts';
+import { OpenRows } from './answering.ts';
 import { ModelServer, type ModelServerSettings } from './modelServer.ts';
 
 export interface Served {
@@ -33,7 +33,9 @@ export async function openServer(
       config: info.config,
       tokenizer,
       chat: (messages) => render({ system: '', user: '', messages }),
-      batches: new Batches(runtime, snapshot),
+      snapshot,
+      runtime,
+      openRows: new OpenRows(),
     },
     { ...settings, fingerprint: `c3_${snapshot.slice(0, 12)}_${environment.slice(0, 8)}` },
   );
