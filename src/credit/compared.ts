@@ -5,8 +5,8 @@ import type { CreditGroup } from './estimator.ts';
 import { creditGroup, type CreditEstimator } from './estimators.ts';
 
 /**
- * Returns the credits of a group, in order. All are null while fewer than two members have a return,
- * because there is nothing to compare.
+ * Returns the credits of a group, in order. All are null if there is nothing to compare: fewer than
+ * two members have a return, and none has a mean outside.
  * @throws C3Error('input') as creditGroup
  */
 export function creditIfComparable(
@@ -15,5 +15,6 @@ export function creditIfComparable(
   alpha?: number,
 ): readonly (Credit | null)[] {
   const measured = members.filter(({ returns }) => returns.some((value) => value !== null)).length;
-  return measured < 2 ? members.map(() => null) : creditGroup({ alternatives: members, alpha }, estimator);
+  const comparable = measured >= 2 || members.some(({ outside }) => outside !== undefined);
+  return comparable ? creditGroup({ alternatives: members, alpha }, estimator) : members.map(() => null);
 }

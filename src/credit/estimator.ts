@@ -10,12 +10,24 @@ export interface CreditInput {
   readonly evaluatorCalls: number;
 }
 
+/** The mean return of episodes in other contexts, in loo_two_level. */
+export interface OutsideMean {
+  readonly mean: number;
+  /** Its weight in the baseline, from 0 to 1; the siblings have the rest. */
+  readonly weight: number;
+}
+
+/** What an estimator may need of an alternative beside its returns. */
+export interface AlternativeInput extends CreditInput {
+  /** q(h, a_j), for estimators that need the values of the alternatives. */
+  readonly value?: number | undefined;
+  /** For loo_two_level; without it the siblings alone are the baseline. */
+  readonly outside?: OutsideMean | undefined;
+}
+
 /** Alternatives of one context, or episodes of one problem, with learned values if needed. */
 export interface CreditGroup {
-  readonly alternatives: readonly (CreditInput & {
-    /** q(h, a_j), for estimators that need the values of the alternatives. */
-    readonly value?: number | undefined;
-  })[];
+  readonly alternatives: readonly AlternativeInput[];
   /** V(h), for estimators that need the value of the context. */
   readonly value?: number | undefined;
   /** The weight of the values in value_assisted; the default is 1, as published. */
@@ -46,8 +58,11 @@ export interface Estimator {
   readonly label: string;
   /** Describes its baseline in one sentence. */
   readonly words: string;
-  /** Its inputs besides the returns: none, the value of the context, or a value of each alternative. */
-  readonly needs: 'returns' | 'context value' | 'alternative values';
+  /**
+   * Its inputs besides the returns: none, the value of the context, a value of each alternative, or a
+   * mean of returns outside the context.
+   */
+  readonly needs: 'returns' | 'context value' | 'alternative values' | 'outside returns';
   /** True if `credit.estimator` may name it, because it compares messages of one context. */
   readonly configurable: boolean;
   readonly diagnosed: DiagnosticFamily;

@@ -10,6 +10,7 @@ import type { CreditGroup, Estimator } from './estimator.ts';
 import { ccpo } from './estimators/ccpo.ts';
 import { fullMean } from './estimators/fullMean.ts';
 import { loo } from './estimators/loo.ts';
+import { looTwoLevel } from './estimators/looTwoLevel.ts';
 import { magrpo } from './estimators/magrpo.ts';
 import { magrpoRloo } from './estimators/magrpoRloo.ts';
 import { mappo } from './estimators/mappo.ts';
@@ -22,6 +23,7 @@ export type { CreditGroup, CreditInput, Estimator } from './estimator.ts';
 /** In the order in which users see them. */
 const TABLE = [
   loo,
+  looTwoLevel,
   fullMean,
   magrpo,
   magrpoRloo,

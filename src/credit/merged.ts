@@ -5,12 +5,10 @@
 
 import type { Credit } from '../shared/credit/credit.ts';
 import { creditIfComparable } from './compared.ts';
-import type { CreditGroup, CreditInput } from './estimator.ts';
+import type { AlternativeInput, CreditGroup, CreditInput } from './estimator.ts';
 import { requireEstimator, type CreditEstimator } from './estimators.ts';
 
-export interface MergedMember extends CreditInput {
-  /** q(h, a), for estimators that need it. */
-  readonly value?: number | undefined;
+export interface MergedMember extends AlternativeInput {
   /** Equal for equal messages. */
   readonly text: string;
   /** Equal for copies: equal messages on the same numbers, of which only the first adds information. */
@@ -49,7 +47,9 @@ export function creditEqualMessages(
     return first === undefined ? [] : [{ ...first, evaluatorCalls: sumMergedCalls(same) }];
   });
   const own = creditIfComparable(draws, estimator, alpha);
-  const byReturns = requireEstimator(estimator).needs === 'returns';
+  const { needs } = requireEstimator(estimator);
+  const byReturns =
+    needs === 'returns' || (needs === 'outside returns' && draws.every(({ outside }) => outside === undefined));
   const shared = shareCredits(draws, own, byReturns, (texts) => creditIfComparable(texts, estimator, alpha));
   const byDraw = new Map(
     draws.map(({ draw }, index) => [draw, { own: own[index] ?? null, shared: shared[index] ?? null }]),
@@ -59,7 +59,7 @@ export function creditEqualMessages(
 
 /**
  * Returns the credits of draws, with one credit for equal draws.
- * @param byReturns true if a group of equal messages has credit 0; with learned values it may differ
+ * @param byReturns true if a group of equal messages has credit 0; with learned values or a mean outside it may differ
  */
 function shareCredits(
   draws: readonly MergedMember[],
@@ -98,6 +98,7 @@ export const mergeDraws = (draws: readonly MergedMember[]): CreditGroup['alterna
   returns: draws.flatMap(({ returns }) => returns),
   evaluatorCalls: sumMergedCalls(draws),
   value: draws[0]?.value,
+  outside: draws[0]?.outside,
 });
 
 /**

@@ -94,8 +94,8 @@ export function findSamplingFault(
  */
 export async function sampleIteration(input: IterationInput): Promise<void> {
   const { config, method, protocol, store, round, stage } = input;
-  const place = { store, run: round.run, method };
-  const state = readStateBefore(place, round.iteration, config, stage);
+  const place = { store, run: round.run, method, config };
+  const state = readStateBefore(place, round.iteration, stage);
   const rollouts = method.plan(config, protocol, stage, readSpreadBefore(input));
   const { batches, credited } = await sampleBatches(input, rollouts, state);
   const rule: TreeCreditRule = (_, siblings) => siblings.map((message) => credited.credits.get(message) ?? null);

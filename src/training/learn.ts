@@ -227,8 +227,7 @@ class Step {
   }
 
   private state(): MethodState {
-    const { store, run, method } = this.input;
-    return readStateAfter({ store, run, method }, this.iteration, this.stage);
+    return readStateAfter(this.input, this.iteration, this.stage);
   }
 
   /** Holds the current weights until the end of the step. */

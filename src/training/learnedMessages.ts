@@ -32,7 +32,7 @@ export function* listLearnedMessages({ store, run, config, protocol }: LearnedRu
   const finished = store.steps(run, 0, store.countSteps(run)).filter(({ metrics }) => metrics !== null);
   for (const { iteration } of finished) {
     for (const stage of [0, ...store.stages(run, iteration).map((one) => one.stage)]) {
-      const state = readStateAfter({ store, run, method }, iteration, 0);
+      const state = readStateAfter({ store, run, method, config }, iteration, 0);
       const step = { settings: config, iteration, state, roles, random: makeStepRandom(config, iteration) };
       const taught = method.taught?.(step, stage) ?? roles;
       for (const message of readStageAdvantages({ store, run, config, method, protocol }, iteration, stage)) {

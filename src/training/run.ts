@@ -234,7 +234,12 @@ export class Run {
     store.transaction(() => {
       store.insertSnapshot({ id: trained, run: this.context.id, iteration, base: modelFolder, file });
       if (state !== null) {
-        storeFinalState(store, { run: this.context.id, method: this.method }, iteration, state);
+        storeFinalState(
+          store,
+          { run: this.context.id, method: this.method, config: this.context.config },
+          iteration,
+          state,
+        );
       }
       store.finishStep(this.context.id, iteration, metrics, this.context.account.ledger());
       this.context.account.write();

@@ -77,7 +77,7 @@ export async function resumeTraining(
       `Run ${id} cannot be resumed exactly: it was made with ${other} and this is ${here}; resume it there, or start a new run.`,
     );
   }
-  requireOwnStates({ store, run: id, method: dependencies.method ?? getMethod(config.method) });
+  requireOwnStates({ store, run: id, method: dependencies.method ?? getMethod(config.method), config });
   store.updateRunStatus(id, 'running', null, null);
   return executeToEnd(id, config, dependencies, control);
 }

@@ -29,7 +29,7 @@ export const readSeenStages = (json: Json): readonly number[] => (Array.isArray(
 
 export const inStages = ({ radius, passes, onTurn, tooMany = false }: StagesSettings): Method => ({
   ...magrpo,
-  state: { name: 'stages', version: 1, initial: () => ({ json: [0, 0], tensors: {} }) },
+  state: () => ({ name: 'stages', version: 1, initial: () => ({ json: [0, 0], tensors: {} }) }),
 
   stages: () => AGENTS,
 

@@ -47,11 +47,11 @@ const listClippedReturns = (trees: readonly (readonly TreeMessage[])[], bound: n
 
 export const runningStatistics: Method = {
   ...magrpo,
-  state: {
+  state: () => ({
     name: 'running-statistics',
     version: 1,
     initial: () => toMethodState({ steps: 0, mean: 0.5, variance: 0 }, new Float32Array()),
-  },
+  }),
 
   plan: () => [
     { fanout: [3, 1], commonRandomNumbers: false },

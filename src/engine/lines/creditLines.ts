@@ -5,10 +5,12 @@ import { creditGroup, estimateGroup, type CreditEstimator } from '../../credit/e
 import { C3Error } from '../../shared/errors.ts';
 import { readInputLines, readLine } from './lineModel.ts';
 
+/** In the range that the estimator accepts; it names the reason otherwise. */
+const outside = z.object({ mean: z.number(), weight: z.number() }).optional();
 const lineSchema = z.object({
   id: z.union([z.string(), z.number()]),
   alternatives: z
-    .array(z.object({ returns: z.array(z.number().nullable()), value: z.number().optional() }))
+    .array(z.object({ returns: z.array(z.number().nullable()), value: z.number().optional(), outside }))
     .min(1)
     .max(10_000),
   value: z.number().optional(),
@@ -20,7 +22,8 @@ const FORM = '{"id": ..., "alternatives": [{"returns": [numbers or null]}]}';
  * Yields one output line `{id, baselines, credits, intervals, evaluatorCalls}` for each input line,
  * with null for alternatives without an unmasked return. mappo takes the context's `value` beside
  * `alternatives`. value_assisted and value_only take a value beside each alternative's `returns`, the
- * former with its weight `alpha`. Each return counts as one evaluator call.
+ * former with its weight `alpha`; loo_two_level takes `outside: {mean, weight}` there. Each return
+ * counts as one evaluator call.
  * @throws C3Error('input') naming the line
  */
 export async function* creditLines(

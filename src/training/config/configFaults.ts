@@ -104,6 +104,13 @@ const RULES: readonly Rule[] = [
         : `${estimator} does not apply to rollout trees; choose loo, or method magrpo for the mean of a node, or omit the section magrpo.`,
   },
   {
+    keys: ['credit.estimator', 'credit.common_random_numbers', 'method'],
+    fault: ({ credit: { estimator, common_random_numbers: common }, method }) =>
+      estimator === 'loo_two_level' && common && methodReadsKey(method, 'credit.estimator')
+        ? 'loo_two_level compares messages of different contexts, which must not share random numbers; set credit.common_random_numbers: false, or choose loo.'
+        : null,
+  },
+  {
     keys: ['shape', 'magrpo', 'method'],
     fault: ({ shape, magrpo, method }) =>
       magrpo === null || shape === 'nested' || !methodReadsKey(method, 'shape')

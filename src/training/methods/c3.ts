@@ -11,8 +11,9 @@
  * alternatives takes the credit of the message before it. With `fanout_unique` the last messages of a
  * context are drawn until enough are distinct (redrawn.ts). With `credit.estimator: value_assisted` a
  * learned q(h, a_i) replaces the share alpha of R_i in b_-j; with `full_mean` b is the mean of all
- * alternatives (26). With the section `magrpo` of a configuration the alternatives are a role's
- * messages at a node of MAGRPO's rollout tree (joint.ts).
+ * alternatives (26); with `loo_two_level` it is b_-j combined with the mean return of the problem's
+ * other contexts (looTwoLevel.ts). With the section `magrpo` of a configuration the alternatives are a
+ * role's messages at a node of MAGRPO's rollout tree (joint.ts).
  */
 
 import { creditIfComparable } from '../../credit/compared.ts';
@@ -25,12 +26,16 @@ import type { Protocol } from '../../team/protocol.ts';
 import { messagesPerTurn } from '../../team/rounds.ts';
 import { creditTrees, findJointFault, planJointRollouts, updateNodes } from './joint.ts';
 import { inheritsCredit, creditLoneMessages } from './loneMessages.ts';
-import { listComparedMessages, type Method } from './method.ts';
+import { listComparedMessages, type Method, type MethodSettings } from './method.ts';
 import { updateByPpo, listTaughtAfterWarmup, updateValuesAndPolicy } from './ppo.ts';
 import { planReplayTrees, findTreeFault, findUniqueFault } from './tree.ts';
+import { measureOutside, TWO_LEVEL_STATE } from './twoLevel.ts';
 
 const needsAlternativeValues = (estimator: CreditEstimator): boolean =>
   requireEstimator(estimator).needs === 'alternative values';
+
+const isTwoLevel = ({ credit, magrpo }: Pick<MethodSettings, 'credit' | 'magrpo'>): boolean =>
+  magrpo === null && credit.estimator === 'loo_two_level';
 
 export const c3: Method = {
   words: {
@@ -52,6 +57,7 @@ export const c3: Method = {
     ],
     trains: true,
   },
+  state: (settings) => (isTwoLevel(settings) ? TWO_LEVEL_STATE : null),
   compared: 'context',
   byNode: ({ magrpo: joint }) => joint !== null,
   estimator: ({ credit }) => credit.estimator,
@@ -67,11 +73,17 @@ export const c3: Method = {
       ? planReplayTrees(settings, protocol, stage, spread)
       : planJointRollouts(settings.magrpo, protocol),
 
-  credit({ problems, settings: { credit, magrpo: joint }, values }) {
+  credit(step) {
+    const {
+      problems,
+      settings: { credit, magrpo: joint },
+      values,
+    } = step;
     if (joint !== null) {
       return { credits: creditTrees(problems, joint, 'loo') };
     }
     const { estimator, alpha, return_clip: bound, merge_contexts: merged } = credit;
+    const measured = isTwoLevel(step.settings) ? measureOutside(step) : null;
     const credits = new Map<TreeMessage, Credit>();
     const inherited = new Map<TreeMessage, Credit>();
     const give = (to: Map<TreeMessage, Credit>, message: TreeMessage, value: Credit | null): void => {
@@ -89,6 +101,7 @@ export const c3: Method = {
       const members = alternatives.map((message, index) => ({
         ...alternativeReturns(message, bound),
         value: values.get(message),
+        outside: measured?.outside.get(message),
         ...identifyDraw(message, index),
       }));
       if (planned < alternatives.length) {
@@ -113,7 +126,7 @@ export const c3: Method = {
         credits.set(message, value);
       }
     }
-    return { credits };
+    return { credits, ...(measured !== null && { state: measured.state }) };
   },
 
   updates(step) {

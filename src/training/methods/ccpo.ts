@@ -61,7 +61,7 @@ export const ccpo: Method = {
     reads: ['ccpo'],
     trains: true,
   },
-  state: { name: 'ccpo-statistics', version: 1, initial: () => toStatisticsState(NO_STATISTICS) },
+  state: () => ({ name: 'ccpo-statistics', version: 1, initial: () => toStatisticsState(NO_STATISTICS) }),
   compared: 'problem',
   estimator: () => 'ccpo',
   valueTarget: () => null,

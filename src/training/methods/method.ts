@@ -249,8 +249,8 @@ export interface MethodWords {
 
 export interface Method {
   readonly words: MethodWords;
-  /** The kind of state between steps; absent if there is none. */
-  readonly state?: StateKind;
+  /** Returns the kind of state between steps, or null if there is none; absent if there never is. */
+  readonly state?: (settings: MethodSettings) => StateKind | null;
   /** The unit of comparison: the messages of one context, or of one role in all episodes of a problem. */
   readonly compared: 'context' | 'problem';
   /** The published scope of scaling, if that is the whole step; by default the compared messages. */

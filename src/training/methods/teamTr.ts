@@ -71,7 +71,7 @@ export const teamTr: Method = {
     reads: ['teamtr'],
     trains: true,
   },
-  state: { name: 'teamtr', version: 1, initial: () => toTeamTrState(new Map(), new Map()) },
+  state: () => ({ name: 'teamtr', version: 1, initial: () => toTeamTrState(new Map(), new Map()) }),
   compared: 'problem',
   standardised: ({ teamtr: { advantage_scale: scale, advantage_epsilon: epsilon, advantage_clip: clip } }) => ({
     scale,

@@ -6,7 +6,7 @@
 import type { MethodState } from '../../domain/step.ts';
 import { C3Error } from '../../shared/errors.ts';
 import type { StoreReader, StoreWriter } from '../../store/types.ts';
-import type { Method, MethodSettings } from '../methods/method.ts';
+import type { Method, MethodSettings, StateKind } from '../methods/method.ts';
 
 /** The state of methods that carry nothing. */
 const NO_STATE: MethodState = { json: null, tensors: {} };
@@ -15,27 +15,28 @@ interface Place {
   readonly store: StoreReader;
   readonly run: string;
   readonly method: Method;
+  readonly config: MethodSettings;
 }
+
+const getKind = ({ method, config }: Pick<Place, 'method' | 'config'>): StateKind | null =>
+  method.state?.(config) ?? null;
 
 /**
  * Returns the state at the start of the credit of an iteration, or of a stage of it.
  * @throws C3Error if it is not stored, damaged, or of another version or method
  */
-export function readStateBefore(
-  { store, run, method }: Place,
-  iteration: number,
-  settings: MethodSettings,
-  stage = 0,
-): MethodState {
-  if (method.state === undefined || stage > 0) {
-    return readStateAfter({ store, run, method }, iteration, stage - 1);
+export function readStateBefore(place: Place, iteration: number, stage = 0): MethodState {
+  const { store, run, config } = place;
+  const kind = getKind(place);
+  if (kind === null || stage > 0) {
+    return readStateAfter(place, iteration, stage - 1);
   }
   if (iteration === 1) {
-    return method.state.initial(settings);
+    return kind.initial(config);
   }
   const final = findFinalStage(store, run, iteration - 1);
   const isStored = store.methodState(run, iteration - 1, final) !== null;
-  return readStateAfter({ store, run, method }, iteration - 1, isStored ? final : final - 1);
+  return readStateAfter(place, iteration - 1, isStored ? final : final - 1);
 }
 
 /** Returns the stage number of the state after a step's updates: the one after its last stage. */
@@ -57,15 +58,17 @@ export function storeFinalState(
  * @param stage by default the last one that is stored
  * @throws as `readStateBefore`
  */
-export function readStateAfter({ store, run, method }: Place, iteration: number, stage?: number): MethodState {
-  if (method.state === undefined) {
+export function readStateAfter(place: Place, iteration: number, stage?: number): MethodState {
+  const { store, run } = place;
+  const kind = getKind(place);
+  if (kind === null) {
     return NO_STATE;
   }
-  const { name, version } = method.state;
+  const { name, version } = kind;
   const found = stage ?? store.stages(run, iteration).at(-1)?.stage ?? 0;
   const stored = store.methodState(run, iteration, found);
-  const place = found === 0 ? '' : `stage ${found} of `;
-  const where = `after ${place}step ${iteration} of run ${run}`;
+  const part = found === 0 ? '' : `stage ${found} of `;
+  const where = `after ${part}step ${iteration} of run ${run}`;
   if (stored === null) {
     throw new C3Error('store', `The store ${store.path} has no state ${name} ${where}; start a new run.`);
   }
@@ -84,8 +87,8 @@ export function readStateAfter({ store, run, method }: Place, iteration: number,
  * @throws as `readStateBefore`, before anything is changed
  */
 export function requireOwnStates(place: Place): void {
-  const { store, run, method } = place;
-  if (method.state === undefined) {
+  const { store, run } = place;
+  if (getKind(place) === null) {
     return;
   }
   const { steps } = store.run(run);
@@ -101,14 +104,15 @@ export function requireOwnStates(place: Place): void {
 /** Stores the state after the credit of a stage, in the transaction of its messages. */
 export function storeState(
   store: StoreWriter,
-  { run, method }: Omit<Place, 'store'>,
+  place: Omit<Place, 'store'>,
   iteration: number,
   state: MethodState,
   stage = 0,
 ): void {
-  if (method.state === undefined) {
+  const kind = getKind(place);
+  if (kind === null) {
     return;
   }
-  const { name, version } = method.state;
-  store.insertMethodState(run, iteration, { ...state, name, version }, stage);
+  const { name, version } = kind;
+  store.insertMethodState(place.run, iteration, { ...state, name, version }, stage);
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { C3Error } from '../../../src/shared/errors.ts';
+import { readConfig } from '../../../src/training/config/readConfig.ts';
 import { magrpo } from '../../../src/training/methods/magrpo.ts';
 import type { Method } from '../../../src/training/methods/method.ts';
 import { restoreTraining, findSnapshotAfter } from '../../../src/training/state/restore.ts';
@@ -116,8 +117,7 @@ describe('the state of a method', () => {
     const world = await begin(t);
     await assert.rejects(world.start({ ...OPTIONS, wrap: failing('step', 3) }), /It broke/);
     const before = rowsOf(world);
-    const { state } = runningStatistics;
-    assert.ok(state !== undefined);
+    const state = runningStatistics.state?.(readConfig('', 'defaults')) ?? assert.fail();
     for (const [kind, words] of [
       [
         { ...state, version: 2 },
@@ -126,7 +126,7 @@ describe('the state of a method', () => {
       [{ ...state, name: 'other' }, /is running-statistics, version 1, and this is other, version 1/],
     ] as const) {
       await assert.rejects(
-        world.resume({ ...OPTIONS, method: { ...runningStatistics, state: kind } }),
+        world.resume({ ...OPTIONS, method: { ...runningStatistics, state: () => kind } }),
         (error) =>
           error instanceof C3Error &&
           error.kind === 'input' &&

@@ -70,6 +70,7 @@ export function resumedAnywhere(apart: number, methods: readonly MethodName[] = 
     for (const [turn, { name, method, more }] of [
       ...methods.flatMap((one) => (one === 'c3' ? [] : [{ name: one, method: one, more: [] }])),
       { name: 'value-assisted c3', method: 'c3', more: ['credit.estimator=value_assisted'] },
+      { name: 'two-level c3', method: 'c3', more: ['credit.estimator=loo_two_level'] },
     ].entries()) {
       it(`does so for the method ${name}`, async (t) => {
         const overrides = [...OVERRIDES, `method=${method}`, ...more];
@@ -91,7 +92,7 @@ export function resumedAnywhere(apart: number, methods: readonly MethodName[] = 
                 ['generate', 22],
               ];
         const ofValues: [keyof ModelRuntime, number][] =
-          method === 'mappo' || method === 'c3'
+          method === 'mappo' || name === 'value-assisted c3'
             ? [
                 ['values', 1],
                 ['values', 4],

@@ -196,6 +196,16 @@ describe('c3 credit', () => {
     ]);
   });
 
+  it('reads the mean outside the context for loo_two_level', async () => {
+    const outside = '"outside": {"mean": 0.5, "weight": 0.5}';
+    const [found] = await run(
+      [`{"id": 1, "alternatives": [{"returns": [1], ${outside}}, {"returns": [0], ${outside}}]}`],
+      'loo_two_level',
+    );
+    // 1 - (0 + 1/2) / 2, and 0 - (1 + 1/2) / 2.
+    assert.deepEqual((found as { readonly credits: unknown }).credits, [0.75, -0.75]);
+  });
+
   it('names the line of what is wrong', async () => {
     const good = '{"id": "a", "alternatives": [{"returns": [1]}], "value": 0}';
     await assert.rejects(

@@ -47,17 +47,18 @@ describe('mergedCredits', () => {
     const draw = (high: number): number => Math.floor(uniform(numbers, place++) * high);
     for (let trial = 0; trial < 200; trial++) {
       const texts = Array.from({ length: 2 + draw(6) }, () => String(draw(4)));
-      const members = texts.map((text, index) =>
-        member(
+      const members = texts.map((text, index) => ({
+        ...member(
           text,
           Array.from({ length: 1 + draw(3) }, () => (draw(8) === 0 ? null : draw(3) / 2)),
           String(index),
           Number(text) / 3,
         ),
-      );
+        outside: { mean: 0.4, weight: (index % 3) / 2 },
+      }));
       for (const { name } of CONFIGURABLE_ESTIMATORS) {
         const [merged, single] = [mergedCredits(members, name, 0.75), creditIfComparable(members, name, 0.75)];
-        // Alone, equal texts have 0 where credit is of returns, also where counts are not the same.
+        // Alone, equal texts have 0 where credit is of their returns, also where counts are not the same.
         const several = new Set(texts).size > 1 || requireEstimator(name).needs !== 'returns';
         for (const text of several ? new Set(texts) : []) {
           const sum = (of: typeof single): number =>
@@ -78,8 +79,8 @@ describe('mergedCredits', () => {
   });
 
   it('is exactly 0 where all say the same, with nothing to compare for an interval', () => {
-    const credits = mergedCredits([member('a', [1], 'x'), member('a', [0], 'y'), member('a', [0.3], 'z')], 'loo');
-    for (const credit of credits) {
+    const members = [member('a', [1], 'x'), member('a', [0, 0.1], 'y'), member('a', [0.3], 'z')];
+    for (const credit of [...mergedCredits(members, 'loo'), ...mergedCredits(members, 'loo_two_level')]) {
       assert.deepEqual([credit?.value, credit?.low, credit?.high, credit?.interval], [0, null, null, 'none']);
     }
   });

@@ -46,7 +46,7 @@ describe('the table of estimators', () => {
       given,
       CONFIGURABLE_ESTIMATORS.map(({ name }) => name),
     );
-    for (const name of ['loo', 'full_mean', 'value_assisted']) {
+    for (const name of ['loo', 'loo_two_level', 'full_mean', 'value_assisted']) {
       assert.ok(
         given.some((one) => one === name),
         name,
@@ -54,13 +54,14 @@ describe('the table of estimators', () => {
     }
     assert.throws(
       () => readConfig('', 'test', ['credit.estimator=mappo']),
-      /must be one of loo, full_mean, value_assisted/u,
+      /must be one of loo, loo_two_level, full_mean, value_assisted/u,
     );
   });
 
   it('says how diagnostics of single contexts have the credit of each', () => {
     const families = {
       loo: 'loo',
+      loo_two_level: 'loo',
       full_mean: 'full_mean',
       magrpo: 'full_mean',
       magrpo_rloo: 'full_mean',

@@ -17,6 +17,7 @@ import { readConfig } from '../../../src/training/config/readConfig.ts';
 import type { MethodSettings, ValueTarget } from '../../../src/training/methods/method.ts';
 import { getMethod, type MethodName } from '../../../src/training/methods/methods.ts';
 import { ENVIRONMENT, problems, NEVER, PAIR, SAMPLING, SNAPSHOT, starts } from '../replay/helpers.ts';
+import { stateOf } from './twoLevelBias.ts';
 
 const BUDGET = 4;
 /** Without common random numbers: the enumeration below lets every answer be drawn by itself. */
@@ -158,7 +159,7 @@ async function expectedUpdate(
       problems: [roots],
       measured: [[]],
       values,
-      state: { json: null, tensors: {} },
+      state: settings.credit.estimator === 'loo_two_level' ? stateOf([1, 0.5]) : { json: null, tensors: {} },
     });
     for (const message of grown) {
       const credit = credits.get(message)?.value ?? 0;
@@ -189,6 +190,11 @@ describe('the expected update of a method', () => {
     ['mappo', 1],
     ['c3', 1, { estimator: 'value_assisted' }],
     ['c3', 1, { estimator: 'value_assisted', merge_contexts: true }],
+    ['c3', 1, { estimator: 'loo_two_level' }],
+    ['c3', 1, { estimator: 'loo_two_level', merge_contexts: true }],
+    ['c3', 1, { estimator: 'loo_two_level', shape: 'spine', lone_messages: 'parent' }],
+    ['c3', 1, { estimator: 'loo_two_level', shape: 'spine', merge_contexts: true, lone_messages: 'parent' }],
+    ['c3', 1, { estimator: 'loo_two_level', fanout: [4, 1], lone_messages: 'parent' }],
   ] as const satisfies readonly (readonly [MethodName, number, Changes?])[]) {
     it(`is that of the expected return for both roles, times ${factor}: ${name} ${JSON.stringify(changes)}`, async () => {
       const { shape = 'nested', fanout = SETTINGS.fanout, ...credit }: Changes = changes;
