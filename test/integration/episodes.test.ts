@@ -8,10 +8,19 @@ import { openStoreForWriting, type StoreWriter } from '../../src/store/write/wri
 import { addMessage, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
 import { heading, listed, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
 import { fillEpisodes } from './episodesStore.ts';
-import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet, frameOf, hasFocus, storeOf } from './team.ts';
+import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
+import { assertQuiet, chosenValue, frameOf, hasFocus, storeOf } from './team.ts';
 
 const scenario = workbenchScenarios();
+
+/** The run makes another step, with a new problem. */
+function grow(workbench: Workbench, iteration: number, number: number): void {
+  const writer = openStoreForWriting(storeOf(workbench.folder));
+  writer.insertStep({ run: RUN, iteration, snapshot: 'a'.repeat(64), ledger: LEDGER });
+  addTree(writer, { iteration, problem: { ...problem(number), question: 'A new problem' }, returns: [[1, 0]] });
+  writer.finishStep(RUN, iteration, METRICS, LEDGER);
+  writer.close();
+}
 
 scenario('a click on a run opens its episodes and keeps its steps open in the list', async (workbench) => {
   await withEpisodes(workbench, fillEpisodes);
@@ -112,11 +121,7 @@ scenario('a growing run updates the rows and leaves the reader where he is', asy
   await eventually('the last row', async () => (await selected(panel).getAttribute('aria-rowindex')) === '41');
   const before = await selected(panel).locator('.cell-question').getAttribute('aria-label');
   const top = await grid.evaluate((element) => element.scrollTop);
-  const writer = openStoreForWriting(storeOf(workbench.folder));
-  writer.insertStep({ run: RUN, iteration: 4, snapshot: 'a'.repeat(64), ledger: LEDGER });
-  addTree(writer, { iteration: 4, problem: { ...problem(77), question: 'A new problem' }, returns: [[1, 0]] });
-  writer.finishStep(RUN, 4, METRICS, LEDGER);
-  writer.close();
+  grow(workbench, 4, 77);
   await listed(panel, '41 problems');
   await eventually('the reader where he was', async () => {
     assert.equal(await selected(panel).locator('.cell-question').getAttribute('aria-label'), before);
@@ -125,6 +130,58 @@ scenario('a growing run updates the rows and leaves the reader where he is', asy
   });
   await heading(panel, 'Clearest credit').click();
 });
+
+scenario(
+  'a filter by keyboard: Escape takes the choice back, letters and Tab choose, and its list stays open while the run grows',
+  async (workbench) => {
+    const panel = await openGrid(workbench);
+    const { keyboard } = workbench.page;
+    const outcome = panel.getByRole('combobox', { name: 'Outcome' });
+    const open = (list: Locator, wanted: boolean): Promise<boolean> =>
+      eventually(
+        wanted ? 'the open list' : 'the closed list',
+        async () => (await list.getAttribute('aria-expanded')) === String(wanted),
+      );
+    const reached = (list: Locator, name: string): Promise<void> =>
+      list.locator('[role="option"][aria-selected="true"]').getByText(name, { exact: true }).waitFor();
+    await panel.getByRole('grid').press('f');
+    await eventually('the keyboard in the filters', () => hasFocus(outcome));
+    await keyboard.press('Enter');
+    await open(outcome, true);
+    await keyboard.press('ArrowDown');
+    await reached(outcome, 'Lost');
+    await keyboard.press('Escape');
+    await open(outcome, false);
+    assert.equal(await chosenValue(panel, 'Outcome'), 'all');
+    assert.ok(await hasFocus(outcome));
+    await listed(panel, '41 problems');
+    // Closed, a letter chooses at once; a key without a meaning does not ask again.
+    await keyboard.press('w');
+    await panel.locator('.listed', { hasText: ' of 41 problems' }).waitFor();
+    assert.equal(await chosenValue(panel, 'Outcome'), 'between');
+    await keyboard.press('Enter');
+    await open(outcome, true);
+    await keyboard.press('Home');
+    await reached(outcome, 'Any outcome');
+    await keyboard.press('Tab');
+    await open(outcome, false);
+    await listed(panel, '41 problems');
+    const split = panel.getByRole('combobox', { name: 'Split' });
+    await split.click();
+    await open(split, true);
+    await keyboard.press('ArrowDown');
+    await reached(split, 'Training (31)');
+    await workbench.screenshot('episodes-filter');
+    grow(workbench, 5, 78);
+    await listed(panel, '42 problems');
+    await reached(split, 'Training (31)');
+    await keyboard.press('Escape');
+    await split.locator('[role="option"]', { hasText: 'Both splits (42)' }).waitFor({ state: 'attached' });
+    assert.equal(await chosenValue(panel, 'Split'), 'all');
+    await split.press('Escape');
+    await eventually('the keyboard in the grid', () => hasFocus(panel.getByRole('grid')));
+  },
+);
 
 scenario('a command that needs an episode opens the panel and says what to do', async (workbench) => {
   await workbench.closeAllEditors();

@@ -8,7 +8,7 @@ import type { FrameLocator } from 'playwright-core';
 import { NO_PROBLEM_FILTER } from '../../src/domain/problem.ts';
 import { listed } from './episodesPanel.ts';
 import { eventually, type Workbench } from './harness/workbench.ts';
-import { assertQuiet, frameOf, reading } from './team.ts';
+import { assertQuiet, chooseOption, frameOf, reading } from './team.ts';
 
 /** The goal for the first rows; the machine of a test may be busy with other work. */
 const FIRST_ROWS = 1_000;
@@ -124,7 +124,7 @@ export function manyProblemScenarios(
     });
     await timed('filtered', async () => {
       await panel.getByRole('button', { name: 'Clear', exact: true }).click();
-      await panel.getByRole('combobox', { name: 'Outcome' }).selectOption('lost');
+      await chooseOption(panel, 'Outcome', 'Lost', { exact: true });
       await listed(panel, `${count(lost)} of ${words}`);
     });
     assertQuiet(workbench);

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
-import { assertQuiet } from './team.ts';
+import { assertQuiet, chooseOption } from './team.ts';
 
 const MOST_ACTIONS = 10;
 const ROW = '[role="treeitem"]';
@@ -52,9 +52,7 @@ scenario(
     await episodes.locator('.canvas .row:not([aria-busy])').first().waitFor();
     await workbench.screenshot('first-episodes');
     // Nothing is decided after so few returns: the clearest of the problems that were lost comes first.
-    await act(async () => {
-      await episodes.getByRole('combobox', { name: 'Outcome' }).selectOption('between');
-    });
+    await act(() => chooseOption(episodes, 'Outcome', 'Won in part', { exact: true }));
     await eventually('the problems that were lost and won', async () =>
       / of /u.test(await episodes.locator('.listed').innerText()),
     );

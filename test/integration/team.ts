@@ -56,7 +56,7 @@ export async function c3(folder: string, ...args: readonly string[]): Promise<Re
 const LIST_TIMEOUT = 15_000;
 
 /**
- * Chooses an entry of a panel's dropdown. The editor gives the keyboard back to what had it before a command, at times
+ * Chooses an entry of a panel's dropdown, the first of several. The editor gives the keyboard back to what had it before a command, at times
  * only after the list was opened, and a list that loses the keyboard closes: it is then opened again.
  */
 export async function chooseOption(
@@ -70,9 +70,16 @@ export async function chooseOption(
     if ((await list.getAttribute('aria-expanded')) !== 'true') {
       await list.click({ timeout: LIST_TIMEOUT });
     }
-    await panel.getByRole('option', { name: option, exact }).click({ timeout: LIST_TIMEOUT });
+    await panel.getByRole('option', { name: option, exact }).first().click({ timeout: LIST_TIMEOUT });
     return true;
   });
+}
+
+/** The value of a panel's dropdown. */
+export function chosenValue(panel: FrameLocator, dropdown: string): Promise<string> {
+  return panel
+    .getByRole('combobox', { name: dropdown, exact: true })
+    .evaluate((element: HTMLSelectElement) => element.value);
 }
 
 /**
@@ -136,12 +143,7 @@ export async function openFromEpisodes(workbench: Workbench, search: string, run
   await workbench.runCommand('C3: Open transcript');
   const panel = await workbench.webview('Episodes');
   if (run !== undefined) {
-    const chooser = panel.getByRole('combobox', { name: 'Run', exact: true });
-    const value = await eventually(
-      `the run "${run}"`,
-      async () => (await chooser.locator('option', { hasText: run }).first().getAttribute('value')) ?? undefined,
-    );
-    await chooser.selectOption(value);
+    await chooseOption(panel, 'Run', run);
   }
   const field = panel.getByRole('searchbox', { name: 'Search questions, messages and metadata' });
   await field.fill(search);

@@ -6,7 +6,7 @@ import { estimate, FEW_REPLAYS, finished, newestRequest, openFirst, openPlan, re
 import { eventually, workbenchScenarios } from './harness/workbench.ts';
 import { openTexts, rowOf, textOf } from './messageTexts.ts';
 import { signed } from './oneCredit.ts';
-import { assertQuiet, frameOf, openLane, reading } from './team.ts';
+import { assertQuiet, chooseOption, frameOf, openLane, reading } from './team.ts';
 
 const scenario = workbenchScenarios(FEW_REPLAYS);
 
@@ -83,10 +83,10 @@ scenario(
     assert.equal(await openLane(transcript, 'reasoner'), '8 replays in 1 request');
     // Three plans, and two continuations of each of the four.
     await eventually('the branches in the lane', async () => (await items.count()) === 7 + 1 + 3 + 8);
-    await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Run only');
+    await chooseOption(transcript, 'Run or replays', 'Run only', { exact: true });
     await eventually('the run alone', async () => (await items.count()) === 7);
     await transcript.getByText('6 of 6 messages, 0 of 11 replayed').waitFor();
-    await transcript.getByRole('combobox', { name: 'Run or replays' }).selectOption('Replays only');
+    await chooseOption(transcript, 'Run or replays', 'Replays only', { exact: true });
     // The question, the plan and its lane are above them.
     await eventually('the replays alone', async () => (await items.count()) === 3 + 3 + 8);
     await transcript.getByRole('button', { name: 'Clear filters' }).click();

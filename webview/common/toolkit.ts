@@ -1,14 +1,15 @@
 /**
  * The controls of the webview toolkit. Only this file imports the toolkit, so that it can be replaced.
  * The pages use plain HTML elements for controls that the toolkit does not have (search fields,
- * numbers, sliders, buttons that look like links), in rows and charts, of which there may be hundreds,
- * and in the filters of episodes and transcripts.
+ * numbers, sliders, progress bars, buttons that look like links), and in rows and charts, of which
+ * there may be hundreds.
  */
 
 import {
   Button,
   Checkbox,
   Dropdown,
+  Option,
   provideVSCodeDesignSystem,
   TextArea,
   TextField,
@@ -32,7 +33,7 @@ provideVSCodeDesignSystem().register(
   vsCodeTextField(),
 );
 
-export type { Button, Checkbox, Dropdown, TextArea, TextField };
+export type { Button, Checkbox, Dropdown, Option, TextArea, TextField };
 
 /** Creates a button. Use `primary` only for the main action of a panel. */
 export function button(
@@ -79,16 +80,14 @@ export function textArea(label: string, attributes: Attributes = {}): TextArea {
   return createControl('vscode-text-area', TextArea, attributes, label);
 }
 
-/** Creates a dropdown. `onChange` receives the value that the user chooses. */
-export function dropdown(label: string, onChange: (value: string) => void): Dropdown {
-  const element = createControl('vscode-dropdown', Dropdown, { 'aria-label': label });
-  element.addEventListener('change', () => onChange(element.value));
-  return element;
+/** Creates a dropdown. Use `Chooser`, which sets its options and hears of choices. */
+export function dropdown(label: string): Dropdown {
+  return createControl('vscode-dropdown', Dropdown, { 'aria-label': label });
 }
 
 /** Creates an option of a dropdown. */
-export function option(value: string, label: string): HTMLElement {
-  return createControl('vscode-option', HTMLElement, { value }, label);
+export function option(value: string, label: string): Option {
+  return createControl('vscode-option', Option, { value }, label);
 }
 
 /**

@@ -2,8 +2,9 @@
 
 import { isResumable } from '../../src/domain/run.ts';
 import { CHART_AXES, type ChartAxis, type DashboardSnapshot } from '../../src/shared/protocols/dashboardProtocol.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { badge, h, replace } from '../common/dom.ts';
-import { button, dropdown, option } from '../common/toolkit.ts';
+import { button } from '../common/toolkit.ts';
 import { AXIS_WORDS, SCALE_WORDS, SCALES, type Scale } from './chart/axes.ts';
 import { SMOOTHINGS, type Smoothing } from './chart/smoothing.ts';
 import { describeRunProgress } from './summary.ts';
@@ -35,52 +36,54 @@ export interface ControlEvents {
 export class Controls {
   readonly element: HTMLElement;
   private readonly events: ControlEvents;
-  private readonly chooser = dropdown('Run', (run) => this.events.chooseRun(run));
+  private readonly chooser = new Chooser('Run', (run) => this.events.chooseRun(run));
   private readonly status = h('span', { class: 'status', role: 'status' });
   private readonly waiting = h('span', { class: 'muted waiting' });
   private readonly pause = button('Pause', () => this.events.togglePause(), {
     title: 'Freezes the charts while a run is in progress',
   });
-  private readonly smoother = dropdown('Smoothing', (value) =>
-    this.events.redraw({ smoothing: SMOOTHINGS.find((known) => known === value) ?? 'automatic' }),
+  private readonly smoother = new Chooser(
+    'Smoothing',
+    (value) => this.events.redraw({ smoothing: SMOOTHINGS.find((known) => known === value) ?? 'automatic' }),
+    { choices: SMOOTHINGS.map((value) => [value, SMOOTHING_WORDS[value]]) },
   );
-  private readonly axisChooser = dropdown('Horizontal axis', (value) =>
-    this.events.redraw({ axis: CHART_AXES.find((known) => known === value) ?? 'step' }),
+  private readonly axisChooser = new Chooser(
+    'Horizontal axis',
+    (value) => this.events.redraw({ axis: CHART_AXES.find((known) => known === value) ?? 'step' }),
+    { choices: CHART_AXES.map((value) => [value, AXIS_WORDS[value].choice]) },
   );
-  private readonly scaleChooser = dropdown('Scales', (value) =>
-    this.events.redraw({ scale: SCALES.find((known) => known === value) ?? 'linear' }),
+  private readonly scaleChooser = new Chooser(
+    'Scales',
+    (value) => this.events.redraw({ scale: SCALES.find((known) => known === value) ?? 'linear' }),
+    { choices: SCALES.map((value) => [value, SCALE_WORDS[value]]) },
   );
   private readonly actions = h('span', { class: 'actions' });
-  private choices = '';
   private shownActions = '';
 
   /** @param picker the menu of the runs that are laid over this one */
   constructor(picker: HTMLElement, events: ControlEvents) {
     this.events = events;
-    this.smoother.append(...SMOOTHINGS.map((value) => option(value, SMOOTHING_WORDS[value])));
-    this.axisChooser.append(...CHART_AXES.map((value) => option(value, AXIS_WORDS[value].choice)));
-    this.scaleChooser.append(...SCALES.map((value) => option(value, SCALE_WORDS[value])));
     this.element = h(
       'header',
       { class: 'panel-head' },
       h('h1', {}, 'Run dashboard'),
-      this.chooser,
+      this.chooser.element,
       picker,
       this.status,
       h(
         'span',
         { class: 'push controls' },
         this.waiting,
-        this.axisChooser,
-        this.scaleChooser,
-        this.smoother,
+        this.axisChooser.element,
+        this.scaleChooser.element,
+        this.smoother.element,
         this.pause,
         this.actions,
       ),
     );
   }
 
-  /** Sets the dropdowns to the settings of the charts. They must be on the page. */
+  /** Sets the dropdowns to the settings of the charts. */
   set drawing({ smoothing, axis, scale }: Drawing) {
     this.smoother.value = smoothing;
     this.axisChooser.value = axis;
@@ -89,7 +92,11 @@ export class Controls {
 
   /** @param paused true if the charts are frozen */
   show(snapshot: DashboardSnapshot, paused: boolean): void {
-    this.drawChoices(snapshot);
+    this.chooser.choices = snapshot.runs.map(({ id, title, started }): Choice => [
+      id,
+      `${toPlainTitle(title)}, ${started}`,
+    ]);
+    this.chooser.value = snapshot.run.id;
     replace(
       this.status,
       badge(snapshot.status, snapshot.status === 'failed' ? 'bad' : 'plain'),
@@ -106,20 +113,7 @@ export class Controls {
   }
 
   focus(): void {
-    this.chooser.focus();
-  }
-
-  /** Redraws the list of runs only if it changed, because it may be open. */
-  private drawChoices(snapshot: DashboardSnapshot): void {
-    const choices = JSON.stringify(snapshot.runs);
-    if (choices !== this.choices) {
-      this.choices = choices;
-      replace(
-        this.chooser,
-        ...snapshot.runs.map((run) => option(run.id, `${toPlainTitle(run.title)}, ${run.started}`)),
-      );
-    }
-    this.chooser.value = snapshot.run.id;
+    this.chooser.element.focus();
   }
 
   /** Redraws the buttons only if they changed, because one of them may have the focus. */

@@ -22,6 +22,7 @@ import {
   type ShownProblem,
 } from '../../src/shared/protocols/episodesProtocol.ts';
 import { showInvisibleControls } from '../../src/shared/text/visible.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { ColumnChooser } from '../common/columnChooser.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
 import { count, describeShownCredit, toSingleLine, plural, formatReturnValue } from '../common/format.ts';
@@ -39,7 +40,10 @@ import { describeListedProblems, describeScoresByHand } from './words.ts';
 export class EpisodesPanel {
   private readonly host: Host<EpisodesToHost>;
   private readonly requests: RequestSender<typeof EPISODES_REQUESTS>;
-  private readonly runChooser = h('select', { class: 'run-chooser', 'aria-label': 'Run' });
+  private readonly runChooser = new Chooser('Run', (run) => {
+    this.grid.expect();
+    this.host.post({ type: 'chooseRun', run });
+  });
   private readonly about = h('span', { class: 'muted about' });
   private readonly listed = h('span', { class: 'muted listed', role: 'status' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
@@ -107,7 +111,7 @@ export class EpisodesPanel {
     empty: () => {
       this.empty.hidden = false;
       this.body.hidden = true;
-      this.runChooser.hidden = true;
+      this.runChooser.element.hidden = true;
       this.about.textContent = '';
       this.listed.textContent = '';
       this.newest = null;
@@ -182,10 +186,6 @@ export class EpisodesPanel {
         });
       },
     });
-    this.runChooser.addEventListener('change', () => {
-      this.grid.expect();
-      host.post({ type: 'chooseRun', run: this.runChooser.value });
-    });
     const keys = linkButton(() => this.keys.toggle(), { 'aria-haspopup': 'dialog' }, 'Keys ( ? )');
     this.empty = h(
       'div',
@@ -208,7 +208,7 @@ export class EpisodesPanel {
       'header',
       { class: 'panel-head' },
       h('h1', { class: 'for-readers' }, 'Episodes'),
-      this.runChooser,
+      this.runChooser.element,
       this.about,
       h(
         'span',
@@ -255,15 +255,8 @@ export class EpisodesPanel {
     this.run = run;
     this.empty.hidden = true;
     this.body.hidden = false;
-    this.runChooser.hidden = false;
-    const words = runs.map(({ id, title }) => `${id}\n${title}`).join('\n');
-    if (this.runChooser.dataset['runs'] !== words) {
-      this.runChooser.dataset['runs'] = words;
-      replace(
-        this.runChooser,
-        ...runs.map(({ id, title }) => h('option', { value: id }, showInvisibleControls(title))),
-      );
-    }
+    this.runChooser.element.hidden = false;
+    this.runChooser.choices = runs.map(({ id, title }): Choice => [id, showInvisibleControls(title)]);
     this.runChooser.value = run.id;
     this.about.textContent = `${run.description}, ${run.status}`;
     this.note.textContent = note ?? '';

@@ -14,7 +14,7 @@ import {
   type VerdictFilter,
 } from '../../src/domain/problem.ts';
 import { SEARCH_LIMIT, type ClassState, type SavedFilter } from '../../src/shared/protocols/episodesProtocol.ts';
-import { setChoices, type Choice } from '../common/choices.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { h } from '../common/dom.ts';
 import { count } from '../common/format.ts';
 import { DelayedWork } from '../common/rest.ts';
@@ -69,12 +69,23 @@ export class Toolbar {
       'Words in questions, messages and metadata. level:3, source:gsm8k, uid:12, question:apples, ' +
       'message:"two words", tag:odd and note:late search one field only.',
   });
-  private readonly outcome = chooser('Outcome');
-  private readonly verdict = chooser('Verdict of the clearest credit');
-  private readonly role = chooser('Role of the clearest credit');
-  private readonly className = chooser('Taxonomy class');
-  private readonly split = chooser('Split');
-  private readonly savedChooser = chooser('Saved filters');
+  private readonly outcome = this.chooser(
+    'Outcome',
+    OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]),
+  );
+  private readonly verdict = this.chooser(
+    'Verdict of the clearest credit',
+    VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]),
+  );
+  private readonly role = this.chooser('Role of the clearest credit');
+  private readonly className = this.chooser('Taxonomy class');
+  private readonly split = this.chooser('Split');
+  private readonly savedChooser = this.chooser('Saved filters', [], (value) => {
+    const chosen = this.saved.find(({ name }) => name === value);
+    if (chosen !== undefined) {
+      this.take(chosen.filter, chosen.sort);
+    }
+  });
   private readonly saveButton = link('Save', 'Save the filters and the sort order under a name');
   private readonly removeButton = link('Delete', 'Delete the selected filter');
   private readonly clear = link('Clear', 'Show all problems');
@@ -90,31 +101,6 @@ export class Toolbar {
     this.events = events;
     this.field.addEventListener('input', () => this.asking.ask());
     this.field.addEventListener('keydown', (event) => this.onKey(event));
-    setChoices(
-      this.outcome,
-      OUTCOME_FILTERS.map((name) => [name, OUTCOME_WORDS[name]]),
-    );
-    setChoices(
-      this.verdict,
-      VERDICT_FILTERS.map((name) => [name, VERDICT_WORDS[name]]),
-    );
-    const choosers = [this.outcome, this.verdict, this.role, this.className, this.split];
-    for (const select of choosers) {
-      select.addEventListener('change', () => this.asking.now());
-    }
-    for (const select of [...choosers, this.savedChooser]) {
-      select.addEventListener('keydown', (event) => {
-        if (event.key === 'Escape') {
-          events.leave();
-        }
-      });
-    }
-    this.savedChooser.addEventListener('change', () => {
-      const chosen = this.saved.find(({ name }) => name === this.savedChooser.value);
-      if (chosen !== undefined) {
-        this.take(chosen.filter, chosen.sort);
-      }
-    });
     this.saveButton.addEventListener('click', () => events.save());
     this.removeButton.addEventListener('click', () => events.remove(this.savedChooser.value));
     this.clear.addEventListener('click', () => {
@@ -126,13 +112,13 @@ export class Toolbar {
       'div',
       { class: 'toolbar', role: 'search' },
       this.field,
-      this.outcome,
-      this.verdict,
-      this.role,
-      this.className,
+      this.outcome.element,
+      this.verdict.element,
+      this.role.element,
+      this.className.element,
       this.classify,
-      this.split,
-      h('span', { class: 'saved' }, this.savedChooser, this.saveButton, this.removeButton, this.clear),
+      this.split.element,
+      h('span', { class: 'saved' }, this.savedChooser.element, this.saveButton, this.removeButton, this.clear),
     );
     this.update(NO_PROBLEM_FILTER, null, null);
   }
@@ -143,7 +129,7 @@ export class Toolbar {
   }
 
   focusFilters(): void {
-    this.outcome.focus();
+    this.outcome.element.focus();
   }
 
   /** Shows the current filter and the available choices. */
@@ -156,31 +142,26 @@ export class Toolbar {
     if (document.activeElement !== this.field && !this.asking.waiting) {
       this.field.value = filter.search;
     }
-    setChoices(this.role, [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])]);
-    setChoices(this.className, [
+    this.role.choices = [[ANY, 'Any role'], ...withChosen(roles, filter.role).map((name): Choice => [name, name])];
+    this.className.choices = [
       [ANY, 'Any class'],
       ...withChosen(this.names, filter.className === NOT_CLASSIFIED ? null : filter.className).map((name): Choice => [
         name,
         name,
       ]),
       [NOT_CLASSIFIED, 'Not classified'],
-    ]);
+    ];
     const counts: Readonly<Record<SplitFilter, number>> = { all: total, train: trained, evaluation: evaluated };
-    setChoices(
-      this.split,
-      SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]),
-    );
-    for (const [select, value] of [
+    this.split.choices = SPLIT_FILTERS.map((name): Choice => [name, `${SPLIT_WORDS[name]} (${count(counts[name])})`]);
+    for (const [chooser, value] of [
       [this.outcome, filter.outcome],
       [this.verdict, filter.verdict],
       [this.role, filter.role ?? ANY],
       [this.className, filter.className ?? ANY],
       [this.split, filter.split],
     ] as const) {
-      if (select.value !== value) {
-        select.value = value;
-      }
-      select.classList.toggle('set', value !== ANY && value !== 'all');
+      chooser.value = value;
+      chooser.element.classList.toggle('set', value !== ANY && value !== 'all');
     }
     this.markSaved();
   }
@@ -206,9 +187,9 @@ export class Toolbar {
         JSON.stringify(listFilterValues(filter)) === JSON.stringify(listFilterValues(this.filter)) &&
         (this.sort === null || (sort.column === this.sort.column && sort.descending === this.sort.descending)),
     );
-    setChoices(this.savedChooser, [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])]);
+    this.savedChooser.choices = [[ANY, 'Saved filters'], ...this.saved.map(({ name }): Choice => [name, name])];
     this.savedChooser.value = same?.name ?? ANY;
-    this.savedChooser.hidden = this.saved.length === 0;
+    this.savedChooser.element.hidden = this.saved.length === 0;
     this.removeButton.hidden = same === undefined;
     const open = JSON.stringify(listFilterValues(this.filter)) === JSON.stringify(listFilterValues(NO_PROBLEM_FILTER));
     this.saveButton.hidden = same !== undefined || open;
@@ -233,6 +214,16 @@ export class Toolbar {
     };
   }
 
+  private chooser(
+    label: string,
+    choices: readonly Choice[] = [],
+    onChoose: (value: string) => void = () => this.asking.now(),
+  ): Chooser {
+    const chooser = new Chooser(label, onChoose, { choices, leave: () => this.events.leave() });
+    chooser.element.title = label;
+    return chooser;
+  }
+
   private onKey(event: KeyboardEvent): void {
     if (event.key === 'Enter' || event.key === 'ArrowDown') {
       event.preventDefault();
@@ -245,10 +236,6 @@ export class Toolbar {
       this.events.leave();
     }
   }
-}
-
-function chooser(label: string): HTMLSelectElement {
-  return h('select', { 'aria-label': label, title: label });
 }
 
 function link(words: string, title: string): HTMLButtonElement {

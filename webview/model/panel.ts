@@ -17,10 +17,11 @@ import {
   type ModelTestState,
 } from '../../src/shared/protocols/modelProtocol.ts';
 import { formatBytes } from '../../src/shared/text/sizes.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { h, replace, badge, focusedIn, icon } from '../common/dom.ts';
 import { duration } from '../common/format.ts';
 import type { Host } from '../common/host.ts';
-import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
+import { button, progressRing } from '../common/toolkit.ts';
 import { COLOR_COUNT, memoryBar, type NumberedItem } from './memoryBar.ts';
 import {
   listFactRows,
@@ -39,10 +40,10 @@ export class ModelPanel {
   private readonly path = h('span', { class: 'muted path' });
   private readonly banner = h('p', { class: 'problem banner', role: 'alert' });
   private readonly status = h('div', { class: 'working', role: 'status' });
-  private readonly trained = dropdown('What is trained', (value) =>
+  private readonly trained = new Chooser('What is trained', (value) =>
     this.change({ adapterRank: value === EVERYTHING ? null : Number(value) }),
   );
-  private readonly device = dropdown('Device', (value) =>
+  private readonly device = new Chooser('Device', (value) =>
     this.change({ device: DEVICE_REQUESTS.find((name) => name === value) ?? DEFAULT_PROVIDER }),
   );
   private readonly actions: HTMLElement;
@@ -77,7 +78,13 @@ export class ModelPanel {
       'section',
       { class: 'plan', 'aria-label': 'Memory plan' },
       h('h2', {}, 'Memory for a run'),
-      h('div', { class: 'fields' }, field('Trained', this.trained), field('Device', this.device), this.planStatus),
+      h(
+        'div',
+        { class: 'fields' },
+        field('Trained', this.trained.element),
+        field('Device', this.device.element),
+        this.planStatus,
+      ),
       this.planFault,
       this.plan,
     );
@@ -124,12 +131,11 @@ export class ModelPanel {
     const ranks = [
       ...new Set([...ADAPTER_RANKS, ...(settings.adapterRank === null ? [] : [settings.adapterRank])]),
     ].sort((a, b) => a - b);
-    replace(
-      this.trained,
-      ...ranks.map((rank) => option(String(rank), `Adapter of rank ${rank}`)),
-      option(EVERYTHING, 'Everything'),
-    );
-    replace(this.device, ...DEVICE_REQUESTS.map((device) => option(device, deviceTitle(device))));
+    this.trained.choices = [
+      ...ranks.map((rank): Choice => [String(rank), `Adapter of rank ${rank}`]),
+      [EVERYTHING, 'Everything'],
+    ];
+    this.device.choices = DEVICE_REQUESTS.map((device): Choice => [device, deviceTitle(device)]);
     replace(
       this.root,
       h('header', { class: 'panel-head' }, h('h1', {}, 'Model'), this.path, this.actions),
@@ -273,6 +279,7 @@ class SelfTestView {
   private readonly start;
   private readonly cancel;
   private readonly status = h('p', { class: 'test-status', role: 'status' });
+  // The toolkit has only a ring, which cannot show a share.
   private readonly progress = h('progress', { 'aria-label': 'Self-test', max: 1 });
   private readonly steps = h('ul', { class: 'steps', 'aria-label': 'Steps of the self-test' });
   private shown = 0;

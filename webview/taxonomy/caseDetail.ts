@@ -2,12 +2,13 @@
 
 import { findCurrentLabel, labelFault, VERDICTS, isVerdictName, LABEL_LIMIT } from '../../src/domain/taxonomy.ts';
 import type { CaseAlternative, CaseDetail, LabelDraft } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { createCreditCell, createVerdict } from '../common/creditBar.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
 import { count, decimal, NOT_MEASURED, formatReturnValue } from '../common/format.ts';
 import { createTextNodes } from '../common/shownText.ts';
 import { term } from '../common/term.ts';
-import { button, dropdown, option, textArea, textField } from '../common/toolkit.ts';
+import { button, textArea, textField } from '../common/toolkit.ts';
 import { formatLocalTime } from './words.ts';
 
 /** Values of the dropdown that are not classes: nothing chosen, and a label in the user's own words. */
@@ -27,7 +28,9 @@ export class CaseDetailView {
   private readonly actions: CaseActions;
   private readonly alternatives = h('div', {}, h('p', { class: 'muted' }, 'Reading the case'));
   private readonly history = h('div', {});
-  private readonly chooser = dropdown('Your label', () => this.changed());
+  private readonly chooser = new Chooser('Your label', () => this.changed(), {
+    choices: [[NONE, 'Choose a label'], ...VERDICTS.map((name): Choice => [name, name]), [OWN, 'In my own words']],
+  });
   private readonly own = textField('In your own words', { maxlength: LABEL_LIMIT, size: 40 });
   private readonly note = textArea('Note', { rows: 2, cols: 60, resize: 'vertical' });
   private readonly takeBack = button('Remove label', () => this.send(''), {
@@ -42,12 +45,6 @@ export class CaseDetailView {
     this.bucket = bucket;
     this.actions = actions;
     this.touched = draft !== null;
-    replace(
-      this.chooser,
-      option(NONE, 'Choose a label'),
-      ...VERDICTS.map((name) => option(name, name)),
-      option(OWN, 'In my own words'),
-    );
     this.own.addEventListener('input', () => this.changed());
     this.note.addEventListener('input', () => this.changed());
     this.fill(draft?.name ?? '', draft?.note ?? '');
@@ -56,7 +53,7 @@ export class CaseDetailView {
       'section',
       { class: 'label-form', 'aria-label': 'Your label' },
       h('h3', {}, 'Your label'),
-      h('div', { class: 'label-fields' }, this.chooser, this.own),
+      h('div', { class: 'label-fields' }, this.chooser.element, this.own),
       this.note,
       h('div', { class: 'actions' }, save, this.takeBack, this.status),
       this.fault,

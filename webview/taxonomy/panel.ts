@@ -21,12 +21,13 @@ import {
   type TaxonomyFromHost,
   type TaxonomyToHost,
 } from '../../src/shared/protocols/taxonomyProtocol.ts';
+import { Chooser, type Choice } from '../common/chooser.ts';
 import { h, linkButton, replace } from '../common/dom.ts';
 import { count, NOT_MEASURED, toSingleLine, plural } from '../common/format.ts';
 import type { Host, MessageHandlers } from '../common/host.ts';
 import { RequestSender } from '../common/requests.ts';
 import { createTextNodes } from '../common/shownText.ts';
-import { button, dropdown, option, progressRing } from '../common/toolkit.ts';
+import { button, progressRing } from '../common/toolkit.ts';
 import { CaseList } from './cases.ts';
 import { ClassTable } from './classTable.ts';
 import { ThresholdForm } from './thresholdForm.ts';
@@ -58,12 +59,16 @@ export class TaxonomyPanel {
   });
   private readonly agreement = h('p', {});
   private readonly disagreeing = button('', () => this.choose({ verdict: null, role: null, labels: 'disagreement' }));
-  private readonly classChooser = dropdown('Class', (value) =>
-    this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null }),
+  private readonly classChooser = new Chooser(
+    'Class',
+    (value) => this.choose({ verdict: VERDICTS.find((name) => name === value) ?? null }),
+    { choices: [[ANY, 'All classes'], ...VERDICTS.map((name): Choice => [name, name])] },
   );
-  private readonly roleChooser = dropdown('Role', (value) => this.choose({ role: value === ANY ? null : value }));
-  private readonly labelChooser = dropdown('Labels', (value) =>
-    this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' }),
+  private readonly roleChooser = new Chooser('Role', (value) => this.choose({ role: value === ANY ? null : value }));
+  private readonly labelChooser = new Chooser(
+    'Labels',
+    (value) => this.choose({ labels: LABEL_FILTERS.find((name) => name === value) ?? 'all' }),
+    { choices: LABEL_FILTERS.map((name) => [name, LABEL_WORDS[name]]) },
   );
   private readonly all = button('All cases', () => this.choose(NO_FILTER));
   private readonly findings: Findings;
@@ -150,14 +155,12 @@ export class TaxonomyPanel {
         this.ask();
       },
     });
-    replace(this.classChooser, option(ANY, 'All classes'), ...VERDICTS.map((name) => option(name, name)));
-    replace(this.labelChooser, ...LABEL_FILTERS.map((name) => option(name, LABEL_WORDS[name])));
     const filters = h(
       'div',
       { class: 'filters', role: 'group', 'aria-label': 'Filters' },
-      this.classChooser,
-      this.roleChooser,
-      this.labelChooser,
+      this.classChooser.element,
+      this.roleChooser.element,
+      this.labelChooser.element,
       this.all,
     );
     this.body = h(
@@ -237,7 +240,6 @@ export class TaxonomyPanel {
   }
 
   private show(view: TaxonomyView): void {
-    const roles = this.view?.roles.join('\n');
     this.view = view;
     replace(this.status);
     this.banner.textContent = '';
@@ -254,9 +256,7 @@ export class TaxonomyPanel {
     const apart = countDisagreements(view.agreement);
     this.disagreeing.hidden = apart === 0;
     this.disagreeing.textContent = `Show the ${count(apart)} that ${apart === 1 ? 'disagrees' : 'disagree'}`;
-    if (roles !== view.roles.join('\n')) {
-      replace(this.roleChooser, option(ANY, 'All roles'), ...view.roles.map((role) => option(role, role)));
-    }
+    this.roleChooser.choices = [[ANY, 'All roles'], ...view.roles.map((role): Choice => [role, role])];
     this.markFilter();
     this.findings.update(view);
     this.cases.update(view);

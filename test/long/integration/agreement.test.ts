@@ -7,7 +7,7 @@ import { formatDecimal } from '../../../src/shared/text/figures.ts';
 import { choose, openDashboard, seePoints, tableOf } from '../../integration/dashboardPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { quantile, roundNumbers } from '../../integration/storeNumbers.ts';
-import { assertQuiet, c3, reading, unfold } from '../../integration/team.ts';
+import { assertQuiet, c3, chooseOption, reading, unfold } from '../../integration/team.ts';
 
 // A diagnosis compares the alternatives of one bucket: so does this run.
 const scenario = workbenchScenarios({ recording: 'arithmeticApart' });
@@ -142,7 +142,7 @@ scenario('rows, side bar and classes agree with c3 diagnose and c3 taxonomy', as
       );
       leaves.push(...rows.filter(({ role }) => role === 'actor').map((row) => row.return));
       for (const { name, cases } of taxonomy.classes) {
-        await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption(`Class: ${name}`);
+        await chooseOption(transcript, 'Label or failure class', `Class: ${name}`, { exact: true });
         const here = cases.filter((one) => one.question === question).length;
         await transcript.locator('.matching', { hasText: `${here} of 6 messages` }).waitFor();
         matched.set(name, (matched.get(name) ?? 0) + here);

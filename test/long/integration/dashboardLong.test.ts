@@ -8,7 +8,7 @@ import type { FrameLocator } from 'playwright-core';
 import { chart, choose, figure, heard, openDashboard, seePoints, seeRuns } from '../../integration/dashboardPanel.ts';
 import { longRunScenario, said, SHORT } from '../../integration/dashboardRuns.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
-import { assertQuiet, reloadWindow, tick } from '../../integration/team.ts';
+import { assertQuiet, chosenValue, reloadWindow, tick } from '../../integration/team.ts';
 
 const STEPS = 2000;
 const ALL_POINTS = 2 * STEPS + SHORT;
@@ -98,11 +98,7 @@ scenario(
     await eventually('the place scrolled to', async () => Math.abs((await scrolled(again)) - place) <= 2);
     await seeRuns(again, 3);
     await again.getByRole('table', { name: 'Held-out accuracy, greedy' }).waitFor();
-    const axis = again.getByRole('combobox', { name: 'Horizontal axis', exact: true });
-    await eventually(
-      'the axis',
-      async () => (await axis.evaluate((element: HTMLSelectElement) => element.value)) === 'time',
-    );
+    await eventually('the axis', async () => (await chosenValue(again, 'Horizontal axis')) === 'time');
     await workbench.runCommand('C3: Open run dashboard');
     assert.equal(await workbench.tab('Run dashboard').count(), 1);
     await choose(workbench, again, 'Horizontal axis', 'Over steps');

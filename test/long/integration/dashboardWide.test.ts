@@ -21,7 +21,7 @@ import {
 } from '../../integration/dashboardPanel.ts';
 import { addMadeRun } from '../../integration/dashboardStore.ts';
 import { eventually, SCREENS, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
-import { assertQuiet, reloadWindow, tick } from '../../integration/team.ts';
+import { assertQuiet, chosenValue, reloadWindow, tick } from '../../integration/team.ts';
 
 /** Of pictures for people. */
 const THEMES = ['light', 'dark'] as const;
@@ -177,11 +177,7 @@ scenario('after a reload there is one dashboard, with what it compared', async (
   const again = await workbench.webview('Run dashboard');
   await again.getByRole('list', { name: 'Runs in the charts' }).waitFor();
   assert.equal(await workbench.tab('Run dashboard').count(), 1);
-  const axis = again.getByRole('combobox', { name: 'Horizontal axis', exact: true });
-  await eventually(
-    'the axis',
-    async () => (await axis.evaluate((element: HTMLSelectElement) => element.value)) === 'time',
-  );
+  await eventually('the axis', async () => (await chosenValue(again, 'Horizontal axis')) === 'time');
   await workbench.runCommand('C3: Open run dashboard');
   assert.equal(await workbench.tab('Run dashboard').count(), 1);
   assertQuiet(workbench);

@@ -10,7 +10,15 @@ import { choose as chooseFor, openDashboard, seePoints } from '../../integration
 import { addMadeRun, openMade } from '../../integration/dashboardStore.ts';
 import { eventually, type Workbench } from '../../integration/harness/workbench.ts';
 import { answerDialog } from '../../integration/modelFolder.ts';
-import { choose, openFromEpisodes, reading, storeOf, tick, transcriptOf } from '../../integration/team.ts';
+import {
+  choose,
+  chooseOption,
+  openFromEpisodes,
+  reading,
+  storeOf,
+  tick,
+  transcriptOf,
+} from '../../integration/team.ts';
 import { addRequest, addTree, problem } from '../../unit/extension/storeFixture.ts';
 
 type Scenario = (name: string, body: (workbench: Workbench) => Promise<void>) => void;
@@ -146,7 +154,7 @@ export function auditScenarios(scenario: Scenario): void {
     await tree.press('/');
     await transcript.getByRole('searchbox', { name: 'Search messages' }).pressSequentially(word);
     await transcript.locator('[role="treeitem"] mark').first().waitFor();
-    await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+    await chooseOption(transcript, 'Role', 'actor', { exact: true });
     await transcript.locator('.matching', { hasText: 'messages' }).waitFor();
     for (const place of [0, 1]) {
       await transcript.locator('[role="treeitem"][aria-label^="actor"]').nth(place).click();

@@ -4,7 +4,7 @@ import { listed, openGrid, row, searchField, selected, withEpisodes } from '../.
 import { addComparedRuns, addManyProblems, fillEpisodes } from '../../integration/episodesStore.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
 import { chooseTwoRuns } from '../../integration/runsTable.ts';
-import { assertQuiet, hasFocus, reloadWindow } from '../../integration/team.ts';
+import { assertQuiet, chooseOption, chosenValue, hasFocus, reloadWindow } from '../../integration/team.ts';
 import { RUN } from '../../unit/extension/storeFixture.ts';
 
 const PROBLEMS = 2000;
@@ -24,15 +24,15 @@ scenario(
     await workbench.treeItem(view, `Run ${RUN}`).click();
     await workbench.webview('Episodes');
     const panel = await openGrid(workbench);
-    await panel.getByRole('combobox', { name: 'Split' }).selectOption('evaluation');
+    await chooseOption(panel, 'Split', 'Evaluation');
     await listed(panel, '10 of 40 problems');
-    await panel.getByRole('combobox', { name: 'Outcome' }).selectOption('changed');
+    await chooseOption(panel, 'Outcome', 'Changed', { exact: true });
     await eventually('those whose outcome changed', async () =>
       /^[1-9] of 40/u.test(await panel.locator('.listed').innerText()),
     );
     await panel.getByRole('button', { name: 'Clear', exact: true }).click();
     await listed(panel, '40 problems');
-    await panel.getByRole('combobox', { name: 'Verdict of the clearest credit' }).selectOption('hurt');
+    await chooseOption(panel, 'Verdict of the clearest credit', 'Hurt', { exact: true });
     await panel.getByRole('grid').press('/');
     const field = searchField(panel);
     await field.fill('source:even hens');
@@ -43,13 +43,10 @@ scenario(
     await eventually('the keyboard in the grid', () => hasFocus(panel.getByRole('grid')));
     await panel.getByRole('button', { name: 'Save', exact: true }).click();
     await workbench.answer('Hurt hens');
-    await eventually(
-      'the saved filter',
-      async () => (await panel.getByRole('combobox', { name: 'Saved filters' }).inputValue()) === 'Hurt hens',
-    );
+    await eventually('the saved filter', async () => (await chosenValue(panel, 'Saved filters')) === 'Hurt hens');
     await panel.getByRole('button', { name: 'Clear', exact: true }).click();
     await listed(panel, '40 problems');
-    await panel.getByRole('combobox', { name: 'Saved filters' }).selectOption('Hurt hens');
+    await chooseOption(panel, 'Saved filters', 'Hurt hens', { exact: true });
     await eventually('the search of the saved filter', async () => (await field.inputValue()) === 'source:even hens');
     await eventually('the problems of the saved filter', async () =>
       /^[1-4] of 40 problems$/u.test(await panel.locator('.listed').innerText()),

@@ -12,7 +12,7 @@ import { openStoreForWriting, type Label } from '../../../src/store/write/writer
 import { openGrid } from '../../integration/episodesPanel.ts';
 import { eventually, workbenchScenarios, type Workbench } from '../../integration/harness/workbench.ts';
 import { caseOf, choose, openTaxonomy, prepare } from '../../integration/taxonomyPanel.ts';
-import { assertQuiet, reading, reloadWindow, storeOf } from '../../integration/team.ts';
+import { assertQuiet, chooseOption, reading, reloadWindow, storeOf } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 
@@ -108,7 +108,7 @@ scenario('buckets that come later are announced and change nothing until they ar
 scenario('the engine classifies the problems of a run, which then sort and filter by class', async (workbench) => {
   prepare(workbench);
   const panel = await openGrid(workbench);
-  await panel.getByRole('combobox', { name: 'Split' }).selectOption('train');
+  await chooseOption(panel, 'Split', 'Training');
   await eventually('its problems', async () => / of /u.test(await panel.locator('.listed').innerText()));
   const cells = panel.locator('.canvas .cell-class');
   // A column that says nothing yet is not shown.
@@ -123,7 +123,7 @@ scenario('the engine classifies the problems of a run, which then sort and filte
       (await cells.evaluateAll((all) => all.every((cell) => cell.getAttribute('aria-label') !== 'not classified'))),
   );
   const name = (await cells.first().getAttribute('aria-label')) ?? '';
-  await panel.getByRole('combobox', { name: 'Taxonomy class' }).selectOption(name);
+  await chooseOption(panel, 'Taxonomy class', name, { exact: true });
   await eventually(
     'problems of this class only',
     async () =>

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { firstEpisode, openFirst, ROW } from '../../integration/firstTranscript.ts';
 import { eventually, workbenchScenarios } from '../../integration/harness/workbench.ts';
-import { assertQuiet, unfold } from '../../integration/team.ts';
+import { assertQuiet, chooseOption, unfold } from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({ recording: 'arithmetic' });
 
@@ -51,10 +51,10 @@ scenario(
     await eventually('the keyboard in the filters', () =>
       role.evaluate((element) => element === element.ownerDocument.activeElement),
     );
-    await role.selectOption('reasoner');
+    await chooseOption(transcript, 'Role', 'reasoner', { exact: true });
     await transcript.getByText('2 of 6 messages').waitFor();
     await transcript.locator(`${ROW}.active[aria-label^="reasoner 2 of 2"]`).waitFor();
-    await role.selectOption('');
+    await chooseOption(transcript, 'Role', 'Any role', { exact: true });
     await eventually('all but what is folded', async () => (await transcript.getByRole('treeitem').count()) === 5);
     await role.press('Escape');
     await eventually('the keyboard in the tree', () =>
@@ -74,10 +74,10 @@ scenario('the map of the protocol filters for a role, and filters leave what mat
   await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
   await transcript.getByText('2 of 6 messages').waitFor();
   await workbench.screenshot('filter');
-  await transcript.getByRole('combobox', { name: 'Role' }).selectOption('actor');
+  await chooseOption(transcript, 'Role', 'actor', { exact: true });
   await eventually('the answers with their plans', async () => (await transcript.getByRole('treeitem').count()) === 7);
   await transcript.getByText('4 of 6 messages').waitFor();
-  await transcript.getByRole('combobox', { name: 'Label or failure class' }).selectOption('Class: Misleading Plan');
+  await chooseOption(transcript, 'Label or failure class', 'Class: Misleading Plan', { exact: true });
   // One that has to wait for the engine gives way to what is asked for meanwhile.
   await transcript.getByRole('button', { name: 'Clear filters' }).click();
   await eventually(

@@ -9,7 +9,15 @@ import { findings } from '../../integration/axe.ts';
 import { workbenchScenarios, type Theme, type Workbench } from '../../integration/harness/workbench.ts';
 import { addLostEpisodes, LOST_QUESTIONS } from '../../integration/lostEpisodes.ts';
 import { addTexts, TEXTS_QUESTION } from '../../integration/messageTexts.ts';
-import { assertQuiet, choose, firstPlan, openFromEpisodes, openLane, transcriptOf } from '../../integration/team.ts';
+import {
+  assertQuiet,
+  choose,
+  chooseOption,
+  firstPlan,
+  openFromEpisodes,
+  openLane,
+  transcriptOf,
+} from '../../integration/team.ts';
 
 const scenario = workbenchScenarios({
   recording: 'arithmeticPaired',
@@ -73,7 +81,7 @@ scenario('a search, a filter, and the sheet of keys', async (workbench) => {
   await transcript.getByText(/^\d+ \/ \d+|no match/u).waitFor();
   await tour(workbench, transcript, 'search');
   await field.fill('');
-  await transcript.getByRole('combobox', { name: 'Role' }).selectOption('reasoner');
+  await chooseOption(transcript, 'Role', 'reasoner', { exact: true });
   await transcript.locator('.matching', { hasText: 'messages' }).waitFor();
   await tour(workbench, transcript, 'filter');
   await transcript.getByRole('button', { name: 'Clear filters' }).click();

@@ -11,6 +11,7 @@ import { addLostEpisodes, LOST_QUESTIONS } from '../../integration/lostEpisodes.
 import {
   assertQuiet,
   choose,
+  chooseOption,
   firstPlan,
   hasFocus,
   openFromEpisodes,
@@ -126,7 +127,7 @@ scenario(
   async (workbench) => {
     const { question, message } = await firstPlan(workbench);
     const transcript = await transcriptOf(workbench, question);
-    await transcript.getByRole('combobox', { name: 'Role' }).selectOption('reasoner');
+    await chooseOption(transcript, 'Role', 'reasoner', { exact: true });
     await transcript.getByText('2 of 6 messages').waitFor();
     await eventually('the plans alone', async () => (await transcript.getByRole('treeitem').count()) === 3);
 

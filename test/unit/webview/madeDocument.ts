@@ -3,6 +3,8 @@
  * children's height, frames that a test draws. What would read markup is not there, and asking for it throws.
  */
 
+import { registerHooks } from 'node:module';
+
 const MARKUP: readonly PropertyKey[] = [
   'innerHTML',
   'outerHTML',
@@ -201,6 +203,28 @@ export function nextFrame(): void {
   }
 }
 
+/** An observer that observes nothing. */
+class Unmoved {
+  readonly observe = (): void => undefined;
+}
+
+/** Puts plain elements in the place of the toolkit's controls, which need a browser. */
+export function makeToolkit(): void {
+  const controls = ['Button', 'Checkbox', 'Dropdown', 'Option', 'TextArea', 'TextField'];
+  const registrations = [...controls, 'Divider'].map((name) => `export const vsCode${name} = () => null;`);
+  const toolkit = [
+    ...controls.map((name) => `export const ${name} = globalThis.Element;`),
+    ...registrations,
+    'export const provideVSCodeDesignSystem = () => ({ register: () => undefined });',
+  ].join('\n');
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === '@vscode/webview-ui-toolkit'
+        ? { url: `data:text/javascript,${encodeURIComponent(toolkit)}`, shortCircuit: true }
+        : next(specifier, context),
+  });
+}
+
 /** Puts a document, and what a page has beside it, in their places. */
 export function makeDocument(): void {
   for (const name of MARKUP) {
@@ -219,9 +243,9 @@ export function makeDocument(): void {
   Object.defineProperty(globalThis, 'document', { configurable: true, value: document });
   Object.assign(globalThis, {
     Element: MadeElement,
-    ResizeObserver: class {
-      readonly observe = (): void => undefined;
-    },
+    HTMLElement: MadeElement,
+    MutationObserver: Unmoved,
+    ResizeObserver: Unmoved,
     requestAnimationFrame: (work: () => void) => frames.push(work),
   });
 }

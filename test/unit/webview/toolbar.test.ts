@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, mock, test } from 'node:test';
 import { CLEAREST_FIRST, NO_PROBLEM_FILTER, type ProblemFilter } from '../../../src/domain/problem.ts';
-import { makeDocument, MadeElement } from './madeDocument.ts';
+import { makeDocument, MadeElement, makeToolkit } from './madeDocument.ts';
 
 makeDocument();
+makeToolkit();
 const page = new EventTarget();
 Object.defineProperty(globalThis, 'window', { configurable: true, value: page });
 const { Toolbar } = await import('../../../webview/episodes/toolbar.ts');

@@ -7,14 +7,18 @@ import {
   type OfferedSnapshot,
   type OwnContinuation,
 } from '../../../src/domain/replay.ts';
+import { Chooser, type Choice } from '../../common/chooser.ts';
 import { h } from '../../common/dom.ts';
-import { button, dropdown, option, textField, type Dropdown } from '../../common/toolkit.ts';
+import { button, textField } from '../../common/toolkit.ts';
 import type { ReplayFields } from './drafts.ts';
 import { parseTemperature, labelSnapshot } from './replayWords.ts';
 
 export class ContinueWith {
   readonly element: HTMLDetailsElement;
-  private readonly snapshot: Dropdown = dropdown('Snapshot', () => this.updateSummary());
+  private readonly snapshot = new Chooser('Snapshot', () => {
+    this.updateSummary();
+    this.changed();
+  });
   private readonly temperature = textField('Temperature', { size: 6, inputmode: 'decimal' });
   private readonly model = textField('Model folder', { size: 24, placeholder: "the run's own" });
   private readonly state = h('span', { class: 'muted' });
@@ -26,17 +30,14 @@ export class ContinueWith {
     events: { chooseModel(): void; submit(): void; changed(): void },
   ) {
     this.changed = () => events.changed();
-    this.snapshot.append(
-      option(
-        '',
-        `As recorded: ${own.step === null ? own.snapshot.slice(0, 12) : labelSnapshot({ id: own.snapshot, step: own.step, kept: true })}`,
-      ),
-    );
-    for (const offered of snapshots) {
-      if (offered.id !== own.snapshot) {
-        this.snapshot.append(option(offered.id, labelSnapshot(offered)));
-      }
-    }
+    const recorded =
+      own.step === null ? own.snapshot.slice(0, 12) : labelSnapshot({ id: own.snapshot, step: own.step, kept: true });
+    this.snapshot.choices = [
+      ['', `As recorded: ${recorded}`],
+      ...snapshots
+        .filter(({ id }) => id !== own.snapshot)
+        .map((offered): Choice => [offered.id, labelSnapshot(offered)]),
+    ];
     this.temperature.placeholder = own.temperature === null ? 'as recorded' : `as recorded: ${own.temperature}`;
     for (const field of [this.temperature, this.model]) {
       field.addEventListener('input', () => this.updateSummary());
@@ -55,7 +56,7 @@ export class ContinueWith {
       h(
         'div',
         { class: 'fields' },
-        h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot),
+        h('div', { class: 'labelled' }, h('span', { 'aria-hidden': 'true' }, 'Snapshot'), this.snapshot.element),
         this.temperature,
         this.model,
         button('Choose folder…', () => events.chooseModel(), { title: 'Choose the folder of another model' }),
@@ -95,10 +96,8 @@ export class ContinueWith {
     this.model.focus();
   }
 
-  /** The chosen snapshot. A dropdown that is not on the page yet has no value at all. */
   private get chosen(): string | null {
-    const value: unknown = this.snapshot.value;
-    return typeof value === 'string' && value !== '' ? value : null;
+    return this.snapshot.value === '' ? null : this.snapshot.value;
   }
 
   /** The values of the fields. */

@@ -9,7 +9,7 @@ import {
   type TranscriptFilter,
   type TranscriptLayout,
 } from '../../../src/shared/protocols/transcriptProtocol.ts';
-import { setChoices, type Choice } from '../../common/choices.ts';
+import { Chooser, type Choice } from '../../common/chooser.ts';
 import { h } from '../../common/dom.ts';
 import { count } from '../../common/format.ts';
 import { DelayedWork } from '../../common/rest.ts';
@@ -63,11 +63,11 @@ export class SearchBar {
     spellcheck: 'false',
   });
   private readonly hits = h('span', { class: 'muted hits', role: 'status' });
-  private readonly role = chooser('Role');
-  private readonly credit = chooser('Credit');
-  private readonly outcome = chooser('Return');
-  private readonly label = chooser('Label or failure class');
-  private readonly lane = chooser('Run or replays');
+  private readonly role = this.chooser('Role');
+  private readonly credit = this.chooser('Credit', CREDITS);
+  private readonly outcome = this.chooser('Return', OUTCOMES);
+  private readonly label = this.chooser('Label or failure class');
+  private readonly lane = this.chooser('Run or replays', LANES);
   private readonly clear = h('button', { class: 'link', type: 'button' }, 'Clear filters');
   private readonly matching = h('span', { class: 'muted matching', role: 'status' });
   private readonly filters: Drawer;
@@ -77,27 +77,16 @@ export class SearchBar {
   /** @param protocol the button that opens the map of the protocol if space is short */
   constructor(events: SearchEvents, protocol: HTMLElement) {
     this.events = events;
-    setChoices(this.credit, CREDITS);
-    setChoices(this.outcome, OUTCOMES);
-    setChoices(this.lane, LANES);
     this.field.addEventListener('input', () => this.asking.ask());
     this.field.addEventListener('keydown', (event) => this.onKey(event));
-    for (const select of this.choosers) {
-      select.addEventListener('change', () => events.filter(this.chosen()));
-      select.addEventListener('keydown', (event) => {
-        if (event.key === 'Escape') {
-          events.leave();
-        }
-      });
-    }
     this.clear.addEventListener('click', () => {
-      this.role.focus();
+      this.role.element.focus();
       events.filter(NO_FILTER);
     });
     const sign = h('span', { class: 'key-sign' }, ` ( ${findShownKey('keys')} )`);
     const keys = h('button', { class: 'link keys-button', type: 'button', 'aria-haspopup': 'dialog' }, 'Keys', sign);
     keys.addEventListener('click', () => events.keys());
-    const line = [...this.choosers, this.clear, this.matching];
+    const line = [...this.choosers.map(({ element }) => element), this.clear, this.matching];
     this.filters = new Drawer('Filters', 'filters', h('div', { class: 'filter-line' }, ...line));
     this.element = h(
       'div',
@@ -136,7 +125,7 @@ export class SearchBar {
 
   focusFilter(): void {
     this.filters.show(true);
-    this.role.focus();
+    this.role.element.focus();
   }
 
   /** Shows the current filter and the number of matching messages. */
@@ -148,30 +137,34 @@ export class SearchBar {
     this.filter = filter;
     const roles =
       filter.role === null || choices.roles.includes(filter.role) ? choices.roles : [...choices.roles, filter.role];
-    setChoices(this.role, [['', 'Any role'], ...roles.map((role): Choice => [role, role])]);
-    setChoices(this.label, [
+    this.role.choices = [['', 'Any role'], ...roles.map((role): Choice => [role, role])];
+    this.label.choices = [
       ['', 'Any label or class'],
       ...choices.labels.map((name): Choice => [`label:${name}`, `Label: ${name}`]),
       ...TAXONOMY_CLASSES.map((name): Choice => [`class:${name}`, `Class: ${name}`]),
-    ]);
+    ];
     this.role.value = filter.role ?? '';
     this.credit.value = filter.credit ?? '';
     this.outcome.value = filter.outcome ?? '';
     this.label.value = filter.label ?? '';
     this.lane.value = filter.lane ?? '';
-    this.lane.hidden = layout.replayed.requests === 0 && filter.lane === null;
+    this.lane.element.hidden = layout.replayed.requests === 0 && filter.lane === null;
     const set = Object.values(filter).filter((value) => value !== null).length;
     this.clear.hidden = set === 0;
     this.matching.textContent = set === 0 ? '' : describeMatching(layout);
     this.filters.name = set === 0 ? 'Filters' : `Filters (${set})`;
-    for (const select of this.choosers) {
-      select.classList.toggle('set', select.value !== '');
+    for (const { element, value } of this.choosers) {
+      element.classList.toggle('set', value !== '');
     }
   }
 
   /** @param at place of the focused hit, from 0; null if the focused row is not a hit */
   showHits(hits: SearchHits | null, at: number | null): void {
     this.hits.textContent = hits === null || hits.query.trim() === '' ? '' : describeHits(hits, at);
+  }
+
+  private chooser(label: string, choices: readonly Choice[] = []): Chooser {
+    return new Chooser(label, () => this.events.filter(this.chosen()), { choices, leave: () => this.events.leave() });
   }
 
   private onKey(event: KeyboardEvent): void {
@@ -198,7 +191,7 @@ export class SearchBar {
     }
   }
 
-  private get choosers(): readonly HTMLSelectElement[] {
+  private get choosers(): readonly Chooser[] {
     return [this.role, this.credit, this.outcome, this.label, this.lane];
   }
 
@@ -236,8 +229,4 @@ export function describeHits({ rows, total, hidden, elsewhere }: SearchHits, at:
       ? 'no match'
       : `${at === null ? '–' : count(at + 1)} / ${count(total)}${total > rows.length ? `, only the first ${count(rows.length)} can be stepped through` : ''}`;
   return [here, ...further.filter((words) => words !== null)].join(' · ');
-}
-
-function chooser(label: string): HTMLSelectElement {
-  return h('select', { 'aria-label': label });
 }
