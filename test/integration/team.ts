@@ -56,8 +56,9 @@ export async function c3(folder: string, ...args: readonly string[]): Promise<Re
 const LIST_TIMEOUT = 15_000;
 
 /**
- * Chooses an entry of a panel's dropdown, the first of several. The editor gives the keyboard back to what had it before
- * a command, at times only after the list was opened, and a list that loses the keyboard closes: it is then opened again.
+ * Chooses an entry of a panel's dropdown, the first of several. The editor gives the keyboard back to what had it
+ * before a command, at times only after the list was opened, and a list that loses the keyboard closes: it is then
+ * opened again.
  */
 export async function chooseOption(
   panel: FrameLocator,
