@@ -80,9 +80,12 @@ function waitForReply(request: ClientRequest): Promise<ServerReply> {
     let isReached = false;
     request.once('socket', (socket) => {
       isReached = !socket.connecting;
-      socket.once('connect', () => {
-        isReached = true;
-      });
+      // A kept connection never connects again, so listeners would only add up.
+      if (socket.connecting) {
+        socket.once('connect', () => {
+          isReached = true;
+        });
+      }
     });
     request.once('error', (error: NodeJS.ErrnoException) => {
       why = toErrorMessage(error);

@@ -1,6 +1,8 @@
 /** The client against servers that misbehave: nothing lost, nothing doubled, no hang, errors in plain words. */
 
 import assert from 'node:assert/strict';
+import { globalAgent } from 'node:http';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { exchange } from '../../../../src/policy/endpoint/exchange.ts';
@@ -255,6 +257,25 @@ it('an answer that is damaged, and ends before all of it is read, costs an attem
     response.end(Buffer.concat([gzipSync('{}').subarray(0, 12), Buffer.alloc(2 ** 18, ': ping\n')]));
   });
   assert.equal(await ask(clientOf([server.base]), '1'), 'echo 1');
+});
+
+it('a kept connection gathers no listeners from the requests that it is used for', async (t) => {
+  const server = await badServer(t, answersWell);
+  const client = clientOf([server.base], { concurrency: 1 });
+  const kept = (): Socket[] =>
+    Object.entries(globalAgent.freeSockets).flatMap(([name, own = []]) =>
+      name.includes(`:${new URL(server.base).port}:`) ? own : [],
+    );
+  for (const prompt of ['1', '2', '3']) {
+    await ask(client, prompt);
+    while (kept().length === 0) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  assert.deepEqual(
+    kept().map((socket) => socket.listenerCount('connect')),
+    [0],
+  );
 });
 
 describe('a spending limit', () => {
