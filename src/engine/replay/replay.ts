@@ -72,7 +72,8 @@ export async function openOwnReplay(
   const message = store.fullMessage(request.message);
   const { policies } = recipe.config;
   const role = message.role;
-  if (request.settle !== undefined || request.alternatives > 0) {
+  // In the pairs of a search, an equal message shows the chances around it; its own credit is 0.
+  if (request.settle !== undefined || (request.alternatives > 0 && request.design !== 'paired')) {
     requireCapability(
       policies,
       role,

@@ -85,6 +85,33 @@ describe('a run with a scripted role', () => {
     );
   });
 
+  it('is searched like any other: a message of the table neither lost nor won anything', async (t) => {
+    const folder = copyOf(t, workspace);
+    writeFileSync(
+      join(folder, 'first.c3.yaml'),
+      `${CONFIG}policies:\n  reasoner: {answers: [{answer: "Add them."}]}\n`,
+    );
+    const made = await c3(folder, ['run', 'first.c3.yaml', '--override', 'steps=0', '--json']);
+    assert.equal(made.code, 0, made.stderr);
+    const ofRun = await c3(folder, ['blame', '--budget', '16', '--json']);
+    assert.equal(ofRun.code, 0, ofRun.stderr);
+    const { read, masked } = parseLine(ofRun.stdout);
+    assert.deepEqual([Number(read) > 0, masked], [true, 0]);
+    const first = String(parseLine(made.stdout)['run']);
+    const lost = withStore(folder, (store) =>
+      store
+        .episodes({ run: first, phase: 'evaluate', iteration: 1, offset: 0, limit: 100 })
+        .find(({ return: value }) => value === 0),
+    );
+    const found = await c3(folder, ['blame', String(lost?.leaf), '--budget', '16', '--json']);
+    assert.equal(found.code, 0, found.stderr);
+    const { curve } = parseLine(found.stdout) as {
+      curve: { role: string | null; drop: { value: number; n: number } }[];
+    };
+    const scripted = curve.filter(({ role }) => role === 'reasoner').map(({ drop }) => [drop.value, drop.n > 0]);
+    assert.deepEqual(scripted, [[0, true]]);
+  });
+
   it('is refused where its table does not fit', async (t) => {
     const folder = copyOf(t, workspace);
     const refuses = async (policies: string, pattern: RegExp): Promise<void> => {
