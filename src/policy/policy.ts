@@ -5,6 +5,7 @@ import type { NumericEnvironment } from '../domain/snapshot.ts';
 import type { Completion } from '../runtime/generate/generate.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
 import { onAbort } from '../shared/cancellation.ts';
+import type { ServerCost } from '../shared/endpointCost.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { Held } from '../shared/holds.ts';
 import type { PromptMessage } from '../team/render.ts';
@@ -61,6 +62,8 @@ export interface PolicyAnswer {
 export interface PolicyControl {
   readonly signal: AbortSignal;
   readonly onAnswer?: (index: number, answer: PolicyAnswer) => void;
+  /** Receives what a server charges for a request. */
+  readonly onCharge?: ((cost: ServerCost) => void) | undefined;
 }
 
 /** Answers the requests of a role. */

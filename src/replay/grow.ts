@@ -271,6 +271,7 @@ export async function fillOpenings(
       asked.flatMap(([first]) => first?.request ?? []),
       {
         signal: stop.signal,
+        onCharge: control.onCharge,
         onAnswer: (index, answer) => {
           for (const [place, plan] of asked[index]?.entries() ?? []) {
             arrive(plan, place === 0 ? answer : reusedAnswer(answer));

@@ -16,6 +16,48 @@ export interface EndpointCost {
   readonly local: boolean;
 }
 
+/** What servers charged for requests. */
+export interface ServerCost {
+  readonly prompt: number;
+  readonly completion: number;
+  /** Null if the price of some of the tokens is not known. */
+  readonly money: number | null;
+}
+
+export const NO_SERVER_COST: ServerCost = { prompt: 0, completion: 0, money: 0 };
+
+/** Decimals of a sum of money, so that it does not depend on the order of the requests. */
+const MONEY_DECIMALS = 12;
+
+export const addServerCosts = (one: ServerCost, other: ServerCost): ServerCost => ({
+  prompt: one.prompt + other.prompt,
+  completion: one.completion + other.completion,
+  money: one.money === null || other.money === null ? null : Number((one.money + other.money).toFixed(MONEY_DECIMALS)),
+});
+
+/** Describes what servers charged: `1,234 tokens (cost 0.00123)`. */
+export function describeServerCost({ prompt, completion, money }: ServerCost): string {
+  const tokens = prompt + completion;
+  const cost = tokens === 0 ? '' : money === null ? ' (no price is known)' : ` (cost ${formatMoney(money)})`;
+  return `${whole(tokens)} tokens${cost}`;
+}
+
+/** What the servers of a role charged so far. */
+export interface SpentSoFar {
+  readonly calls: number;
+  readonly prompt: number;
+  readonly completion: number;
+  /** The cost of the tokens whose price was known. */
+  readonly money: number;
+  /** The other tokens. */
+  readonly unpriced: { readonly prompt: number; readonly completion: number };
+}
+
+export const NOTHING_SPENT: SpentSoFar = {
+  ...{ calls: 0, prompt: 0, completion: 0, money: 0 },
+  unpriced: { prompt: 0, completion: 0 },
+};
+
 /** Limits that replace those of a configuration; a missing one stays. */
 export interface SpendingChoice {
   readonly tokens?: number;

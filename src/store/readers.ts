@@ -26,6 +26,7 @@ import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { Step, StoredMethodState } from '../domain/step.ts';
 import type { RoundCost, StepCredits } from '../domain/stepRows.ts';
 import type { ReturnScale } from '../shared/credit/returns.ts';
+import type { SpentSoFar } from '../shared/endpointCost.ts';
 import type {
   Page,
   Round,
@@ -100,7 +101,7 @@ export interface CostReader {
   /** Returns the cumulative cost of a run at the end of its last finished step, or null before the first. */
   latestLedger(run: string): Ledger | null;
   /** Returns the number of requests of a run and its replays to the server of a role, and their tokens. */
-  spent(run: string, role: string): { readonly calls: number; readonly prompt: number; readonly completion: number };
+  spent(run: string, role: string): SpentSoFar;
   /** Lists the cost of a run's own messages by position, in the order of appearance. */
   costs(run: string): PositionCost[];
   /** Lists the cost of a run's replays, in addition to its own messages, by origin and position. */

@@ -9,6 +9,7 @@ import type { Ledger, RunStatus, RunSummary } from '../domain/run.ts';
 import type { NumericEnvironment, Snapshot } from '../domain/snapshot.ts';
 import type { StepMetrics, StoredMethodState } from '../domain/step.ts';
 import type { Credit } from '../shared/credit/credit.ts';
+import type { ServerCost } from '../shared/endpointCost.ts';
 import type { HolderPurpose } from '../shared/protocols/storeHolder.ts';
 import type {
   RunReader,
@@ -135,7 +136,7 @@ export interface StoreWriter extends StoreReader {
   writeAccount(run: string, account: RunAccount): void;
   insertVerification(verification: NewVerification): number;
   /** Appends the cost of one request to the server of a role. */
-  insertSpending(run: string, role: string, tokens: { readonly prompt: number; readonly completion: number }): void;
+  insertSpending(run: string, role: string, cost: ServerCost): void;
   insertLabel(label: NewLabel): number;
   /** Appends the user's note on a run, which replaces the previous one. */
   insertRunNote(note: NewRunNote): void;

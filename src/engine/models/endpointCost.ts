@@ -3,8 +3,13 @@
 import type { Sampling } from '../../domain/message.ts';
 import { computeHighestCost } from '../../policy/endpoint/endpointPolicy.ts';
 import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
-import { computePrice, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
-import type { EndpointCost } from '../../shared/endpointCost.ts';
+import {
+  computePrice,
+  computeSpentMoney,
+  type SpendingLimit,
+  type TokenCount,
+} from '../../policy/endpoint/spending.ts';
+import type { EndpointCost, SpentSoFar } from '../../shared/endpointCost.ts';
 import { isLocal } from '../../shared/endpointKeys.ts';
 import {
   isServed,
@@ -31,7 +36,7 @@ export interface CostedTeam {
   readonly policies: RolePolicies | undefined;
   readonly sampling: Sampling;
   /** Returns what was spent for the run so far at the server of a role. */
-  readonly spent: (role: string) => TokenCount;
+  readonly spent: (role: string) => SpentSoFar;
   /** Limits that override those of the configuration. */
   readonly limit?: Partial<SpendingLimit>;
 }
@@ -75,7 +80,7 @@ export function computeEndpointCosts(
         requests,
         tokens: most.prompt + most.completion,
         money: computePrice(most, settings.prices),
-        spent: { tokens: before.prompt + before.completion, money: computePrice(before, settings.prices) },
+        spent: { tokens: before.prompt + before.completion, money: computeSpentMoney(before, settings.prices) },
         limit: { ...settings.spending, ...limit },
         local: settings.kind === 'endpoint' && settings.endpoint.every(isLocal),
       },

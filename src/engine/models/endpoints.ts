@@ -8,8 +8,9 @@ import { EndpointFailure } from '../../policy/endpoint/failure.ts';
 import { LongWaits, SILENT_WAIT } from '../../policy/endpoint/longWaits.ts';
 import { probeEndpoint } from '../../policy/endpoint/probe.ts';
 import type { Reply } from '../../policy/endpoint/reply.ts';
-import { Spending, type SpendingLimit, type TokenCount } from '../../policy/endpoint/spending.ts';
+import { Spending, type SpendingLimit } from '../../policy/endpoint/spending.ts';
 import type { Tokenizer } from '../../policy/tokenizer.ts';
+import { NOTHING_SPENT, type ServerCost, type SpentSoFar } from '../../shared/endpointCost.ts';
 import { isKey, isLocal, nameKeyVariable } from '../../shared/endpointKeys.ts';
 import { C3Error, type ErrorAction } from '../../shared/errors.ts';
 import { LONGEST_WAIT, type AskWait } from '../../shared/longWait.ts';
@@ -75,27 +76,27 @@ type SpendingStore = Pick<StoreWriter, 'spent' | 'insertSpending'>;
 /** Counts the spending of a run and its replays, including the time before the run is stored. */
 export class SpendingAccount {
   private place: { readonly store: SpendingStore; readonly run: string } | null = null;
-  private readonly waiting: (readonly [role: string, used: TokenCount])[] = [];
+  private readonly waiting: (readonly [role: string, cost: ServerCost])[] = [];
 
   /** Sets the run after its row is stored, and stores the spending so far. */
   begin(store: SpendingStore, run: string): void {
     this.place = { store, run };
-    for (const [role, used] of this.waiting.splice(0)) {
-      store.insertSpending(run, role, used);
+    for (const [role, cost] of this.waiting.splice(0)) {
+      store.insertSpending(run, role, cost);
     }
   }
 
-  note(role: string, used: TokenCount): void {
+  note(role: string, cost: ServerCost): void {
     if (this.place === null) {
-      this.waiting.push([role, used]);
+      this.waiting.push([role, cost]);
     } else {
-      this.place.store.insertSpending(this.place.run, role, used);
+      this.place.store.insertSpending(this.place.run, role, cost);
     }
   }
 
   /** Returns the stored spending of the run. */
-  before(role: string): ReturnType<SpendingStore['spent']> {
-    return this.place?.store.spent(this.place.run, role) ?? { calls: 0, prompt: 0, completion: 0 };
+  before(role: string): SpentSoFar {
+    return this.place?.store.spent(this.place.run, role) ?? NOTHING_SPENT;
   }
 }
 
@@ -181,7 +182,7 @@ export class Endpoints {
     const own = this.spendings.get(account) ?? new Map<string, Spending>();
     this.spendings.set(account, own);
     const wanted = { ...settings.spending, ...limit };
-    const spending = own.get(role) ?? new Spending(wanted, settings.prices, (used) => account.note(role, used));
+    const spending = own.get(role) ?? new Spending(wanted, (cost) => account.note(role, cost));
     own.set(role, spending);
     spending.continueFrom(account.before(role), wanted);
     return spending;

@@ -18,6 +18,7 @@ import { loadConfig } from '../../runtime/model/model.ts';
 import { resolveDevice } from '../../runtime/provider/device.ts';
 import { NEVER } from '../../shared/cancellation.ts';
 import { DEFAULT_PROVIDER } from '../../shared/devices.ts';
+import { NOTHING_SPENT } from '../../shared/endpointCost.ts';
 import type { MemoryPlace, MemoryPlan, RunBudget, RunPlan, WorkCost } from '../../shared/models.ts';
 import { findCapabilities } from '../../shared/rolePolicies.ts';
 import { formatBytes } from '../../shared/text/sizes.ts';
@@ -197,8 +198,7 @@ export function countRunBudget(config: RunConfig, protocol: Protocol, { train, e
     (most, { question }) => Math.max(most, Buffer.byteLength(question)),
     0,
   );
-  const nothing = { prompt: 0, completion: 0 };
-  const team = { protocol, policies: config.policies, sampling: getRunSampling(config), spent: () => nothing };
+  const team = { protocol, policies: config.policies, sampling: getRunSampling(config), spent: () => NOTHING_SPENT };
   const endpoints = [
     ...computeEndpointCosts(
       team,

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Stream, streamKey } from '../../runtime/random.ts';
+import type { ServerCost } from '../../shared/endpointCost.ts';
 import { C3Error, CancelledError, type ErrorAction } from '../../shared/errors.ts';
 import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { Addresses, type Rests } from './addresses.ts';
@@ -9,7 +10,7 @@ import { exchange, type Exchange } from './exchange.ts';
 import { EndpointFailure, quoteServer, Unanswered } from './failure.ts';
 import { NO_LONG_WAITS, type LongWaits } from './longWaits.ts';
 import type { Reply } from './reply.ts';
-import type { Spending, TokenCount } from './spending.ts';
+import type { Prices, Spending, TokenCount } from './spending.ts';
 
 export interface ClientSettings {
   readonly bases: readonly string[];
@@ -23,6 +24,8 @@ export interface ClientSettings {
   /** Milliseconds for one attempt. */
   readonly timeLimit: number;
   readonly spending: Spending;
+  /** Prices of this server, of the tokens that it counts. */
+  readonly prices: Prices;
   /** The name that earlier replies gave the model, or null. */
   readonly servedAs?: string | null;
   /** Decides about long waits. Default: all are refused. */
@@ -31,6 +34,14 @@ export interface ClientSettings {
   readonly rests?: Rests;
   /** Sends one request to one address, with the errors of `exchange`. Default: over HTTP. */
   readonly exchange?: (request: Exchange, signal: AbortSignal) => Promise<Reply>;
+}
+
+export interface AskControl {
+  readonly signal: AbortSignal;
+  /** True to fail at once if nothing listens at any address. */
+  readonly firstRefusal?: boolean;
+  /** Receives the cost of each attempt. */
+  readonly onCharge?: ((cost: ServerCost) => void) | undefined;
 }
 
 const RESTS: Rests = { first: 500, most: 30_000 };
@@ -56,22 +67,21 @@ export class EndpointClient {
    * Sends a request, and repeats it at the same or another address if that may help.
    * @param name of the request, which determines the pauses between attempts
    * @param most tokens that one attempt can cost
-   * @param firstRefusal true to fail at once if nothing listens at any address
    * @throws Unanswered; EndpointFailure if no attempt can help; C3Error('budget'); CancelledError
    */
   async ask(
     name: string,
     body: Readonly<Record<string, unknown>>,
     most: TokenCount,
-    signal: AbortSignal,
-    firstRefusal = false,
+    control: AskControl,
   ): Promise<Reply> {
     const { retries } = this.settings;
+    const { signal, firstRefusal = false } = control;
     let before = '';
     for (let attempt = 0; ;) {
       let failure: EndpointFailure;
       try {
-        return await this.attempt(body, most, signal);
+        return await this.attempt(body, most, control);
       } catch (error) {
         if (error instanceof Unanswered) {
           throw new Unanswered(`${before}${error.message}`, error.withheld);
@@ -111,12 +121,12 @@ export class EndpointClient {
   private async attempt(
     body: Readonly<Record<string, unknown>>,
     most: TokenCount,
-    signal: AbortSignal,
+    { signal, onCharge }: AskControl,
   ): Promise<Reply> {
-    const { api, keyOf, timeLimit, spending, exchange: once = exchange } = this.settings;
+    const { api, keyOf, timeLimit, spending, prices, exchange: once = exchange } = this.settings;
     const address = await this.addresses.take(signal);
     try {
-      const reserved = await spending.reserve(most);
+      const reserved = await spending.reserve(most, prices);
       let used: TokenCount | null = null;
       try {
         const reply = await once({ base: address.base, api, key: keyOf(address.base), body, timeLimit }, signal);
@@ -136,7 +146,8 @@ export class EndpointClient {
         used = error instanceof CancelledError ? most : null;
         throw error;
       } finally {
-        spending.charge(reserved, used);
+        const cost = spending.charge(reserved, used);
+        onCharge?.(cost);
       }
     } finally {
       this.addresses.release(address);

@@ -8,7 +8,7 @@ import type { EndpointApi } from '../../shared/rolePolicies.ts';
 import { toPromptMessages, type RenderedContext } from '../../team/render.ts';
 import type { PolicyAnswer, PolicyControl, PolicyRequest, RolePolicy, TypedRequest } from '../policy.ts';
 import type { Tokenizer } from '../tokenizer.ts';
-import { refusedError, type EndpointClient } from './client.ts';
+import { refusedError, type AskControl, type EndpointClient } from './client.ts';
 import { EndpointFailure, Unanswered } from './failure.ts';
 import type { Reply } from './reply.ts';
 import type { TokenCount } from './spending.ts';
@@ -133,11 +133,11 @@ export class EndpointPolicy implements RolePolicy {
    * lost, and its episode is masked.
    * @throws C3Error if the endpoint refuses, or the spending limit is reached; CancelledError
    */
-  answer(requests: readonly PolicyRequest[], { signal, onAnswer }: PolicyControl): Promise<PolicyAnswer[]> {
+  answer(requests: readonly PolicyRequest[], { signal, onAnswer, onCharge }: PolicyControl): Promise<PolicyAnswer[]> {
     return withController(signal, async (controller) => {
       const asked = requests.map(async (request, index) => {
         try {
-          const answer = await this.ask(request, index, controller.signal);
+          const answer = await this.ask(request, index, { signal: controller.signal, onCharge });
           onAnswer?.(index, answer);
           return answer;
         } catch (error) {
@@ -158,7 +158,7 @@ export class EndpointPolicy implements RolePolicy {
     return { text, tokens, finish: 'typed', prompt: new Int32Array(), logprobs: new Float32Array(), reusedTokens: 0 };
   }
 
-  private async ask(request: PolicyRequest, index: number, signal: AbortSignal): Promise<PolicyAnswer> {
+  private async ask(request: PolicyRequest, index: number, control: AskControl): Promise<PolicyAnswer> {
     const { client, role, probe, place: action } = this.settings;
     const { context, sampling, streamKey, place = '' } = request;
     const seed = this.seeded && streamKey !== '' ? toSeed(streamKey) : null;
@@ -166,7 +166,7 @@ export class EndpointPolicy implements RolePolicy {
     try {
       const name = `${place} ${streamKey} ${index}`;
       return await this.said(
-        await client.ask(name, body, computeHighestCost(context, sampling.maxNewTokens), signal),
+        await client.ask(name, body, computeHighestCost(context, sampling.maxNewTokens), control),
         request,
       );
     } catch (error) {

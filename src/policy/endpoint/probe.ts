@@ -65,10 +65,9 @@ export async function probeEndpoint(
       `probe ${String(seed)} ${attempt}`,
       buildRequestBody(settings, form, context, sampling, seed),
       computeHighestCost(context, sampling.maxNewTokens),
-      signal,
       // After its first answer the endpoint is known to exist, so an address that cannot be reached
       // may be busy.
-      replies.length === 0,
+      { signal, firstRefusal: replies.length === 0 },
     );
     replies.push(reply);
     return reply;
@@ -149,6 +148,15 @@ async function withLikeliest({ form, reply }: KnownForm, ask: Ask): Promise<Know
 const ATTEMPTS = FORMS.length + 1;
 /** The most requests of a probe. */
 export const MOST_PROBES = ATTEMPTS + 1 + 3 * SEEDS.length + OTHERS;
+
+/** The most requests to a server that may have one API or the other. */
+export const MOST_DISCOVERIES = FORMS.length + MOST_PROBES;
+
+/** Returns true if a probe failed because the server has no such API, or none for the model. */
+export const isApiMissing = (error: unknown): boolean =>
+  error instanceof C3Error &&
+  error.cause instanceof EndpointFailure &&
+  (isRefusedForm(error.cause) || error.cause.status === 404 || error.cause.status === 405);
 
 const isRefusedForm = (error: unknown): boolean =>
   error instanceof EndpointFailure && (error.status === 400 || error.status === 422);

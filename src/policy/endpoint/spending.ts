@@ -4,6 +4,7 @@
  * and is refused if none is pending.
  */
 
+import { NO_SERVER_COST, NOTHING_SPENT, type ServerCost, type SpentSoFar } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 
 /** Prices per million tokens. */
@@ -23,10 +24,9 @@ export interface TokenCount {
   readonly completion: number;
 }
 
-/** The amounts spent so far. */
-export interface Spent extends TokenCount {
-  readonly calls: number;
-  readonly money: number;
+/** The most that a pending request can cost, with the prices of its server. */
+interface Reservation extends TokenCount {
+  readonly prices: Prices;
 }
 
 /** The tolerance for rounding errors of sums. No price is this small. */
@@ -36,40 +36,46 @@ const ROUNDING = 1e-9;
 export const computePrice = ({ prompt, completion }: TokenCount, { input, output }: Prices): number =>
   (prompt * input + completion * output) / 1e6;
 
+/** Prices of 0 mean that no price is known. */
+export const isPriceKnown = ({ input, output }: Prices): boolean => input > 0 || output > 0;
+
+/** Returns the money spent so far. @param prices of tokens whose price was not known */
+export const computeSpentMoney = ({ money, unpriced }: SpentSoFar, prices: Prices): number =>
+  money + computePrice(unpriced, prices);
+
+const addTokens = (one: TokenCount, other: TokenCount): TokenCount => ({
+  prompt: one.prompt + other.prompt,
+  completion: one.completion + other.completion,
+});
+
 export class Spending {
   private limit: SpendingLimit;
-  private readonly prices: Prices;
-  private readonly onSpent: (used: TokenCount) => void;
-  private spentTokens: TokenCount = { prompt: 0, completion: 0 };
-  private calls = 0;
-  private readonly reserved = new Set<TokenCount>();
+  private readonly onSpent: (cost: ServerCost) => void;
+  private readonly reserved = new Set<Reservation>();
   private waiting: (() => void)[] = [];
+  /** The amounts spent so far. */
+  spent = NOTHING_SPENT;
 
   /** @param onSpent receives the cost of each request when it is counted */
-  constructor(limit: SpendingLimit, prices: Prices, onSpent: (used: TokenCount) => void = () => undefined) {
+  constructor(limit: SpendingLimit, onSpent: (cost: ServerCost) => void = () => undefined) {
     this.limit = limit;
-    this.prices = prices;
     this.onSpent = onSpent;
   }
 
   /** Continues with earlier amounts under a limit. Pending requests stay reserved. */
-  continueFrom({ calls, prompt, completion }: Omit<Spent, 'money'>, limit: SpendingLimit): void {
-    this.spentTokens = { prompt, completion };
-    this.calls = calls;
+  continueFrom(spent: SpentSoFar, limit: SpendingLimit): void {
+    this.spent = spent;
     this.limit = limit;
-  }
-
-  get spent(): Spent {
-    return { ...this.spentTokens, calls: this.calls, money: computePrice(this.spentTokens, this.prices) };
   }
 
   /**
    * Reserves the most that a request can cost.
+   * @param prices of its server
    * @throws C3Error('budget') if the limit is too low for it and no request is pending
    */
-  async reserve(most: TokenCount): Promise<TokenCount> {
-    const reservation = { ...most };
-    while (!this.fits([this.spentTokens, ...this.reserved, reservation])) {
+  async reserve(most: TokenCount, prices: Prices): Promise<Reservation> {
+    const reservation = { ...most, prices };
+    while (!this.fits([...this.reserved, reservation], prices)) {
       if (this.reserved.size === 0) {
         throw new C3Error('budget', this.refusal(reservation));
       }
@@ -85,33 +91,41 @@ export class Spending {
    * Replaces a reservation by the real cost.
    * @param used null for nothing
    */
-  charge(reservation: TokenCount, used: TokenCount | null): void {
+  charge(reservation: Reservation, used: TokenCount | null): ServerCost {
     this.reserved.delete(reservation);
-    if (used !== null) {
-      const { prompt, completion } = this.spentTokens;
-      this.spentTokens = { prompt: prompt + used.prompt, completion: completion + used.completion };
-      this.calls++;
-      this.onSpent(used);
-    }
     const waiting = this.waiting;
     this.waiting = [];
-    for (const wake of waiting) {
-      wake();
+    if (used === null) {
+      waiting.forEach((wake) => wake());
+      return NO_SERVER_COST;
     }
+    const { prices } = reservation;
+    const cost = { ...used, money: isPriceKnown(prices) ? computePrice(used, prices) : null };
+    const { calls, money, unpriced } = this.spent;
+    this.spent = {
+      calls: calls + 1,
+      ...addTokens(this.spent, used),
+      money: money + (cost.money ?? 0),
+      unpriced: cost.money === null ? addTokens(unpriced, used) : unpriced,
+    };
+    this.onSpent(cost);
+    waiting.forEach((wake) => wake());
+    return cost;
   }
 
-  private fits(counts: readonly TokenCount[]): boolean {
-    const prompt = counts.reduce((total, one) => total + one.prompt, 0);
-    const completion = counts.reduce((total, one) => total + one.completion, 0);
+  private fits(pending: readonly Reservation[], prices: Prices): boolean {
+    const all = pending.reduce<TokenCount>(addTokens, this.spent);
+    const price = pending.reduce((sum, one) => sum + computePrice(one, one.prices), 0);
     const { tokens, money } = this.limit;
     return (
-      (tokens === null || prompt + completion <= tokens) &&
-      (money === null || computePrice({ prompt, completion }, this.prices) <= money + ROUNDING)
+      (tokens === null || all.prompt + all.completion <= tokens) &&
+      (money === null || computeSpentMoney(this.spent, prices) + price <= money + ROUNDING)
     );
   }
 
-  private refusal(most: TokenCount): string {
-    const { prompt, completion, money } = this.spent;
+  private refusal({ prices, ...most }: Reservation): string {
+    const { prompt, completion } = this.spent;
+    const money = computeSpentMoney(this.spent, prices);
     const limits = [
       ...(this.limit.tokens === null ? [] : [`${this.limit.tokens} tokens`]),
       ...(this.limit.money === null ? [] : [String(this.limit.money)]),

@@ -31,7 +31,7 @@ import { RETURN_SCALES } from './returnScales.ts';
 import { VERSION_2 } from './runAccounts.ts';
 import { RUN_NOTES } from './runNotes.ts';
 import { APPLICATION_ID, VERSION_1 } from './schema.ts';
-import { SPENDING } from './spending.ts';
+import { SPENDING, SPENDING_MONEY } from './spending.ts';
 import { STAGES } from './stages.ts';
 import { requireOwnSchema } from './storeSchema.ts';
 import { VERIFICATION_DIFFERENCES } from './verificationDifferences.ts';
@@ -59,6 +59,7 @@ export const MIGRATIONS: readonly string[] = [
   MEASUREMENTS,
   RUN_NOTES,
   EPISODE_NOTES,
+  SPENDING_MONEY,
 ];
 
 /** The kind of file at a path; `store` includes stores of older versions. */

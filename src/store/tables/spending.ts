@@ -1,5 +1,6 @@
 /** The requests of a run and its replays to servers: one row for each request that may be charged. */
 
+import { NOTHING_SPENT, type SpentSoFar } from '../../shared/endpointCost.ts';
 import { withStoreErrors } from '../files/sqlite.ts';
 import type { Session } from '../files/sqlite.ts';
 import type { StoreReader, StoreWriter } from '../types.ts';
@@ -18,22 +19,39 @@ CREATE INDEX spending_by_role ON spending (run, role);
 ${guardTriggers('spending', 'id = NEW.id')}
 `;
 
+/** The SQL that adds the cost of each row; null if the price is not known. */
+export const SPENDING_MONEY = 'ALTER TABLE spending ADD COLUMN money REAL CHECK (money >= 0);';
+
 export function spendingReaders(session: Session): Pick<StoreReader, 'spent'> {
-  const sum = session.db.prepare<[string, string], { calls: number; prompt: number; completion: number }>(`
-    SELECT count(*) AS calls, coalesce(sum(prompt), 0) AS prompt, coalesce(sum(completion), 0) AS completion
-    FROM spending WHERE run = ? AND role = ?`);
+  const sums = session.db.prepare<[string, string], Omit<SpentSoFar, 'unpriced'> & { priced: 0 | 1 }>(`
+    SELECT money IS NOT NULL AS priced, count(*) AS calls, sum(prompt) AS prompt, sum(completion) AS completion,
+      coalesce(sum(money), 0) AS money
+    FROM spending WHERE run = ? AND role = ? GROUP BY priced`);
   return {
-    spent: withStoreErrors(session, (run, role) => sum.get(run, role) ?? { calls: 0, prompt: 0, completion: 0 }),
+    spent: withStoreErrors(session, (run, role) =>
+      sums
+        .all(run, role)
+        .reduce(
+          (spent, { priced, calls, prompt, completion, money }) => ({
+            calls: spent.calls + calls,
+            prompt: spent.prompt + prompt,
+            completion: spent.completion + completion,
+            money: spent.money + money,
+            unpriced: priced === 1 ? spent.unpriced : { prompt, completion },
+          }),
+          NOTHING_SPENT,
+        ),
+    ),
   };
 }
 
 export function spendingWriter(session: Session): Pick<StoreWriter, 'insertSpending'> {
-  const insert = session.db.prepare<[string, string, number, number]>(
-    'INSERT INTO spending (run, role, prompt, completion) VALUES (?, ?, ?, ?)',
+  const insert = session.db.prepare<[string, string, number, number, number | null]>(
+    'INSERT INTO spending (run, role, prompt, completion, money) VALUES (?, ?, ?, ?, ?)',
   );
   return {
-    insertSpending: withStoreErrors(session, (run, role, { prompt, completion }) =>
-      insert.run(run, role, prompt, completion),
+    insertSpending: withStoreErrors(session, (run, role, { prompt, completion, money }) =>
+      insert.run(run, role, prompt, completion, money),
     ),
   };
 }

@@ -39,6 +39,7 @@ export const SCHEMA_HASHES: readonly string[] = [
   '0dc299852e04959bf5a9e2d0597f5459d326a09ee76ed51207b5d3854015ad02',
   '737b3544998a7fe8f3aba976e1a9a14f95cdaa8e35beb092111694397cdc9fc6',
   '98c4f583db03eb34dc53f35e7e77f4df6a00c0ad8eb0132a790440670bb66ed8',
+  '1f57cfb380cc0c149871a44d6fd8b0b3c91592ea1bfac6c386d8532a7618f3bc',
 ];
 
 /** Longest name in a message. */

@@ -53,7 +53,7 @@ export class AskedLane {
     assert.ok(last !== undefined);
     this.server.expect(number, { sent: (before) => sent[before] ?? last });
     const stalls = faults.filter(({ deed }) => deed === 'stall').length;
-    const spending = new Spending({ tokens: null, money: null }, { input: 0, output: 0 });
+    const spending = new Spending({ tokens: null, money: null });
     const client = new EndpointClient({
       bases: [this.base],
       api,
@@ -63,13 +63,14 @@ export class AskedLane {
       retries: RETRIES,
       timeLimit: stalls > 0 ? STALLED_LIMIT : TIME_LIMIT,
       spending,
+      prices: { input: 0, output: 0 },
       servedAs: 'm',
       rests: { first: 1, most: 2 },
     });
     await this.tally.attempt(`request ${number}, ${JSON.stringify({ ...form, faults, most })}`, async () => {
       const body = { model: 'm', prompt: `exchange-${number}` };
       const asked = performance.now();
-      const said = await client.ask(String(number), body, MOST, NEVER).then(
+      const said = await client.ask(String(number), body, MOST, { signal: NEVER }).then(
         (reply) => reply.text,
         (error: unknown) => {
           assert.ok(error instanceof EndpointFailure || error instanceof Unanswered, String(error));

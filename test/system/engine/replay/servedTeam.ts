@@ -39,7 +39,7 @@ after(async () => {
  */
 export function servedAtOnce(count: number, apart: number): void {
   it(`${count} requests to c3 serve at once: each has the answer that it has alone`, async () => {
-    const spending = new Spending({ tokens: null, money: null }, { input: 0, output: 0 });
+    const spending = new Spending({ tokens: null, money: null });
     const client = new EndpointClient({
       bases: [base],
       api: 'completions',
@@ -49,6 +49,7 @@ export function servedAtOnce(count: number, apart: number): void {
       retries: 3,
       timeLimit: 120_000,
       spending,
+      prices: { input: 0, output: 0 },
     });
     const ask = (number: number): Promise<string> =>
       client
@@ -56,7 +57,7 @@ export function servedAtOnce(count: number, apart: number): void {
           String(number),
           { model: 'team', prompt: `What is ${number} + ${number % 7}?`, max_tokens: 8, seed: number },
           { prompt: 64, completion: 8 },
-          NEVER,
+          { signal: NEVER },
         )
         .then(({ text }) => text);
     const numbers = Array.from({ length: count }, (_, number) => number);

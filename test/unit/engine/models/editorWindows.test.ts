@@ -13,7 +13,7 @@ const SETTINGS: EditorSettings = {
   ...{ kind: 'vscode', vscode: { family: 'small' }, concurrency: 2, requests_per_minute: null, retries: 0 },
   ...{ time_limit: 5, prices: { input: 0, output: 0 }, spending: { tokens: null, money: null } },
 };
-const FREE = (): Spending => new Spending(SETTINGS.spending, SETTINGS.prices);
+const FREE = (): Spending => new Spending(SETTINGS.spending);
 const said: EditorAnswer = { kind: 'answer', text: 'hello', finish: 'end', prompt: 7, completion: 2 };
 
 const windowOf = (
@@ -116,7 +116,7 @@ it('cancellation and the limits of tokens hold as at a server', async () => {
     }),
   );
   await assert.rejects(answer(windows, {}, { signal: controller.signal }), CancelledError);
-  const spending = new Spending({ tokens: 10, money: null }, SETTINGS.prices);
+  const spending = new Spending({ tokens: 10, money: null });
   await assert.rejects(answer(windows, {}, { signal: NEVER }, spending), { kind: 'budget' });
 });
 

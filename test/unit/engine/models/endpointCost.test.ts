@@ -19,7 +19,11 @@ it('a replay says requests, tokens and money at most, and what is spent of the l
     protocol,
     policies: { [first]: endpoint, [second]: endpoint },
     sampling: { temperature: 1, topP: 1, topK: 0, maxNewTokens: 10 },
-    spent: () => ({ prompt: 1000, completion: 200 }),
+    // 0.0005 are known, and 0.0009 follow from the prices.
+    spent: () => ({
+      ...{ calls: 2, prompt: 1000, completion: 200, money: 0.0005 },
+      unpriced: { prompt: 500, completion: 200 },
+    }),
   };
   const request = { alternatives: 3, replays: 2, text: null };
   const longest = Math.max(...protocol.roles.map(({ maxNewTokens }) => maxNewTokens ?? 10));

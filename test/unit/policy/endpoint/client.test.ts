@@ -9,6 +9,7 @@ import { exchange } from '../../../../src/policy/endpoint/exchange.ts';
 import { EndpointFailure, parseRetryAfter, Unanswered } from '../../../../src/policy/endpoint/failure.ts';
 import { LongWaits } from '../../../../src/policy/endpoint/longWaits.ts';
 import { Spending } from '../../../../src/policy/endpoint/spending.ts';
+import type { ServerCost } from '../../../../src/shared/endpointCost.ts';
 import { C3Error, CancelledError } from '../../../../src/shared/errors.ts';
 import type { LongWait } from '../../../../src/shared/longWait.ts';
 import { answersWell, answerTo, badServer, FAULTS, promptOf, type Behaviour } from './badServer.ts';
@@ -123,7 +124,7 @@ describe('a server that asks to wait for an hour', () => {
       return promise;
     });
     const leaving = new AbortController();
-    const left = clientOf([server.base], { waits }).ask('0', { prompt: '0' }, MOST, leaving.signal);
+    const left = clientOf([server.base], { waits }).ask('0', { prompt: '0' }, MOST, { signal: leaving.signal });
     while (questions.length === 0) {
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -201,7 +202,7 @@ it('a cancel ends what waits and what is under way', async (t) => {
   const server = await badServer(t, () => FAULTS['no answer at all'] ?? answersWell(server));
   const client = clientOf([server.base], { concurrency: 2, timeLimit: 60_000 });
   const leaving = new AbortController();
-  const asked = ['1', '2', '3', '4'].map((prompt) => client.ask(prompt, { prompt }, MOST, leaving.signal));
+  const asked = ['1', '2', '3', '4'].map((prompt) => client.ask(prompt, { prompt }, MOST, { signal: leaving.signal }));
   while (server.requests.length < 2) {
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -288,8 +289,8 @@ describe('a spending limit', () => {
       { tokens: 100, money: null },
       { tokens: null, money: 0.1 },
     ]) {
-      const spending = new Spending(limit, PRICES);
-      const client = clientOf([server.base], { spending });
+      const spending = new Spending(limit);
+      const client = clientOf([server.base], { spending, prices: PRICES });
       const results = await Promise.allSettled(
         Array.from({ length: 60 }, (_, index) => ask(client, `${JSON.stringify(limit)} ${index}`)),
       );
@@ -315,10 +316,34 @@ describe('a spending limit', () => {
       (own) => (response, asked) =>
         (asked.before === 0 ? FAULTS['a stream that ends early'] : answersWell(own))?.(response, asked),
     );
-    const spending = new Spending(UNLIMITED, PRICES);
-    await ask(clientOf([server.base], { spending }), '1');
+    const spending = new Spending(UNLIMITED);
+    await ask(clientOf([server.base], { spending, prices: PRICES }), '1');
     assert.deepEqual(spending.spent.calls, 2);
     assert.deepEqual([spending.spent.prompt, spending.spent.completion], [8 + 3, 8 + 2]);
+  });
+
+  it('counts each server of a role at its own prices, and the tokens without a price at those of the next one', async (t) => {
+    const server = await badServer(t, answersWell);
+    const costs: ServerCost[] = [];
+    const spending = new Spending(UNLIMITED, (cost) => costs.push(cost));
+    for (const prices of [PRICES, { input: 0, output: 0 }, { input: 0, output: 1000 }]) {
+      await ask(clientOf([server.base], { spending, prices }), JSON.stringify(prices));
+    }
+    const used = { prompt: 3, completion: 2 };
+    assert.deepEqual(costs, [
+      { ...used, money: 0.007 },
+      { ...used, money: null },
+      { ...used, money: 0.002 },
+    ]);
+    // 0.009 are spent, and 3 and 2 tokens without a price: 0.007 at the prices of a request that may cost 0.024.
+    for (const [money, fits] of [
+      [0.0401, true],
+      [0.0399, false],
+    ] as const) {
+      spending.continueFrom(spending.spent, { tokens: null, money });
+      const reserved = spending.reserve(MOST, PRICES);
+      await (fits ? reserved.then((one) => spending.charge(one, null)) : assert.rejects(reserved, { kind: 'budget' }));
+    }
   });
 });
 

@@ -15,7 +15,6 @@ import {
   type Behaviour,
 } from './badServer.ts';
 
-const FREE = { input: 0, output: 0 };
 export const UNLIMITED = { tokens: null, money: null };
 export const MOST = { prompt: 8, completion: 8 };
 
@@ -28,12 +27,13 @@ export const clientOf = (bases: readonly string[], more: Partial<ClientSettings>
     perMinute: null,
     retries: 6,
     timeLimit: 500,
-    spending: new Spending(UNLIMITED, FREE),
+    spending: new Spending(UNLIMITED),
+    prices: { input: 0, output: 0 },
     rests: { first: 1, most: 4 },
     ...more,
   });
 export const ask = (client: EndpointClient, prompt: string): Promise<string> =>
-  client.ask(prompt, { prompt }, MOST, NEVER).then(({ text }) => text);
+  client.ask(prompt, { prompt }, MOST, { signal: NEVER }).then(({ text }) => text);
 
 /** A server of which every prompt first meets one fault after the other, by its number. */
 const faulty = (server: BadServer): Behaviour => {
@@ -59,7 +59,7 @@ export function manyRequests(count: number): void {
   describe(`${count} requests`, () => {
     it('are each answered once with their own answer, whatever goes wrong, one of three addresses being dead', async (t) => {
       const servers = [await badServer(t, faulty), await badServer(t, faulty)];
-      const spending = new Spending(UNLIMITED, FREE);
+      const spending = new Spending(UNLIMITED);
       const bases = [...servers.map(({ base }) => base), await deadBase(t)];
       const client = clientOf(bases, { spending, concurrency: 16, retries: 9, timeLimit: 60_000 });
       const prompts = Array.from({ length: count }, (_, index) => String(index));

@@ -37,7 +37,7 @@ function fill(store: StoreWriter, run: string, said: string): void {
   store.insertCredit(bucket, first, newCredit(0.5));
   store.insertVerification({ replay, result: 'identical', detail: '', environment: 1 });
   store.insertLabel({ message: leaf, bucket: null, name: said, note: '', author: 'you', createdAt: '2026' });
-  store.insertSpending(run, 'reasoner', { prompt: 3, completion: 4 });
+  store.insertSpending(run, 'reasoner', { prompt: 3, completion: 4, money: null });
   store.insertRunNote({ run, title: `the ${said} run`, note: 'a note', tags: [said], createdAt: '2026' });
   const recorded = store.insertMessage(newMessage({ run, phase: 'evaluate', iteration: 2, text: 'noted' }));
   store.insertEpisodeNote({
