@@ -1,5 +1,6 @@
 /** Trials: pairs of episodes that show if a change of a team helps; also as sentences. */
 
+import { describeServerCost, type ServerCost } from '../shared/endpointCost.ts';
 import { isRecord } from '../shared/guard.ts';
 import { formatSigned } from '../shared/text/figures.ts';
 import { joinNamesWithAnd } from './answer.ts';
@@ -12,8 +13,11 @@ export interface TeamChange {
   /** Prompts by role. */
   readonly prompts: Readonly<Record<string, string>>;
   readonly sampling: Partial<Sampling>;
-  /** The policy for the team in the place of the run's own weights; null if the weights stay. */
-  readonly policy: WeightsChange | null;
+  /**
+   * The policy for the team: weights in the place of the run's own, or a server for every role; null
+   * if the weights stay.
+   */
+  readonly policy: PolicyChange | null;
   /** Policies for single roles, which take precedence over `policy`. */
   readonly roles: Readonly<Record<string, PolicyChange>>;
 }
@@ -25,11 +29,35 @@ export type WeightsChange = { readonly snapshot: string } | { readonly model: st
 export interface ServerChange {
   readonly endpoint: string;
   readonly model_name: string;
+  /** What a million tokens cost; absent for the prices of the same server in the run's configuration. */
+  readonly prices?: ServerPrices;
+}
+
+export interface ServerPrices {
+  readonly input: number;
+  readonly output: number;
 }
 
 export type PolicyChange = WeightsChange | ServerChange;
 
 export const NO_CHANGE: TeamChange = { prompts: {}, sampling: {}, policy: null, roles: {} };
+
+/** Returns the policies of single roles. A server for the whole team answers for every other role. */
+export const listRolePolicies = (
+  { policy, roles }: Pick<TeamChange, 'policy' | 'roles'>,
+  names: readonly string[],
+): TeamChange['roles'] =>
+  policy !== null && 'endpoint' in policy
+    ? { ...Object.fromEntries(names.map((name) => [name, policy])), ...roles }
+    : roles;
+
+/** Parses prices of a million tokens of prompts and of answers, such as `2,8`; null for another form. */
+export function parsePrices(text: string): ServerPrices | null {
+  const [input = NaN, output = NaN, ...more] = text.split(',').map((one) => (one.trim() === '' ? NaN : Number(one)));
+  return more.length === 0 && [input, output].every((one) => Number.isFinite(one) && one >= 0)
+    ? { input, output }
+    : null;
+}
 
 interface DecodingNumber {
   /** Its key in a configuration and on the command line. */
@@ -123,6 +151,12 @@ export interface TrialProblem {
   readonly after: number;
 }
 
+/** How a server was asked; prices are null if they are not known. */
+interface AskedServer {
+  readonly api: 'chat' | 'completions';
+  readonly prices: ServerPrices | null;
+}
+
 /** The result of a trial. */
 export interface Trial {
   readonly run: string;
@@ -148,6 +182,10 @@ export interface Trial {
   readonly evaluatorCalls: number;
   /** Tokens that were generated, without and with the change. */
   readonly tokens: { readonly before: number; readonly after: number };
+  /** What the servers of the roles charged for the episodes; absent if they charged nothing. */
+  readonly costs?: { readonly before: ServerCost; readonly after: ServerCost };
+  /** The servers of the change by role. */
+  readonly servers?: Readonly<Record<string, AskedServer>>;
   readonly seconds: number;
   /** The highest possible return: differences are shown as a share of it. */
   readonly most: number;
@@ -188,6 +226,10 @@ export function writeTrialSentence({
   return `${verdict}: ${size}, ${flips}.${left}${unpaired} ${spent}`;
 }
 
+/** Writes the costs of servers in a sentence. */
+export const describeTrialCosts = ({ before, after }: NonNullable<Trial['costs']>): string =>
+  `Servers: ${describeServerCost(before)} without the change, ${describeServerCost(after)} with it.`;
+
 const formatPairs = (count: number): string => `${count.toLocaleString('en-US')} ${count === 1 ? 'pair' : 'pairs'}`;
 
 const isEpisode = (value: unknown): value is TrialEpisode =>
@@ -202,6 +244,15 @@ const isCase = (value: unknown): value is TrialCase =>
 const hasNumbers = (value: unknown, keys: readonly string[]): boolean =>
   isRecord(value) && keys.every((key) => typeof value[key] === 'number');
 
+const areCosts = (value: unknown): boolean =>
+  isRecord(value) &&
+  [value['before'], value['after']].every(
+    (side) =>
+      hasNumbers(side, ['prompt', 'completion']) &&
+      isRecord(side) &&
+      (side['money'] === null || typeof side['money'] === 'number'),
+  );
+
 const isProblem = (value: unknown): value is TrialProblem =>
   isRecord(value) && typeof value['question'] === 'string' && hasNumbers(value, ['pairs', 'before', 'after']);
 
@@ -213,6 +264,7 @@ export const isTrial = (value: unknown): value is Trial =>
   hasNumbers(value, ['contexts', 'better', 'worse', 'same', 'masked', 'evaluatorCalls', 'seconds', 'most']) &&
   hasNumbers(value['difference'], ['value', 'low', 'high', 'n']) &&
   hasNumbers(value['tokens'], ['before', 'after']) &&
+  (value['costs'] === undefined || areCosts(value['costs'])) &&
   Array.isArray(value['cases']) &&
   value['cases'].every(isCase) &&
   Array.isArray(value['problems']) &&
@@ -224,9 +276,14 @@ const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
 const isWeightsChange = (value: unknown): value is WeightsChange =>
   isTexts(value) && Object.keys(value).length === 1 && ('snapshot' in value || 'model' in value);
 
-const isPolicyChange = (value: unknown): value is PolicyChange =>
-  isWeightsChange(value) ||
-  (isTexts(value) && Object.keys(value).length === 2 && 'endpoint' in value && 'model_name' in value);
+const isServerChange = (value: unknown): value is ServerChange =>
+  isRecord(value) &&
+  Object.keys(value).every((key) => ['endpoint', 'model_name', 'prices'].includes(key)) &&
+  typeof value['endpoint'] === 'string' &&
+  typeof value['model_name'] === 'string' &&
+  (value['prices'] === undefined || hasNumbers(value['prices'], ['input', 'output']));
+
+const isPolicyChange = (value: unknown): value is PolicyChange => isWeightsChange(value) || isServerChange(value);
 
 /** Returns true if a value that was kept elsewhere is a change of a team. */
 export const isTeamChange = (value: unknown): value is TeamChange =>
@@ -234,6 +291,6 @@ export const isTeamChange = (value: unknown): value is TeamChange =>
   isTexts(value['prompts']) &&
   isRecord(value['sampling']) &&
   Object.values(value['sampling']).every((one) => typeof one === 'number') &&
-  (value['policy'] === null || isWeightsChange(value['policy'])) &&
+  (value['policy'] === null || isPolicyChange(value['policy'])) &&
   isRecord(value['roles']) &&
   Object.values(value['roles']).every(isPolicyChange);

@@ -27,16 +27,21 @@ scenario('a prompt is tried, its flipped pairs are compared, and it is kept as i
   // A server elsewhere answers for a role only once its cost was agreed to.
   await workbench.runCommandAndPick('C3: Try a change', 'reasoner', 'Server');
   const asked = page.locator('.quick-input-widget:visible');
-  await asked.filter({ hasText: '(3 of 4)' }).waitFor();
+  await asked.filter({ hasText: '(3 of 5)' }).waitFor();
   await page.keyboard.type('api.example.com');
   await asked.getByText('The address must be an address such as').waitFor();
   await asked.locator('input.input').fill('https://c3.invalid/v1');
   await page.keyboard.press('Enter');
-  await asked.filter({ hasText: '(4 of 4)' }).waitFor();
+  await asked.filter({ hasText: '(4 of 5)' }).waitFor();
   await page.keyboard.type('team');
   await page.keyboard.press('Enter');
+  await asked.filter({ hasText: '(5 of 5)' }).waitFor();
+  await page.keyboard.type('2,');
+  await asked.getByText('Two prices, such as 2, 8, or nothing.').waitFor();
+  await page.keyboard.type(' 8');
+  await page.keyboard.press('Enter');
   const costs = page.locator('.monaco-dialog-box').filter({ hasText: 'Try the change with the help of servers?' });
-  await costs.getByText(/At most [\d,]+ requests to the endpoint of the role reasoner, /u).waitFor();
+  await costs.getByText(/At most [\d,]+ requests to the endpoint of the role reasoner, [\d,]+ tokens and [\d.]+ of money;/u).waitFor();
   await workbench.screenshot('trial-server');
   await page.keyboard.press('Escape');
   await costs.waitFor({ state: 'hidden' });

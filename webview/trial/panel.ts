@@ -1,6 +1,7 @@
 /** The result of a trial: its sentence, the pairs that flipped, the costs, and the scatter plot. */
 
 import type { TrialProblem } from '../../src/domain/trial.ts';
+import { describeServerCost } from '../../src/shared/endpointCost.ts';
 import type { ShownCase, ShownTrial, TrialFromHost, TrialToHost } from '../../src/shared/protocols/trialProtocol.ts';
 import { h, linkButton, redrawWithFocus, replace } from '../common/dom.ts';
 import { count, duration, formatReturnValue } from '../common/format.ts';
@@ -139,6 +140,7 @@ export class TrialPanel {
 function createSidesTable({
   problems,
   tokens,
+  costs,
   contexts,
   evaluatorCalls,
   seconds,
@@ -181,6 +183,7 @@ function createSidesTable({
         {},
         row('Mean return', mean('before'), mean('after')),
         row('Tokens generated', count(tokens.before), count(tokens.after)),
+        costs === undefined ? null : row('Servers', describeServerCost(costs.before), describeServerCost(costs.after)),
       ),
     ),
     h(

@@ -7,16 +7,18 @@ import type { Sampling } from '../../domain/message.ts';
 import { describeSelection } from '../../domain/selection.ts';
 import {
   DECODING,
+  describeTrialCosts,
+  parsePrices,
   parseDecodingNumber,
   describeDecodingRange,
   NO_CHANGE,
   type PolicyChange,
   type ServerChange,
+  type ServerPrices,
   type TeamChange,
   type Trial,
   type TrialCase,
   type TrialProblems,
-  type WeightsChange,
 } from '../../domain/trial.ts';
 import { readRegular } from '../../files/regularFile.ts';
 import { trimEndpoint } from '../../shared/endpointAddress.ts';
@@ -53,7 +55,12 @@ export async function tryCommand(given: Given<typeof TRY>, context: CommandConte
   if (message !== null && ofRun !== undefined) {
     throw new C3Error('input', `c3 try takes either a message or --${ofRun}; give one of the two.`);
   }
-  const change = await readChange(changes, context.folder);
+  const reading = { folder: context.folder, prices: readPrices(given.prices) };
+  const change = await readChange(changes, reading);
+  const policy = other === null ? null : readPolicy(other, reading);
+  if (given.prices !== null && ![policy, change.policy, ...Object.values(change.roles)].some(isServer)) {
+    throw new C3Error('input', '--prices needs a server: MODEL@ADDRESS in --change or --with.');
+  }
   await withService(given, context, async (service) => {
     await service.updated(context.signal);
     const run = service.reading((store) =>
@@ -71,9 +78,9 @@ export async function tryCommand(given: Given<typeof TRY>, context: CommandConte
       spending: readSpendingOptions(given),
       ...(message !== null && { message }),
     };
-    await (other === null
+    await (policy === null
       ? tryOne(service, { ...settings, change }, given, context)
-      : tryEachRole(service, settings, readPolicy(other, context.folder), given, context));
+      : tryEachRole(service, settings, policy, given, context));
   });
 }
 
@@ -129,29 +136,52 @@ const createTrialControl = (context: CommandContext): Parameters<EngineService['
   };
 };
 
+/** What the values of policies are read with. */
+interface Reading {
+  readonly folder: string;
+  /** Prices of the servers; null if they were not given. */
+  readonly prices: ServerPrices | null;
+}
+
+const isServer = (policy: PolicyChange | null): boolean => policy !== null && 'endpoint' in policy;
+
+/** @throws C3Error('input') if a text does not have two prices */
+function readPrices(text: string | null): ServerPrices | null {
+  const prices = text === null ? null : parsePrices(text);
+  if (text !== null && prices === null) {
+    throw new C3Error(
+      'input',
+      `--prices needs what a million tokens of prompts and of answers cost, such as 2,8, not ${JSON.stringify(toOneLine(text, SHOWN))}.`,
+    );
+  }
+  return prices;
+}
+
 /** Reads a policy: MODEL@ADDRESS of a server, the folder of a model, or the name of a snapshot. */
-function readPolicy(value: string, folder: string): PolicyChange {
-  const path = resolve(folder, value);
-  return parseServer(value) ?? (existsSync(path) ? { model: path } : { snapshot: value });
+function readPolicy(value: string, reading: Reading): PolicyChange {
+  const path = resolve(reading.folder, value);
+  return parseServer(value, reading) ?? (existsSync(path) ? { model: path } : { snapshot: value });
 }
 
 /** Returns the server that `MODEL@ADDRESS` names, or null for any other form. */
-function parseServer(value: string): ServerChange | null {
+function parseServer(value: string, { prices }: Reading): ServerChange | null {
   // Names of models may contain @, too.
   const [, model = '', endpoint] = /^(.+)@(https?:\/\/.*)$/isu.exec(value) ?? [];
-  return endpoint === undefined ? null : { endpoint: trimEndpoint(endpoint), model_name: model };
+  return endpoint === undefined
+    ? null
+    : { endpoint: trimEndpoint(endpoint), model_name: model, ...(prices !== null && { prices }) };
 }
 
 /**
- * Reads the value of `ROLE.snapshot`, `ROLE.model` or `ROLE.endpoint`.
+ * Reads the value of `snapshot`, `model` or `endpoint`, of the whole team or of a role.
  * @throws C3Error('input') for a wrong server
  */
-function readRolePolicyChange(key: string, value: string, folder: string): PolicyChange {
+function readPolicyChange(key: string, value: string, reading: Reading): PolicyChange {
   const kind = key.slice(key.lastIndexOf('.') + 1);
   if (kind !== 'endpoint') {
-    return kind === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+    return kind === 'model' ? { model: resolve(reading.folder, value) } : { snapshot: value };
   }
-  const server = parseServer(value);
+  const server = parseServer(value, reading);
   if (server === null) {
     throw new C3Error('input', `--change ${key} needs MODEL@ADDRESS, such as gpt-4.1@https://api.example.com/v1.`);
   }
@@ -159,26 +189,26 @@ function readRolePolicyChange(key: string, value: string, folder: string): Polic
 }
 
 /** @throws C3Error('input') for an unknown key, or a value that the key cannot have */
-async function readChange(changes: readonly string[], folder: string): Promise<TeamChange> {
+async function readChange(changes: readonly string[], reading: Reading): Promise<TeamChange> {
   const prompts: Record<string, string> = {};
   const sampling: Partial<Record<keyof Sampling, number>> = {};
   const roles: Record<string, PolicyChange> = {};
-  let policy: WeightsChange | null = null;
+  let policy: PolicyChange | null = null;
   for (const change of changes) {
     const [, key = '', value = ''] = /^([^=]+)=(.+)$/su.exec(change) ?? [];
-    const [, role = '', what = ''] = /^(.+)\.(prompt|snapshot|model|endpoint)$/u.exec(key) ?? [];
+    const [, role, what] = /^(.+)\.(prompt|snapshot|model|endpoint)$/u.exec(key) ?? [];
     const decoding = DECODING.find((one) => one.key === key);
-    if (what === 'prompt') {
-      const bytes = await readRegular(resolve(folder, value), MOST_PROMPT, 'give the file of a prompt');
+    if (role !== undefined && what === 'prompt') {
+      const bytes = await readRegular(resolve(reading.folder, value), MOST_PROMPT, 'give the file of a prompt');
       prompts[role] = bytes.toString('utf8').trim();
-    } else if (what !== '') {
-      roles[role] = readRolePolicyChange(key, value, folder);
-    } else if (key === 'snapshot' || key === 'model') {
-      policy = key === 'model' ? { model: resolve(folder, value) } : { snapshot: value };
+    } else if (role !== undefined) {
+      roles[role] = readPolicyChange(key, value, reading);
+    } else if (/^(?:snapshot|model|endpoint)$/u.test(key)) {
+      policy = readPolicyChange(key, value, reading);
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
-        `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
+        `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, endpoint=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
       );
     } else {
       const number = parseDecodingNumber(decoding, value);
@@ -195,7 +225,16 @@ async function readChange(changes: readonly string[], folder: string): Promise<T
 }
 
 /** Returns the sentence, the cost, and the first cases whose outcome changed. */
-export function formatTrial({ sentence, cases, contexts, message, only = [], tokens, seconds }: Trial): string[] {
+export function formatTrial({
+  sentence,
+  cases,
+  contexts,
+  message,
+  only = [],
+  tokens,
+  costs,
+  seconds,
+}: Trial): string[] {
   const problems = `${contexts} ${contexts === 1 ? 'problem' : 'problems'}${only.length === 0 ? '' : ` (${describeSelection(only)})`}`;
   const cost = `${message === undefined ? problems : `In the context of message ${message}`}; ${tokens.before.toLocaleString('en-US')} tokens without the change and ${tokens.after.toLocaleString('en-US')} with it; ${seconds.toFixed(0)} s.`;
   const won = cases.filter(isWon);
@@ -204,6 +243,7 @@ export function formatTrial({ sentence, cases, contexts, message, only = [], tok
   return [
     sentence,
     cost,
+    ...(costs === undefined ? [] : [describeTrialCosts(costs)]),
     ...(shown.length === 0 ? [] : ['', 'Cases that flipped']),
     ...shown.flatMap(formatTrialCase),
     ...(shown.length < cases.length ? [`  and ${cases.length - shown.length} more with --json`] : []),

@@ -7,10 +7,11 @@ import type { Sampling } from '../../domain/message.ts';
 import type { Problem } from '../../domain/problem.ts';
 import type { Trial, TrialCase, TrialEpisode, TrialProblem } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import type { Policy } from '../../policy/policy.ts';
+import type { Policy, PolicyControl } from '../../policy/policy.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { growEpisodes } from '../../replay/episodes.ts';
 import { countCalls, findLeaves, computeReturn, type Branch, type TreeMessage } from '../../replay/tree.ts';
+import { addServerCosts, NO_SERVER_COST, type ServerCost } from '../../shared/endpointCost.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import type { Protocol } from '../../team/protocol.ts';
@@ -74,6 +75,7 @@ export async function comparePairs(
   const byProblem = new Map<Problem, (readonly [before: number, after: number])[]>();
   const [won, lost]: [TrialCase[], TrialCase[]] = [[], []];
   const tokens = { before: 0, after: 0 };
+  const costs = { before: NO_SERVER_COST, after: NO_SERVER_COST };
   let [spent, used, masked] = [0, 0, 0];
   for (let block = 0; budget - used >= perPair; block++) {
     const count = Math.min(BLOCK, Math.floor((budget - used) / perPair));
@@ -81,8 +83,12 @@ export async function comparePairs(
     for (const [times, members] of drawPlaces(places, ground.seed, block, count)) {
       const drawing = { members, times, scope: `try:${block}`, perPair };
       const sides: TreeMessage[][] = [];
-      for (const variant of variants) {
-        sides.push(await growAll(ground, variant, drawing, control.signal));
+      for (const [index, variant] of variants.entries()) {
+        const side = index === 0 ? 'before' : 'after';
+        const onCharge = (cost: ServerCost): void => {
+          costs[side] = addServerCosts(costs[side], cost);
+        };
+        sides.push(await growAll(ground, variant, drawing, { signal: control.signal, onCharge }));
       }
       const [without = [], changed = []] = sides;
       spent += [...without, ...changed].reduce((sum, root) => sum + countCalls(root), 0);
@@ -133,6 +139,7 @@ export async function comparePairs(
     })),
     evaluatorCalls: spent,
     tokens,
+    ...(Object.values(costs).some(({ prompt, completion }) => prompt + completion > 0) && { costs }),
     most,
   };
 }
@@ -174,7 +181,7 @@ function growAll(
   { evaluator, seed }: Ground,
   { protocol, policy, sampling, render }: Variant,
   { members, times, scope, perPair }: Drawing,
-  signal: AbortSignal,
+  control: PolicyControl,
 ): Promise<TreeMessage[]> {
   return growEpisodes(
     {
@@ -191,7 +198,7 @@ function growAll(
     // Sampled messages are added to the children of their parent, so each drawing needs its own copy.
     members.map(({ message, ...branch }) => ({ ...branch, message: message && { ...message, children: [] } })),
     [times],
-    { signal },
+    control,
   );
 }
 

@@ -2,7 +2,7 @@
 
 import type { FullMessage } from '../../domain/message.ts';
 import type { Replay } from '../../domain/replay.ts';
-import { MOST_PROBES } from '../../policy/endpoint/probe.ts';
+import { MOST_DISCOVERIES } from '../../policy/endpoint/probe.ts';
 import type { ReplayRequest } from '../../replay/request.ts';
 import { sumCostsByRole, type EndpointCost } from '../../shared/endpointCost.ts';
 import { isServed } from '../../shared/rolePolicies.ts';
@@ -77,7 +77,7 @@ export function estimateTrialCosts(
         costed,
         bytes,
         most,
-        (role) => episodes * times(role) + (probed.includes(role) ? MOST_PROBES : 0),
+        (role) => episodes * times(role) + (probed.includes(role) ? MOST_DISCOVERIES : 0),
       ),
       ...computeJudgeCosts(scorer, costed, bytes, episodes * countMostScores(protocol)),
     ];

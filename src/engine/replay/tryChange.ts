@@ -6,14 +6,19 @@ import type { Problem } from '../../domain/problem.ts';
 import { LAST_SNAPSHOT } from '../../domain/replay.ts';
 import {
   writeTrialSentence,
+  listRolePolicies,
+  type ServerChange,
   type TeamChange,
   type Trial,
   type WeightsChange,
-  type ServerChange,
 } from '../../domain/trial.ts';
 import type { Evaluator } from '../../evaluate/evaluator.ts';
-import { hasSeeds } from '../../policy/policy.ts';
+import type { EndpointProbe } from '../../policy/endpoint/endpointPolicy.ts';
+import { isApiMissing } from '../../policy/endpoint/probe.ts';
+import { isPriceKnown } from '../../policy/endpoint/spending.ts';
+import { hasSeeds, type RolePolicy } from '../../policy/policy.ts';
 import { withRolePolicies } from '../../policy/teamPolicy.ts';
+import type { Tokenizer } from '../../policy/tokenizer.ts';
 import { EvaluatorBudget } from '../../replay/budget.ts';
 import { scoreMessage } from '../../replay/grow.ts';
 import { readFrozenBranch } from '../../replay/storedBranch.ts';
@@ -24,11 +29,17 @@ import { isLocal } from '../../shared/endpointKeys.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { Holds } from '../../shared/holds.ts';
 import type { TrialParams } from '../../shared/protocols/engineProtocol.ts';
-import { findCapabilities, type RolePolicies, isServed, type EndpointSettings } from '../../shared/rolePolicies.ts';
+import {
+  findCapabilities,
+  isServed,
+  type EndpointApi,
+  type EndpointSettings,
+  type RolePolicies,
+} from '../../shared/rolePolicies.ts';
 import type { StoreReader } from '../../store/types.ts';
 import { findPromptFault, replacePrompts } from '../../team/prompts.ts';
 import { requireRole, type Protocol } from '../../team/protocol.ts';
-import { getRunSampling } from '../../training/config/config.ts';
+import { getRunSampling, type RunConfig } from '../../training/config/config.ts';
 import { rolePolicySchema } from '../../training/keys/policyKeys.ts';
 import { createRunRenderer, type Team } from '../models/roles.ts';
 import { parseRecipe, parseRecipeProtocol, type StoredRecipe } from '../recipe/recipe.ts';
@@ -60,6 +71,7 @@ export async function tryChange(
   const { store, run, recipe, protocol, signal, rules } = session;
   requireOwnTeam(store, run);
   const changed = changeTeam(recipe, protocol, change, spending);
+  const { weights, roles } = changed;
   const scale = store.returnScale(run);
   if (scale === null) {
     throw new C3Error('input', `The range of returns of run ${run} is not known, so that nothing can be compared.`);
@@ -80,10 +92,11 @@ export async function tryChange(
       ),
     );
   const before = await take({ snapshot: LAST_SNAPSHOT });
-  let { policy } = change.policy === null ? before : await take(change.policy);
-  const served = await session.endpoints(before.tokenizer, {}, { policies: changed.servers });
-  for (const [role, other] of Object.entries(change.roles)) {
-    const answering = 'endpoint' in other ? served.policies.get(role) : (await take(other)).own;
+  let { policy } = weights === null ? before : await take(weights);
+  const servers = await openServers(session, before.tokenizer, changed.servers, control.onRemark);
+  const settings = Object.fromEntries([...servers].map(([role, server]) => [role, server.settings]));
+  for (const [role, other] of Object.entries(roles)) {
+    const answering = 'endpoint' in other ? servers.get(role)?.policy : (await take(other)).own;
     policy = withRolePolicies(policy, new Map(answering === undefined ? [] : [[role, answering] as const]));
   }
   const found = await comparePairs(
@@ -103,7 +116,7 @@ export async function tryChange(
         protocol: changed.protocol,
         policy,
         sampling: changed.sampling,
-        render: createRunRenderer(session.engine.models.texts, changed.recipe, signal),
+        render: createRunRenderer(session.engine.models.texts, changeRecipe(recipe, roles, settings), signal),
       },
     ],
     budget,
@@ -118,6 +131,7 @@ export async function tryChange(
     ...(message !== undefined && { message }),
     ...(only.length > 0 && { only }),
     ...(unseeded.length > 0 && { unseeded }),
+    ...(servers.size > 0 && { servers: describeServers(settings) }),
     evaluatorCalls: found.evaluatorCalls + calls,
     seconds: (performance.now() - began) / 1000,
   };
@@ -181,6 +195,9 @@ interface ChangedTeam {
   readonly recipe: StoredRecipe;
   readonly protocol: Protocol;
   readonly sampling: Sampling;
+  /** The weights in the place of the run's own; null if they stay. */
+  readonly weights: WeightsChange | null;
+  readonly roles: TeamChange['roles'];
   readonly servers: ChangedServers;
 }
 
@@ -194,12 +211,18 @@ function changeTeam(
   for (const role of Object.keys(change.roles)) {
     requireRole(protocol, role);
   }
-  const servers = readChangedServers(change, recipe.config.policies, spending);
-  const after = changeRecipe(recipe, change, servers);
+  const roles = listRolePolicies(
+    change,
+    protocol.roles.map(({ name }) => name),
+  );
+  const servers = readChangedServers(roles, recipe.config, spending);
+  const after = changeRecipe(recipe, roles, servers);
   return {
     recipe: after,
     protocol: changeProtocol(protocol, change, after.config.policies),
     sampling: { ...getRunSampling(recipe.config), ...change.sampling },
+    weights: change.policy === null || 'endpoint' in change.policy ? null : change.policy,
+    roles,
     servers,
   };
 }
@@ -284,59 +307,119 @@ function changeProtocol(
 /** The servers that a change names, by role. */
 type ChangedServers = Readonly<Record<string, EndpointSettings>>;
 
+type Settings = Pick<RunConfig, 'policies' | 'scorer'>;
+
 /**
- * Returns the servers that a change names. If a server answered for the role before, its limit also
- * applies here, because spending is counted by role. Its prices apply only to its own model.
+ * Returns the servers that a change names. A server of the run's configuration is asked as there, at
+ * its prices unless the change has its own. If a server answered for the role before, its limit also
+ * applies here, because spending is counted by role.
  * @throws C3Error('input') for an invalid server, or an unknown price under a limit of money
  */
-export function readChangedServers(
-  { roles }: TeamChange,
-  policies: RolePolicies | undefined,
-  spending: SpendingChoice | undefined,
-): ChangedServers {
-  return Object.fromEntries(
+export const readChangedServers = (
+  roles: TeamChange['roles'],
+  config: Settings,
+  spending?: SpendingChoice,
+): ChangedServers =>
+  Object.fromEntries(
     Object.entries(roles).flatMap(([role, change]) =>
-      'endpoint' in change ? [[role, readChangedServer(role, change, policies, spending)] as const] : [],
+      'endpoint' in change ? [[role, readChangedServer(role, change, config, spending)] as const] : [],
     ),
   );
-}
 
 function readChangedServer(
   role: string,
-  { endpoint, model_name }: ServerChange,
-  policies: RolePolicies = {},
+  change: ServerChange,
+  { policies = {}, scorer }: Settings,
   spending: SpendingChoice = {},
 ): EndpointSettings {
-  const parsed = rolePolicySchema.safeParse({ endpoint, model_name });
-  const [issue] = parsed.error?.issues ?? [];
-  if (parsed.data?.kind !== 'endpoint') {
+  const { data, error } = rolePolicySchema.safeParse(change);
+  if (data?.kind !== 'endpoint') {
+    const [issue] = error?.issues ?? [];
     throw new C3Error(
       'input',
       `The server for the role ${role}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}.`,
     );
   }
-  const found = Object.hasOwn(policies, role) ? policies[role] : undefined;
-  const before = found !== undefined && isServed(found) ? found : null;
-  const limited = { ...parsed.data, ...(before !== null && { spending: before.spending }) };
-  const {
-    endpoint: [address = ''],
-  } = parsed.data;
-  if (before?.kind === 'endpoint' && before.endpoint.includes(address) && before.model_name === model_name) {
-    return { ...limited, prices: before.prices };
-  }
-  if ((spending.money ?? limited.spending.money) !== null && !isLocal(endpoint)) {
+  const { endpoint, model_name } = data;
+  const [address = ''] = endpoint;
+  const own = Object.hasOwn(policies, role) ? policies[role] : undefined;
+  const configured = [own, ...Object.values(policies), scorer?.judge].find(
+    (one) => one?.kind === 'endpoint' && one.endpoint.includes(address) && one.model_name === model_name,
+  );
+  const settings: EndpointSettings = {
+    ...(configured?.kind === 'endpoint' ? configured : data),
+    endpoint,
+    ...(change.prices !== undefined && { prices: data.prices }),
+    spending: own !== undefined && isServed(own) ? own.spending : data.spending,
+  };
+  const limit = spending.money ?? settings.spending.money;
+  if (limit !== null && !isPriceKnown(settings.prices) && !isLocal(address)) {
     throw new C3Error(
       'input',
-      `The price of the server for the role ${role} is not known, so a limit of money cannot apply; limit tokens instead.`,
+      `The price of the server for the role ${role} is not known, so a limit of money cannot apply; give its prices, or limit tokens instead.`,
     );
   }
-  return limited;
+  return settings;
 }
+
+interface OpenServer {
+  readonly settings: EndpointSettings;
+  readonly policy: RolePolicy | undefined;
+}
+
+/**
+ * Opens the servers of a change. Each is probed once, for all of its roles. A server without a chat
+ * API is asked for completions.
+ * @throws C3Error if a server does not answer; CancelledError
+ */
+async function openServers(
+  session: RunSession,
+  tokenizer: Pick<Tokenizer, 'encode' | 'decode'>,
+  servers: ChangedServers,
+  onRemark: TrialControl['onRemark'],
+): Promise<ReadonlyMap<string, OpenServer>> {
+  const opened = new Map<string, OpenServer>();
+  const probed = new Map<string, { readonly api: EndpointApi; readonly probe: EndpointProbe | undefined }>();
+  for (const [role, asked] of Object.entries(servers)) {
+    const name = JSON.stringify([asked.endpoint, asked.model_name]);
+    const { api, probe } = probed.get(name) ?? { api: asked.api, probe: undefined };
+    const open = async (settings: EndpointSettings): Promise<void> => {
+      const known = probe === undefined ? {} : { [role]: probe };
+      const { policies, probes } = await session.endpoints(tokenizer, known, { policies: { [role]: settings } });
+      opened.set(role, { settings, policy: policies.get(role) });
+      probed.set(name, { api: settings.api, probe: probes[role] });
+    };
+    try {
+      await open({ ...asked, api });
+    } catch (error) {
+      if (api !== 'chat' || !isApiMissing(error)) {
+        throw error;
+      }
+      try {
+        await open({ ...asked, api: 'completions' });
+      } catch (second) {
+        throw isApiMissing(second) ? error : second;
+      }
+      onRemark?.(
+        `The server for the role ${role} takes no chat requests; it is asked for completions of the exact text of each context.`,
+      );
+    }
+  }
+  return opened;
+}
+
+const describeServers = (servers: ChangedServers): NonNullable<Trial['servers']> =>
+  Object.fromEntries(
+    Object.entries(servers).map(([role, { api, prices }]) => [
+      role,
+      { api, prices: isPriceKnown(prices) ? prices : null },
+    ]),
+  );
 
 /** Returns the recipe in which these servers, or the run's own weights, answer for the changed roles. */
 export function changeRecipe(
   recipe: StoredRecipe,
-  { roles: changed }: TeamChange,
+  changed: TeamChange['roles'],
   servers: ChangedServers,
 ): StoredRecipe {
   const { config, roles } = recipe;

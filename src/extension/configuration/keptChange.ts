@@ -5,7 +5,14 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
-import { DECODING, type PolicyChange, type TeamChange, type WeightsChange } from '../../domain/trial.ts';
+import {
+  DECODING,
+  listRolePolicies,
+  type PolicyChange,
+  type TeamChange,
+  type Trial,
+  type WeightsChange,
+} from '../../domain/trial.ts';
 import { C3Error } from '../../shared/errors.ts';
 import { isRecord } from '../../shared/guard.ts';
 import { isServed } from '../../shared/rolePolicies.ts';
@@ -75,6 +82,8 @@ export interface ChangedRun {
   /** The run's recipe as the store holds it. */
   readonly stored: string;
   readonly protocol: Protocol;
+  /** How the servers of the change were asked. */
+  readonly servers?: Trial['servers'] | undefined;
 }
 
 /**
@@ -83,10 +92,15 @@ export interface ChangedRun {
  * @throws C3Error('input') if a configuration cannot express the change
  */
 export function toKeptKeys(
-  { prompts, sampling, policy, roles }: TeamChange,
-  { run, stored, protocol }: ChangedRun,
+  change: TeamChange,
+  { run, stored, protocol, servers = {} }: ChangedRun,
   folder: string,
 ): readonly KeptKey[] {
+  const { prompts, sampling, policy } = change;
+  const roles = listRolePolicies(
+    change,
+    protocol.roles.map(({ name }) => name),
+  );
   if (sampling.temperature === 0) {
     throw new C3Error(
       'input',
@@ -111,10 +125,10 @@ export function toKeptKeys(
     ...DECODING.flatMap(({ key, of }): KeptKey[] =>
       sampling[of] === undefined ? [] : [{ path: ['sampling', key], value: sampling[of] }],
     ),
-    ...(policy === null ? [] : [toTeamKey(policy, run, folder)]),
+    ...(policy === null || 'endpoint' in policy ? [] : [toTeamKey(policy, run, folder)]),
     ...Object.entries(roles).map(([role, own]): KeptKey => ({
       path: ['policies', role],
-      value: toKeptPolicy(own, run, folder, readRoleLimits(stored, role)),
+      value: toKeptPolicy(own, run, folder, { ...servers[role], spending: readRoleLimits(stored, role) }),
     })),
   ];
 }
@@ -128,16 +142,26 @@ function readRoleLimits(stored: string, role: string): Readonly<Record<string, n
     : Object.fromEntries(Object.entries(before.spending).filter((one): one is [string, number] => one[1] !== null));
 }
 
-/** @param limit the role's spending limits, which also hold for another server */
+/** @param asked how the server was asked, and the role's spending limits, which also hold for another server */
 function toKeptPolicy(
   policy: PolicyChange,
   run: string,
   folder: string,
-  limit: Readonly<Record<string, number>>,
+  {
+    api = 'chat',
+    prices = null,
+    spending,
+  }: Partial<NonNullable<Trial['servers']>[string]> & { readonly spending: Readonly<Record<string, number>> },
 ): Readonly<Record<string, KeptValue>> {
   if ('endpoint' in policy) {
     const { endpoint, model_name } = policy;
-    return { endpoint, model_name, ...(Object.keys(limit).length > 0 && { spending: limit }) };
+    return {
+      endpoint,
+      model_name,
+      ...(api !== 'chat' && { api }),
+      ...(prices !== null && { prices: { ...prices } }),
+      ...(Object.keys(spending).length > 0 && { spending }),
+    };
   }
   return 'model' in policy ? { model: toModelReference(policy.model, folder) } : { snapshot: policy.snapshot, run };
 }

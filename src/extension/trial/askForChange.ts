@@ -5,17 +5,17 @@ import type { Sampling } from '../../domain/message.ts';
 import {
   DECODING,
   parseDecodingNumber,
+  parsePrices,
   describeDecodingRange,
   NO_CHANGE,
   type PolicyChange,
   type ServerChange,
   type TeamChange,
-  type WeightsChange,
 } from '../../domain/trial.ts';
 import { trimEndpoint } from '../../shared/endpointAddress.ts';
 import { toOneLine } from '../../shared/text/oneLine.ts';
 import { withoutIcons } from '../common/plainText.ts';
-import { findServerAddressFault, findModelNameFault, findSnapshotFault } from './trialFaults.ts';
+import { findModelNameFault, findPricesFault, findServerAddressFault, findSnapshotFault } from './trialFaults.ts';
 
 export interface ChangeQuestions {
   /** The roles of the team, in order. */
@@ -64,15 +64,15 @@ export async function askForChange(
       return role === null ? undefined : { promptOf: role };
     case 'snapshot': {
       const snapshot = await askForSnapshot(questions);
-      return snapshot === undefined ? undefined : { change: createWeightsChange(role, { snapshot }) };
+      return snapshot === undefined ? undefined : { change: createPolicyChange(role, { snapshot }) };
     }
     case 'model': {
       const model = await questions.askForModel();
-      return model === undefined ? undefined : { change: createWeightsChange(role, { model }) };
+      return model === undefined ? undefined : { change: createPolicyChange(role, { model }) };
     }
     case 'server': {
-      const server = role === null ? undefined : await askForServer();
-      return role === null || server === undefined ? undefined : { change: createRoleChange(role, server) };
+      const server = await askForServer();
+      return server === undefined ? undefined : { change: createPolicyChange(role, server) };
     }
     default: {
       const value = await askForNumber(what, questions.sampling[what.of]);
@@ -81,13 +81,10 @@ export async function askForChange(
   }
 }
 
-const createRoleChange = (role: string, policy: PolicyChange): TeamChange => ({
+const createPolicyChange = (role: string | null, policy: PolicyChange): TeamChange => ({
   ...NO_CHANGE,
-  roles: { [role]: policy },
+  ...(role === null ? { policy } : { roles: { [role]: policy } }),
 });
-
-const createWeightsChange = (role: string | null, policy: WeightsChange): TeamChange =>
-  role === null ? { ...NO_CHANGE, policy } : createRoleChange(role, policy);
 
 async function askForRole({ roles }: ChangeQuestions): Promise<string | null | undefined> {
   const items: RoleItem[] = [
@@ -96,7 +93,11 @@ async function askForRole({ roles }: ChangeQuestions): Promise<string | null | u
       description: withoutIcons(toOneLine(prompt, SHOWN)),
       role: name,
     })),
-    { label: 'The whole team', description: 'temperature and the rest of the decoding, snapshot, model', role: null },
+    {
+      label: 'The whole team',
+      description: 'temperature and the rest of the decoding, snapshot, model, server',
+      role: null,
+    },
   ];
   const chosen = await window.showQuickPick(items, {
     title: formatStepTitle(1),
@@ -111,6 +112,7 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
   const policies: WhatItem[] = [
     { label: 'Snapshot', description: `another step of the run answers ${whose}`, what: 'snapshot' },
     { label: 'Model', description: `another model folder answers ${whose}`, what: 'model' },
+    { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
   ];
   const items: WhatItem[] =
     role === null
@@ -122,11 +124,7 @@ async function askForWhat({ sampling }: ChangeQuestions, role: string | null): P
           })),
           ...policies,
         ]
-      : [
-          { label: 'Prompt', description: 'opens in an editor tab', what: 'prompt' },
-          ...policies,
-          { label: 'Server', description: `a model of an OpenAI-compatible server answers ${whose}`, what: 'server' },
-        ];
+      : [{ label: 'Prompt', description: 'opens in an editor tab', what: 'prompt' }, ...policies];
   const chosen = await window.showQuickPick(items, {
     title: formatStepTitle(2),
     placeHolder: `What is changed ${whose}?`,
@@ -154,7 +152,7 @@ async function askForSnapshot({ steps, snapshots }: ChangeQuestions): Promise<st
 
 async function askForServer(): Promise<ServerChange | undefined> {
   const address = await window.showInputBox({
-    title: formatStepTitle(3, 4),
+    title: formatStepTitle(3, 5),
     prompt: 'The base address of the server. Its key is set with C3: Set endpoint key.',
     placeHolder: 'https://api.example.com/v1',
     validateInput: findServerAddressFault,
@@ -164,14 +162,28 @@ async function askForServer(): Promise<ServerChange | undefined> {
     address === undefined
       ? undefined
       : await window.showInputBox({
-          title: formatStepTitle(4, 4),
+          title: formatStepTitle(4, 5),
           prompt: 'The name of the model on the server',
           validateInput: findModelNameFault,
           ignoreFocusOut,
         });
-  return address === undefined || model === undefined
-    ? undefined
-    : { endpoint: trimEndpoint(address), model_name: model.trim() };
+  const priced =
+    model === undefined
+      ? undefined
+      : await window.showInputBox({
+          title: formatStepTitle(5, 5),
+          prompt:
+            'What a million tokens of prompts and of answers cost. Leave it empty for the prices in the ' +
+            'configuration of the run, or if they are not known.',
+          placeHolder: '2, 8',
+          validateInput: findPricesFault,
+          ignoreFocusOut,
+        });
+  if (address === undefined || model === undefined || priced === undefined) {
+    return undefined;
+  }
+  const prices = parsePrices(priced);
+  return { endpoint: trimEndpoint(address), model_name: model.trim(), ...(prices !== null && { prices }) };
 }
 
 async function askForNumber(decoding: (typeof DECODING)[number], now: number | undefined): Promise<number | undefined> {

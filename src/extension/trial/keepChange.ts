@@ -28,7 +28,10 @@ interface FileItem extends QuickPickItem {
  * @returns the name of the configuration, or null if the user canceled
  * @throws C3Error('input') with one sentence if the change cannot be written
  */
-export async function keepChange({ change, trial: { run } }: KeptTrial, reader: StoreReader): Promise<string | null> {
+export async function keepChange(
+  { change, trial: { run, servers } }: KeptTrial,
+  reader: StoreReader,
+): Promise<string | null> {
   const service = await loadService();
   const stored = reader.runConfig(run);
   const protocol = service.runTeam(stored);
@@ -36,7 +39,7 @@ export async function keepChange({ change, trial: { run } }: KeptTrial, reader: 
     throw new C3Error('input', 'The configuration of this run cannot be read, so no change of it can be kept.');
   }
   const keysFor = (folder: string): ReturnType<Service['keptKeys']> =>
-    service.keptKeys(change, { run, stored, protocol }, folder);
+    service.keptKeys(change, { run, stored, protocol, servers }, folder);
   // Throws before the question if a configuration cannot express the change.
   keysFor(workspace.workspaceFolders?.[0]?.uri.fsPath ?? '');
   const chosen = await window.showQuickPick(listConfigurationItems(service, stored), {

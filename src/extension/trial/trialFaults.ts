@@ -3,6 +3,7 @@
 import { IMPORTED } from '../../domain/episode.ts';
 import { parseStepName } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/run.ts';
+import { parsePrices } from '../../domain/trial.ts';
 import { findEndpointFault } from '../../shared/endpointAddress.ts';
 
 /** Minimum number of digits of a snapshot. Fewer could be a step. */
@@ -61,3 +62,7 @@ export function findModelNameFault(text: string): string | null {
     ? null
     : `The name of a model on the server has 1 to ${MOST_MODEL_NAME} characters.`;
 }
+
+/** Returns the fault of the prices of a server, or null if they are valid or omitted. */
+export const findPricesFault = (text: string): string | null =>
+  text.trim() === '' || parsePrices(text) !== null ? null : 'Two prices, such as 2, 8, or nothing.';

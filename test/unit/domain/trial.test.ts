@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   describeTeamChange,
+  describeTrialCosts,
   DECODING,
+  listRolePolicies,
+  parsePrices,
   parseDecodingNumber,
   isTeamChange,
   isTrial,
@@ -100,6 +103,35 @@ describe('what was kept', () => {
     assert.equal(isTrial(null), false);
   });
 
+  it('of a server for the whole team is one of every role that it does not name itself', () => {
+    const policy = { endpoint: 'https://a.example/v1', model_name: 'm' };
+    const roles = { actor: { snapshot: '1' } };
+    assert.deepEqual(listRolePolicies({ policy, roles }, ['reasoner', 'actor']), { reasoner: policy, ...roles });
+    assert.deepEqual(listRolePolicies({ policy: { model: '/m' }, roles }, ['reasoner', 'actor']), roles);
+  });
+
+  it('takes two prices, and shows what servers charged only where it is known', () => {
+    assert.deepEqual(['2,8', ' 0.5, 0 '].map(parsePrices), [
+      { input: 2, output: 8 },
+      { input: 0.5, output: 0 },
+    ]);
+    assert.deepEqual(['', '2', '2,', '2,8,1', '-1,2', 'a,b', '1,Infinity'].map(parsePrices), Array(7).fill(null));
+    const costs = {
+      before: { prompt: 0, completion: 0, money: 0 },
+      after: { prompt: 1000, completion: 234, money: 0.01234567 },
+    };
+    assert.equal(
+      describeTrialCosts(costs),
+      'Servers: 0 tokens without the change, 1,234 tokens (cost 0.0123) with it.',
+    );
+    assert.equal(
+      describeTrialCosts({ before: costs.after, after: { prompt: 1, completion: 1, money: null } }),
+      'Servers: 1,234 tokens (cost 0.0123) without the change, 2 tokens (no price is known) with it.',
+    );
+    assert.ok(isTrial({ ...TRIAL, costs }));
+    assert.equal(isTrial({ ...TRIAL, costs: { before: costs.before } }), false);
+  });
+
   it('is a change only where it can be tried again', () => {
     const change = {
       prompts: { a: 'x' },
@@ -109,12 +141,14 @@ describe('what was kept', () => {
     };
     const server = { endpoint: 'https://api.example.com/v1', model_name: 'gpt-4.1' };
     assert.ok(isTeamChange(change) && isTeamChange(NO_CHANGE) && isTeamChange({ ...change, roles: { a: server } }));
+    assert.ok(isTeamChange({ ...change, policy: { ...server, prices: { input: 1, output: 2 } } }));
     for (const other of [
       { ...change, prompts: { a: 1 } },
       { ...change, sampling: { topK: '1' } },
       { ...change, policy: { model: '/m', snapshot: '1' } },
       { ...change, policy: {} },
-      { ...change, policy: server },
+      { ...change, policy: { ...server, prices: { input: 1 } } },
+      { ...change, policy: { ...server, key: 'x' } },
       { ...change, roles: { a: { endpoint: server.endpoint } } },
       { ...change, roles: { a: { ...server, model: '/m' } } },
       { ...change, roles: { a: null } },

@@ -117,13 +117,21 @@ export const TRY = {
       value: 'KEY=VALUE',
       help:
         'Changes one thing: ROLE.prompt=FILE, temperature=T, top_p=P, top_k=K, max_new_tokens=N, snapshot=ID|STEP, ' +
-        'model=DIR, ROLE.snapshot=ID|STEP, ROLE.model=DIR, or ROLE.endpoint=MODEL@ADDRESS of a server.',
+        'model=DIR or endpoint=MODEL@ADDRESS of a server for all roles, or ROLE.snapshot=ID|STEP, ROLE.model=DIR or ' +
+        'ROLE.endpoint=MODEL@ADDRESS for one.',
     },
     eachRole: { kind: 'flag', help: 'Tries the policy of --with for one role after another.' },
     with: {
       kind: 'text',
       value: 'POLICY',
       help: 'The other policy: a snapshot, a step, the folder of a model, or MODEL@ADDRESS of a server.',
+    },
+    prices: {
+      kind: 'text',
+      value: 'INPUT,OUTPUT',
+      help:
+        'A million tokens of prompts and of answers cost this much at the servers that are tried, such as 2,8. ' +
+        'Default: the prices of the same server in the configuration of the run.',
     },
     ...RUN_OR_NEWEST,
     ...ONLY,

@@ -164,6 +164,15 @@ describe('the keys of a change', () => {
       setConfigKeys(text, toKeptKeys({ ...NO_CHANGE, roles: { actor: server } }, runOf(text), FOLDER)),
       'policies:\n  actor: {endpoint: "https://api.example.com/v1", model_name: gpt-4.1, spending: {money: 3}}\n',
     );
+    // A server for the whole team is a policy of each role, asked as the trial asked it.
+    const prices = { input: 2, output: 8 };
+    const whole = { ...NO_CHANGE, policy: server, roles: { reasoner: { model: '/elsewhere/model' } } };
+    const servers = { actor: { api: 'completions', prices } } as const;
+    const team = readConfig(setConfigKeys('', toKeptKeys(whole, { ...runOf(''), servers }, FOLDER)), 'kept').policies;
+    assert.deepEqual(
+      [team?.['reasoner']?.kind, team?.['actor']?.kind === 'endpoint' && [team['actor'].api, team['actor'].prices]],
+      ['model', ['completions', prices]],
+    );
     const snapshot = { ...NO_CHANGE, policy: { snapshot: '2' } };
     assert.deepEqual(toKeptKeys(snapshot, runOf('adapter: {}'), FOLDER), [
       { path: ['begin'], value: { run: 'run-1', snapshot: '2' } },

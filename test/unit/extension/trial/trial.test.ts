@@ -18,6 +18,7 @@ import {
 import {
   findServerAddressFault,
   findModelNameFault,
+  findPricesFault,
   findRunFault,
   findSnapshotFault,
 } from '../../../../src/extension/trial/trialFaults.ts';
@@ -246,6 +247,8 @@ describe('what cannot be tried', () => {
     for (const text of ['', ' ', 'm'.repeat(201)]) {
       assert.match(findModelNameFault(text) ?? '', /^The name of a model on the server has 1 to 200 /u);
     }
+    assert.deepEqual(['', ' ', '2, 8'].map(findPricesFault), [null, null, null]);
+    assert.match(findPricesFault('2') ?? '', /^Two prices, such as 2, 8, or nothing\.$/u);
   });
 
   it('is a snapshot that the run has not', () => {
