@@ -5,6 +5,7 @@
  * and credit.
  */
 
+import type { MethodState } from '../../src/domain/step.ts';
 import type { Evaluator } from '../../src/evaluate/evaluator.ts';
 import type { Policy, PolicyAnswer, PolicyControl, PolicyRequest } from '../../src/policy/policy.ts';
 import { EvaluatorBudget } from '../../src/replay/budget.ts';
@@ -162,6 +163,8 @@ export interface Sampled {
   readonly spread: Spread;
   /** Number of requested evaluator calls. */
   readonly calls: number;
+  /** The state of the method after the step, if it has one. */
+  readonly state: MethodState;
 }
 
 const ALL = problems(64);
@@ -170,7 +173,13 @@ const ALL = problems(64);
 export async function sample(
   team: TabularTeam,
   config: RunConfig,
-  { seed, iteration, count, spread }: { seed: number; iteration: number; count: number; spread: Spread | null },
+  {
+    seed,
+    iteration,
+    count,
+    spread,
+    state: before,
+  }: { seed: number; iteration: number; count: number; spread: Spread | null; state?: MethodState | undefined },
 ): Promise<Sampled> {
   const method = getMethod(config.method);
   const { protocol, logits, score } = team;
@@ -194,13 +203,14 @@ export async function sample(
     NEVER,
   );
   const perProblem = rollout?.fanout[0] ?? 1;
-  const { credits } = method.credit({
+  const known = before ?? method.state?.(config)?.initial(config) ?? { json: null, tensors: {} };
+  const { credits, state = known } = method.credit({
     settings: config,
     stage: 0,
     problems: Array.from({ length: count }, (_, index) => roots.slice(index * perProblem, (index + 1) * perProblem)),
     measured: [],
     values: new Map(),
-    state: { json: null, tensors: {} },
+    state: known,
   });
   const gradient = zeros(logits);
   const learned = logits.map(() => 0);
@@ -226,6 +236,7 @@ export async function sample(
     ),
     spread: measureSpread(messages, logits.length),
     calls: budget.calls,
+    state,
   };
 }
 
@@ -245,10 +256,10 @@ export async function learned(
 ): Promise<number> {
   const logits = team.logits.map((states) => states.map((actions) => [...actions]));
   const [first, second] = [zeros(logits), zeros(logits)];
-  let spread: Spread | null = null;
+  let [spread, state]: [Spread | null, MethodState | undefined] = [null, undefined];
   for (let iteration = 1; iteration <= steps; iteration++) {
-    const found = await sample({ ...team, logits }, config, { seed, iteration, count, spread });
-    spread = found.spread;
+    const found = await sample({ ...team, logits }, config, { seed, iteration, count, spread, state });
+    ({ spread, state } = found);
     for (const [t, states] of logits.entries()) {
       if (frozen.includes(t)) {
         continue;
