@@ -6,8 +6,9 @@
 import { mean } from '../credit/describe.ts';
 import type { MethodState, StepMetrics, RankShift } from '../domain/step.ts';
 import type { ModelRuntime } from '../runtime/modelRuntime.ts';
-import type { TrainingContext, TrainingMessage } from '../runtime/train/graph/pack.ts';
+import type { TrainingContext } from '../runtime/train/graph/pack.ts';
 import type { StepReport } from '../runtime/train/stepReport.ts';
+import { DEFAULT_PROVIDER } from '../shared/devices.ts';
 import { C3Error } from '../shared/errors.ts';
 import type { StoreReader } from '../store/types.ts';
 import { creditVariance, addReference, type LearningGroup } from './advantages.ts';
@@ -21,6 +22,7 @@ import type { Method, Outcome, PolicyUpdate, Update, Updates, MiniBatch } from '
 import { getMethod, countStages } from './methods/methods.ts';
 import { applyPenalty, getPenalty, type Penalized } from './penalty.ts';
 import { shuffleItems } from './shuffled.ts';
+import { chooseSilentTreatment, keepSignal, treatSilentMessages } from './silentMessages.ts';
 import { readStage, type StageMessages } from './stageMessages.ts';
 import { readStateAfter } from './state/methodStates.ts';
 import type { StateForm } from './state/states.ts';
@@ -96,6 +98,8 @@ class Step {
   /** Optimizer steps since the newest stage was sampled, and the reports of the newest pass. */
   private updates = 0;
   private pass: readonly StepReport[] = [];
+  /** True if log-probabilities of the current policy are those of the reference to the bit. */
+  private atReference = false;
   /** The effective clip of all updates of the step. */
   private readonly clips: number[] = [];
   /** Log-probabilities under the reference policy, by a message's tokens. */
@@ -165,6 +169,7 @@ class Step {
           );
         }
         await runtime.revertTraining(update.share);
+        this.atReference = false;
         return {};
       case 'divergence': {
         const last = update.exact === true ? this.last : null;
@@ -219,6 +224,8 @@ class Step {
     this.stage = stage;
     this.last = snapshot;
     this.updates = 0;
+    const { provider } = this.input.runtime.environment;
+    this.atReference = snapshot === this.input.base && provider === DEFAULT_PROVIDER;
     this.messages = await readStage(this.input, this.iteration, stage);
     this.first = stage === 0 ? this.messages : this.first;
     this.groups.push(...this.messages.groups);
@@ -242,7 +249,7 @@ class Step {
   }
 
   private async learnPolicy(update: PolicyUpdate): Promise<Outcome> {
-    const { runtime, config, signal } = this.input;
+    const { runtime, config, base, signal } = this.input;
     const { learningRate, loss, batch, node } = update;
     const penalty = await this.learnedFrom(update);
     if ((batch !== undefined || node !== undefined) && penalty.contexts.length === 0) {
@@ -264,6 +271,8 @@ class Step {
       },
       signal,
     );
+    // A gradient of 0 moves the policy only if the optimizer has moments.
+    this.atReference &&= report.gradientNorm === 0 && (await this.hold()) === base;
     // The first step after sampling shows how far sampler and trainer agree; later ones move on purpose.
     const isFirst = this.updates++ === 0;
     const first = isFirst ? report.ratioDeviation : 0;
@@ -308,33 +317,30 @@ class Step {
   private async learnedFrom(update: PolicyUpdate): Promise<Penalized> {
     const { batch, weight: unit, kl } = update;
     const { config, base } = this.input;
+    const anchors = { reference: base, last: this.last };
     if (update.perMessage === true) {
       const { contexts, length } = scaleToMessageMean(await this.scored(this.contextsOf(update)));
       const each = kl ?? getPenalty(config);
-      return applyPenalty({ ...each, coefficient: each.coefficient * length }, contexts, {
-        reference: base,
-        last: this.last,
-      });
+      return applyPenalty({ ...each, coefficient: each.coefficient * length }, contexts, anchors);
     }
     const term = kl ?? getPenalty(config);
-    // A penalty in the loss gives every message a gradient.
-    const skips = config.ppo.skip_zero_credit && (term.estimator === 'k1' || term.coefficient === 0);
+    const silent = chooseSilentTreatment(config.ppo, term, this.atReference);
     const own = this.contextsAt(update);
-    const counted = applyLossWeights(config, own, { parts: batch?.of ?? 1, whole: !skips, unit });
+    const counted = applyLossWeights(config, own, { parts: batch?.of ?? 1, whole: silent === 'learned', unit });
     const all = batch === undefined ? counted : selectMiniBatch(counted, batch);
-    const scored = await this.scored(skips && term.coefficient === 0 ? keepSignal(all) : all);
-    const penalty = applyPenalty(term, scored, { reference: base, last: this.last });
-    return skips ? { ...penalty, contexts: keepSignal(penalty.contexts) } : penalty;
+    const penalty = applyPenalty(term, await this.scored(treatSilentMessages(all, silent)), anchors);
+    return silent === 'dropped after shaping' ? { ...penalty, contexts: keepSignal(penalty.contexts) } : penalty;
   }
 
   /**
-   * Adds the log-probabilities of the reference policy to the contexts, and scores each message once. It
-   * does so even without a penalty, because the reported divergence is from the reference.
+   * Adds the log-probabilities of the reference policy to the contexts, and scores each message with a
+   * weight once. It does so even without a penalty, because the reported divergence is from the
+   * reference.
    */
   private async scored(contexts: readonly TrainingContext[]): Promise<TrainingContext[]> {
     const { runtime, config, base, signal } = this.input;
     const missing = contexts.flatMap((context) => {
-      const messages = context.messages.filter(({ tokens }) => !this.references.has(tokens));
+      const messages = context.messages.filter(({ tokens, weight }) => weight !== 0 && !this.references.has(tokens));
       return messages.length === 0 ? [] : [{ ...context, messages }];
     });
     const found = await runtime.score(base, missing, config.sampling.temperature, signal);
@@ -436,34 +442,12 @@ async function measureRoleDivergence(
   }
 }
 
-/** Returns true if a message has an advantage other than 0. */
-const hasSignal = ({ advantages }: Pick<TrainingMessage, 'advantages'>): boolean =>
-  advantages.some((advantage) => advantage !== 0);
-
 /** Returns the share of tokens in messages with a nonzero credit, of all credited ones, or null. */
 export function computeSignalShare(groups: readonly Pick<LearningGroup, 'messages'>[]): number | null {
   const credited = groups.flatMap(({ messages }) => messages.filter(({ credit }) => credit !== null));
   const tokensOf = (messages: LearningGroup['messages']): number =>
     messages.reduce((sum, { tokens }) => sum + tokens.length, 0);
   return credited.length === 0 ? null : tokensOf(credited.filter(({ credit }) => credit !== 0)) / tokensOf(credited);
-}
-
-/**
- * Returns the contexts without the messages that teach nothing: if the advantage of every token is 0,
- * the gradient of min(r A, clip(r) A) is 0 at any ratio. Each role keeps at least one, so that its
- * optimizer still takes the step that its moments ask for. Loss weights must be set before, because
- * they depend on the number of all messages.
- */
-export function keepSignal(contexts: readonly TrainingContext[]): TrainingContext[] {
-  const teaching = contexts.flatMap((context) => {
-    const messages = context.messages.filter(hasSignal);
-    return messages.length === 0 ? [] : [{ ...context, messages }];
-  });
-  const taught = new Set(teaching.map(({ role }) => role));
-  const others = [...Map.groupBy(contexts, ({ role }) => role)].flatMap(([role, [first]]) =>
-    taught.has(role) || first === undefined ? [] : [{ ...first, messages: first.messages.slice(0, 1) }],
-  );
-  return [...teaching, ...others];
 }
 
 /**

@@ -235,21 +235,24 @@ export class Trainer {
       signal,
       anchor,
     );
-    if (sums === undefined) {
+    if (contexts.length === 0) {
       return { apply: () => Promise.resolve({ state, ...totals, gradientNorm: 0 }), discard: () => undefined };
     }
-    const discard = (): void => disposeAll(Object.values(sums));
+    const discard = (): void => this.discardSums(sums);
     return { apply: () => this.updates.apply(state, sums, settings.learningRate, totals).finally(discard), discard };
   }
 
-  /** Sums loss and gradients over all micro-batches. `sums` is undefined if there are no tokens. */
+  /**
+   * Sums loss and gradients over all micro-batches, in order. The gradient of one whose messages all
+   * have weight 0 is 0, so it is not computed.
+   */
   private async gradients(
     weights: DeviceTensors,
     contexts: readonly TrainingContext[],
     settings: StepSettings,
     signal: AbortFlag,
     anchor: Distributions | undefined,
-  ): Promise<StepTotals & { readonly sums: DeviceTensors | undefined }> {
+  ): Promise<StepTotals & { readonly sums: DeviceTensors }> {
     const tokens = countContextTokens(contexts);
     const totals: { -readonly [Key in keyof StepTotals]: StepTotals[Key] } = {
       loss: 0,
@@ -257,8 +260,9 @@ export class Trainer {
       clipFraction: 0,
       effectiveClip: 0,
       ratioDeviation: 0,
-      tokens: 0,
+      tokens,
       padding: 0,
+      ...(contexts.length > 0 && settings.policy?.kl !== undefined && { penalty: 0 }),
     };
     const { loss, policy, recompute = false, microBatchTokens = MICRO_BATCH_TOKENS } = settings;
     const exact = loss === 'ppo' && policy?.kl?.estimator === 'exact';
@@ -274,16 +278,20 @@ export class Trainer {
     const weight = sumTokenWeights(contexts);
     const most = largestTargetCount(batches);
     const slots = batches.reduce((total, batch) => total + batch.slots, 0);
-    let sums: DeviceTensors | undefined;
+    let sums = await this.zeros();
     try {
       for (const batch of batches) {
+        totals.padding += batch.padding / slots;
+        if (batch.placements.every(({ context, message }) => contexts[context]?.messages[message]?.weight === 0)) {
+          continue;
+        }
         if (signal.aborted) {
           throw new CancelledError();
         }
         const session = await gradientSession(exact ? 1 : headChunks(batch.targets, this.config.vocabularySize, most));
         const { outputs, kept } = await session.runKeeping({
           ...weights,
-          ...renameTensors(this.views, sums ?? (await this.zeros()), gradientName, accumulatedName),
+          ...renameTensors(this.views, sums, gradientName, accumulatedName),
           ...(settings.loss === 'ppo'
             ? { ...batch.feeds, klCoefficient: scalarTensor(settings.klCoefficient) }
             : supervisedFeeds(batch)),
@@ -291,13 +299,9 @@ export class Trainer {
           ...((unit === 'message' || unit === 'message-mean') && memberFeeds(batch, contexts, unit === 'message-mean')),
           temperature: scalarTensor(settings.temperature),
         });
-        if (sums !== undefined) {
-          disposeAll(Object.values(sums));
-        }
+        this.discardSums(sums);
         sums = kept;
-        totals.tokens = tokens;
         totals.loss += readScalar(outputs, 'loss');
-        totals.padding += batch.padding / slots;
         if (settings.loss === 'supervised') {
           continue;
         }
@@ -310,9 +314,7 @@ export class Trainer {
         totals.ratioDeviation = Math.max(totals.ratioDeviation, readScalar(outputs, 'deviation'));
       }
     } catch (error) {
-      if (sums !== undefined) {
-        disposeAll(Object.values(sums));
-      }
+      this.discardSums(sums);
       throw error;
     }
     return { ...totals, sums };
@@ -359,6 +361,13 @@ export class Trainer {
     const fault = explainNoExactKl(this.config.vocabularySize);
     if (fault !== null) {
       throw new C3Error('input', fault);
+    }
+  }
+
+  /** Frees sums of gradients, except the zero sums, which are used again. */
+  private discardSums(sums: DeviceTensors): void {
+    if (sums !== this.nothing) {
+      disposeAll(Object.values(sums));
     }
   }
 

@@ -38,7 +38,7 @@ export interface StepSettings {
 export interface StepResult {
   readonly state: TrainingState;
   readonly loss: number;
-  /** Mean k3 per token, weighted as in the loss; 0 for supervised training. */
+  /** Mean k3 per token, weighted as in the loss; 0 for supervised training, or without a token. */
   readonly kl: number;
   /** Mean per token of the penalized divergence. */
   readonly penalty?: number;

@@ -36,8 +36,9 @@ export const ppoSchema = z
       .boolean()
       .default(true)
       .describe(
-        'true computes nothing for messages whose advantage is 0. It applies if the loss has no KL penalty ' +
-          'of its own (`kl_coefficient: 0` or `kl_estimator: k1`); the gradient is the same without them.',
+        'true computes nothing for messages whose advantage is 0 if the loss has no KL penalty of its own ' +
+          '(`kl_coefficient: 0` or `kl_estimator: k1`). With k3, it leaves out micro-batches of such messages while ' +
+          'the policy is still the one that the run began with. The gradient is the same.',
       )
       .meta({ since: '0.2.0', earlier: false }),
     kl_coefficient: z.number().min(0).default(0.01).describe('The KL penalty has this weight; 0 turns it off.'),
@@ -55,6 +56,14 @@ export const ppoSchema = z
       .default('reference')
       .describe('The KL penalty keeps the trained policy near this one.')
       .meta({ since: '0.2.0', earlier: 'reference' }),
+    kl_on: enumKey(['all', 'credited'], {
+      all: 'All messages of the step.',
+      credited:
+        'Those with a credit other than 0. The others cost no training pass, and the KL of a step leaves them out.',
+    })
+      .default('all')
+      .describe('The KL penalty is on these messages.')
+      .meta({ since: '0.2.0', earlier: 'all' }),
   })
   .prefault({})
   .describe('These keys say how the policy is updated.');

@@ -4,8 +4,10 @@ import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { Trainer } from '../../../src/runtime/train/trainer.ts';
 import { initialState, type StepResult } from '../../../src/runtime/train/trainingState.ts';
 import type { LearningGroup } from '../../../src/training/advantages.ts';
-import { selectMiniBatch, computeSignalShare, keepSignal } from '../../../src/training/learn.ts';
+import { selectMiniBatch, computeSignalShare } from '../../../src/training/learn.ts';
 import { weightMessages } from '../../../src/training/lossWeights.ts';
+import { chooseSilentTreatment, keepSignal, treatSilentMessages } from '../../../src/training/silentMessages.ts';
+import { makeSignalAbortedWhen } from '../../support/signals.ts';
 import { context, DEVICE, RUNNING, testParameters, TINY } from '../runtime/models.ts';
 import { item, present, range, testStream } from '../runtime/nd.ts';
 
@@ -50,6 +52,56 @@ describe('messages without a signal', () => {
     assert.deepEqual(creditsOf(keepSignal([reasoner, silent])), [[0.5, -0.5], [0]]);
     assert.deepEqual(creditsOf(keepSignal([silent])), [[0]]);
     assert.deepEqual(keepSignal([]), []);
+    assert.deepEqual(creditsOf(keepSignal([reasoner, silent], 0)), [[0.5, -0.5], []]);
+  });
+
+  it('are treated as the penalty asks, with the least work', () => {
+    const treat = (
+      keys: Partial<Parameters<typeof chooseSilentTreatment>[0]>,
+      term: Partial<Parameters<typeof chooseSilentTreatment>[1]> = {},
+    ): string[] =>
+      [true, false].map((atReference) =>
+        chooseSilentTreatment(
+          { skip_zero_credit: true, kl_on: 'all', ...keys },
+          { coefficient: 0.01, estimator: 'k3', ...term },
+          atReference,
+        ),
+      );
+    assert.deepEqual(treat({}), ['weightless', 'learned']);
+    // Its gradient at the reference is 0 only up to rounding.
+    assert.deepEqual(treat({}, { estimator: 'exact' }), ['learned', 'learned']);
+    assert.deepEqual(treat({}, { estimator: 'k1' }), ['dropped after shaping', 'dropped after shaping']);
+    assert.deepEqual(treat({}, { coefficient: 0 }), ['dropped', 'dropped']);
+    assert.deepEqual(treat({ skip_zero_credit: false }), ['learned', 'learned']);
+    assert.deepEqual(treat({ skip_zero_credit: false }, { coefficient: 0 }), ['learned', 'learned']);
+    for (const estimator of ['k1', 'k3', 'exact'] as const) {
+      for (const skips of [true, false]) {
+        const keys = { kl_on: 'credited', skip_zero_credit: skips } as const;
+        assert.deepEqual(treat(keys, { estimator }), ['unpenalized', 'unpenalized']);
+      }
+    }
+    // Without a penalty there is nothing to restrict.
+    assert.deepEqual(treat({ kl_on: 'credited' }, { coefficient: 0 }), ['dropped', 'dropped']);
+  });
+
+  it('keep their places and tokens where they lose their weight', () => {
+    const weighted = weightMessages(contexts, 'role');
+    const treated = treatSilentMessages(weighted, 'weightless');
+    const weights = (some: readonly TrainingContext[]): (number | undefined)[] =>
+      some.flatMap(({ messages }) => messages.map(({ weight }) => weight));
+    assert.deepEqual(
+      weights(treated),
+      weights(weighted).map((weight, place) => ([2, 3, 4, 6].includes(place) ? 0 : weight)),
+    );
+    assert.deepEqual(
+      treated.map(({ prompt, messages }) => [prompt, ...messages.map(({ tokens }) => tokens)]),
+      contexts.map(({ prompt, messages }) => [prompt, ...messages.map(({ tokens }) => tokens)]),
+    );
+    assert.deepEqual(creditsOf(treatSilentMessages(contexts, 'unpenalized')), [
+      [0.5, -0.5],
+      [1, -1],
+    ]);
+    assert.deepEqual(treatSilentMessages(contexts, 'dropped after shaping'), contexts);
   });
 
   it('are counted by their tokens', () => {
@@ -113,6 +165,48 @@ describe('a step without the messages that teach nothing', () => {
       1,
     );
     assert.notEqual(alone.gradientNorm, all.gradientNorm);
+  });
+
+  it('computes no micro-batch that they have alone where they lose their weight at the reference', async () => {
+    const given = range(6).map((index) => credited('actor', `f${index}`, index % 3 ? 0 : 0.5, index === 3 ? 0 : -1));
+    const silent = range(3).map((index) => credited('actor', `g${index}`, 0, 0));
+    const scored = await trainer.score(FLAT, [...given, ...silent], 1, RUNNING.signal);
+    const contexts = weightMessages(
+      [...given, ...silent].map((one, place) => ({
+        ...one,
+        messages: one.messages.map((message, number) => {
+          const now = present(scored[place]?.[number]);
+          return { ...message, behaviour: now, reference: now };
+        }),
+      })),
+      'message',
+    );
+    const counted = async (some: readonly TrainingContext[]): Promise<[result: StepResult, batches: number]> => {
+      let batches = 0;
+      const signal = makeSignalAbortedWhen(() => ++batches < 0);
+      const settings = { loss: 'ppo', learningRate: 0.01, temperature: 1, klCoefficient: 0.5 } as const;
+      const state = { ...initialState(FLAT), momentum: FLAT.slice(), step: 3 };
+      return [await trainer.step(state, some, { ...settings, microBatchTokens: 1 }, signal), batches];
+    };
+    // Nothing reads what the reference policy would say.
+    const light = treatSilentMessages(contexts, 'weightless').map((one) => ({
+      ...one,
+      messages: one.messages.map((message) =>
+        message.weight === 0 ? { ...message, reference: message.reference.map(() => 0) } : message,
+      ),
+    }));
+    const [all, some] = [await counted(contexts), await counted(light)];
+    assert.deepEqual([all[1], some[1]], [9, 6]);
+    assert.deepEqual(some[0], all[0]);
+    // With them alone, and without any message, the optimizer takes its step all the same.
+    const one = await counted(light.slice(6));
+    const other = await counted(contexts.slice(6));
+    const none = await counted(keepSignal(contexts.slice(6), 0));
+    assert.deepEqual([one[1], other[1], none[1]], [0, 3, 0]);
+    assert.deepEqual(one[0], other[0]);
+    assert.deepEqual(none[0].state, other[0].state);
+    assert.notDeepEqual(none[0].state.parameters, FLAT);
+    assert.equal(none[0].state.step, 4);
   });
 
   it('is the same but for the order of sums where they shared rows and micro-batches with others', async () => {

@@ -6,7 +6,7 @@ import type { StepMetrics } from '../../../src/domain/step.ts';
 import type { Evaluator } from '../../../src/evaluate/evaluator.ts';
 import type { TrainingContext } from '../../../src/runtime/train/graph/pack.ts';
 import { C3Error } from '../../../src/shared/errors.ts';
-import { keepSignal } from '../../../src/training/learn.ts';
+import { keepSignal } from '../../../src/training/silentMessages.ts';
 import { range } from '../runtime/nd.ts';
 import { teamFolder, tinyWorld, type TinyRun, type TinyRunOptions } from './tinyRun.ts';
 import { sums } from './tinyTeam.ts';
@@ -74,6 +74,64 @@ describe('messages whose credit is 0', () => {
     const [[one], [other]] = [metricsOf(skipping), metricsOf(whole)];
     assert.ok(near(one?.loss, other?.loss) && near(one?.gradientNorm, other?.gradientNorm));
     assert.ok((one?.signal ?? 1) < 1 && one?.signal === other?.signal, String(one?.signal));
+  });
+
+  /** k3 in the loss, several updates in a step, and so few tokens in a micro-batch that some hold no other messages. */
+  const PENALIZED = ['steps=2', 'ppo.kl_coefficient=0.5', 'ppo.mini_batches=2', 'memory.micro_batch_tokens=64'];
+  const weightless = (contexts: readonly TrainingContext[]): number =>
+    messagesOf(contexts).filter(({ weight }) => weight === 0).length;
+
+  it('have no weight while the policy is the reference, and every bit of a run stays the same', async (t) => {
+    for (const overrides of [['ppo.epochs=2'], ['ppo.kl_against=last', 'ppo.loss_weight=token']]) {
+      const [skipping, whole] = [await begin(t), await begin(t)];
+      const some = await watched(skipping, [...PENALIZED, ...overrides]);
+      const all = await watched(whole, [...PENALIZED, ...overrides, 'ppo.skip_zero_credit=false']);
+      assert.deepEqual(
+        some.steps.map((contexts) => weightless(contexts) > 0),
+        some.steps.map((_, update) => update === 0),
+      );
+      assert.ok(all.steps.every((contexts) => weightless(contexts) === 0));
+      assert.deepEqual(rowsOf(skipping), rowsOf(whole));
+      await skipping.giveBack();
+      await whole.giveBack();
+    }
+  });
+
+  it('cost nothing in steps that are silent from the beginning, and the optimizer counts these steps', async (t) => {
+    // The problems of the first step are lost whatever is said.
+    const evaluator: Evaluator = {
+      name: 'late',
+      evaluate: ({ uid }, text) =>
+        Promise.resolve({ score: Number(uid.slice(4)) > 2 && text.includes('3') ? 1 : 0, rule: 'late' }),
+    };
+    const [skipping, whole] = [await begin(t), await begin(t)];
+    const some = await watched(skipping, PENALIZED, -1, { evaluator });
+    await watched(whole, [...PENALIZED, 'ppo.skip_zero_credit=false'], -1, { evaluator });
+    const silent = some.steps.map((contexts) => weightless(contexts) === messagesOf(contexts).length);
+    assert.deepEqual(silent, [true, true, false, false]);
+    // The second step begins at the reference too.
+    assert.ok(weightless(some.steps[2] ?? []) > 0);
+    const taught = messagesOf(some.steps[2] ?? []).length - weightless(some.steps[2] ?? []);
+    assert.equal(countOf(some.scored.slice(0, 3)), taught);
+    assert.deepEqual(rowsOf(skipping), rowsOf(whole));
+    assert.equal(skipping.store.steps('run-1', 0, 10)[0]?.snapshot, skipping.base);
+  });
+
+  it('cost no pass in any update where the penalty is on credited messages', async (t) => {
+    const world = await begin(t);
+    const { steps, scored } = await watched(world, [...PENALIZED, 'ppo.epochs=2', 'ppo.kl_on=credited']);
+    const silent = (contexts: readonly TrainingContext[]): boolean =>
+      messagesOf(contexts).some(({ advantages }) => advantages.every((one) => one === 0));
+    assert.deepEqual(
+      steps.map(silent),
+      steps.map(() => false),
+    );
+    assert.equal(countOf(scored) * 2, countOf(steps));
+    const all = await begin(t);
+    await watched(all, [...PENALIZED, 'ppo.epochs=2']);
+    const ends = [world, all].map(({ store }) => store.steps('run-1', 0, 10).at(-1)?.snapshot);
+    assert.notEqual(ends[0], ends[1]);
+    assert.ok(metricsOf(world).every(({ kl }) => kl > 0));
   });
 
   it('are learned from where a penalty in the loss moves them', async (t) => {

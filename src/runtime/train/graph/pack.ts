@@ -15,7 +15,10 @@ export interface TrainingMessage {
   readonly behaviour: Float32Array;
   readonly reference: Float32Array;
   readonly advantages: Float32Array;
-  /** Weight of each token in the loss. Undefined: all tokens of the step have the same weight. */
+  /**
+   * Weight of each token in the loss. Undefined: all tokens of the step have the same weight. If it is
+   * 0, `reference` is unused, and a micro-batch without other messages is not computed.
+   */
   readonly weight?: number;
   /** Number of equal messages that this one represents, each of which counts; default 1. */
   readonly copies?: number;

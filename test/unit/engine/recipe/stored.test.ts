@@ -50,7 +50,7 @@ test('a stored configuration without a key means what runs did before the key wa
 });
 
 test('a stored configuration without a newer key means what it meant, and is stored without it again', async () => {
-  const EARLIER = { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1 };
+  const EARLIER = { loss_weight: 'token', skip_zero_credit: false, mini_batches: 1, kl_on: 'all' };
   const overrides = Object.entries(EARLIER).map(([key, value]) => `ppo.${key}=${String(value)}`);
   const earlier = await readRecipe(null, overrides, import.meta.dirname);
   const text = serializeRecipe(earlier, FINGERPRINT, RENDERING);
