@@ -132,7 +132,7 @@ scenario('a growing run updates the rows and leaves the reader where he is', asy
 });
 
 scenario(
-  'a filter by keyboard: Escape takes the choice back, letters and Tab choose, and its list stays open while the run grows',
+  'a filter by keyboard: Escape takes the choice back, letters and Tab choose; its list stays open in a growing run',
   async (workbench) => {
     const panel = await openGrid(workbench);
     const { keyboard } = workbench.page;

@@ -41,7 +41,8 @@ scenario('a prompt is tried, its flipped pairs are compared, and it is kept as i
   await page.keyboard.type(' 8');
   await page.keyboard.press('Enter');
   const costs = page.locator('.monaco-dialog-box').filter({ hasText: 'Try the change with the help of servers?' });
-  await costs.getByText(/At most [\d,]+ requests to the endpoint of the role reasoner, [\d,]+ tokens and [\d.]+ of money;/u).waitFor();
+  const cost = /At most [\d,]+ requests to the endpoint of the role reasoner, [\d,]+ tokens and [\d.]+ of money;/u;
+  await costs.getByText(cost).waitFor();
   await workbench.screenshot('trial-server');
   await page.keyboard.press('Escape');
   await costs.waitFor({ state: 'hidden' });

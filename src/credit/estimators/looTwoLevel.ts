@@ -38,7 +38,8 @@ export const looTwoLevel = {
   name: 'loo_two_level',
   label: 'two-level leave-one-out',
   words:
-    'Leave-one-out, combined with the mean of the episodes in other contexts of the problem. The weight of each mean follows the variances of earlier steps.',
+    'Leave-one-out, combined with the mean of the episodes in other contexts of the problem. ' +
+    'The weight of each mean follows the variances of earlier steps.',
   needs: 'outside returns',
   configurable: true,
   diagnosed: 'loo',

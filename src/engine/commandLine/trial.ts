@@ -151,7 +151,8 @@ function readPrices(text: string | null): ServerPrices | null {
   if (text !== null && prices === null) {
     throw new C3Error(
       'input',
-      `--prices needs what a million tokens of prompts and of answers cost, such as 2,8, not ${JSON.stringify(toOneLine(text, SHOWN))}.`,
+      '--prices needs what a million tokens of prompts and of answers cost, such as 2,8, not ' +
+        `${JSON.stringify(toOneLine(text, SHOWN))}.`,
     );
   }
   return prices;
@@ -208,7 +209,9 @@ async function readChange(changes: readonly string[], reading: Reading): Promise
     } else if (decoding === undefined) {
       throw new C3Error(
         'input',
-        `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, endpoint=, ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.`,
+        `--change ${JSON.stringify(toOneLine(change, SHOWN))} names nothing that can be changed; ` +
+          `give ROLE.prompt=FILE, ${DECODING.map((one) => one.key).join('=, ')}=, snapshot=, model=, endpoint=, ` +
+          'ROLE.snapshot=, ROLE.model= or ROLE.endpoint=.',
       );
     } else {
       const number = parseDecodingNumber(decoding, value);

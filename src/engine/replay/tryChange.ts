@@ -356,7 +356,8 @@ function readChangedServer(
   if (limit !== null && !isPriceKnown(settings.prices) && !isLocal(address)) {
     throw new C3Error(
       'input',
-      `The price of the server for the role ${role} is not known, so a limit of money cannot apply; give its prices, or limit tokens instead.`,
+      `The price of the server for the role ${role} is not known, so a limit of money cannot apply; ` +
+        'give its prices, or limit tokens instead.',
     );
   }
   return settings;
@@ -401,7 +402,8 @@ async function openServers(
         throw isApiMissing(second) ? error : second;
       }
       onRemark?.(
-        `The server for the role ${role} takes no chat requests; it is asked for completions of the exact text of each context.`,
+        `The server for the role ${role} takes no chat requests; ` +
+          'it is asked for completions of the exact text of each context.',
       );
     }
   }

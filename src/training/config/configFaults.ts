@@ -107,7 +107,8 @@ const RULES: readonly Rule[] = [
     keys: ['credit.estimator', 'credit.common_random_numbers', 'method'],
     fault: ({ credit: { estimator, common_random_numbers: common }, method }) =>
       estimator === 'loo_two_level' && common && methodReadsKey(method, 'credit.estimator')
-        ? 'loo_two_level compares messages of different contexts, which must not share random numbers; set credit.common_random_numbers: false, or choose loo.'
+        ? 'loo_two_level compares messages of different contexts, which must not share random numbers; ' +
+          'set credit.common_random_numbers: false, or choose loo.'
         : null,
   },
   {

@@ -51,7 +51,7 @@ it('a limit of money holds only where a price is known, or nothing leaves the ma
   }
 });
 
-it('a server of the configuration is asked as there for any role, also one that judges; prices of the change go first', () => {
+it('a server of the configuration is asked as there, also one that judges; prices of the change go first', () => {
   const judged = readConfig(
     `policies:
   checker: {endpoint: https://b.example/v1, model_name: b, api: completions, retries: 1, prices: {input: 1, output: 2}}

@@ -322,7 +322,7 @@ describe('a spending limit', () => {
     assert.deepEqual([spending.spent.prompt, spending.spent.completion], [8 + 3, 8 + 2]);
   });
 
-  it('counts each server of a role at its own prices, and the tokens without a price at those of the next one', async (t) => {
+  it('counts each server of a role at its own prices, and tokens without a price at those of the next', async (t) => {
     const server = await badServer(t, answersWell);
     const costs: ServerCost[] = [];
     const spending = new Spending(UNLIMITED, (cost) => costs.push(cost));
