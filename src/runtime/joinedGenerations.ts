@@ -59,8 +59,9 @@ export class JoinedGenerations {
   }
 
   /**
-   * Answers the requests of one call. Calls that arrive while the runtime generates form the next
-   * batch. A completion does not depend on the other requests in its batch; its reused tokens do.
+   * Answers the requests of one call. Calls that arrive in the same turn share a batch, and those that
+   * arrive while the runtime generates form the next one; other calls to the runtime go ahead of them.
+   * A completion does not depend on the other requests in its batch; its reused tokens do.
    * @throws CancelledError; errors of the runtime, which all calls of a batch get
    */
   async generate(

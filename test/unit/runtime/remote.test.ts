@@ -184,7 +184,7 @@ describe('a runtime in a worker thread', () => {
     await host.close();
   });
 
-  it('answers calls in the order in which they were made', async (t) => {
+  it('answers calls in the order in which they were made, but generates a turn later', async (t) => {
     const runtime = await serving(t);
     const loaded = runtime.load(folder);
     const order: string[] = [];
@@ -194,7 +194,8 @@ describe('a runtime in a worker thread', () => {
       runtime.generate(snapshot, REQUESTS, RUNNING).then(() => order.push('generate')),
       runtime.snapshots().then((names) => order.push(names.join())),
     ]);
-    assert.deepEqual(order, ['load', 'generate', snapshot]);
+    // Others that are to generate may come in the same turn, and share the batch.
+    assert.deepEqual(order, ['load', snapshot, 'generate']);
     await runtime.close();
     await fails(runtime.snapshots(), 'engine', /has ended/);
     await runtime.close();
