@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
 import { addMessage, addRun, addTree, problem, LEDGER, METRICS, RUN } from '../unit/extension/storeFixture.ts';
-import { heading, listed, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
+import { heading, listed, openEpisodesOf, openGrid, row, selected, withEpisodes } from './episodesPanel.ts';
 import { fillEpisodes } from './episodesStore.ts';
 import { eventually, workbenchScenarios, type Workbench } from './harness/workbench.ts';
 import { assertQuiet, chosenValue, frameOf, hasFocus, storeOf } from './team.ts';
@@ -197,10 +197,7 @@ scenario(
   'an episode without a score is scored, tagged and noted from its menu, and the score taken back',
   async (workbench) => {
     await withEpisodes(workbench, addRecorded);
-    const view = await workbench.openView('C3');
-    await workbench.treeItem(view, 'Run recorded-1').click();
-    const panel = await workbench.webview('Episodes');
-    await listed(panel, '1 problem');
+    const panel = await openEpisodesOf(workbench, 'Run recorded-1', '1 problem');
     const of = (column: string): Locator => row(panel, 1).locator(`.cell-${column}`);
     const says = (column: string, words: string): Promise<unknown> =>
       eventually(

@@ -3,7 +3,7 @@
 import type { FrameLocator, Locator } from 'playwright-core';
 import { openStoreForWriting, type StoreWriter } from '../../src/store/write/writer.ts';
 import { findings } from './axe.ts';
-import type { Workbench } from './harness/workbench.ts';
+import { eventually, type Workbench } from './harness/workbench.ts';
 import { storeOf } from './team.ts';
 
 /** The panel with its list as an earlier scenario left it. */
@@ -39,6 +39,22 @@ export const heading = (panel: FrameLocator, name: string): Locator =>
   panel.getByRole('columnheader', { name, exact: true }).getByRole('button');
 export const listed = (panel: FrameLocator, words: string): Promise<void> =>
   panel.locator('.listed').getByText(words, { exact: true }).waitFor();
+
+/**
+ * Clicks a run in the side bar until its episodes are listed. The editor loses a click on a row that it is
+ * drawing anew ("Actual command not found").
+ * @param words what the panel says of the number of problems
+ */
+export async function openEpisodesOf(workbench: Workbench, run: string, words: string): Promise<FrameLocator> {
+  const view = await workbench.openView('C3');
+  return await eventually(`the episodes of ${run}`, async () => {
+    await workbench.treeItem(view, run).click();
+    await workbench.tab('Episodes').waitFor({ timeout: 10_000 });
+    const panel = await workbench.webview('Episodes');
+    await panel.locator('.listed').getByText(words, { exact: true }).waitFor({ timeout: 10_000 });
+    return panel;
+  });
+}
 
 /** The field in which problems are searched. */
 export function searchField(panel: FrameLocator): Locator {

@@ -63,10 +63,10 @@ describe('arguments', () => {
     });
     await refuses(workspace, ['verify', '--sample', '-3'], { code: 2, says: /--sample/ });
     await refuses(workspace, ['taxonomy'], { code: 2, says: /c3 taxonomy needs --run RUN/ });
-    await refuses(workspace, ['credit'], { code: 2, says: /needs --estimator with one of loo, full_mean/ });
+    await refuses(workspace, ['credit'], { code: 2, says: /needs --estimator with one of loo, loo_two_level, / });
     await refuses(workspace, ['credit', '--estimator', 'lo'], {
       code: 2,
-      says: /--estimator is loo, full_mean, .*, not "lo"; did you mean loo\?/,
+      says: /--estimator is loo, loo_two_level, full_mean, .*, not "lo"; did you mean loo\?/,
     });
     await refuses(workspace, ['bench', 'fist-run'], {
       code: 2,

@@ -59,7 +59,7 @@ describe('help', () => {
     assert.match(wide, /^ {2}--expect held\|fixed +The expected .* Default: held\.$/mu);
     assert.match(
       formatCommandHelp(named('credit'), 200),
-      /^ {2}--estimator NAME +The .*\. One of loo, full_mean, .*\.$/mu,
+      /^ {2}--estimator NAME +The .*\. One of loo, loo_two_level, full_mean, .*\.$/mu,
     );
     assert.match(
       formatCommandHelp(named('keep'), 40),
