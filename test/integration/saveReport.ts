@@ -8,7 +8,7 @@ import { answerPath } from './pathDialog.ts';
 /** @returns the path of the written report */
 export async function saveAs(workbench: Workbench, proposed: string, name: string): Promise<string> {
   const path = join(workbench.folder, name);
-  await answerPath(workbench, 'Export report', 'Export', path, join(workbench.folder, proposed));
+  await answerPath(workbench, 'Export report', 'OK', path, join(workbench.folder, proposed));
   await eventually(`${name} to be written`, () => existsSync(path) && readFileSync(path, 'utf8').length > 0);
   // A file that is there may still be half written.
   await workbench.notification(`The report was saved as ${name}`).waitFor();

@@ -1,8 +1,9 @@
 /**
  * The controls of the webview toolkit. Only this file imports the toolkit, so that it can be replaced.
  * The pages use plain HTML elements for controls that the toolkit does not have (search fields,
- * numbers, sliders, progress bars, buttons that look like links), and in rows and charts, of which
- * there may be hundreds.
+ * numbers, sliders, progress bars, buttons that look like links), for buttons that stay pressed,
+ * because the toolkit's button does not hand on `aria-pressed`, and in rows and charts, of which there
+ * may be hundreds.
  */
 
 import {

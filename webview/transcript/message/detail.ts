@@ -21,7 +21,7 @@ import { count, bounds, NOT_MEASURED, signed, formatReturnValue } from '../../co
 import { createReturnCell } from '../../common/returnMark.ts';
 import { copyAsWritten, createTextNodes } from '../../common/shownText.ts';
 import { term } from '../../common/term.ts';
-import { button, divider } from '../../common/toolkit.ts';
+import { divider } from '../../common/toolkit.ts';
 import { createEventBlock, createMessagePlace } from '../events.ts';
 import { findShownKey } from '../keys.ts';
 import type { ReplayFields } from '../replay/drafts.ts';
@@ -68,9 +68,16 @@ export class DetailPane {
   private lists = h('div', { class: 'buckets' });
   private readonly buckets = new Map<number, BucketList>();
   private readonly mathematics: WithMathematics;
-  private readonly asWritten = button('As written', () => this.toggleWritten(), {
-    title: `The exact text, in a monospace font (${findShownKey('written')})`,
-  });
+  private readonly asWritten = h(
+    'button',
+    {
+      class: 'toggle',
+      type: 'button',
+      'aria-pressed': 'false',
+      title: `The exact text, in a monospace font (${findShownKey('written')})`,
+    },
+    'As written',
+  );
   private text: MessageText | null = null;
   private look: TextLook = { asWritten: false, query: '' };
 
@@ -87,7 +94,7 @@ export class DetailPane {
     this.element.append(this.whyView.element, this.body);
     this.keys = new KeysAndHashes(() => events.arranged());
     copyAsWritten(this.element);
-    this.asWritten.setAttribute('aria-pressed', 'false');
+    this.asWritten.addEventListener('click', () => this.toggleWritten());
     this.element.addEventListener('scroll', () => events.scrolled());
   }
 
