@@ -100,10 +100,12 @@ export class Chooser {
       this.drawn = choices;
       this.options = this.offered.map(([value, words]) => option(value, words));
       replace(this.element, ...this.options);
-      // The toolkit finds its options only later, and until then would look for the value among the old
-      // ones.
-      this.element.options = this.options;
-      this.element.selectedIndex = -1;
+      if (this.element.isConnected) {
+        // The toolkit finds its options only later, and until then would look for the value among the
+        // old ones. Outside the page it has none, and keeps the value for them.
+        this.element.options = this.options;
+        this.element.selectedIndex = -1;
+      }
     }
     this.element.value = this.value;
     this.shown = this.element.value;
