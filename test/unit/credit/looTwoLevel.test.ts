@@ -133,7 +133,7 @@ describe('the credit of loo_two_level', () => {
   });
 });
 
-/** Every list of so many signs. */
+/** Returns all 2^count lists of `count` signs, each -1 or 1. */
 const signs = (count: number): number[][] =>
   count === 0 ? [[]] : signs(count - 1).flatMap((one) => [-1, 1].map((sign) => [...one, sign]));
 

@@ -13,35 +13,35 @@ const NAMES = ['a', 'b', 'c'].map((name) => [name, name.toUpperCase()] as const)
 function desk(): {
   readonly chooser: InstanceType<typeof Chooser>;
   readonly list: MadeElement & { value?: string; open?: boolean };
-  readonly told: string[];
+  readonly reported: string[];
 } {
-  const told: string[] = [];
-  const chooser = new Chooser('Letter', (value) => told.push(value), {
+  const reported: string[] = [];
+  const chooser = new Chooser('Letter', (value) => reported.push(value), {
     choices: NAMES,
-    leave: () => told.push('left'),
+    leave: () => reported.push('left'),
   });
   const list: unknown = chooser.element;
   assert.ok(list instanceof MadeElement);
-  return { chooser, list, told };
+  return { chooser, list, reported };
 }
 
-test('each other value that the user chooses is told once, and one that was set is not', () => {
-  const { chooser, list, told } = desk();
+test('each other value that the user chooses is reported once, and one that was set is not', () => {
+  const { chooser, list, reported } = desk();
   assert.equal(list.value, 'a');
   chooser.value = 'b';
   list.fire('keyup', { key: 'Shift' });
   list.fire('change');
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   // At Tab there is no change event.
   list.value = 'c';
   list.fire('keyup', { key: 'Tab' });
   list.fire('change');
-  assert.deepEqual(told, ['c']);
+  assert.deepEqual(reported, ['c']);
   assert.equal(chooser.value, 'c');
 });
 
 test('an open list keeps its options and the one reached until it closes', () => {
-  const { chooser, list, told } = desk();
+  const { chooser, list, reported } = desk();
   const [before] = list.children;
   list.open = true;
   list.value = 'b';
@@ -51,24 +51,24 @@ test('an open list keeps its options and the one reached until it closes', () =>
   list.fire('keydown', { key: 'Escape' });
   list.open = false;
   list.fire('keyup', { key: 'Escape' });
-  assert.deepEqual([list.value, list.children.length, told], ['d', 4, []]);
+  assert.deepEqual([list.value, list.children.length, reported], ['d', 4, []]);
 });
 
 test('Escape leaves a closed list only', () => {
-  const { list, told } = desk();
+  const { list, reported } = desk();
   list.open = true;
   list.fire('keydown', { key: 'Escape' });
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   list.open = false;
   list.fire('keydown', { key: 'Escape' });
-  assert.deepEqual(told, ['left']);
+  assert.deepEqual(reported, ['left']);
 });
 
 test('a value that is no choice any more becomes the first, and comes back with its choice', () => {
-  const { chooser, list, told } = desk();
+  const { chooser, list, reported } = desk();
   chooser.value = 'c';
   chooser.choices = NAMES.slice(0, 2);
   assert.deepEqual([chooser.value, list.value], ['a', 'a']);
   chooser.choices = NAMES;
-  assert.deepEqual([chooser.value, list.value, told], ['c', 'c', []]);
+  assert.deepEqual([chooser.value, list.value, reported], ['c', 'c', []]);
 });

@@ -52,7 +52,7 @@ it('a limit of money holds only where a price is known, or nothing leaves the ma
 });
 
 it('a server of the configuration is asked as there, also one that judges; prices of the change go first', () => {
-  const judged = readConfig(
+  const withJudge = readConfig(
     `policies:
   checker: {endpoint: https://b.example/v1, model_name: b, api: completions, retries: 1, prices: {input: 1, output: 2}}
 evaluator: judge
@@ -68,7 +68,7 @@ scorer:
     reasoner: { endpoint: 'https://j.example/v1/', model_name: 'j' },
     checker: { endpoint: 'https://b.example/v1', model_name: 'b', prices: { input: 5, output: 6 } },
   };
-  const { actor, reasoner, checker } = readChangedServers(roles, judged, { money: 1 });
+  const { actor, reasoner, checker } = readChangedServers(roles, withJudge, { money: 1 });
   assert.deepEqual([actor?.api, actor?.retries, actor?.prices], ['completions', 1, { input: 1, output: 2 }]);
   assert.deepEqual([reasoner?.prices, reasoner?.spending.money], [{ input: 3, output: 4 }, null]);
   assert.deepEqual([checker?.api, checker?.prices], ['completions', { input: 5, output: 6 }]);
