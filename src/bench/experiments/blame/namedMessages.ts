@@ -142,7 +142,7 @@ async function measureFreshMean(
 
 /**
  * Returns the share that each rule saves, and by how much the named message saves more, with
- * Student's t interval over episodes.
+ * Student's t interval over episodes. They are null if no episode has a named message.
  * @param lost number of lost episodes, searched or not
  */
 export function makeNamedFigures(
@@ -156,16 +156,19 @@ export function makeNamedFigures(
   const savedBy = (chosen: readonly number[], { saved }: Named): number =>
     100 * saved.reduce((sum, value, place) => sum + value * (chosen[place] ?? 0), 0);
   const own = named.map((one) => 100 * (one.saved[one.place] ?? 0));
+  const meanOrNone = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
   return [
     makeFigure('lost episodes', lost, ''),
     makeFigure('of them a message is named in', share('message'), '%'),
+    makeFigure('of them several messages are named in', share('several'), '%'),
     makeFigure('of them rarely solved', share('rare'), '%'),
-    makeFigure('saved by replacing the named message', mean(own), '%'),
+    makeFigure('of them undecided', share('undecided'), '%'),
+    makeFigure('saved by replacing the named message', meanOrNone(own), '%'),
     ...Object.entries(RULES).flatMap(([rule, choose]) => {
       const other = named.map((one) => savedBy(choose(one), one));
       const more = studentInterval(own.map((value, index) => value - (other[index] ?? 0)));
       return [
-        makeFigure(`saved by replacing ${rule}`, mean(other), '%'),
+        makeFigure(`saved by replacing ${rule}`, meanOrNone(other), '%'),
         makeFigure('  the named message saves more, low', more?.low ?? null, 'points'),
         makeFigure('  the named message saves more, high', more?.high ?? null, 'points'),
       ];
