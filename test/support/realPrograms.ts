@@ -17,18 +17,18 @@ export type RealProgram = (typeof REAL_PROGRAMS)[number]['place'];
 
 /**
  * Records a program while a bundled team answers it.
- * @param named the file that the program writes, its question, and further arguments
+ * @param given its arguments, and its file if that is not main.mjs
  */
 export const recordProgram = (
   service: EngineService,
   place: string,
-  named: { readonly file: string; readonly question: string; readonly more?: readonly string[] },
+  given: { readonly main?: string; readonly args: readonly string[] },
   { folder, served, model }: { readonly folder: string; readonly served: Served; readonly model: string },
 ): ReturnType<typeof record> =>
   record(
     service,
     {
-      command: [process.execPath, join(PROGRAMS, place, 'main.mjs'), named.file, named.question, ...(named.more ?? [])],
+      command: [process.execPath, join(PROGRAMS, place, given.main ?? 'main.mjs'), ...given.args],
       folder,
       maskSecrets: false,
       right: null,

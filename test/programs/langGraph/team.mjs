@@ -13,11 +13,14 @@ const nodeOf = ({ role, system, model, maxTokens }) => {
     modelKwargs: { seed: 7 },
     configuration: { defaultHeaders: { 'x-c3-role': role } },
   });
-  return async ({ messages: [question, ...said] }) => {
-    const texts = said.map(({ text }) => text);
-    return {
-      messages: [await chat.invoke([new SystemMessage(system), new HumanMessage(asked(question.text, texts))])],
-    };
+  return async ({ messages: [question, ...said] }, { configurable = {} }) => {
+    const prompt = asked(
+      question.text,
+      said.map(({ text }) => text),
+    );
+    const headers = configurable.episode === undefined ? {} : { 'x-c3-episode': configurable.episode };
+    const options = { options: { headers } };
+    return { messages: [await chat.invoke([new SystemMessage(system), new HumanMessage(prompt)], options)] };
   };
 };
 

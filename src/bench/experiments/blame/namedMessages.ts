@@ -15,6 +15,7 @@ import { EngineService } from '../../../engine/service.ts';
 import { createTemporaryFolder } from '../../../files/temporaryFolder.ts';
 import { isLost, type ReturnScale } from '../../../shared/credit/returns.ts';
 import { CancelledError } from '../../../shared/errors.ts';
+import type { ReplayParams, RunBlameParams } from '../../../shared/protocols/engineProtocol.ts';
 import {
   makeFigure,
   describeHardware,
@@ -44,16 +45,16 @@ export interface Named {
   readonly saved: readonly number[];
   /** The same for the alternatives of the rule `the lowest credit of 8 replays each`. */
   readonly replayed: readonly number[];
-  /** Mean log-probability of the tokens of each message. */
-  readonly likelihoods: readonly number[];
+  /** Mean log-probability of the tokens of each message, or null for recordings, which have none. */
+  readonly likelihoods: readonly number[] | null;
 }
 
-/** The messages that each rule replaces, as a share for each place. */
-const RULES: Readonly<Record<string, (episode: Named) => readonly number[]>> = {
+/** The messages that each rule replaces, as a share for each place; null where the rule has no data. */
+const RULES: Readonly<Record<string, (episode: Named) => readonly number[] | null>> = {
   'a random message': ({ lengths }) => lengths.map(() => 1 / lengths.length),
   'the longest message': ({ lengths }) => shareAmongHighest(lengths),
   'the last message': ({ lengths }) => shareAmongHighest(lengths.map((_, place) => place)),
-  'the least likely message': ({ likelihoods }) => shareAmongHighest(likelihoods.map((one) => -one)),
+  'the least likely message': ({ likelihoods }) => likelihoods && shareAmongHighest(likelihoods.map((one) => -one)),
   'the lowest credit of 8 replays each': ({ replayed }) => shareAmongHighest(replayed),
 };
 
@@ -63,6 +64,9 @@ function shareAmongHighest(values: readonly number[]): number[] {
   const count = values.filter((value) => value === most).length;
   return values.map((value) => (value === most ? 1 / count : 0));
 }
+
+/** The run whose lost episodes are searched. */
+type Searched = Pick<RunBlameParams, 'run' | 'team'>;
 
 /** Measures one team in a temporary folder. @throws CancelledError; C3Error */
 export async function benchNamedMessages(options: TeamBenchOptions): Promise<BenchReport> {
@@ -74,30 +78,48 @@ export async function benchNamedMessages(options: TeamBenchOptions): Promise<Ben
   const service = new EngineService(join(home, 'c3.sqlite'));
   try {
     const { run } = await service.run(recipe, { signal, onProgress: () => undefined });
-    const lost = service.reading((store) => {
-      const { episodes, scale } = requireLastEvaluation(store, run);
-      return episodes.filter(({ return: value }) => value !== null && isLost(value, scale)).length;
-    });
-    note(`${lost} episodes were lost`);
-    const control = { signal, onProgress: () => undefined };
-    const found = await service.blameRun({ run, budget: CALLS_EACH * lost }, control);
-    note(found.sentence);
-    const blamed = await service.blamed(run);
-    const named: Named[] = [];
-    for (const one of blamed) {
-      const place = findNamedPlace(one);
-      if (place !== null) {
-        named.push({ place, ...(await replaceEach(service, one, fresh, signal)) });
-        if (named.length % NOTE_EVERY === 0) {
-          note(`the messages of ${named.length} named episodes are replaced`);
-        }
-      }
-    }
-    return { suite: 'named-messages', figures: makeNamedFigures(lost, blamed, named), hardware: describeHardware() };
+    const figures = await measureNamedMessages(service, { run }, fresh, { signal, note });
+    return { suite: 'named-messages', figures, hardware: describeHardware() };
   } finally {
     await service.close();
     await rm(home, { recursive: true, force: true });
   }
+}
+
+/**
+ * Searches the lost episodes of a run, and measures what replacing each message of those with a named
+ * message saves.
+ * @param searched the run and, for a recording, the team file of the program that continues it
+ * @param fresh number of fresh messages in each place
+ * @throws CancelledError; C3Error
+ */
+export async function measureNamedMessages(
+  service: EngineService,
+  searched: Searched,
+  fresh: number,
+  { signal, note }: Pick<TeamBenchOptions, 'signal' | 'note'>,
+): Promise<BenchFigure[]> {
+  const { run } = searched;
+  const lost = service.reading((store) => {
+    const { episodes, scale } = requireLastEvaluation(store, run);
+    return episodes.filter(({ return: value }) => value !== null && isLost(value, scale)).length;
+  });
+  note(`${lost} episodes were lost`);
+  const control = { signal, onProgress: () => undefined };
+  const found = await service.blameRun({ ...searched, budget: CALLS_EACH * lost }, control);
+  note(found.sentence);
+  const blamed = await service.blamed(run);
+  const named: Named[] = [];
+  for (const one of blamed) {
+    const place = findNamedPlace(one);
+    if (place !== null) {
+      named.push({ place, ...(await replaceEach(service, one, { ...searched, fresh }, signal)) });
+      if (named.length % NOTE_EVERY === 0) {
+        note(`the messages of ${named.length} named episodes are replaced`);
+      }
+    }
+  }
+  return makeNamedFigures(lost, blamed, named);
 }
 
 function findNamedPlace({ episode, found }: Lost & { readonly found: BlamedEpisode }): number | null {
@@ -109,22 +131,24 @@ function findNamedPlace({ episode, found }: Lost & { readonly found: BlamedEpiso
 async function replaceEach(
   service: EngineService,
   { episode: { messages, range } }: Lost,
-  fresh: number,
+  { fresh, team }: Searched & { readonly fresh: number },
   signal: AbortSignal,
 ): Promise<Omit<Named, 'place'>> {
   const [saved, replayed]: [number[], number[]] = [[], []];
   for (const { id } of messages) {
-    replayed.push(await measureFreshMean(service, id, REPLAYED, range, signal));
-    saved.push(await measureFreshMean(service, id, fresh, range, signal));
+    const asked = { message: id, ...(team !== undefined && { team }) };
+    replayed.push(await measureFreshMean(service, asked, REPLAYED, range, signal));
+    saved.push(await measureFreshMean(service, asked, fresh, range, signal));
   }
-  const likelihoods = service.reading((store) => messages.map(({ id }) => mean([...store.fullMessage(id).logprobs])));
+  const logprobs = service.reading((store) => messages.map(({ id }) => [...store.fullMessage(id).logprobs]));
+  const likelihoods = logprobs.some((own) => own.length === 0) ? null : logprobs.map(mean);
   return { lengths: messages.map(({ tokenCount }) => tokenCount), saved, replayed, likelihoods };
 }
 
 /** @returns the mean return of fresh messages in the place of one, as a share of the highest return */
 async function measureFreshMean(
   service: EngineService,
-  message: number,
+  asked: Pick<ReplayParams, 'message' | 'team'>,
   alternatives: number,
   range: ReturnScale,
   signal: AbortSignal,
@@ -133,7 +157,7 @@ async function measureFreshMean(
     throw new CancelledError();
   }
   const bucket = await service.replay(
-    { message, alternatives, replays: 1, text: null, design: 'paired' },
+    { ...asked, alternatives, replays: 1, text: null, design: 'paired' },
     { signal, onProgress: () => undefined },
   );
   const returns = bucket.alternatives.flatMap((one) => (one.original ? [] : one.returns));
@@ -155,7 +179,7 @@ export function makeNamedFigures(
   // In percent of the highest return.
   const savedBy = (chosen: readonly number[], { saved }: Named): number =>
     100 * saved.reduce((sum, value, place) => sum + value * (chosen[place] ?? 0), 0);
-  const own = named.map((one) => 100 * (one.saved[one.place] ?? 0));
+  const savedByNamed = ({ saved, place }: Named): number => 100 * (saved[place] ?? 0);
   const meanOrNone = (values: readonly number[]): number | null => (values.length === 0 ? null : mean(values));
   return [
     makeFigure('lost episodes', lost, ''),
@@ -163,12 +187,15 @@ export function makeNamedFigures(
     makeFigure('of them several messages are named in', share('several'), '%'),
     makeFigure('of them rarely solved', share('rare'), '%'),
     makeFigure('of them undecided', share('undecided'), '%'),
-    makeFigure('saved by replacing the named message', meanOrNone(own), '%'),
+    makeFigure('saved by replacing the named message', meanOrNone(named.map(savedByNamed)), '%'),
     ...Object.entries(RULES).flatMap(([rule, choose]) => {
-      const other = named.map((one) => savedBy(choose(one), one));
-      const more = studentInterval(own.map((value, index) => value - (other[index] ?? 0)));
+      const compared = named.flatMap((one) => {
+        const chosen = choose(one);
+        return chosen === null ? [] : [{ own: savedByNamed(one), other: savedBy(chosen, one) }];
+      });
+      const more = studentInterval(compared.map(({ own, other }) => own - other));
       return [
-        makeFigure(`saved by replacing ${rule}`, meanOrNone(other), '%'),
+        makeFigure(`saved by replacing ${rule}`, meanOrNone(compared.map(({ other }) => other)), '%'),
         makeFigure('  the named message saves more, low', more?.low ?? null, 'points'),
         makeFigure('  the named message saves more, high', more?.high ?? null, 'points'),
       ];

@@ -85,7 +85,7 @@ export function testRealPrograms(places: readonly RealProgram[]): void {
       const { report: recorded, ended } = await recordProgram(
         service,
         place,
-        { file, question: QUESTION },
+        { args: [file, QUESTION] },
         { folder, served, model: 'c3-arithmetic' },
       );
       assert.equal(ended, 0);

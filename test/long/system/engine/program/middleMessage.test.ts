@@ -129,7 +129,7 @@ function testMiddleMessages(compared: readonly RealProgram[], answerers: readonl
       const { ended } = await recordProgram(
         service,
         place,
-        { file, question: QUESTION, more: ['chain'] },
+        { args: [file, QUESTION, 'chain'] },
         { folder, served, model: 'c3-chain' },
       );
       assert.equal(ended, 0);
