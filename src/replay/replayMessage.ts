@@ -196,9 +196,8 @@ class ReplayRun implements OpenReplay {
         }
       }
     });
-    this.report(true);
-    const view = store.bucketView(this.bucket);
-    return this.paired ? { ...view, spent: this.spent } : view;
+    this.report(credited);
+    return this.paired ? { ...credited, spent: this.spent } : credited;
   }
 
   /** Samples alternatives in the frozen context, numbered from `first` on. */
@@ -421,8 +420,9 @@ class ReplayRun implements OpenReplay {
     };
   }
 
-  private report(last = false): void {
-    if (!last && this.control.due?.() === false) {
+  /** @param last the bucket at the end, which is always reported */
+  private report(last: BucketView | null = null): void {
+    if (last === null && this.control.due?.() === false) {
       return;
     }
     let done = this.paired ? this.spent : 0;
@@ -431,6 +431,6 @@ class ReplayRun implements OpenReplay {
         done++;
       }
     }
-    this.control.onProgress(this.credits(), done, this.total);
+    this.control.onProgress(last ?? this.credits(), done, this.total);
   }
 }
