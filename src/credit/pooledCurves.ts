@@ -37,6 +37,8 @@ export interface CurveModel {
 export interface CurveJudgement {
   /** Probability that the chance at the start is at most `start`, and no later one is above `later`. */
   readonly low: number;
+  /** Probability that the recorded return is above the chance at the start. */
+  readonly above: number;
   /** For each message, the probability that it lost more than any other. A tie does not count. */
   readonly lostMost: readonly number[];
   /** For each message, the probability that it lost at least `least`. */
@@ -259,6 +261,7 @@ export function judgeCurve(model: CurveModel, curve: CurveCounts, bounds: CurveB
   );
   return {
     low: sum(low.at(-1) ?? new Float64Array(1)),
+    above: weighStartsBelow(model, curve, likelihoods),
     lostMost: weighLargestLosses(model, curve, likelihoods),
     lost: weighLossesAbove(model, curve, likelihoods, bounds.least),
   };
@@ -326,6 +329,14 @@ function weighLargestLosses(model: CurveModel, curve: CurveCounts, likelihoods: 
     }
   }
   return most;
+}
+
+/** Returns the probability that the chance at the start is below the recorded return. */
+function weighStartsBelow(model: CurveModel, { names, end }: CurveCounts, likelihoods: readonly Weights[]): number {
+  const before = forward(model, names, likelihoods)[0] ?? uniformWeights(PLACES);
+  const after = backward(model, names, likelihoods)[0] ?? uniformWeights(PLACES);
+  const start = normalizeWeights(multiplyWeights(before, after));
+  return start.reduce((total, one, step) => total + (step < Math.round(end * STEPS) ? one : 0), 0);
 }
 
 /** Returns the probability that each message lost at least `least`. */

@@ -136,12 +136,15 @@ export function measureLosses({ range, end, messages }: EpisodeSamples, pairs: n
 
 /** The decision of the samples. */
 export interface CurveVerdict {
-  readonly verdict: Exclude<BlameVerdict, 'won'>;
+  readonly verdict: BlameVerdict;
   /** Indices of the messages that the verdict names. */
   readonly places: readonly number[];
   /** Index of the message to sample next, or null if the verdict will not change. */
   readonly next: number | null;
 }
+
+/** The verdict on an episode that lost nothing: it returned more than the team does on average. */
+export const NOTHING_LOST: CurveVerdict = { verdict: 'won', places: [], next: null };
 
 /**
  * Decides by the samples so far, and chooses the message to sample next.
@@ -162,6 +165,10 @@ export function decideAlone(samples: EpisodeSamples, error = ALPHA): CurveVerdic
   const points = estimateCurve(samples, error).slice(0, -1);
   // The largest possible excess of each chance over the limit for "rare".
   const above = points.map(({ high }, place) => share(high) - (place === 0 ? REACH : EVEN));
+  const [start] = points;
+  if (start !== undefined && start.n > 0 && start.high < samples.end) {
+    return NOTHING_LOST;
+  }
   const seemsRare = points.every(({ value, n }, place) => (n === 0 ? place > 0 : share(value) <= REACH));
   if (seemsRare && above.every((one) => one <= 0)) {
     return { verdict: 'rare', places: [], next: null };
@@ -215,12 +222,15 @@ const SPARE = 3;
  */
 export function decideTogether(model: CurveModel, counts: CurveCounts, promised = ALPHA): CurveVerdict {
   const error = promised / SPARE;
-  const { low, lostMost, lost } = judgeCurve(model, counts, { start: REACH, later: EVEN, least: EQUAL });
+  const { low, above, lostMost, lost } = judgeCurve(model, counts, { start: REACH, later: EVEN, least: EQUAL });
   const order = [...lostMost.keys()].toSorted((a, b) => (lostMost[b] ?? 0) - (lostMost[a] ?? 0));
   const [first = 0, second = 0] = order;
   const together = [...lost.keys()].filter((place) => (lost[place] ?? 0) >= 1 - error);
   const others = order.filter((place) => !together.includes(place));
   if (counts.points.every(({ of }) => of > 0)) {
+    if (above >= 1 - error) {
+      return NOTHING_LOST;
+    }
     if (low >= 1 - error) {
       return { verdict: 'rare', places: [], next: null };
     }

@@ -8,7 +8,8 @@ import { describeSelection, type Selection } from './selection.ts';
 /**
  * message: one message lost more than any other. several: more than one message lost, and none is
  * known to have lost more than the others. rare: the team rarely solves the problem, whatever the
- * message. undecided: the budget did not decide. won: the episode was not lost.
+ * message. undecided: the budget did not decide. won: nothing was lost, because the episode succeeded
+ * or returned more than the team does on average.
  */
 export const BLAME_VERDICTS = ['message', 'several', 'rare', 'undecided', 'won'] as const;
 
@@ -136,6 +137,8 @@ export interface RunBlame {
   readonly several: number;
   readonly undecided: number;
   readonly rarelySolved: number;
+  /** Episodes that returned more than the team does on average. Old saved answers do not have it. */
+  readonly nothingLost?: number;
   /** Episodes in which a message is named, the largest fall first. */
   readonly cases: readonly BlamedEpisode[];
   readonly evaluatorCalls: number;
@@ -234,8 +237,12 @@ export function writeBlameSentence({
   const names = nameBlamedMessages(curve, messages);
   const [start] = curve;
   switch (verdict) {
-    case 'won':
-      return 'The episode was not lost: choose a message of one that was.';
+    case 'won': {
+      const end = curve.at(-1)?.value ?? most;
+      return start !== undefined && start.n > 0 && start.high < end && end < most
+        ? `The episode returned ${percent(end, most)} %, more than the team does on average (${formatChance(start, most)}): no message lost it. ${spent}`
+        : 'The episode was not lost: choose a message of one that was.';
+    }
     case 'rare':
       return `The team rarely solves this problem (${start === undefined ? '' : formatChance(start, most)} at the start): no message decided it. ${spent}`;
     case 'message': {
@@ -280,6 +287,8 @@ function writeSearchedSentence({
   read,
   withinReach,
   roles,
+  rarelySolved,
+  nothingLost = 0,
   evaluatorCalls,
   seconds,
 }: Omit<RunBlame, 'sentence'>): string {
@@ -294,7 +303,11 @@ function writeSearchedSentence({
   ].join(' ');
   const spent = `${whole(evaluatorCalls)} ${evaluatorCalls === 1 ? 'call' : 'calls'}, ${whole(seconds)} s.`;
   if (Math.round(value) === 0) {
-    return `${reach}: the team rarely solves these problems. ${spent}`;
+    const reason =
+      nothingLost > rarelySolved
+        ? 'they returned as much as the team does on average, or more'
+        : 'the team rarely solves these problems';
+    return `${reach}: ${reason}. ${spent}`;
   }
   const [first, ...others] = roles;
   if (first === undefined) {
@@ -325,11 +338,20 @@ export const divisionTitle = ({ by }: LossDivision): string =>
   })[by];
 
 /** Describes the results for the episodes that were read, with their numbers. */
-export const describeReadEpisodes = ({ read, masked, decided, several, rarelySolved, undecided }: RunBlame): string =>
+export const describeReadEpisodes = ({
+  read,
+  masked,
+  decided,
+  several,
+  rarelySolved,
+  nothingLost = 0,
+  undecided,
+}: RunBlame): string =>
   [
     `Of ${whole(read)} episodes that were read: ${whole(decided)} lost by one message`,
     `${whole(several)} by several together`,
     `${whole(rarelySolved)} rarely solved by this team`,
+    ...(nothingLost === 0 ? [] : [`${whole(nothingLost)} better than the team on average`]),
     `${whole(undecided)} undecided${masked === 0 ? '' : `; ${whole(masked)} more could not be scored`}.`,
   ].join(', ');
 

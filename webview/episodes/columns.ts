@@ -410,7 +410,14 @@ const UNNAMED: Readonly<Record<LostProblem['verdict'], string>> = {
   several: 'several',
   rare: 'rarely solved',
   undecided: 'undecided',
-  won: '–',
+  won: 'nothing lost',
+};
+
+const DESCRIBED: typeof UNNAMED = {
+  ...UNNAMED,
+  several: 'lost by several messages',
+  rare: 'rarely solved by this team',
+  won: 'returned more than the team does on average',
 };
 
 function describeLostProblem(lost: LostProblem | null): string {
@@ -418,7 +425,7 @@ function describeLostProblem(lost: LostProblem | null): string {
     return 'not searched';
   }
   return lost.role === null
-    ? { ...UNNAMED, several: 'lost by several messages', rare: 'rarely solved by this team' }[lost.verdict]
+    ? DESCRIBED[lost.verdict]
     : `lost by ${showInvisibleControls(lost.role)}: the chance of success fell by ${Math.round(-100 * (lost.drop ?? 0))} points`;
 }
 

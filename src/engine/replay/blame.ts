@@ -4,6 +4,7 @@ import {
   estimateCallsToDecide,
   estimateCurve,
   decideAlone,
+  NOTHING_LOST,
   estimateDrop,
   type CurveVerdict,
   type EpisodeSamples,
@@ -317,13 +318,6 @@ interface Looked {
   readonly next: number | null;
 }
 
-interface Won {
-  readonly verdict: 'won';
-  readonly places: readonly number[];
-  readonly next: null;
-}
-const WON: Won = { verdict: 'won', places: [], next: null };
-
 /** Reads the stored pairs of an episode's messages. */
 export function readStoredSamples(store: StoreReader, episode: LostEpisode): EpisodeSamples {
   const { range, end, messages, isTerminal } = episode;
@@ -340,7 +334,7 @@ export function readStoredSamples(store: StoreReader, episode: LostEpisode): Epi
 /** Decides an episode by its stored pairs. */
 export function decideEpisode(store: StoreReader, episode: LostEpisode, evaluatorCalls: number): Looked {
   const samples = readStoredSamples(store, episode);
-  const found: CurveVerdict | Won = isLost(samples.end, episode.range) ? decideAlone(samples) : WON;
+  const found = isLost(samples.end, episode.range) ? decideAlone(samples) : NOTHING_LOST;
   return { blame: toBlame(store, episode, samples, found, evaluatorCalls), next: found.next };
 }
 
@@ -349,7 +343,7 @@ export function toBlame(
   store: StoreReader,
   episode: LostEpisode,
   samples: EpisodeSamples,
-  found: CurveVerdict | Won,
+  found: CurveVerdict,
   evaluatorCalls: number,
 ): Blame {
   const { leaf, range, messages } = episode;

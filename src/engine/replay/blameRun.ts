@@ -548,6 +548,7 @@ function toRunBlame(known: {
     several: count('several'),
     undecided: count('undecided'),
     rarelySolved: count('rare'),
+    nothingLost: count('won'),
     cases: named.toSorted((a, b) => (a.drop ?? 0) - (b.drop ?? 0)).slice(0, MOST_CASES),
     evaluatorCalls: spent,
     seconds,

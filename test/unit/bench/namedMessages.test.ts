@@ -23,6 +23,7 @@ test('each rule replaces its message, those that are alike in equal parts, and i
       'of them a message is named in',
       'of them several messages are named in',
       'of them rarely solved',
+      'of them better than the team on average',
       'of them undecided',
       'saved by replacing the named message',
       'saved by replacing a random message',
@@ -32,7 +33,7 @@ test('each rule replaces its message, those that are alike in equal parts, and i
       'saved by replacing the lowest credit of 8 replays each',
     ].map((name) => values[name]),
     // (80 + 50) / 2; (50 + 40) / 2; (20 + 40) / 2; (20 + 50) / 2; (20 + 30) / 2; (50 + 50) / 2.
-    [5, 40, 0, 20, 20, 65, 45, 30, 35, 25, 50],
+    [5, 40, 0, 20, 0, 20, 65, 45, 30, 35, 25, 50],
   );
   // Differences of 60 and 0 from the last message: 30, with a t of 12.706 at one degree of freedom times 30.
   const at = figures.findIndex(({ name }) => name === 'saved by replacing the last message');
@@ -43,7 +44,7 @@ test('nothing is saved by rules for a team in which no message is named', () => 
   const figures = makeNamedFigures(4, [{ found: { verdict: 'several' } }], []);
   assert.deepEqual(
     figures.map(({ value }) => value).filter((value) => value !== null),
-    // Lost episodes, and the shares with one message, with several, rarely solved, and undecided.
-    [4, 0, 25, 0, 0],
+    // Lost episodes, and the shares with one message, with several, rarely solved, better, and undecided.
+    [4, 0, 25, 0, 0, 0],
   );
 });

@@ -224,6 +224,20 @@ describe('many episodes together', () => {
     assert.ok(found.every(({ verdict, next }) => (verdict === 'undecided') === (next !== null)));
   });
 
+  it('show which returned more than the team does on average, alone and together', () => {
+    const even: Team = { messages: 2, returns: () => 0.5 };
+    const returned = (end: number, pairs: number): EpisodeSamples[] =>
+      Array.from({ length: 200 }, () => ({ ...sampled(even, [1, 2], pairs), end }));
+    const nothingLost = (found: readonly CurveVerdict[]): number =>
+      found.filter(({ verdict }) => verdict === 'won').length;
+    assert.ok(nothingLost(returned(0.9, 40).map((one) => decideAlone(one))) >= 190);
+    assert.ok(nothingLost(together(returned(0.9, 8))) >= 190);
+    // An episode that is as good as the average is wrongly called better in 5 of 100 at most.
+    assert.ok(nothingLost(returned(0.5, 40).map((one) => decideAlone(one))) <= 10);
+    assert.ok(nothingLost(together(returned(0.5, 8))) <= 10);
+    assert.equal(nothingLost(together(returned(0, 8))), 0);
+  });
+
   it('say nothing of one that was not replayed at each point, and take returns in between as parts', () => {
     const [whole, ...others] = Array.from({ length: 30 }, () => sampled(hopeless, [1, 2], 8));
     assert.ok(whole !== undefined);

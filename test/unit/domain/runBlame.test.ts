@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { describeReadEpisodes, isRunBlame, writeRunBlameSentence, type RunBlame } from '../../../src/domain/answer.ts';
+import {
+  describeReadEpisodes,
+  isRunBlame,
+  writeBlameSentence,
+  writeRunBlameSentence,
+  type RunBlame,
+} from '../../../src/domain/answer.ts';
 
 const interval = (value: number, low: number | null, high: number | null) => ({ value, low, high, n: 10 });
 const FOUND: RunBlame = {
@@ -52,6 +58,30 @@ it('what cannot be divided is not divided, and what could not be scored is count
   assert.equal(writeRunBlameSentence({ ...FOUND, lost: 0 }), 'No episode of the last evaluation was lost.');
   assert.match(describeReadEpisodes({ ...FOUND, masked: 2 }), /200 undecided; 2 more could not be scored\.$/u);
   assert.doesNotMatch(describeReadEpisodes(FOUND), /could not be scored/u);
+});
+
+it('episodes that returned more than the team does on average are counted, and are not called rarely solved', () => {
+  const none = { ...FOUND, lost: 15, read: 15, withinReach: interval(0, 0, 0), roles: [], decided: 0, several: 0 };
+  const better = { ...none, rarelySolved: 2, nothingLost: 9, undecided: 4 };
+  assert.equal(
+    writeRunBlameSentence(better),
+    'Of 15 lost episodes 0 [0, 0] were within reach: they returned as much as the team does on average, or more. 6,400 calls, 40 s.',
+  );
+  assert.equal(
+    describeReadEpisodes(better),
+    'Of 15 episodes that were read: 0 lost by one message, 0 by several together, 2 rarely solved by this team, 9 better than the team on average, 4 undecided.',
+  );
+  const point = { value: 1.2, low: 0.8, high: 1.6, n: 20, message: null, role: null, drop: null };
+  const found = { verdict: 'won', message: null, messages: [], more: null, most: 2, evaluatorCalls: 40 } as const;
+  const curve = [point, { ...point, value: 1.8, low: 1.8, high: 1.8, n: 0, message: 4, role: 'main' }];
+  assert.equal(
+    writeBlameSentence({ ...found, episode: 4, curve }),
+    'The episode returned 90 %, more than the team does on average (60 % [40, 80]): no message lost it. 40 calls.',
+  );
+  assert.equal(
+    writeBlameSentence({ ...found, episode: 4, curve: [{ ...point, n: 0 }] }),
+    'The episode was not lost: choose a message of one that was.',
+  );
 });
 
 it('what is too long to be searched is counted beside the rest', () => {

@@ -186,6 +186,7 @@ export function makeNamedFigures(
     makeFigure('of them a message is named in', share('message'), '%'),
     makeFigure('of them several messages are named in', share('several'), '%'),
     makeFigure('of them rarely solved', share('rare'), '%'),
+    makeFigure('of them better than the team on average', share('won'), '%'),
     makeFigure('of them undecided', share('undecided'), '%'),
     makeFigure('saved by replacing the named message', meanOrNone(named.map(savedByNamed)), '%'),
     ...Object.entries(RULES).flatMap(([rule, choose]) => {
